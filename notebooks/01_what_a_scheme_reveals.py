@@ -14,12 +14,12 @@
 # %% [markdown]
 # # What does an annotation scheme reveal?
 #
-# **Result.** Of the three methods compared here none is best under every scheme: AN takes unknown labels
-# for absent, Ignore leaves them out, LL-R takes them for absent unless their loss is large. With one
-# named class per image (1,115 dollars) LL-R leads AN by 9.5 points of mAP, and Ignore (14.4) hardly
-# exceeds chance (11.1). With a random tenth of all labels (156 dollars) Ignore is best, 12.0 points above
-# AN; with a hundred images that show each class, and a hundred that do not (102 dollars), AN leads Ignore
-# by 4.0, and LL-R leads both. ([Chapter 04](04_schemes_against_methods.ipynb) compares more methods.)
+# **Result.** None of three methods is best under every annotation scheme: AN treats unknown labels as
+# absent, Ignore excludes them from the loss, LL-R treats them as absent unless their loss is large. With
+# one named class per image (1,115 dollars) LL-R is 9.5 points of mAP above AN, and Ignore (14.4) is
+# hardly above chance (11.1). With a random tenth of all labels (156 dollars) Ignore is best, 12.0 points
+# above AN. With a hundred positive and a hundred negative images per class (102 dollars) AN is 4.0 above
+# Ignore, and LL-R is best. ([Chapter 04](04_schemes_against_methods.ipynb) compares more methods.)
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; a minute in full on two cores,
 # 10 seconds with `SIMKIT_SIZE=quick`.
@@ -27,12 +27,12 @@
 # %% [markdown]
 # ## The data
 #
-# To check every class in every image is too expensive. So somebody decides which questions are
-# asked: *name one thing you see*, *is there a triangle?*, *find a hundred hearts*. This decision, the
-# **annotation scheme**, determines what a model can ever learn about an image.
+# Checking every class in every image is too expensive. An **annotation scheme** decides which questions
+# annotators answer: *name one thing you see*, *is there a triangle?*, *find a hundred hearts*. It
+# determines what a model can learn about an image.
 #
-# The images are those of `scenes`, which simkit draws itself: handwritten digits, shapes and colours
-# on textured grounds, with a WordNet hierarchy.
+# The images are those of `scenes`, the synthetic data set of simkit: handwritten digits, shapes and
+# colours on textured grounds, with a WordNet hierarchy.
 
 # %%
 import os
@@ -51,8 +51,8 @@ print(f"{truth.counts.sum() / N:.1f} classes are present in an image, of {L}")
 # %% [markdown]
 # ## Five schemes
 #
-# A scheme is a small object that holds its settings. A simulated crowd, which knows the ground truth,
-# answers; every question is counted, and what was not asked stays unknown.
+# A scheme is a small object that holds its settings. A simulated crowd answers its questions from the
+# ground truth. Every question is counted; all other labels stay unknown.
 #
 # | scheme | question |
 # |---|---|
@@ -78,8 +78,8 @@ for name, labels in labelled.items():
 # %% [markdown]
 # ## One image
 #
-# An empty cell is *unknown*, which is not the same as absent. Here the methods differ: some ignore
-# unknown labels, some assume that they are absent, some look for those that are not.
+# An empty cell is *unknown*, not absent. Methods differ in how they treat unknown labels: some ignore
+# them, some assume that they are absent, some search for those that are present.
 
 # %%
 import numpy as np
@@ -96,10 +96,10 @@ simkit.figures.make("revealed", picture=shown)(table)
 # %% [markdown]
 # ## The cost
 #
-# Prices are those of COCO's category tagging: a worker screens a class in 0.30 seconds, and eight
-# workers answer each question. *Naming* something takes about eleven seconds, as long as screening 37
-# classes. So naming one class costs 71 % as much as labelling all 52; with thousands of classes it
-# would be cheap. `simkit list prices` shows other price lists, with the source of each number.
+# Prices are those of COCO's category tagging: a worker screens a class in 0.30 seconds, and eight workers
+# answer each question. *Naming* a class takes about eleven seconds, as long as screening 37 classes. So
+# naming one class costs 71 % as much as labelling all 52; with thousands of classes it would be cheap.
+# `simkit list prices` shows other price lists, with the source of each number.
 
 # %%
 for name, labels in labelled.items():
@@ -113,9 +113,9 @@ for name, labels in labelled.items():
 # %% [markdown]
 # ## The classes
 #
-# A few classes are in half of the images, most in a few per cent. RPA keeps this distribution. FPC
-# does not: every class has the same number of positives until it runs out, so that a frequent class
-# looks rare. Single positives are fewest for classes of crowded images.
+# A few classes occur in half of the images, most in a few per cent. RPA keeps this distribution. FPC does
+# not: every class has the same number of positives, or all there are, so a frequent class looks rare.
+# Classes of crowded images have the fewest single positives.
 
 # %%
 from simkit.analysis import distributions
@@ -138,13 +138,13 @@ assert abs(np.average(kept, weights=truth.counts) - 0.1) < 0.02
 # %% [markdown]
 # ## The models
 #
-# Three methods differ in one point only, what they do with an unknown label. **AN** (assume negative)
-# takes it for absent, **Ignore** leaves it out, **LL-R** (large loss rejection) takes it for absent
-# unless its loss is among the largest. Each trains a linear head on frozen features, on the same
-# labels. This is repeated in several **draws**: a draw has its own random labels, initial weights and
-# order of images. The score is the mAP on completely labelled test images; the mean share of positives
-# of a class is the score of a random ranking. A probability in brackets is that of being the best of
-# the three, estimated from the differences between draws.
+# The three methods differ only in how they treat an unknown label: **AN** (assume negative) treats it as
+# absent, **Ignore** excludes it from the loss, **LL-R** (large-loss rejection) treats it as absent unless
+# its loss is among the largest. Each trains a linear head on frozen features, on the same labels. This is
+# repeated in several **draws**: each has new random labels, initial weights and image order. The score is
+# the mAP on completely labelled test images; chance, the mAP of a random ranking, is the mean share of
+# positives of a class. A probability in brackets is that of being the best of the three, estimated from
+# the differences between draws.
 
 # %%
 import tempfile
@@ -168,19 +168,19 @@ finding = "None of the three is best under every scheme; costs differ"
 simkit.figures.make("heat-map")(comparison.table, heading=finding)
 
 # %% [markdown]
-# * **Single positives.** Ignore sees no negative, so it predicts every class, near chance. AN learns
-#   although 8.5 of its negatives are wrong per image on average. LL-R is better: Kim et al., CVPR
-#   2022, explain it by the labels that LL-R rejects, which are mostly wrong negatives; chapter 06
-#   measures this.
-# * **RPA.** The known labels hold negatives in their true share. Ignore needs no assumption and is
-#   best, as in Ben-Baruch et al., CVPR 2022.
-# * **FPC.** Ignore has only a hundred negatives per class, and AN is better. Our explanation, not
-#   tested: so many unknown labels are absent that they outweigh the wrong ones. On photographs with few
-#   positives for most classes Ignore is ahead of AN, at 10 labels per class not significantly
-#   (`benchmarks/results/findings.md`). On `scenes` LL-R is better than both.
+# * **Single positives.** Ignore sees no negatives, so it predicts every class, near chance. AN learns
+#   although on average 8.5 of its negatives per image are false. LL-R is better; Kim et al., CVPR 2022,
+#   explain this by the labels that LL-R rejects, which are mostly false negatives. Chapter 06 measures
+#   their share.
+# * **RPA.** The known labels have the true share of negatives. Ignore needs no assumption and is best, as
+#   in Ben-Baruch et al., CVPR 2022.
+# * **FPC.** Ignore has only a hundred negatives per class, and AN is better. Our explanation, not tested:
+#   so many unknown labels are absent that they outweigh the false negatives. On photographs, where most
+#   classes have few positives, Ignore is ahead of AN, though not significantly at 10 labels per class
+#   (`benchmarks/results/findings.md`). On `scenes` LL-R is better than Ignore and AN.
 #
-# A fourth method, LSAN, is best of the four under all three schemes on `scenes`, but below AN on
-# photographs (the same table).
+# A fourth method, LSAN (AN with label smoothing), is the best of the four under all three schemes on
+# `scenes`, but below AN on photographs (same file).
 #
 # The row labels show that the costs differ; `simkit compare` with a budget makes them equal.
 
@@ -213,14 +213,15 @@ assert quick or [line.best.first for line in found.values()] == ["ll-r", "ignore
 # | does RPA keep the class distribution? | yes, a tenth of each class is left | yes (section 5.1) |
 # | and FPC? | no, 100 of each class, or all there are (8 rare classes) | no (section 5.1) |
 #
-# LL-R gains more than in the paper, perhaps since more is hidden: one of 9.5 present classes is named
-# here, one of 2.9 on COCO; also, only heads are trained here, whole networks in the paper. The price of
-# a label depends on the question. The best treatment of an unknown label depends on the scheme.
+# LL-R gains more than in the paper, perhaps because more positives are missing: one of 9.5 present
+# classes is named here, one of 2.9 on COCO. Also, only heads are trained here, whole networks in the
+# paper. The price of a label depends on the question. The best treatment of an unknown label depends on
+# the scheme.
 #
 # ## Exercises
 #
-# 1. **Prices.** A name costs 37 cents under COCO's prices. Under which price list is a name cheapest in
-#    comparison with a verified label?
+# 1. **Prices.** Naming a class costs 37 cents under COCO's prices. Under which price list is it cheapest
+#    relative to a verified label?
 #
 #    <details><summary>Solution</summary>
 #
@@ -233,12 +234,12 @@ assert quick or [line.best.first for line in found.values()] == ["ll-r", "ignore
 #        print(f"{name:12} {cents[0]:6.2f} {cents[1]:6.2f} cents, ratio {cents[0] / cents[1]:.1f}")
 #    ```
 #
-#    Under `openimages`, where both cost 0.58 cents; under `careful` a name costs twice as much, under
+#    Under `openimages`, where both cost 0.58 cents; under `careful` naming costs twice as much, under
 #    `coco-tagging` 37 times.
 #    </details>
 #
-# 2. **One negative.** Ignore fails on single positives for lack of negatives. Is one random negative
-#    per image enough for it to reach AN?
+# 2. **One negative.** Ignore fails on single positives for lack of negatives. Is one random negative per
+#    image enough for Ignore to reach AN?
 #
 #    <details><summary>Solution</summary>
 #

@@ -14,11 +14,11 @@
 # %% [markdown]
 # # How do the methods differ?
 #
-# **Result.** Most of the 34 methods treat known labels as cross-entropy does, and differ in the loss of an
-# unknown label; 33 of them train on partial labels (Full needs complete ones). The example below is an
-# unknown label that the model takes for present late in training: a logit of 4, that is a probability of
-# 0.98, in the tenth epoch. There 9 methods lower the logit (the slope of the loss over the logit is above
-# 0.1; AN's is 0.98), 16 nearly leave it alone, and 8 raise it (a slope below -0.005).
+# **Result.** Most of the 34 methods use cross-entropy on known labels and differ in the loss of an
+# unknown label; 33 of them train on partial labels (Full needs complete ones). As an example, the model
+# predicts an unknown label as present, with a logit of 4 (a probability of 0.98), in the tenth epoch.
+# Then 9 methods lower the logit: the gradient of the loss is above 0.1 (0.98 for AN, which treats unknown
+# labels as absent). 16 hardly change the logit, and 8 raise it (a gradient below -0.005).
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; half a minute in full;
 # `SIMKIT_SIZE=quick` saves no time here.
@@ -33,9 +33,9 @@
 #
 # $$\sum_{P}\ell^+ + \sum_{M}\ell^- + \sum_{U}u ,$$
 #
-# so that its loss $u$ of an unknown label defines it. Settings are the defaults of simkit. The code of a
-# family's losses follows its formulas; in `batch.labels` 1 is present, -1 absent and 0 unknown, and `bce`
-# is cross-entropy. `simkit list methods NAME` shows the settings, and what a paper left open.
+# so its loss $u$ of an unknown label defines the method. Settings are the defaults of simkit. The code of
+# a family's losses follows its formulas; in `batch.labels` 1 is present, -1 absent and 0 unknown, and
+# `bce` is cross-entropy. `simkit list methods NAME` shows the settings, and what a paper left open.
 
 # %%
 import os
@@ -131,10 +131,10 @@ print(dedent(getsource(get("ll-r").large)))
 # | EN | $u=0$ if the label is expected, else $u=\ell^-$ |
 # | EP | $u=\ell^+$ if the label is expected, else $u=\ell^-$ |
 #
-# $H(a,b)=-a\log b-(1-a)\log(1-b)$, without gradient through $a$; ROLE learns from known negatives
-# only by the initial value of $\hat y$. EN and EP keep scores, $s\leftarrow 0.8\,s+0.2\,p$ at every
-# visit; after every epoch class $c$ is expected in the $K N n_c/\sum_{c'} n_{c'}$ images with its highest
-# scores, for $N$ images and $n_c$ known positives.
+# $H(a,b)=-a\log b-(1-a)\log(1-b)$, without gradient through $a$; ROLE learns from known negatives only
+# through the initial value of $\hat y$. EN and EP keep a score of every label,
+# $s\leftarrow 0.8\,s+0.2\,p$ at every visit of the image; after every epoch class $c$ is expected in the
+# $K N n_c/\sum_{c'} n_{c'}$ images with its highest scores, for $N$ images and $n_c$ known positives.
 
 # %%
 for name in ("epr", "en", "ep"):
@@ -166,11 +166,11 @@ for name in ("em", "splc", "gr-loss"):
 #
 # $$T=\begin{cases}e^{\beta(1-d^+)}+\gamma & \text{if } d^+<d^-\\ -e^{\beta(1-d^-)}+\gamma & \text{else}\end{cases}\qquad\beta=5,\ \gamma=0$$
 #
-# $d^+$ is the distance to the nearest known present label and $d^-$ to the nearest known absent one,
-# each divided by its maximum over the unknown labels of the image. SE-L looks at the known classes of the
-# image, SE-I at the same class in the ten nearest images, SE at the nearer of the two; SE-L and SE-I
-# ignore labels that they do not reach ($u=0$). Close to something known the loss is nearly flat.
-# Chapter 03 is about these temperatures.
+# $d^+$ is the distance to the nearest known present label and $d^-$ to the nearest known absent one, each
+# divided by its maximum over the unknown labels of the image. SE-L uses the known classes of the image,
+# SE-I the same class in the ten nearest images, SE the nearer of the two; SE-L and SE-I ignore labels for
+# which they find no known label ($u=0$). Close to a known label the loss is nearly flat. Chapter 03 is
+# about these temperatures.
 
 # %%
 print(dedent(getsource(get("se").loss)))
@@ -194,13 +194,13 @@ print(dedent(getsource(get("cl").extra)))
 print(dedent(getsource(get("curriculum").loss)))
 
 # %% [markdown]
-# ## All of them in one image
+# ## All methods in one figure
 #
-# Some methods depend on the whole batch, on similar images, or on earlier epochs. So the labels are
-# part of a small random scene: 64 images in batches of 16, 20 classes, scores of a half-trained model,
-# and four of ten labels known. The logit of one label varies, the others are constant; the model
-# predicted the same in all earlier epochs. Each curve is the batch loss minus its minimum, multiplied by
-# the number of labels that the method averages over, so that AN's slope is $p$, at most 1.
+# Some methods depend on the whole batch, on similar images, or on earlier epochs. So the labels belong to
+# a small random data set: 64 images in batches of 16, 20 classes, scores of a half-trained model, and
+# four of ten labels known. The logit of one label varies, the others are constant; predictions were the
+# same in all earlier epochs. Each curve is the batch loss minus its minimum, multiplied by the number of
+# labels that the method averages over, so that AN's slope is $p$, at most 1.
 
 # %%
 scene = Scene.drawn()
@@ -215,15 +215,16 @@ draw = simkit.figures.make("loss-shapes")
 draw(unknown, heading="What an unknown label costs, over its logit")
 
 # %% [markdown]
-# A falling curve raises the logit, a rising one lowers it, a flat one leaves it alone. CSL's prior is
-# an estimate from the scene. A dashed jump is a selection: from there on the label is rejected,
-# corrected or expected. In LL-R the loss then stays at about 1.5, because the number of rejected
-# labels is constant and another label of the batch takes its place. EM and SE are drawn on the scale
-# of AN, and look flat because their slopes are below 0.1.
+# Where a curve falls, training raises the logit; where it rises, training lowers it. CSL's prior is
+# estimated from the 64 images. A dashed jump is a selection: from there on the label is rejected,
+# corrected or expected. In LL-R the loss then stays at about 1.5: the number of rejected labels is
+# constant, so another label of the batch is no longer rejected. EM and SE are drawn on the scale of AN,
+# and look flat because their slopes are below 0.1.
 #
-# The limits below are not symmetric: a label taken for present is pulled up by only 0.018 at a logit of
-# 4, so -0.005 already counts as raising it. With 0.1 in both directions none would raise it. SE has the
-# strongest pull, -0.05, and for other labels soft exposure has the other sign.
+# The thresholds below are not symmetric: at a logit of 4 the gradient of a label treated as present is
+# only 0.018 in size, so -0.005 already counts as raising the logit. With 0.1 in both directions no method
+# would raise it. SE has the strongest gradient, -0.05; for other labels soft exposure has the opposite
+# sign.
 
 # %%
 slope = {m: loss_gradient(unknown, m, "unknown", 10, 4) for m in methods}
@@ -255,8 +256,9 @@ assert slope["splc"] < 0 < early["splc"]
 # %% [markdown]
 # ## Known labels
 #
-# A few methods change known labels as well: FE and partial BCE weigh them more, the focal family
-# less if they are easy, Hill and SPLC demand a margin, ROLE and latent noise trust negatives less.
+# A few methods change the loss of known labels as well: FE and partial BCE give them more weight, the
+# focal family gives easy ones less, Hill and SPLC require a margin, ROLE and latent noise trust negatives
+# less.
 
 # %%
 changed = ["an", "fe", "partial-bce", "lsan", "asl", "p-asl", "hill", "splc", "latent-noise", "an+boostlu"]
@@ -300,11 +302,11 @@ assert turned > 0.5 > 0 > loss_gradient(known, changed[-1], "known positive", 1,
 #    print(rows.loc[rows["gradient"].idxmax(), ["logit", "gradient"]])
 #    ```
 #
-#    At 0, with 0.1875, which is $\tfrac{3}{16}$: the gradient ${}3p^2(1-p)^2$ is largest at $p=\tfrac{1}{2}$.
-#    AN's gradient is 0.5 there and 1 at the most.
+#    At 0, with 0.1875, which is $\tfrac{3}{16}$: the gradient ${}3p^2(1-p)^2$ is largest at
+#    $p=\tfrac{1}{2}$. AN's gradient is 0.5 there and at most 1.
 #    </details>
 #
-# 2. **SPLC.** From which logit on does SPLC take an unknown label for present if `tau` is 0.8?
+# 2. **SPLC.** From which logit on does SPLC treat an unknown label as present if `tau` is 0.8?
 #
 #    <details><summary>Solution</summary>
 #

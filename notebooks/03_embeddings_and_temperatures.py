@@ -14,11 +14,11 @@
 # %% [markdown]
 # # How does soft exposure treat unknown labels?
 #
-# **Result.** With 30 % of the positives labelled, soft exposure (SE) is 4.2 points of mAP above AN, which
-# takes unknown labels for absent, but no better than Ignore, which leaves them out (0.4 points, not
-# significant). With 10 % of the positives, similar images determine 18.8 of the 49.5 unknown labels of an
-# image, and similar classes 24.2. Most labels that SE takes for present (its soft positives) are absent;
-# giving soft labels more weight (`beta=1` in place of 5) costs 23 points.
+# **Result.** Soft exposure (SE) turns unknown labels into weighted pseudo-labels. With 30 % of the
+# positives labelled it is 4.2 points of mAP above AN, which treats unknown labels as absent, but not
+# significantly better than Ignore, which excludes them (0.4). With 10 % of the positives, similar images
+# determine 18.8 of the 49.5 unknown labels of an image, similar classes 24.2. Most positive pseudo-labels
+# (soft positives) are wrong; more weight for pseudo-labels (`beta=1` instead of 5) costs 23 points.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; a minute and a half in full,
 # 10 seconds with `SIMKIT_SIZE=quick`.
@@ -26,10 +26,10 @@
 # %% [markdown]
 # ## The idea
 #
-# Most methods look at an unknown label alone. **Soft exposure** looks at what is known of *similar
-# images* and of *similar classes in the same image*, and assigns a **temperature** to each unknown
-# label: its sign means "rather present" (a soft positive) or "rather absent" (a soft negative), its size
-# how little the label counts. "The paper" is *Soft Exposure*, a submission, with its rebuttal.
+# Most methods treat each unknown label separately. **Soft exposure** uses the known labels of *similar
+# images* and of *similar classes in the same image* to assign a **temperature** to each unknown label. Its
+# sign means "rather present" (a soft positive) or "rather absent" (a soft negative); the larger its size,
+# the less the label counts. "The paper" is *Soft Exposure*, a submission, with its rebuttal.
 
 # %%
 # %matplotlib inline
@@ -54,8 +54,8 @@ scenes = open_source(Source(data, ("train",), ("pooled",), "scenes-net"))
 truth, features = scenes.truth("train"), scenes.inputs("train", "pooled")
 
 # %% [markdown]
-# The labels are those of the paper's Fig. 3, at one of its six amounts: 30 % of all positives are
-# known, and 1 to 1.5 times as many negatives.
+# The labels are those of the paper's Fig. 3 at one of its six shares: 30 % of all positives are known, and
+# 1 to 1.5 times as many negatives.
 
 # %%
 scheme = "fraction-of-positives(keep=0.3)"
@@ -72,8 +72,8 @@ print(*per_image, sep="; ")
 # %% [markdown]
 # ## Similar images
 #
-# Neighbours are images with similar features, of a network that never saw them. Below each is
-# what is known of it. The image is that with the most known positives.
+# Neighbours are images with similar features, from a network that was not trained on them. Below each image
+# are its known labels. The query is the image with the most known positives.
 
 # %%
 from simkit.analysis import neighbours
@@ -101,8 +101,8 @@ print(f"and {base:.0%} in a random image")
 # %% [markdown]
 # ## Similar classes
 #
-# A class is represented by the **median** of the features over all images in which it is known to be
-# present, one feature at a time. Classes are close if their medians are.
+# A class is represented by the **median** of each feature over all images in which the class is known to be
+# present. Classes are close if their medians are.
 
 # %%
 from simkit import LabelMedians
@@ -111,34 +111,34 @@ between = label_distances(task.aid(LabelMedians).psi, labels.classes)
 show("label-distances")(between, heading="Shapes are close to shapes, textures far from the rest")
 
 # %% [markdown]
-# Square, parallelogram and quadrilateral form a dark block; textures are far from the rest. Classes
-# *of the same images* are close too, such as a class and its ancestors, since features describe whole
-# images. Rhombus and trapezoid, which are rarer, are outside that block.
+# Square, parallelogram and quadrilateral form a dark block; textures are far from the rest. Classes *that
+# occur together*, such as a class and its ancestors, are close too, since features describe whole images.
+# Rhombus and trapezoid, which are rarer, are outside that block.
 
 # %% [markdown]
 # ## From distance to temperature
 #
 # An unknown label has two distances, $d^+$ to the nearest known present label and $d^-$ to the nearest
-# known absent one. The smaller decides the sign of the temperature $T$, whose size is
-# $e^{\beta(1-d)}$, and $\gamma$ is added; the loss is $-\log\sigma(x/T)$. The closer, the **higher** the
-# temperature, and the flatter the loss: on the right is the gradient at a logit of 0. So a label close to
-# anything known is nearly ignored, and one far from everything has its full weight.
+# known absent one. The smaller one decides the sign of the temperature $T$, whose size is $e^{\beta(1-d)}$,
+# and $\gamma$ is added; the loss is $-\log\sigma(x/T)$. The smaller the distance, the **higher** the
+# temperature and the flatter the loss (right: the gradient at a logit of 0). So a label close to a known
+# one is nearly ignored, and one far from all known labels has full weight.
 
 # %%
 settings = ["se", "se(beta=1)", "se(gamma=0.5)", "se(temperature=inverse)"]
 show("temperature-curve")(curves(settings), heading="Close labels have a high temperature and hardly count")
 
 # %% [markdown]
-# With a small **beta** no temperature is high, and every soft label counts. **gamma** softens soft
-# positives and hardens soft negatives, visibly only for far ones. **inverse** is the other reading of
-# the paper's text, "closer, so more confident": close labels count, far ones do not.
+# With a small **beta** no temperature is high, and every pseudo-label counts. **gamma** softens soft
+# positives and hardens soft negatives, visibly only for distant ones. **inverse** is the other reading of
+# the paper's text, "closer, so more confident": close labels count, distant ones do not.
 
 # %% [markdown]
 # ## The temperatures of one image
 #
-# The same image. SE-L uses similar classes alone, SE-I similar images alone; a cross is a label that
-# the method ignores. For each sign SE takes the smaller distance of the two sources, then divides it by
-# the largest of the image; so its sign can differ from both SE-L's and SE-I's.
+# The image is that of the neighbours above. SE-L uses similar classes alone, SE-I similar images alone; a
+# cross is a label that the method ignores. For each sign SE takes the smaller distance of the two sources,
+# then divides it by the largest of the image, so its sign can differ from those of SE-L and SE-I.
 
 # %%
 image = int(rich[0])
@@ -156,18 +156,18 @@ for side, rows in sides.items():
     print(f"{side:12}: {leaning[side]:.0%} of SE-L's soft labels say present")
 
 # %% [markdown]
-# SE-I assigns what is known of the neighbours. SE-L assigns the sign of the nearest known class,
-# mostly a present one: the more so, the more of the known classes are present, but also where most are
-# absent. Most soft positives of SE-L and SE are wrong; that probably costs little while their loss is
-# flat, and much where it is not (beta=1 and inverse, below).
+# SE-I copies the known labels of the neighbours. SE-L assigns the sign of the nearest known class. This is
+# mostly a present class, more often the more known classes are present, but also where most are absent.
+# Most soft positives of SE-L and SE are wrong. This probably costs little while their loss is flat, and
+# much where it is not (beta=1 and inverse, below).
 
 # %% [markdown]
 # ## How many labels are reached?
 #
-# A source **reaches** a label if it determines a sign for it. The rebuttal counts, with a tenth of the
-# labels, 5.5 labels that similar images reach and "additional 72.7" that classes reach, presumably of the 80
-# of COCO, which it does not name. Below are the counts for three of the paper's amounts, with the share of
-# the unknown labels that are present, the baseline for a soft positive.
+# Similar images or classes **reach** a label if they determine a sign for it. With a tenth of the labels,
+# the rebuttal counts 5.5 labels reached by similar images and "additional 72.7" by classes, presumably of
+# the 80 of COCO (no data set is named). Below are the counts for three of the paper's shares. The share of
+# unknown labels that are present is the baseline for the precision of soft positives.
 
 # %%
 reach, likely, both, taken_present = {}, {}, {}, {}
@@ -184,14 +184,14 @@ for keep in (0.05, 0.1, 0.3):
         )
 
 # %% [markdown]
-# Soft positives of similar images are right three to four times as often as random ones, those of
-# similar classes hardly more often. Classes reach more labels than images from a tenth of the positives
-# on, but not nearly as many more as in the paper. Both counts can be predicted:
+# Soft positives from similar images are right three to four times as often as random labels, those from
+# similar classes hardly more often. With a tenth of the positives or more, classes reach more labels than
+# images, but by far less than in the paper. Both counts can be predicted:
 #
 # * Ten neighbours reach a label unless it is unknown in all ten: if a share $p$ of labels is known, they
-#   reach ${}1-(1-p)^{10}$ of the others. An image of COCO has 2.9 of 80 classes (Verelst et al., WACV
-#   2023; about 7 by the paper), one of `scenes` 9.5 of 52, so that $p$ is larger. For COCO $p$ is over all
-#   images, for `scenes` over those asked about.
+#   reach ${}1-(1-p)^{10}$ of the others. An image of COCO has 2.9 of 80 classes (Verelst et al., WACV 2023;
+#   about 7 by the paper), one of `scenes` 9.5 of 52, so $p$ is larger for `scenes`. For COCO $p$ is over
+#   all images, for `scenes` over those with questions.
 # * SE-L reaches all unknown labels of an image in which both a present and an absent label are known,
 #   and none of other images.
 
@@ -211,14 +211,13 @@ for keep, rows in reach.items():
     print(f"  {both[keep]:.0%} of images have both, SE-L reaches {rows[1]['reached'] / rest:.0%}")
 
 # %% [markdown]
-# For COCO that is of the order of the paper's 5.5: 6.2 with 2.9 classes per image, but 14 with the 7 that
-# the paper states. On 418 COCO photographs we count 12.3 labels reached through images and 7.8 through
-# classes (`benchmarks/results/similar.md`), so the paper's counts remain unexplained.
+# For COCO the prediction is of the order of the paper's 5.5: 6.2 with 2.9 classes per image, but 14 with
+# the 7 that the paper states. On 418 COCO photographs we count 12.3 labels reached through images and 7.8
+# through classes (`benchmarks/results/similar.md`), so the paper's counts remain unexplained.
 #
-# SE assigns a sign to every unknown label, also to those that neither images nor classes reach: their
-# distance through images is 1 to both sides, and the known labels of the image decide. In images with
-# known positives only, nearly all of these labels become soft positives; in all others they become soft
-# negatives.
+# SE assigns a sign to every unknown label, even to those that neither images nor classes reach: their image
+# distance is 1 for both signs, so the known labels of the image decide. In images with known positives
+# only, nearly all of these labels become soft positives; in all other images they become soft negatives.
 
 # %%
 for keep in reach:
@@ -236,11 +235,11 @@ for keep in reach:
     print(f"{of_lone:.0%} where only positives are known, {of_others:.0%} elsewhere")
 
 # %% [markdown]
-# ## What are the choices worth?
+# ## Ablation
 #
-# A comparison on the same labels, in several draws, with a linear head on frozen features. `psi=mean`
-# is the mean in place of the median, `nearest=median5` the median of the five smallest distances in
-# place of the smallest.
+# All methods train linear heads on frozen features with the same labels, in several draws (random
+# repetitions). `psi=mean` replaces the median by the mean, `nearest=median5` the smallest distance by the
+# median of the five smallest.
 
 # %%
 from simkit import Grid
@@ -269,20 +268,21 @@ print(f"({100 * five.low:+.1f} to {100 * five.high:+.1f})")
 
 # %% [markdown]
 # * **Classes and images.** SE is better than SE-L and SE-I, as in the paper's Fig. 3b, and SE-I is below
-#   Ignore, where the paper has it close to Ignore. But SE is not better than Ignore (the paper's NE).
-# * **Median or mean.** The mean is better by half a point, in the paper the median.
+#   Ignore (the paper's NE); in the paper it is close to Ignore. But SE is not significantly better than
+#   Ignore.
+# * **Median or mean.** The mean is better by half a point; in the paper the median is better.
 # * **The nearest or five.** No difference for SE; SE-L gains 0.8 points, in the rebuttal 0.7.
 # * **gamma** up to 0.5 changes little. At 1 the temperature of the farthest soft negatives is 0, their
-#   gradient is unbounded, and 23 points are lost; in the paper up to five per cent.
-# * **beta=1** and **inverse** lose about twenty points, probably since wrong soft positives count then;
-#   both also give soft negatives more weight. In the paper every beta tried from 1 to 100 is within 2 %, on
-#   validation images.
+#   gradient is unbounded, and 23 points are lost; in the paper at most five per cent.
+# * **beta=1** and **inverse** lose about twenty points, probably because wrong soft positives then count;
+#   both settings also give soft negatives more weight. In the paper every beta tried from 1 to 100 is
+#   within 2 %, on validation images.
 
 # %% [markdown]
-# ## Labels without a single "absent"
+# ## Labels without negatives
 #
-# With single positives no label is known to be absent, and every unknown label is closer to a present
-# one. SE makes nearly all of them soft positives, and SE-L ignores all. simkit warns when training starts.
+# With single positives no label is known to be absent, so every unknown label is closer to a present one.
+# SE makes nearly all of them soft positives; SE-L ignores them all. simkit warns when training starts.
 
 # %%
 single = simkit.simulate(truth, "single-positive")
@@ -308,8 +308,8 @@ with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
 show("heat-map")(without_negatives.table, heading="Without known negatives soft exposure fails")
 
 # %% [markdown]
-# SE-L equals Ignore, and all three are more than thirty points below AN. Soft exposure needs a scheme
-# with known negatives.
+# SE-L equals Ignore, and SE, SE-L and SE-I are more than thirty points below AN. Soft exposure needs a
+# scheme with known negatives.
 
 # %% tags=["remove-input"]
 assert first > tenth > base  # near pictures show the same things
@@ -384,15 +384,15 @@ assert quick or all(abs(reach[0.1][k]["reached"] - n) < 1 for k, n in ((0, 18.8)
 # | gamma up to 0.1, and up to 1? | nothing; 23 points lost at 1 | within 1 %; up to 5 % lost (rebuttal) |
 # | beta of 1 in place of 5? | 23 points lost | within 2 % on validation images (rebuttal) |
 #
-# * **The counts** follow from the number of known labels: `scenes` has more of its classes in an image
-#   than COCO. Classes reach all labels of an image or none; the paper's 72.7, if of 80, requires known
-#   labels of both kinds in nearly every image. Here, with 10 % of the positives, half of the images have
-#   them.
-# * **Ignore** is as good as SE. Our explanation, not tested: the features are frozen and made for these
-#   images, so that a few negatives per class suffice, while the paper trains a whole network. Chapter 09
-#   repeats this along a knowledge graph, as in the paper's Table 1.
-# * **beta and gamma** are as printed (Eq. 8). Most soft positives are wrong here, 81 % of SE's with 30 % of
-#   the positives, so settings that give them weight are probably harmful for that reason. The paper does not
+# * **The counts** follow from the number of known labels: an image of `scenes` shows a larger share of the
+#   classes than one of COCO. Classes reach all labels of an image or none; the paper's 72.7, if of 80,
+#   requires known positives and negatives in nearly every image. Here, with 10 % of the positives, half of
+#   the images have both.
+# * **Ignore** is as good as SE. Our explanation, not tested: the features are frozen and made for such
+#   images, so a few negatives per class suffice, while the paper trains a whole network. Chapter 09 repeats
+#   this along a knowledge graph, as in the paper's Table 1.
+# * **beta and gamma** are as printed (Eq. 8). Most soft positives are wrong here (81 % of SE's with 30 % of
+#   the positives). This is probably why settings that give them weight are harmful. The paper does not
 #   report this share.
 #
 # ## Exercises
@@ -411,8 +411,9 @@ assert quick or all(abs(reach[0.1][k]["reached"] - n) < 1 for k, n in ((0, 18.8)
 #    print(reached(own, ["se-i(k=30)"], truth=truth)["reached"].item())
 #    ```
 #
-#    Predicted are 38.4, counted 36.9, twice as many as with ten. In similar images the known labels are
-#    partly of the same classes, so the count is a little below the prediction for independent labels.
+#    The prediction is 38.4 and the count 36.9, twice as many as with ten. Known labels of similar images
+#    are partly of the same classes, so the count is slightly below the prediction, which assumes
+#    independence.
 #    </details>
 #
 # 2. **Negatives.** Single positives lack negatives. How many of SE's soft positives are right, and how

@@ -14,11 +14,11 @@
 # %% [markdown]
 # # What should be bought for a given budget?
 #
-# **Result.** From 344 completely labelled images the plan chooses FPC (equally many labels of every class) for 170
-# dollars, which gives 91.9 mAP; complete labels for the same money are level (91.8), as planned, the other schemes
-# give 84.6 and 80.0. All four ranges contain the result, but the medians are too low, by 1 to 25 mAP. The price
-# list decides: where each answer costs the same FPC is 10 mAP ahead of complete labels, where each look at an image
-# does, complete labels are ahead.
+# **Result.** simkit plans a purchase of labels from a pilot of 344 completely labelled images. For 170 dollars it
+# chooses FPC (equally many labels of every class), which reaches 91.9 mAP; complete labels of fewer images are level
+# (91.8), as predicted, other schemes reach 84.6 and 80.0. All four predicted ranges contain the result, but their
+# medians are 1 to 25 mAP too low. Prices decide: if every answer costs the same, FPC is 10 mAP above complete labels;
+# if every look at an image does, complete labels are ahead.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); six minutes in full on two cores,
 # 27 seconds with `SIMKIT_SIZE=quick`.
@@ -51,19 +51,19 @@ splits = ",val=20,test=100" if quick else ""
 # %% [markdown]
 # ## The pilot
 #
-# A data lead has 6,000 unlabelled images, 52 classes and 200 dollars. The images are `scenes`, whose labels are all
-# known, so we can also buy what the plan advises against. Known at the start are the number of classes and,
-# roughly, how many of them an image shows. Prices are the default of plans, `hourly`: published seconds of one
-# annotator for each kind of question, at 15 dollars an hour.
+# You have 6,000 unlabelled images, 52 classes and 200 dollars. The images are `scenes`, whose labels are all known, so
+# we can also test purchases that the plan advises against. At the start we know the number of classes and, roughly, how
+# many of them an image shows. Prices are those of `hourly`, the default of plans: published annotation times for each
+# kind of question, at 15 dollars an hour.
 
 # %%
 first = simkit.plan_pilot(200, classes=52, per_image=9.5, images=6000)
 display(first)
 
 # %% [markdown]
-# Complete labels of the pilot hold the answers to the questions of every scheme, so every scheme is simulated on
-# them and billed for its own questions. All methods have their default settings and one training (12 epochs, learning
-# rate 0.1), as in the other chapters. `scenes` has a test split of 2,000 images, used in place of the 115.
+# The complete labels of the pilot answer the questions of every scheme, so every scheme is simulated on them and billed
+# for its own questions. All methods have default settings and the same training (12 epochs, learning rate 0.1), as in
+# the other chapters. The test split of `scenes`, 2,000 images, replaces the 115 test images of the pilot.
 
 # %%
 size = 200 if quick else first.images
@@ -83,15 +83,15 @@ heading = "Within the pilot, FPC is ahead for the same money"
 simkit.figures.make("cost-curve")(pilot.table, heading=heading)
 
 # %% [markdown]
-# FPC leads: a model proposes candidates, half of them right, and annotators confirm them, so that positives of every
-# class come first. RPA asks about one class at a time, at one second each; complete labels take a third of that
-# for each class. One name for every image ends at 3.44 dollars. Beyond the last point every curve continues to
-# complete labels of the whole pilot (not drawn).
+# FPC leads: a model proposes candidates, half of them correct, and annotators verify them, so positives of every class
+# come first. RPA asks about one class at a time, in one second each; complete labels take a third of that per class.
+# Naming one class in every image costs only 3.44 dollars. Beyond the last point every curve continues to complete
+# labels of the whole pilot (not drawn).
 #
 # ## The plan
 #
-# The pilot and its 115 test images took 30 of the 200 dollars. In a shell: `simkit plan pilot/ --budget 170
-# --images 5541`.
+# The pilot and its 115 test images cost 30 of the 200 dollars. In a shell:
+# `simkit plan pilot/ --budget 170 --images 5541`.
 
 # %%
 left, images = (20, 600) if quick else (first.rest, first.remaining)
@@ -99,14 +99,14 @@ plan = simkit.plan("pilot", left, images=images)
 display(plan)
 
 # %% [markdown]
-# The plan chooses FPC, though only just: complete labels for the same money are better with a probability of 40 %.
-# Trust is low, as the order is for sixteen times the pilot's images. So the plan orders a first round of 29 dollars,
-# a part of both, whose outcome decides between them.
+# The plan chooses FPC by a small margin: complete labels for the same money are better with a probability of 40 %.
+# Trust is low because the order has sixteen times the pilot's images. So the plan orders a first round of 29 dollars,
+# with labels of both schemes, to decide between them.
 #
 # ## The purchase
 #
-# Here we can buy the whole order at once, and the runners-up too: on 5,541 images that share none with the pilot, in
-# five draws, each with other answers and other initial weights.
+# Here we can buy the whole order at once, and the runners-up too: on 5,541 images outside the pilot, in five draws
+# (repetitions with new answers and initial weights).
 
 # %%
 project = replace(grid, data=f"scenes:images={images},seed=1{splits}", budgets=(), reference=False)
@@ -153,17 +153,18 @@ print(f"bought minus planned: {', '.join(f'{x:+.1f}' for x in means - table['pla
 print(f"regret: the best of them is {regret:.1f} points above the choice")
 
 # %% [markdown]
-# All four ranges hold, and FPC and complete labels are level, as planned. The medians are too low: by a point for
-# these two, by 5 for RPA, and by 25 for single positives. In the pilot, with one name for each of 344 images, LL-R
-# with BoostLU is behind AN; with sixteen times as many it gives 80.0 mAP for a third of the money. The pilot
-# cannot tell how good such labels become, and a range of 54 points says so.
+# All four ranges contain the result, and FPC and complete labels are level, as predicted. The medians are too low: by a
+# point for these two, by 5 for RPA, and by 25 for single positives. In the pilot, with one named class in each of 344
+# images, LL-R with BoostLU is behind AN; with sixteen times as many images it reaches 80.0 mAP for a third of the
+# money. The pilot cannot predict this, as its range of 54 points shows.
 #
-# Four ranges that hold are one test, not twenty: draws differ by 3 points at most, and all stand against one pilot.
+# This is one test of the ranges, not twenty: the draws of a purchase differ by at most 3 points, and all use the same
+# pilot.
 #
 # ## A pilot three times as large
 #
-# How much of the range is due to the size of the pilot? The same money for the same project, planned from three
-# times as many images; only the two best schemes, two methods and three draws, to save time.
+# How much of the range is due to the size of the pilot? We plan the same purchase from three times as many images, with
+# only the two best schemes, two methods and three draws to save time.
 
 # %%
 more = replace(
@@ -190,18 +191,19 @@ for name, one in (("pilot", plan), ("three times", again)):
         print(f"{100 * way.median:.1f} mAP, {low:.1f} to {high:.1f}, {high - low:.0f} points wide")
 
 # %% [markdown]
-# The choice stays, and its range is 6 points wide instead of 17. The purchase above gave 91.9, low in the new
-# range and two points below its median: read the range rather than the median, also with the larger pilot. That
-# pilot costs 45 dollars more and changes no decision. It pays if you need the mAP itself, for example to reach a target.
+# The choice stays the same, and its range is 6 points wide instead of 17. The purchase above reached 91.9, low in the
+# new range and two points below its median: even with the larger pilot, trust the range rather than the median. The
+# larger pilot costs 45 dollars more and changes no decision. It is worthwhile if you need the mAP itself, for example
+# to reach a target.
 #
 # ## Many images weakly, or few images fully?
 #
 # The answers in the literature differ, as do the units of comparison. At equal numbers of **labels**, Durand et al.
-# (CVPR 2019) find a part of the labels of every image better than all labels of a part of them. Kim et al. (CVPR
-# 2022, Fig. 6) vary the number of **images**: one label of every image beats all labels of a tenth of them, with an
-# eighth of the labels, and LL-Ct is worth complete labels of 30 %. At equal **time** of annotators, a study of COCO (OpenReview
-# xNf8sOtFbx, 2024) finds a fifth of the images, completely labelled, better. All can be right, as each prices a
-# label differently. So do two price lists of simkit:
+# (CVPR 2019) find some labels of every image better than all labels of some images. Kim et al. (CVPR 2022, Fig. 6) vary
+# the number of **images**: one label of every image beats all labels of a tenth of the images, with an eighth of the
+# labels, and with LL-Ct equals all labels of 30 %. At equal annotation **time**, a study of COCO (OpenReview
+# xNf8sOtFbx, 2024) finds a fifth of the images, completely labelled, better. All can be right, because each prices a
+# label differently, as do two price lists of simkit:
 
 # %%
 lists = ("openimages", "google")
@@ -211,8 +213,8 @@ for name in lists:
         print(f"{name:10} {kind:6} ${rate.dollars} per {rate.per:8} {rate.source}")
 
 # %% [markdown]
-# `openimages` pays for each answer, `google` for each look at an image, with up to 20 classes at once. The pilot's
-# questions are on file, so the same runs are priced again, and nothing is trained:
+# `openimages` pays for each answer, `google` for each look at an image, with up to 20 classes at once. The questions of
+# the pilot are recorded, so the same runs are priced again without training:
 
 # %%
 others = {name: simkit.plan("pilot", left, images=images, prices=name) for name in lists}
@@ -234,15 +236,15 @@ for name, one in others.items():
         print(f"planned {100 * way.median:.1f} ({low:.1f} to {high:.1f}), bought {own:.1f}")
 
 # %% [markdown]
-# * **Paid by the answer: many images, weakly.** FPC spreads the most informative questions over 2,766 images;
-#   complete labels of 563 images cost as much, and are 10 points behind. The bill leaves out the model that
-#   proposes candidates (exercise 2).
+# * **Paid by the answer: many images, weakly.** FPC spreads the most informative questions over 2,766 images; complete
+#   labels of 563 images cost about as much and are 10 points behind. The bill does not include the model that proposes
+#   candidates (exercise 2).
 # * **Paid by the look: few images, fully.** A look costs the same for 1 class and for 20: three looks label an image
-#   completely, and one name costs a third of that. RPA comes near only with nearly all classes.
-# * **Paid by the hour** (above): about level. A second buys three labels of a sweep, or one candidate of FPC.
+#   completely, and naming one class costs a third of that. RPA comes close only when it asks about nearly all classes.
+# * **Paid by the hour** (above): about level. A second buys three labels of a complete image, or one FPC candidate.
 #
-# So "weakly or fully" is a question about prices. The plan answers it from 344 images; its choice was never behind the
-# rival that was bought, though RPA is only 1.5 behind for 40 dollars less at `google`.
+# So "weakly or fully" depends on prices. The plan decides from 344 images; its choice was never worse than the
+# alternative that was bought, though with `google` RPA is only 1.5 behind and costs 40 dollars less.
 
 # %% tags=["remove-input"]
 assert not pilot.failures, pilot.failures
@@ -264,15 +266,15 @@ assert quick or measured["google", "full-subset"] > measured["google", "rpa"]
 #
 # | question | here | in the paper |
 # |---|---|---|
-# | Does the range hold far beyond the pilot? | four of four (14 to 54 points wide, at 8 to 16 times the pilot) | not asked |
+# | Does the range contain the result far beyond the pilot? | four of four (14 to 54 points wide, at 8 to 16 times the pilot) | not asked |
 # | How good is the choice? | the best of the four; the runner-up is level, as planned | not asked |
 # | What does a larger pilot change? | the range, 6 points instead of 17; no decision | not asked |
 # | Equal price of an answer | many images, weakly: FPC 91.0, complete labels 81.0 | the same at equal numbers of labels (Durand et al.) and with fewer labels (Kim et al., Fig. 6) |
 # | Equal price of a look | few images, fully: complete labels 90.4, RPA 88.9 for 123 dollars | the same at equal time (OpenReview xNf8sOtFbx) |
 #
-# Here the order of the purchases held although single medians were up to 25 points too low. No plan knows whether prices
-# stay, whether annotators err otherwise than assumed, and what another network would make of the same labels. The bill
-# of the plan is higher than 200 dollars since the 2,000 test images of `scenes` stand in it in place of 115.
+# The order of the purchases was right although medians were up to 25 points too low. No plan knows whether prices
+# change, whether annotators err differently than assumed, and how another network would use the same labels. The bill
+# of the plan exceeds 200 dollars because it has the 2,000 test images of `scenes` in place of 115.
 #
 # ## Exercises
 #
@@ -289,7 +291,7 @@ assert quick or measured["google", "full-subset"] > measured["google", "rpa"]
 #
 # </details>
 #
-# 2. Does FPC pay without a model that proposes candidates?
+# 2. Is FPC worthwhile without a model that proposes candidates?
 #
 # <details><summary>Solution</summary>
 #
@@ -301,8 +303,8 @@ assert quick or measured["google", "full-subset"] > measured["google", "rpa"]
 #     print(name, simkit.plan("random", left, images=images, prices=name).text().split("\n\n")[1])
 # ```
 #
-# No: complete labels come first at all three price lists, with 90.1, 78.8 and 88.6 mAP expected. Looking through random
-# images costs more than the positives it finds are worth.
+# No: complete labels are best with all three price lists, with 90.1, 78.8 and 88.6 mAP expected. Searching random
+# images costs more than the positives found are worth.
 #
 # </details>
 #
