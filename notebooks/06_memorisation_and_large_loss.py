@@ -14,10 +14,11 @@
 # %% [markdown]
 # # Does a network notice that a label is wrong?
 #
-# **Result.** A whole network learns true negatives first and memorises wrong labels later: the loss of false
-# negatives rises from 0.11 to a peak in epoch 15 of 28, then falls to 0.06 (one draw). Correcting large losses
-# gains over AN, which takes every unknown label as absent: with heads LL-R, LL-Ct and LL-Cp gain 4.0, 4.4 and 2.5
-# mAP among objects, 9.4, 8.3 and 2.8 with all classes; from pixels LL-R's gain is not significant.
+# **Result.** AN treats every unknown label as absent. A network trained so learns true negatives first and
+# memorises false ones later: the loss of false negatives rises from 0.11 to a peak in epoch 15 of 28, then falls to
+# 0.06 (one draw). LL-R, LL-Ct and LL-Cp reject or correct labels with large losses. With linear heads they gain
+# 4.0, 4.4 and 2.5 mAP over AN on object classes, 9.4, 8.3 and 2.8 on all classes; with whole networks LL-R's gain
+# is not significant.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; 16 minutes in full on one core;
 # `SIMKIT_SIZE=quick` takes 12 seconds and checks no numbers.
@@ -50,12 +51,13 @@ scenes = open_source(Source(spec, ("train", "val", "test"), ("pooled",), "scenes
 maps = open_source(Source(spec, ("train",), ("maps",), "scenes-net")).inputs("train", "maps")
 
 # %% [markdown]
-# ## Two worlds
+# ## Two sets of classes
 #
-# One class of each image is named, and AN takes all others for absent. Some are present: **false
-# negatives**. An image of `scenes` shows 9.5 of 52 classes; the paper's images show 1.5 of 20 (VOC) or 2.9
-# of 80 (COCO). Hence two worlds: the **objects** alone, much like the paper's data, and **everything**.
-# EPR and ROLE need to know how many classes an image shows: the true mean of the training images, `K`.
+# One class of each image is named, and AN treats all others as absent. Those that are present are **false
+# negatives**. An image of `scenes` shows 9.5 of 52 classes; those of the paper (*Large Loss Matters*) show 1.5 of
+# 20 (VOC) or 2.9 of 80 (COCO). So we use two sets of classes: **objects**, much like the paper's data, and
+# **everything**, all classes. EPR and ROLE need the mean number of classes per image: they are given that of the
+# training images, `K`.
 
 # %%
 truth = scenes.truth("train")
@@ -73,8 +75,9 @@ for name, world in worlds.items():
 # %% [markdown]
 # ## First learned, then memorised
 #
-# A network learns from a few hundred images of objects, with AN and with LL-Ct. Each epoch notes the loss
-# of every label, unknown ones taken for absent; the truth, which no method sees, tells the kinds apart.
+# We train a network on a few hundred images of objects, with AN and with LL-Ct, and record the loss of every label
+# in each epoch, with unknown labels treated as absent. The ground truth, which no method sees, separates true from
+# false negatives.
 
 # %%
 from simkit import ImageTransform, backbone
@@ -96,10 +99,10 @@ print(wrong.iloc[:: 1 if quick else 3].round(3).to_string())
 print(f"AN's false negatives: at their worst in epoch {wrong['an'].idxmax()} of {len(wrong)}")
 
 # %% [markdown]
-# Under AN the loss of true negatives falls from the first epoch on, and that of **false negatives rises**
-# until half-way: the network sees an object that its label denies. Then it memorises the images
-# (Fig. 1 of the paper, here as a mean over all labels). LL-Ct does not memorise them, at a price:
-# in the end it corrects right labels too, and the loss of true negatives rises.
+# With AN the loss of true negatives falls from the first epoch on, while that of **false negatives rises** until
+# half-way: the network sees objects whose labels say "absent". Then it memorises these labels (Fig. 1 of the paper,
+# here as a mean over all labels). With LL-Ct it does not, but at the end LL-Ct changes correct labels too, and the
+# loss of true negatives rises.
 
 # %% tags=["remove-input"]
 an, ct = wrong["an"], wrong["ll-ct"]
@@ -112,9 +115,10 @@ late = means["ll-ct", "true negative"]
 assert quick or late.iloc[-1] > 2 * late.min()
 
 # %% [markdown]
-# ## When is a loss at its highest?
+# ## In which epoch is a loss highest?
 #
-# Table 1 of the paper counts labels whose highest loss came in the first epoch. Heads, at three rates:
+# Table 1 of the paper counts labels with their highest loss in the first epoch. Here for linear heads at three
+# learning rates:
 
 # %%
 from simkit.analysis import LABEL_KINDS as KINDS
@@ -128,9 +132,10 @@ first = 100 * pd.DataFrame(first).T
 print("highest loss in the first epoch, % of the labels\n", first.round(0).to_string(), sep="")
 
 # %% [markdown]
-# **More true than false negatives have their highest loss in the first epoch**, at every rate in both worlds. The
-# shares depend on speed: at 0.0001 an epoch teaches hardly anything. True positives are learned earlier among objects,
-# at 0.001 and 0.01: with everything, a class named in one of nine images that show it is first learned to be absent.
+# **More true than false negatives have their highest loss in the first epoch**, at every rate and for both sets of
+# classes. The shares depend on the rate: at 0.0001 hardly anything is learned in an epoch. True positives are
+# learned earlier among objects, at 0.001 and 0.01: with all classes, a class that is named in one of nine images
+# that show it is first learned as absent.
 
 # %% tags=["remove-input"]
 assert quick or (first["true negatives"] > first["false negatives"]).all()
@@ -139,10 +144,10 @@ assert quick or (positive["objects"] > positive["everything"]).loc[0.001:].all()
 assert quick or first.loc[("objects", 0.001), "true positives"] > 40
 
 # %% [markdown]
-# ## Is what is rejected really wrong?
+# ## Are rejected labels false negatives?
 #
-# **LL-R** rejects the unknown labels with the largest losses, more in every epoch. **LL-Ct** takes them for
-# present in that step, **LL-Cp** for good. Precision: the share of them that are false negatives.
+# **LL-R** rejects the unknown labels with the largest losses, more in every epoch. **LL-Ct** treats them as present
+# in that step, **LL-Cp** permanently. Precision is the share of them that are false negatives.
 
 # %%
 from simkit.analysis import modification
@@ -166,9 +171,10 @@ print(f"false negatives that LL-R rejects more with BoostLU, by epoch: {gains_of
 print(f"of a draw at least {more.loc[:, 2:].min().min():+d}")
 
 # %% [markdown]
-# Precision falls, as in Fig. 4, and LL-Cp stays highest. By the tenth epoch LL-R asks for 4.5 % of all
-# labels, when 3.7 % are wrong: this alone limits precision to 82 %. The paper blames memorisation. A test:
-# in the world of everything, where one assumed negative in six is wrong, it should not fall.
+# Precision falls, as in Fig. 4, and LL-Cp's stays highest. In the tenth epoch LL-R rejects 4.5 % of all labels, but
+# only 3.7 % are wrong: this alone limits precision to 82 %. The paper attributes the fall to memorisation. If the
+# rate of rejection causes it, precision should not fall with all classes, where one assumed negative in six is
+# wrong.
 
 # %%
 plenty = []
@@ -184,7 +190,8 @@ for world, one in last.items():
         print(f"{world:10} {method:5} precision {begun:3.0f} % at first, {ended:3.0f} % in the end")
 
 # %% [markdown]
-# It falls by a point at most. Photographs behave like objects (73 to 26 % with LL-R; `benchmarks/results/memorisation.md`).
+# It falls by at most a point. Photographs behave like objects (73 to 26 % with LL-R;
+# `benchmarks/results/memorisation.md`).
 
 # %% tags=["remove-input"]
 precise = mean["precision"]
@@ -198,7 +205,7 @@ assert quick or (more.loc[:, 2:] > 0).all(axis=None)  # in every draw
 # %% [markdown]
 # ## Which labels of an image?
 #
-# The three images in which LL-Ct found the most, and the one in which it was wrong most often.
+# These are the three images with the most corrected false negatives, and the one with the most wrong corrections.
 
 # %%
 from simkit.analysis import corrections
@@ -220,8 +227,8 @@ assert quick or min(shares.mean() for shares in again.values()) > 0.75
 # %% [markdown]
 # ## How many?
 #
-# Now the score, mAP on the test split. LL-Ct corrects (epoch − 1) · delta percent of all labels. `objects`
-# becomes a data set of its own; EPR and ROLE get each world's `K`.
+# Now mAP on the test split. LL-Ct corrects (epoch − 1) · delta percent of all labels. `objects` becomes a separate
+# data set; EPR and ROLE get the `K` of each set of classes.
 
 # %%
 for split in ("train", "val", "test"):
@@ -267,9 +274,9 @@ for name, table in swept.items():
     print(f"{name}: highest mAP with a delta of {sizes[-3:]} in epoch {ends} of {train.epochs}")
 
 # %% [markdown]
-# Among **objects** the paper's best delta, 0.2, and 0.3 tie, and mAP falls significantly on both sides, as in
-# Fig. 5. A large delta is then best stopped early. With **everything** 0.5 and 1 are significantly ahead of 0.2.
-# Choosing delta is guessing how many labels are missing.
+# Among **objects** the paper's best delta, 0.2, and 0.3 tie, and mAP falls significantly on both sides, as in Fig.
+# 5. With a large delta training is best stopped early. With all classes 0.5 and 1 are significantly ahead of 0.2.
+# Choosing delta means guessing how many labels are missing.
 
 # %% tags=["remove-input"]
 assert quick or (0.1 <= best["objects"] <= 0.3 and best["everything"] > best["objects"])
@@ -281,7 +288,7 @@ assert quick or all(ends[0] > ends[-1] for ends in latest.values())
 # %% [markdown]
 # ## Against other methods
 #
-# The paper's Table 2 in small: a linear head on single positives, mAP paired by draw with AN.
+# The paper's Table 2 at small scale: linear heads on single positives, with mAP differences to AN paired by draw.
 
 # %%
 listed = ["an", "wan", "lsan", "epr", "role", *large[::2]]
@@ -308,15 +315,15 @@ print(f"complete labels: {smooth['full'].mean():.1f} points; smoothing them is w
 print("" if quick else f" ({gain.low:+.1f} to {gain.high:+.1f})")
 
 # %% [markdown]
-# * Among objects LL-R and LL-Ct are significantly ahead of ROLE, as in the paper; what WAN gains over AN is not
-#   significant. With everything ROLE, which estimates all labels, is ahead of the three.
-# * **EPR**, which beside the named labels knows only the mean number of classes, is 19 points under AN among objects
-#   (in the paper 2) and does not differ from it significantly with everything.
-# * **LSAN** is ahead of all, and in the paper behind the large-loss methods (but for NUS with LinearInit). Smoothing
-#   gains this head 4.7 with complete labels too, so that a part of its lead is not about missing labels.
-# * The **absolute** variants compare a loss with a threshold that falls from r0, which has to fit the scale
-#   of the losses: at 1.5 LL-Ct and LL-Cp modify far too much; at 3 LL-R and LL-Ct are within a point of the
-#   relative ones among objects (with everything 7 behind), and LL-Cp, which never takes anything back, is not.
+# * Among objects LL-R and LL-Ct are significantly ahead of ROLE, as in the paper; WAN's gain over AN is not
+#   significant. With all classes ROLE, which estimates all labels, is ahead of the three large-loss methods.
+# * **EPR**, which uses only the named labels and the mean number of classes, is 19 points below AN among objects
+#   (in the paper 2); with all classes the two do not differ significantly.
+# * **LSAN** is best; in the paper it is behind the large-loss methods (except on NUS with LinearInit). Smoothing
+#   also gains 4.7 with complete labels, so a part of LSAN's lead is not about missing labels.
+# * The **absolute** variants compare a loss with a threshold that falls from r0 and has to fit the scale of the
+#   losses: at 1.5 LL-Ct and LL-Cp modify far too much; at 3 LL-R and LL-Ct are within a point of the relative ones
+#   among objects (7 behind with all classes); LL-Cp, whose corrections are permanent, is not.
 
 # %% tags=["remove-input"]
 points = {name: 100 * one["mean"] for name, one in worth.items()}
@@ -334,7 +341,7 @@ assert quick or all(world[f"{m}-abs(r0=1.5)"] < world["an"] - 20 for m in ("ll-c
 # %% [markdown]
 # ## Many images, or many labels?
 #
-# Fig. 6 of the paper: fewer and fewer images, against complete labels of as many.
+# Fig. 6 of the paper varies the number of images, with single positives and with complete labels.
 
 # %%
 from simkit.analysis import images_or_labels
@@ -363,9 +370,9 @@ print("LL-Ct by the share of the images, in points; the gap is to AN")
 print((100 * gains).round(1).to_string())
 
 # %% [markdown]
-# **One label of every image is worth more than all labels of a tenth**, for every method. LL-Ct is worth
-# most, but with a tenth of the images it is behind AN, significantly, where the paper gains 9 points:
-# possibly since a head then sees few batches. [Chapter 05](05_planning_a_budget.ipynb) asks the same with prices.
+# **One label of every image is worth more than all labels of a tenth**, for every method. LL-Ct is worth the most,
+# but with a tenth of the images it is significantly behind AN (9 points ahead in the paper), possibly because a
+# head then sees few batches. [Chapter 05](05_planning_a_budget.ipynb) adds prices.
 
 # %% tags=["remove-input"]
 at_once = points_of["mean"].xs(1.0, level="share")
@@ -377,8 +384,8 @@ assert quick or (gains.gap_high[0.1] < 0 and (gains.gap_low.loc[0.4:] > 0).all()
 # %% [markdown]
 # ## Verified labels
 #
-# In OpenImages (Table 3) people verify what a machine proposed, as in the scheme `proposals`: some labels
-# say "absent", most are unknown.
+# In OpenImages (Table 3) annotators verify machine proposals, as in the scheme `proposals`: some labels are known
+# to be absent, most are unknown.
 
 # %%
 verified = ["ignore", "curriculum", "an", "wan", "lsan", *large[::2]]
@@ -391,17 +398,17 @@ heading = "With verified labels, too, the large-loss methods are ahead of AN"
 draw("class-groups", methods="ignore,curriculum,an,ll-r,ll-ct")(real, heading)
 
 # %% [markdown]
-# As in Table 3, Ignore and curriculum are behind AN and the large-loss methods ahead of it; WAN and LSAN,
-# behind AN in the paper, are ahead of it. All significant over 5 draws.
+# As in Table 3, Ignore and curriculum are behind AN and the large-loss methods ahead of it; WAN and LSAN, behind AN
+# in the paper, are ahead of it here. All differences are significant over 5 draws.
 
 # %% tags=["remove-input"]
 assert quick or (means_of.gap_high[["ignore", "curriculum"]] < 0).all()
 assert quick or (means_of.gap_low[["lsan", "wan", *large[::2]]] > 0).all()
 
 # %% [markdown]
-# ## All at once, or the head first?
+# ## End-to-end or LinearInit?
 #
-# Table 2 trains the whole network from the start (*end-to-end*) or the head before it (*LinearInit*):
+# Table 2 trains the whole network from the start (*end-to-end*) or after the head alone (*LinearInit*):
 
 # %%
 from simkit import Pictures
@@ -419,8 +426,8 @@ print("everything, in points; the gap is to AN")
 print((100 * pd.concat(tuned)).round(1).to_string())
 
 # %% [markdown]
-# LinearInit is far ahead (in the paper by two to six points for AN). Its head has 20 epochs more, so the cause is not
-# separated. The lead of LL-R over AN is not significant over 4 draws.
+# LinearInit is far ahead (in the paper by two to six points for AN). Its head trains for 20 epochs more, so the
+# cause is unclear. The lead of LL-R over AN is not significant over 4 draws.
 
 # %% tags=["remove-input"]
 by_way = pd.DataFrame({way: 100 * one["mean"] for way, one in tuned.items()})
@@ -433,24 +440,25 @@ assert quick or led.gap_low < 0 < 0.005 < led.gap
 #
 # | question | here | in the paper |
 # |---|---|---|
-# | Are wrong labels learned later? (Table 1) | highest loss in the first epoch for 50 % of true positives, 53 % of true negatives, 15 % of false negatives (objects, rate 0.001); at 0.0001 2, 99, 88 %; from pixels 39, 29, 10 % | 88, 91, 24 % (VOC) |
-# | And memorised? (Fig. 1) | from pixels the loss of false negatives more than doubles, then falls to 0.06 | one label of each kind |
-# | Is what is rejected wrong? (Fig. 4) | 88 falling to 52 % with LL-R, 95 to 79 % with LL-Ct, 97 to 91 % with LL-Cp; no fall where plenty are missing | falls, LL-Cp highest |
+# | Are false negatives learned later? (Table 1) | highest loss in the first epoch for 50 % of true positives, 53 % of true negatives, 15 % of false negatives (objects, rate 0.001); at 0.0001 2, 99, 88 %; from pixels 39, 29, 10 % | 88, 91, 24 % (VOC) |
+# | Are they memorised? (Fig. 1) | from pixels the loss of false negatives more than doubles, then falls to 0.06 | one label of each kind |
+# | Are modified labels wrong? (Fig. 4) | 88 falling to 52 % with LL-R, 95 to 79 % with LL-Ct, 97 to 91 % with LL-Cp; no fall where many labels are missing | falls, LL-Cp highest |
 # | Does BoostLU find more? (BoostLU, Fig. 5) | in every epoch after the first | the same |
 # | Do corrections last? (Fig. 3) | 89 % recur in the next epoch | "continues to be corrected" |
-# | How many to correct? (Fig. 5) | delta 0.2 and 0.3 among objects; 0.5 and 1 with everything | 0.2 (COCO) |
-# | LL-R, LL-Ct, LL-Cp over AN (Table 2) | +4.0, +4.4, +2.5 among objects; +9.4, +8.3, +2.8 with everything | +2.5, +2.4, +1.4 (VOC) |
-# | EPR, ROLE over AN (Table 2) | -19.2, +2.3 among objects; -1.1 (not significant), +12.1 with everything | -2.0, +1.3 (VOC) |
+# | How many to correct? (Fig. 5) | delta 0.2 and 0.3 among objects; 0.5 and 1 with all classes | 0.2 (COCO) |
+# | LL-R, LL-Ct, LL-Cp over AN (Table 2) | +4.0, +4.4, +2.5 among objects; +9.4, +8.3, +2.8 with all classes | +2.5, +2.4, +1.4 (VOC) |
+# | EPR, ROLE over AN (Table 2) | -19.2, +2.3 among objects; -1.1 (not significant), +12.1 with all classes | -2.0, +1.3 (VOC) |
 # | LSAN over LL-Ct (Table 2) | +8.0 among objects | -2.8 (VOC) |
 # | Verified labels (Table 3) | large loss over AN over Ignore; WAN, LSAN over AN | the same; below AN |
 # | Fewer images or fewer labels? (Fig. 6) | one label of each beats all of a tenth; LL-Ct is worth 41 % of the images | the same; 30 % |
 # | LinearInit or end-to-end? (Table 2) | LinearInit, by more than 15 points | by 2 to 6 (AN) |
 #
-# Heads on frozen features cannot know thousands of images by heart; memorising is shown from pixels.
+# Heads on frozen features cannot memorise thousands of images; memorisation is shown from pixels.
 #
 # ## Exercises
 #
-# 1. If the rate makes precision fall, a smaller rate must stop it. Try LL-R with a delta of 0.2 in place of 0.5.
+# 1. If the rate of rejection lowers precision, a smaller rate should prevent it. Try LL-R with a delta of 0.2
+#    instead of 0.5.
 #
 # <details><summary>Solution</summary>
 #
@@ -459,7 +467,7 @@ assert quick or led.gap_low < 0 < 0.005 < led.gap
 # slow = modification(Task(labels, maps), objects, ["ll-r", "ll-r(delta=0.2)"], **steady)
 # print(slow.pivot(index="epoch", columns="method", values="precision").round(2))
 # ```
-# By the tenth epoch it asks for 1.8 % of the labels instead of 4.5 %. Precision falls from 0.95 to 0.83, and not to
+# In the tenth epoch it rejects 1.8 % of the labels instead of 4.5 %. Precision falls from 0.95 to 0.83, and not to
 # 0.52: the rate explains most of the fall.
 # </details>
 #

@@ -14,12 +14,12 @@
 # %% [markdown]
 # # What do missing labels do to a model's explanations?
 #
-# **Result.** A class map holds a score of the class for every cell of an image. A model trained on single
-# positives (AN) ranks these cells much as a fully trained one does, but its highest scores are about 88 % lower.
-# BoostLU, which multiplies positive scores by five, gains AN 11.6 points of mAP at inference; used in training as
-# well it gains less (4.9) than at inference alone. The pointing game asks whether the highest score lies on an
-# object of the class: on `scenes`, where the middle of the image hits 34.5 %, it separates models; on photographs
-# the middle hits 80.6 %, more than any model, and the game is no evidence.
+# **Result.** A class map (CAM) has a score of the class for every cell of an image. A model trained on one positive
+# per image with AN (unknown labels count as absent) ranks these cells much like one trained on complete labels, but
+# its highest scores are about 88 % lower. BoostLU, which multiplies positive scores by five, gains AN 11.6 points of
+# mAP at inference, but only 4.9 if also used in training. The pointing game asks whether the highest score lies on an
+# object of the class. On `scenes`, where the middle of the image hits 34.5 %, it separates models; on photographs the
+# middle hits 80.6 %, more than any model, so the game is no evidence.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; 17 minutes in full;
 # `SIMKIT_SIZE=quick` takes 22 seconds and checks few numbers.
@@ -60,10 +60,10 @@ told = "{0.mean:+.1f} ({0.low:+.1f} to {0.high:+.1f})"  # a mean over draws, and
 # %% [markdown]
 # ## Two models
 #
-# A logit is the mean of a **class map**, which says which cells of the image speak for the class. Two linear
-# heads on the same frozen feature maps, 8 x 8 cells, begin alike. One learns from complete labels. The
-# other knows one present class of each image and takes the rest for absent (AN). "The paper" is BoostLU (Kim et al.,
-# CVPR 2023).
+# A logit is the mean of a **class map**, which shows the cells of the image that support the class. Two linear heads
+# on the same frozen feature maps, 8 x 8 cells, start with equal weights. One learns from complete labels, the other
+# from one present class per image, with the rest treated as absent (AN). "The paper" is BoostLU (Kim et al., CVPR
+# 2023).
 
 # %%
 names = ["full", "an", "an+boostlu(train=false)", "an+boostlu", "ll-r", "ll-r+boostlu"]
@@ -77,7 +77,7 @@ print(f"{K} of {len(train.classes)} classes are present in an image, 1 is named;
 print(f"{missing:.0%} of what AN takes for absent is present")
 
 # %% [markdown]
-# Three classes, and the first test image of each in which the full model finds the class:
+# Three classes, with the first test image in which the full model finds each of them:
 
 # %%
 sure = trained["full"].scores(maps) > 0
@@ -90,11 +90,11 @@ pair = activation({name: trained[name] for name in names[:2]}, maps, picks, **ab
 draw("activation-maps", pictures=images, scale="own")(pair, "Both models point at the object; AN is unsure of it")
 
 # %% [markdown]
-# ## The damage, counted
+# ## How maps change
 #
-# For every test image and class we compute the rank correlation, over cells, of AN's map with the full model's
-# map. The **control** is that of the full model's map with a bump in the middle of the image. We also compute the
-# mean of a map's highest twentieth of cells, and of its lowest.
+# For every test image and class we compute the rank correlation, over cells, of AN's map with the full model's map.
+# The **control** is the correlation of the full model's map with a bump in the middle of the image. We also compute
+# the mean of the highest twentieth of a map's scores, and of the lowest.
 
 # %%
 table = damage(trained["full"], {"an": trained["an"]}, maps, test)
@@ -121,9 +121,9 @@ for kind, values in shares.items():
     print(f"left of the highest scores, {kind}:", ", ".join(f"{value:.0%}" for value in values))
 
 # %% [markdown]
-# The **order of cells** stays, with correlations far above the control's; the **highest scores** of present
-# classes are about 88 % lower, in each draw. Unlike in the paper, those of absent classes fall too, to a quarter.
-# (The paper's control is around zero. Here objects lie inside the image.)
+# The **order of cells** is preserved, with correlations far above the control; the **highest scores** of present
+# classes are about 88 % lower in each draw (random repetition). Unlike in the paper, those of absent classes fall
+# too, to a quarter. (The paper's control is around zero; here objects lie inside the image.)
 
 # %% tags=["remove-input"]
 kept, gone = rows["present"], rows["absent"]
@@ -135,11 +135,11 @@ assert quick or (kept["positive"] > 0.9 and kept["agreement"] > kept["control"] 
 assert quick or lost[0] > 5 * max(lost[1], abs(kept["full_bottom"] - kept["bottom"]))
 
 # %% [markdown]
-# ## Why
+# ## Why scores fall
 #
-# With F false negatives among L classes, AN pushes the logits down by F / L more than complete labels would, in
-# every step, whatever the model says: for a logit g the gradient is σ(g) if the label is taken for absent, and
-# σ(g) − 1 if it is known to be present, one less. The same by autograd, on every training image:
+# With F false negatives among L classes, AN pushes the logits down by F / L more than complete labels would, in every
+# step, whatever the model predicts: the gradient of a logit g is σ(g) if the label is treated as absent, and σ(g) − 1
+# if it is known to be present. Autograd gives the same on every training image:
 
 # %%
 from simkit.analysis import cell_gradients, logit_gaps
@@ -153,11 +153,11 @@ course = pd.concat([one.table(name) for name, one in courses.items()])
 draw("map-course")(course, "The pushes add up over the epochs")
 
 # %% [markdown]
-# ## A remedy of one line
+# ## BoostLU
 #
-# If only the scores are too small, they can be raised: **BoostLU** multiplies the positive scores of a map by
-# five before the mean is taken. The order of cells stays the same. `train=false` uses it at inference only. Now all
-# maps of a row share a scale:
+# If only the scores are too small, they can be raised: **BoostLU** multiplies the positive scores of a map by five
+# before the mean is taken. The order of cells stays the same. With `train=false` BoostLU is used at inference only.
+# Now all maps of a row share a scale:
 
 # %%
 shown = {name: trained[name] for name in ("full", "an", "an+boostlu(train=false)", "ll-r")}
@@ -175,9 +175,9 @@ for name in others:
     print(f"distance to the full model's map {present['distance']:.2f}")
 
 # %% [markdown]
-# LL-R, which leaves large losses out, is nearest to the full model; in the paper it is LL-R + BoostLU. Trained with a
-# boost (`an+boostlu`), AN's order is worse, and its scores are lower: a boosted gradient is five
-# times as large where a map is positive, for a named label and for a false negative alike.
+# LL-R, which rejects large losses, is nearest to the full model; in the paper LL-R + BoostLU is. If AN is trained
+# with BoostLU (`an+boostlu`), its order of cells is worse and its scores are lower: where a map is positive,
+# gradients are five times as large, for true positives and false negatives alike.
 
 # %% tags=["remove-input"]
 assert error < 1e-6
@@ -202,10 +202,10 @@ print(f"closed forms are off by {max(cells['error'].tolist()):.0e} at most")
 assert max(cells["error"].tolist()) < 1e-6 and wrong[1] > 10 * wrong[0] > 0
 
 # %% [markdown]
-# ## Seven uses
+# ## BoostLU in training and at inference
 #
-# In training, at inference, in both; with AN and LL-R; for single positives, and where 80 % of the positives are
-# named:
+# Seven uses with AN and LL-R (in training, at inference, in both), for single positives and with 80 % of the
+# positives named:
 
 # %%
 from simkit.analysis import ablation
@@ -245,18 +245,18 @@ assert quick or interval(ceiling["full+boostlu"] - ceiling["full"]).low > 5
 assert gap[after].mean > gap[inside].mean
 
 # %% [markdown]
-# * AN gains 11.6 points by a boost **at inference**, and less than half of that in both phases, as in the paper.
-#   With 80 % of the positives named it is the other way round.
-# * **In training alone** a boost harms LL-R, as in the paper: the model has learned scores that need the boost.
-# * The paper finds LL-R best with both. Here that holds with 80 % of the positives named. Under single positives 17 % of
-#   assumed negatives are wrong (paper: about 2 %), and LL-R leaves out 5.5 % of the labels in its last epoch; the
-#   rest is pushed down, boosted.
-# * A boost corrects **more than missing labels**: with complete labels, which the paper does not try, it gains nine
-#   points. A mean over 64 cells dilutes a small object.
+# * AN gains 11.6 points with BoostLU **at inference** and less in both phases, as in the paper. With 80 % of the
+#   positives named the order is reversed.
+# * **In training alone** BoostLU harms LL-R, as in the paper: the model has learned scores that need the boost.
+# * In the paper LL-R is best with BoostLU in both phases. Here that holds with 80 % of the positives named. Under
+#   single positives 17 % of assumed negatives are wrong (paper: about 2 %), and LL-R rejects 5.5 % of the labels in
+#   its last epoch; the others are pushed down by boosted gradients.
+# * BoostLU corrects **more than missing labels**: it gains nine points with complete labels, which the paper does not
+#   try. A mean over 64 cells dilutes a small object.
 #
-# ## How much, and from where on?
+# ## alpha and beta
 #
-# `alpha` is the factor, `beta` the score from which it applies; with LL-Ct, as in the paper.
+# `alpha` is the factor, `beta` the score above which it applies; the method is LL-Ct, as in the paper.
 
 # %%
 from simkit.analysis import sweep
@@ -286,13 +286,13 @@ assert quick or (heights[1]["gap_high"] < -0.04 and heights[12]["gap_high"] < 0)
 assert quick or flat[-2]["gap_high"] < 0 < flat[2]["gap_low"] < 0.02
 
 # %% [markdown]
-# The best alpha is that of the paper. A larger beta raises mAP up to 2, the largest value tried here, whereas it
-# hardly matters in the paper; the exercises go further.
+# The best alpha is that of the paper. mAP rises with beta up to 2, the largest value tried here; in the paper beta
+# hardly matters. Exercise 2 tries larger values.
 #
 # ## Against other methods
 #
-# Every method at its own learning rate, as in the paper: the best of three on validation labels, in a draw of
-# its own. ROLE is given the true mean number of present classes of a training image, `K`.
+# Every method has its own learning rate, as in the paper: the best of three on validation labels, in a separate draw.
+# ROLE is given the true mean number of present classes of a training image, `K`.
 
 # %%
 from simkit import Tuning
@@ -328,14 +328,14 @@ rest = [] if quick else [scores[m] - scores["ll-r"] for m in ("lsan", role, "em"
 assert all(interval(gaps).low > 4 for gaps in rest)
 
 # %% [markdown]
-# BoostLU helps all three large-loss methods, LL-R most, as in the paper; with complete labels it has a part of this
-# gain too. Without it the three are behind LSAN, ROLE and EM (in the paper, on VOC, only behind EM): a sixth of
-# AN's negatives are wrong here, and they correct a few per cent of the labels.
+# BoostLU helps all three large-loss methods, LL-R most, as in the paper; complete labels have a part of this gain
+# too. Without BoostLU the three are behind LSAN, ROLE and EM (in the paper, on VOC, only behind EM): a sixth of AN's
+# negatives are wrong here, and the three modify only a few per cent of the labels.
 #
-# ## Does it look at the right place?
+# ## Do maps point at objects?
 #
-# The **pointing game**: is the maximum of a present class's map on one of its objects? A baseline needs no
-# model: **always the middle** of the image.
+# The **pointing game** asks whether the maximum of a present class's map is on one of its objects. The baseline needs
+# no model: it points **always at the middle** of the image.
 
 # %%
 from simkit.analysis import blind, pointing
@@ -401,30 +401,30 @@ assert quick or points.gap_high["lsan"] < 0
 assert quick or games.groupby("method")["map"].mean().drop("full").idxmax() == "lsan"
 
 # %% [markdown]
-# **On photographs the game is no evidence.** Animals fill their image: pointing at the middle, blindly, hits
-# 80.6 %, the best model 74.0 %, complete labels 71.9 %. The paper's order (AN lowest, large-loss methods highest)
-# is there, but whoever points nearer to the middle wins. The paper states no such baseline.
+# **On photographs the game is no evidence.** Animals fill their image: the middle hits 80.6 %, the best model 74.0 %,
+# complete labels 71.9 %. The order is that of the paper (AN lowest, large-loss methods highest), but a method wins by
+# pointing nearer to the middle. The paper has no such baseline.
 #
-# **On `scenes` it is**: the middle hits 34.5 %, models 87 % and more. The large-loss methods point better than AN, as in
-# the paper; so do WAN and ROLE, which do not differ significantly from LL-R and LL-Ct. LSAN leads them in mAP
-# and points worst.
+# **On `scenes` it is evidence**: the middle hits 34.5 %, models 87 % and more. The large-loss methods point better
+# than AN, as in the paper. WAN and ROLE do too, and do not differ significantly from LL-R and LL-Ct. LSAN is ahead of
+# these in mAP but points worst.
 #
 # ## Summary
 #
-# Maps and scores are those of the first draw unless draws are named.
+# Maps and scores are those of the first draw unless stated otherwise.
 #
 # | question | here | in the paper |
 # |---|---|---|
 # | Do AN's maps rank cells as the full model's do? | yes: correlation above 0 in 90 to 92 % of the maps, median 0.51 to 0.54 in 5 draws; control 0.28 | yes; control around 0 (BoostLU, Fig. 2a) |
-# | What becomes of the highest scores? | present classes: 10.0 in place of 86.6; absent: 3.9 in place of 15.7 (photographs: 7.2 in place of 13.0; -0.4 in place of -0.3) | present: drop sharply; absent: similar (Fig. 2b) |
-# | And of the lowest? | -13.6 in place of -21.5 (present classes) | little difference (Fig. 2c) |
+# | How do the highest scores change? | present classes: 10.0 in place of 86.6; absent: 3.9 in place of 15.7 (photographs: 7.2 in place of 13.0; -0.4 in place of -0.3) | present: drop sharply; absent: similar (Fig. 2b) |
+# | And the lowest? | -13.6 in place of -21.5 (present classes) | little difference (Fig. 2c) |
 # | Why? | F / L more push in every step | Eq. 5 |
-# | AN with a boost at inference; in both | +11.6; +4.9 (photographs: +1.0; -1.2) | VOC +1.2; +0.6 (Table 1) |
-# | LL-R, boost in training alone | -11.3 | VOC -1.1 (Table 1) |
+# | AN with BoostLU at inference; in both | +11.6; +4.9 (photographs: +1.0; -1.2) | VOC +1.2; +0.6 (Table 1) |
+# | LL-R, BoostLU in training alone | -11.3 | VOC -1.1 (Table 1) |
 # | LL-R, in both against inference alone | -3.1; +4.4 with 80 % of positives named | VOC +0.4 (Table 1) |
 # | Which alpha; does beta matter? | 5; from 68.1 at -2 to 72.7 at 2 | 5; hardly (appendix) |
-# | A boost for LL-R, LL-Ct, LL-Cp | +11.2, +8.7, +8.0 | VOC +1.0, +0.8, +0.4 (Table 2) |
-# | Who leads? | EM and LL-R + BoostLU | LL-R + BoostLU (VOC, Table 2) |
+# | BoostLU with LL-R, LL-Ct, LL-Cp | +11.2, +8.7, +8.0 | VOC +1.0, +0.8, +0.4 (Table 2) |
+# | Which methods are best? | EM and LL-R + BoostLU | LL-R + BoostLU (VOC, Table 2) |
 # | Pointing game, LL-Ct, AN, always the middle | 93.0, 89.9, 34.5; photographs 74.0, 68.7, 80.6 | VOC 83.7, 78.9, not given (Large Loss, Table 4) |
 #
 # ## Exercises
@@ -451,7 +451,7 @@ assert quick or games.groupby("method")["map"].mean().drop("full").idxmax() == "
 # The middle hits nothing now; compare the order with the table above.
 # </details>
 #
-# 2. The best beta was at the edge. Go on to 20.
+# 2. The best beta was the largest. Try values up to 20.
 #
 # <details><summary>Solution</summary>
 #
@@ -461,7 +461,7 @@ assert quick or games.groupby("method")["map"].mean().drop("full").idxmax() == "
 # further = simkit.compare(grid, out=f"{folder.name}/further", workers=1).table
 # print(100 * sweep(further, "beta").set_index("value")[["mean", "low", "high"]])
 # ```
-# See whether the peak is reached, and how far the mean of 5 draws moves.
+# Check whether there is a peak, and by how much the mean of 5 draws varies.
 # </details>
 #
 # Next: [ignore or negative?](08_ignore_or_negative.ipynb)
