@@ -14,10 +14,11 @@
 # %% [markdown]
 # # Ignore or negative?
 #
-# **Result.** Where a random share of all labels is known (RPA), leaving unknown labels out (Ignore) leads taking them as
-# absent (AN) by up to 11 mAP; where every class has equally many labels (FPC), AN leads by up to 11. CSL, which leaves
-# out the labels that look present, leads AN by 0.3 to 8.0 mAP (but not with 1,000 labels of a class: -1.1), and is
-# behind Ignore under RPA. Its second part, a prior of class frequencies, helps only where labels suffice to estimate it.
+# **Result.** Ignore excludes unknown labels from the loss, AN treats them as absent. If a random share of all labels is
+# known (RPA), Ignore is up to 11 mAP above AN; if every class has equally many labels (FPC), AN is up to 11 above
+# Ignore. CSL, which ignores the unknown labels most likely to be present, is 0.3 to 8.0 mAP above AN (but not with
+# 1,000 labels per class: -1.1) and below Ignore under RPA. Its second part, a prior of class frequencies, helps only
+# with enough labels to estimate it.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); 16 minutes in full on one core,
 # 20 seconds with `SIMKIT_SIZE=quick`.
@@ -50,14 +51,14 @@ share = truth.counts / N
 print(f"{N} images; a class is in {share.mean():.0%} of them, {share.sum():.1f} are in one")
 
 # %% [markdown]
-# *Class-aware Selective Loss* (Ben-Baruch et al., CVPR 2022) asks whether an unknown label should be left out
-# (**Ignore**) or taken as absent (**Negative**, our AN). It answers: by class. A class that is nearly everywhere and
-# seldom labelled should be ignored, a rare one taken as absent. OpenImages has such classes ("Color"), and so has
-# `scenes`: chromatic color, shape. This notebook therefore scores all 52 classes.
+# *Class-aware Selective Loss* (Ben-Baruch et al., CVPR 2022) asks whether an unknown label should be ignored
+# (**Ignore**) or treated as absent (**Negative**, our AN). Its answer depends on the class: ignore a class that is in
+# nearly every image and seldom labelled, treat a rare one as absent. OpenImages has such frequent classes ("Color");
+# `scenes` has chromatic color and shape. This notebook therefore scores all 52 classes.
 #
 # ## Which classes lack labels?
 #
-# `rpa` drops each label with the same chance; `fpc` keeps equally many positives of every class; under `proposals`
+# `rpa` drops each label with the same probability; `fpc` keeps equally many positives of every class; under `proposals`
 # annotators verify what a machine proposes, as for OpenImages; `federated` collects images for each class, as LVIS.
 
 # %%
@@ -84,8 +85,9 @@ assert quick or order[names[0]] > 0.95 > 0.7 > order[names[1:]].max()
 # %% [markdown]
 # ## Ignore against Negative
 #
-# CSL leaves out likely labels, and classes whose estimated share exceeds `eta`. The paper's 0.05 is for OpenImages, 0.5
-# in its code for COCO; here eta is chosen on the validation split, for each scheme and amount, in a draw of its own.
+# CSL ignores likely labels, and classes whose estimated frequency exceeds `eta`. The paper uses 0.05 for OpenImages,
+# its code 0.5 for COCO; here eta is chosen on the validation split for each scheme and number of labels, in a separate
+# draw (random repetition).
 
 # %%
 keeps = [0.05, 0.3] if quick else [0.02, 0.1, 0.3, 0.9]
@@ -131,18 +133,18 @@ for pair, gap in gaps.items():
     print((100 * gap[["mean", "low", "high"]]).round(1).to_string())
 
 # %% [markdown]
-# Under RPA Ignore is ahead with every amount, under FPC AN, significantly over 8 draws. More labels narrow the gap, not
-# at every step. For the class that is everywhere Ignore is ahead throughout.
+# With every number of labels Ignore is ahead under RPA and AN under FPC, significantly over 8 draws. The gap narrows
+# with more labels, but not at every step. For the most frequent class Ignore is always ahead.
 #
-# CSL with the chosen eta is ahead of AN by 2.7, 5.9, 1.0 and 0.3 points under FPC, but not with 1,000 labels of a class
+# CSL with the chosen eta is ahead of AN by 2.7, 5.9, 1.0 and 0.3 points under FPC, but not with 1,000 labels per class
 # (-1.1), and by 0.4 to 8.0 under RPA. Under RPA Ignore is 1.1 to 2.9 ahead of CSL, except where 90 % of the labels are
-# known. In the paper CSL is best under FPC, in mAP and for person (Fig. 10); it shows no CSL under RPA.
+# known. In the paper CSL is best under FPC, in mAP and for person (Fig. 10); CSL under RPA is not shown.
 #
-# CSL ranks labels, and a rank can flip by rounding: the same training, beside other methods in one stack, differs by up
-# to 0.8 points, and a mean over 8 draws by up to 0.3.
+# CSL ranks labels, and rounding can change a rank: the same run, trained together with other methods, differs by up to
+# 0.8 points, and a mean over 8 draws by up to 0.3.
 #
-# Under FPC with 100 labels of a class or fewer validation chooses 0.9, which leaves out next to no class: the prior is
-# switched off. To see what it does, the following sections, except the ablation, set eta to 0.3, a share that eleven
+# Under FPC with at most 100 labels per class validation chooses 0.9, which almost no class exceeds, so the prior is
+# switched off. To show its effect, the following sections, except the ablation, set eta to 0.3, a frequency that eleven
 # classes exceed. With this eta CSL minus AN is -10.9, -2.7, +1.9, +0.3 and -1.1 under FPC.
 
 # %% tags=["remove-input"]
@@ -161,9 +163,9 @@ assert quick or (behind.loc[:0.3] < 0).all()
 assert quick or ((alone["high"].loc[[10, 30, 1000]] < 0).all() and alone["low"][100] > 0)
 
 # %% [markdown]
-# ## What an unknown label is taken for
+# ## How unknown labels are treated
 #
-# Figure 2 of the paper is a drawing. It can be counted: each bar is a class; what is left out stays grey.
+# Figure 2 of the paper is a sketch. Here the labels are counted: each bar is a class, ignored labels are grey.
 
 # %%
 from simkit.analysis import readings
@@ -189,7 +191,7 @@ assert rate["an"] > 0.5 and (quick or (rate["csl(prior=none)"] > 0.3 and rate[wi
 # %% [markdown]
 # ## Which classes are frequent?
 #
-# The paper trains a temporary model with Ignore and averages its probabilities.
+# To estimate class frequencies, the paper trains a temporary model with Ignore and averages its probabilities.
 
 # %%
 from simkit.analysis import estimates, priors, rank_agreement
@@ -217,9 +219,10 @@ for name, found in again.items():
     print(f"{name:7} Spearman over draws: {np.mean(found):.2f} ({min(found):.2f} to {max(found):.2f})")
 
 # %% [markdown]
-# Over five draws the correlation is 0.78 by Ignore and 0.44 by AN (paper: 0.81, and far lower for Negative); the
-# published prior of COCO has 0.80. Ranks are roughly right, sizes are not, possibly because FPC labels as many absences
-# as presences, so that rare classes look frequent. COCO's published prior sums to 7.9 classes in an image, the truth to 2.9.
+# Over five draws the rank correlation is 0.78 with Ignore and 0.44 with AN (paper: 0.81, and far lower for Negative);
+# the published prior of COCO has 0.80. The ranks are roughly right, the values are not, possibly because FPC has as
+# many negatives as positives, so rare classes look frequent. COCO's published prior sums to 7.9 classes per image, the
+# ground truth to 2.9.
 
 # %% tags=["remove-input"]
 assert quick or (0.7 < every["ignore"] < 0.9 and set(first) == set(range(10)))
@@ -250,8 +253,9 @@ rank_1, blank = seen.xs(12, level="epoch")[1], likely["chance"][0]
 print(f"present at rank 1 {rank_1.round(2).to_dict()}, of all unknown labels {blank:.2f}")
 
 # %% [markdown]
-# A wrongly left-out label costs one negative among many. Shape and chromatic color are below the line, not left out:
-# present, but so often taken as absent that the model does not find them likely. The prior is for these.
+# A label ignored by mistake costs one negative among many. Shape and chromatic color are below the line, so they are
+# not ignored: they are present, but so often treated as absent that the model finds them unlikely. The prior is meant
+# for such classes.
 
 # %% tags=["remove-input"]
 assert (rank_1 > 1.5 * blank).all()
@@ -260,10 +264,10 @@ assert quick or ((seen[1] > 2 * blank).all() and (rank_1 > 0.8).all())
 # %% [markdown]
 # ## Ablation
 #
-# The rows of the paper's Tables 1 and 5. In the paper, SE (LS) is not label smoothing of targets: it is described as
-# "smoothing their contribution by incorporating a temperature parameter in their sigmoid function", so here it is
-# `ls-constant`, at -2 as in notebook 09 (the papers give no value). `csl(top_k=0)` is the prior alone,
-# `csl(prior=none)` the likelihood alone.
+# The rows are those of the paper's Tables 1 and 5. In the paper, SE (LS) is not label smoothing of targets: it is
+# described as "smoothing their contribution by incorporating a temperature parameter in their sigmoid function", so
+# here it is `ls-constant`, with a temperature of -2 as in notebook 09 (the papers give no value). `csl(top_k=0)` is the
+# prior alone, `csl(prior=none)` the likelihood alone.
 
 # %%
 from simkit.analysis import ablation
@@ -296,12 +300,12 @@ for base, others in pairs.items():
     print((100 * pairs[base][ends]).round(1).join(pairs[base]["significant"]).to_string())
 
 # %% [markdown]
-# Ignoring likely labels gains 1.0, 3.7 and 3.8 over AN, and P-ASL alone loses 1.4, 1.6 and 2.2. The chosen eta, 0.9
-# under all three schemes, switches the prior off, so it adds nothing. Under FPC validation preferred 0.9 to 0.3 by 77.4
-# to 77.3 in one draw; on the test split 0.3 is better (1.9 over AN). The constant temperature is ahead of AN and of
-# P-ASL under every scheme; in the paper it is 0.35 over Negative and behind P-ASL. The soft prior is 1.7 ahead of the
-# likelihood alone under FPC, 0.6 behind under proposals and 2.8 behind under `federated`; in the paper it is 0.1 behind
-# the threshold.
+# Ignoring likely labels gains 1.0, 3.7 and 3.8 over AN; P-ASL alone loses 1.4, 1.6 and 2.2. The chosen eta, 0.9 under
+# all three schemes, switches the prior off, so the prior adds nothing. Under FPC validation preferred 0.9 to 0.3 by
+# 77.4 to 77.3 in one draw; on the test split 0.3 is better (1.9 over AN). The constant temperature is ahead of AN and
+# of P-ASL under every scheme; in the paper it is 0.35 above Negative and below P-ASL. The soft prior is 1.7 ahead of
+# the likelihood alone under FPC, 0.6 behind under proposals and 2.8 behind under `federated`; in the paper it is 0.1
+# behind the threshold.
 
 # %% tags=["remove-input"]
 low, high = (over_an[end].unstack(0)[names[1:]] for end in ends[1:])
@@ -320,9 +324,9 @@ heading = "Under FPC the soft prior leads in the mean and equals Ignore on the c
 draw("score-pair", scheme=fixed, y="chromatic color")(both, heading=heading)
 
 # %% [markdown]
-# ## Why the prior costs where labels are few
+# ## Why the prior is harmful with few labels
 #
-# Is it the estimate, or the idea? We give CSL the true shares instead, with eta = 0.3.
+# Is the estimate at fault, or the idea? We give CSL the true frequencies instead, with eta = 0.3.
 
 # %%
 known = ClassPrior(share, truth.classes)
@@ -352,11 +356,11 @@ for (name, of), cost in lost.items():
     print(f"  {name:30} {of:8} {cost.mean:5.1f} ({cost.low:.1f} to {cost.high:.1f})")
 
 # %% [markdown]
-# With few labels it is mostly the estimate. With ten labels of a class, and under `federated`, the temporary model finds
-# most classes in a third of the images, so that CSL becomes Ignore. With the true shares the cost falls from 13.3 to
-# 3.0 and from 11.1 to 3.9. Under `proposals` it is the idea: 3.2 of 4.3 remain, possibly since eleven classes of
-# `scenes` are in three images of ten or more, and much is left out that is rightly absent; in COCO one class of 80 is
-# that common.
+# With few labels it is mostly the estimate. With ten labels per class, and under `federated`, the temporary model
+# predicts most classes in a third of the images, so CSL becomes Ignore. With the true frequencies the cost falls from
+# 13.3 to 3.0 and from 11.1 to 3.9. Under `proposals` it is the idea: 3.2 of 4.3 remain, possibly because eleven classes
+# of `scenes` are in three of ten images or more, so many true negatives are ignored; in COCO one class of 80 is that
+# frequent.
 
 # %% tags=["remove-input"]
 cost = lost.map(lambda one: one.mean)
@@ -367,8 +371,8 @@ assert quick or min(above[little], above[names[3]]) > 30 > 11 == (share > 0.3).s
 # %% [markdown]
 # ## Hyper-parameters
 #
-# `top_k` likely labels are left out of each image (Fig. 9); `gamma_neg` focuses annotated negatives, unknown ones have
-# 7 (Fig. 8).
+# `top_k` is the number of likely labels ignored in each image (Fig. 9); `gamma_neg` is the focusing of annotated
+# negatives, which is 7 for unknown labels (Fig. 8).
 
 # %%
 ks = [0, 5, 20] if quick else [0, 2, 5, 10, 40]
@@ -401,7 +405,7 @@ assert quick or over_gamma["mean"].is_monotonic_decreasing
 # %% [markdown]
 # ## Groups of classes
 #
-# Table 3's earlier methods, without CNN-RNN, one run of which takes minutes.
+# These are the earlier methods of Table 3, without CNN-RNN, for which one run takes minutes.
 
 # %%
 earlier = ["latent-noise", "curriculum", "imcl", "csl(prior=none)", "csl(prior=soft)"]
@@ -438,10 +442,11 @@ assert quick or (high["curriculum"] < 0 and high["latent-noise"] < -0.3)
 # | `top_k`, `gamma_neg` (Figs 9, 8) | 5 of 52; lowest, 0 | 200 of 9,600; 2 |
 # | CSL − IMCL (Table 3) | +0.3, not significant | +5 |
 #
-# What the paper says about unknown labels holds. Its prior helps only where labels suffice: at eta = 0.3 it gains 0.9
-# over the likelihood with 100 labels of a class, and costs 4 to 13 with ten, under proposals and under `federated`. On
-# [photographs](../benchmarks/results/class_prior.md) the likelihood helps too, and Ignore is ahead of AN under FPC, at 10
-# and 500 labels of a class not significantly. The latent noise model fails here: 16.2 mAP, where chance is 18.
+# The paper's claims about unknown labels hold. Its prior helps only with enough labels: at eta = 0.3 it gains 0.9 over
+# the likelihood with 100 labels per class, and costs 4 to 13 with ten, under proposals and under `federated`. On
+# [photographs](../benchmarks/results/class_prior.md) the likelihood helps too, and Ignore is ahead of AN under FPC,
+# though not significantly at 10 and 500 labels per class. The latent noise model fails here: 16.2 mAP, with chance at
+# 18.
 #
 # ## Exercises
 #
@@ -454,7 +459,7 @@ assert quick or (high["curriculum"] < 0 and high["latent-noise"] < -0.3)
 # print(make("csl").estimates(task))
 # ```
 #
-# `eta` is five times the mean of the estimated shares, at most 1: here 1, so no class is left out.
+# `eta` is five times the mean of the estimated shares, at most 1: here 1, so no class is ignored.
 #
 # </details>
 #

@@ -14,11 +14,11 @@
 # %% [markdown]
 # # What does a class hierarchy save, and which methods cope with the missing labels?
 #
-# **Result.** Along a hierarchy one name and ten answers settle 28.5 of 52 labels, yet the bill falls by only a tenth,
-# since naming a class is what costs. Where all classes that are neither above nor below the named one are known,
-# soft exposure (SE) is 0.4 mAP ahead of Ignore, which leaves unknown labels out. Where only siblings are asked it is
-# 6.9 behind: three of four labels that it takes for present (its soft positives) are absent, and it improves if
-# they weigh less. Where a random share of all positives is known, SE is the best method from 30 to 70 %; its lead
+# **Result.** With a class hierarchy, one named class and ten answers determine 28.5 of 52 labels, but the cost falls
+# by only a tenth, because naming is expensive. Soft exposure (SE) adds weighted pseudo-labels, Ignore excludes
+# unknown labels. If all classes neither above nor below the named one are known, SE is 0.4 mAP above Ignore. If only
+# siblings are asked, SE is 6.9 below: three of four positive pseudo-labels (soft positives) are wrong, and less
+# weight for them helps. If a random share of all positives is known, SE is the best method from 30 to 70 %; its lead
 # over Ignore grows from 0.5 to 1.6.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); in full up to six minutes on one core,
@@ -48,9 +48,9 @@ draw("hierarchy")(tree.table(), heading="The classes of scenes: 52, of which 41 
 # %% [markdown]
 # ## Down the tree
 #
-# Annotators name one class of the image. Its ancestors, the path, follow; the classes below it stay unknown. The
-# paper (*Soft Exposure*, a submission) does not say what is known beside the path, so we try three readings:
-# nothing (`path-only`); siblings and top classes are asked, and a "no" settles a branch (`verify`); everything
+# An annotator names one class of the image. Its ancestors (the path) are then present too; classes below it stay
+# unknown. The paper (*Soft Exposure*, a submission) does not say which other labels are known, so we try three
+# readings: none (`path-only`); siblings and top classes are asked, and a "no" excludes a whole branch (`verify`); all
 # (`truth`).
 
 # %%
@@ -69,9 +69,8 @@ for name, bill in bills.items():
     )
 
 # %% [markdown]
-# A question settles 2.6 labels under `verify`, yet the bill hardly falls: at COCO's prices naming a class
-# takes as long as screening 37. `truth`, which names a class and then screens the others, costs more than all
-# labels.
+# Under `verify` a question determines 2.6 labels, yet the cost hardly falls: at COCO's prices naming a class takes as
+# long as screening 37. `truth`, which names a class and then screens the others, costs more than complete labels.
 
 # %%
 from simkit.analysis import depths
@@ -88,8 +87,8 @@ for mode in modes:
     print(f"{mode:9} of the present labels at depth 1 {missing[mode]:.0%} are missing")
 
 # %% [markdown]
-# Labels are not missing at random. Under `verify` the top level is complete, and nearly four fifths of the
-# positives at depth 1 are missing, so AN learns wrong negatives for the leaves. Under `truth` a tenth is missing.
+# Labels are not missing at random. Under `verify` the top level is complete, and nearly four fifths of the positives
+# at depth 1 are missing, so AN learns false negatives for the leaves. Under `truth` a tenth is missing.
 
 # %% tags=["remove-input"]
 dollars = {name: bill.dollars for name, bill in bills.items()}
@@ -103,11 +102,11 @@ assert 0.8 < dollars["verify"] / dollars["all labels"] < 1
 # %% [markdown]
 # ## The paper's table
 #
-# The paper's "no exposure" (NE) is Ignore; its "weighted no exposure" is Partial BCE. Full exposure (FE) takes
-# unknown labels as absent and weighs positives five times; LS has one temperature for all unknown labels; SE-I asks
-# similar images, SE-L similar classes, SE both. The **oracle** is trained on all labels. **mF1** is the mean F1 score of the
-# classes, with thresholds from validation labels, as in the paper. All are linear heads with their default settings
-# and one learning rate.
+# The paper's "no exposure" (NE) is Ignore; its "weighted no exposure" is Partial BCE. Full exposure (FE) treats
+# unknown labels as absent and weighs positives by five; LS has one temperature for all unknown labels; SE-I uses
+# similar images, SE-L similar classes, SE both. The **oracle** is trained on complete labels. **mF1** is the mean F1
+# score of the classes, with thresholds from validation labels, as in the paper. All are linear heads with their
+# default settings and one learning rate.
 
 # %%
 from simkit.analysis import both_scores
@@ -138,8 +137,8 @@ draw("ablation")(worth, heading="SE: behind Ignore under verify, just ahead unde
 
 # %% [markdown]
 # Under `truth` SE is first, as in the paper, 0.4 ahead of Ignore and 0.4 behind the oracle; SE-L is second. The
-# differences are tenths of a point, since hardly anything is missing, and SE's mF1 does not differ significantly
-# from Ignore's. Under `verify` Ignore is first, 6.9 ahead of SE. (Differences are rounded after they are taken.)
+# differences are tenths of a point, since few labels are missing, and SE's mF1 does not differ significantly from
+# Ignore's. Under `verify` Ignore is first, 6.9 ahead of SE. (Differences are computed before rounding.)
 
 # %% tags=["remove-input"]
 gap = {(row["scheme"], row["method"]): row for row in worth.to_dict("records")}
@@ -171,8 +170,8 @@ for mode in schemes:
         print(f"{mode:7} {name:5} of {row['unknown']:4.1f} unknown labels {soft}")
 
 # %% [markdown]
-# SE makes three of four unknown labels soft positives, of which three of four are wrong, hardly better than chance.
-# Soft positives are 18 labels of an image under `verify` and 4 under `truth`, beside 28.5 and 47 known labels.
+# SE makes three of four unknown labels soft positives, and three of four of these are wrong, hardly better than
+# chance. An image has 18 soft positives and 28.5 known labels under `verify`, 4 and 47 under `truth`.
 #
 # So SE should improve with a smaller weight of its pseudo-labels, that is a larger beta:
 
@@ -211,9 +210,9 @@ for scheme, ignored in baseline.items():
     print(f"{scheme:32} beta {curve}; Ignore {100 * ignored:.1f}")
 
 # %% [markdown]
-# Under `verify` mAP rises with beta and is still 0.9 below Ignore at 100. With half of the positives 5 is a peak,
-# ahead of Ignore. In the paper every beta from 1 to 100 is within 2 % on validation images; here 1 costs fifteen
-# points or more.
+# Under `verify` mAP rises with beta and is still 0.9 below Ignore at 100. With half of the positives mAP peaks at 5,
+# ahead of Ignore. In the paper every beta from 1 to 100 is within 2 % on validation images; here a beta of 1 costs
+# fifteen points or more.
 
 # %% tags=["remove-input"]
 assert not sweeps.failures, sweeps.failures
@@ -227,8 +226,8 @@ assert quick or beta[fifty, 5]["mean"] - baseline[fifty] > 0.005
 # %% [markdown]
 # ## Where it helps
 #
-# More supervision should count most where there is little else: 400 images under `verify`, with as many epochs as
-# above (12), and with as many gradient steps (90 epochs).
+# Pseudo-labels should help most where data are few: 400 images under `verify`, with as many epochs as above (12), and
+# with as many gradient steps (90 epochs).
 
 # %%
 from dataclasses import replace
@@ -244,13 +243,13 @@ for epochs in (12, 90):
     print(f"{epochs} epochs: {points}, SE minus Ignore: {100 * lead[epochs].mean:+.1f} ({span})")
 
 # %% [markdown]
-# After few steps SE is 1.1 ahead; after as many steps as above it is not (-0.7, not significant).
+# After few steps SE is 1.1 ahead of Ignore; after as many steps as above it is not (-0.7, not significant).
 
 # %% tags=["remove-input"]
 assert quick or (lead[12].low > 0 and lead[12].mean > lead[90].mean)
 
 # %% [markdown]
-# ## Speed, and single classes
+# ## Convergence, and single classes
 
 # %%
 grid = Grid(
@@ -304,7 +303,7 @@ heading = "The ten largest differences of SE to Partial BCE, under truth"
 draw("class-difference", **pair, most=10)(course.table, heading=heading)
 
 # %% [markdown]
-# In the paper SE gains more in classes that miss more labels. Under `truth` the correlation is positive too, but
+# In the paper SE gains more in classes with more missing labels. Under `truth` the correlation is positive too, but
 # not significant over 41 classes; under `verify` there is none.
 
 # %% tags=["remove-input"]
@@ -342,10 +341,10 @@ for name in ladder.methods:
     print(f"{name:12}", ", ".join(texts))
 
 # %% [markdown]
-# At 30 % SE's lead over Ignore is 0.5 (0.2 to 0.8 over 5 draws); [chapter 03](03_embeddings_and_temperatures.ipynb), with
-# 4 draws, finds 0.4, not significant. At 90 % AN is above SE. SE-L and SE-I alone are behind Ignore everywhere, in
-# the paper SE-I is near it. FE is ahead of Ignore only from half of the positives on: with fewer, probably too many
-# of its negatives are wrong.
+# At 30 % SE's lead over Ignore is 0.5 (0.2 to 0.8 over 5 draws); [chapter 03](03_embeddings_and_temperatures.ipynb),
+# with 4 draws, finds 0.4, not significant. At 90 % AN is above SE. SE-L and SE-I alone are behind Ignore at every
+# share; in the paper SE-I is near Ignore. FE is ahead of Ignore only from half of the positives on: with fewer,
+# probably too many of FE's negatives are wrong.
 
 # %% tags=["remove-input"]
 assert not by_fraction.failures, by_fraction.failures
@@ -380,9 +379,9 @@ for scheme in turned.schemes:
         print(f"    {m:5} mAP by k {', '.join(texts)}")
 
 # %% [markdown]
-# gamma changes nothing up to 0.5; at 1 the farthest soft negatives have a temperature of 0, and their loss has no
-# bound. With fewer than 5 neighbours SE-I approaches Ignore, as in the paper, which is a gain here, as
-# Ignore is ahead.
+# gamma changes nothing up to 0.5; at 1 the farthest soft negatives have a temperature of 0, and their loss is
+# unbounded. With fewer than 5 neighbours SE-I approaches Ignore, as in the paper; here this is a gain, because Ignore
+# is ahead.
 
 # %% tags=["remove-input"]
 for scheme in turned.schemes:
@@ -407,14 +406,14 @@ for scheme in turned.schemes:
 # | gamma of 1 in place of 0 | `verify`: −6.4; half of the positives: −11.4 | −5 % at most |
 # | k of 30 in place of 5 | `verify`: SE-I +0.2, SE +1.0; half of the positives: SE-I −1.1, SE +0.9 | SE-I +5 %, SE below 0.15 % |
 #
-# SE's soft positives are right a quarter of the time here, with 9.5 of 52 classes in an image: harmless where few
-# labels are missing, costly where half are. The paper ascribes SE's lead over the oracle to label smoothing and to
-# missing labels in COCO's ground truth; that of `scenes` is complete. On [photographs](../benchmarks/results/soft_exposure.md) SE is behind
-# Ignore everywhere. Not tried here: whole networks.
+# Only a quarter of SE's soft positives are right here, with 9.5 of 52 classes in an image. This is harmless where few
+# labels are missing, costly where half are. The paper attributes SE's lead over the oracle to label smoothing and to
+# missing labels in COCO's ground truth; that of `scenes` is complete. On
+# [photographs](../benchmarks/results/soft_exposure.md) SE is behind Ignore everywhere. Whole networks were not tried.
 #
 # ## Exercises
 #
-# 1. Which of the four ways to label is cheapest at the price list `hourly`?
+# 1. Which of the four ways to label is cheapest under the price list `hourly`?
 #
 # <details><summary>Solution</summary>
 #
@@ -423,12 +422,12 @@ for scheme in turned.schemes:
 #     print(name, round(simkit.cost(labels, simkit.prices("hourly")).dollars / N, 3))
 # ```
 #
-# `path-only`, with 1.0 cent for an image, but it settles only 2.0 labels of it; `verify` costs 5.2 cents, all labels
-# 6.5, `truth` 6.6. Per known label, complete labels are cheapest, with 0.13 cents; `verify` costs 0.18.
+# `path-only`, with 1.0 cent per image, but it determines only 2.0 labels; `verify` costs 5.2 cents, all labels 6.5,
+# `truth` 6.6. Per known label, complete labels are cheapest, with 0.13 cents; `verify` costs 0.18.
 #
 # </details>
 #
-# 2. As printed, a near label has a flat loss. Does the inverse temperature help?
+# 2. In the printed formula, a label near a known one has a flat loss. Does the inverse temperature help?
 #
 # <details><summary>Solution</summary>
 #
@@ -437,7 +436,7 @@ for scheme in turned.schemes:
 # print(inverse.groupby(["scheme", "method"])["map"].mean())
 # ```
 #
-# No: it costs SE 2.5 points under `verify`, probably as wrong pseudo-labels near known ones then count in full.
+# No: it costs SE 2.5 points under `verify`, probably because wrong pseudo-labels near known ones then count in full.
 #
 # </details>
 #
