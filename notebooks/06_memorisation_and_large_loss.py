@@ -274,9 +274,9 @@ for name, table in swept.items():
     print(f"{name}: highest mAP with a delta of {sizes[-3:]} in epoch {ends} of {train.epochs}")
 
 # %% [markdown]
-# Among **objects** the paper's best delta, 0.2, and 0.3 tie, and mAP falls significantly on both sides, as in Fig.
-# 5. With a large delta training is best stopped early. With all classes 0.5 and 1 are significantly ahead of 0.2.
-# Choosing delta means guessing how many labels are missing.
+# Among **objects** the paper's best delta, 0.2, and 0.3 tie, and mAP falls significantly on both sides, as in
+# Fig. 5. With a large delta training is best stopped early. With all classes 0.5 and 1 are significantly ahead of
+# 0.2. Choosing delta means guessing how many labels are missing.
 
 # %% tags=["remove-input"]
 assert quick or (0.1 <= best["objects"] <= 0.3 and best["everything"] > best["objects"])

@@ -14,24 +14,24 @@
 # %% [markdown]
 # # Your own images: what should be labelled next?
 #
-# **Result.** For 400 dollars a plan from 168 labelled images prefers complete labels of 1,672 images: 70.3 mAP,
-# with a range of 56 to 84. Half of the labels of 3,159 images are not significantly different (70.2), so it is too
-# early to order: buy a first round of each for 72 dollars together (148 images completely, 447 in part), chosen at
-# random, and plan again. For the same money, five annotators for each question (29 mAP) are worth less than one
-# annotator for five times the images (47).
+# **Result.** simkit plans what labels to buy for 400 dollars from 168 labelled images. It prefers complete labels
+# of 1,672 images, with a predicted mAP of 70.3 (range 56 to 84). Half of the labels of 3,159 images are not
+# significantly different (70.2), so first buy a small round of each, 72 dollars together (148 images completely,
+# 447 in part, chosen at random), and plan again. For the same money, five annotators per question (29 mAP) are
+# worth less than one annotator for five times the images (47).
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once (in this folder). 30 seconds in full on two cores,
 # `SIMKIT_SIZE=quick` takes 25 seconds.
 
 # %% [markdown]
-# You have a folder of images, a table that says what some of them show, many more images without labels, and
-# some money. As it stands the chapter draws a folder for itself; it runs on yours with two environment
-# variables, or with the two paths written below:
+# You have a folder of images, a table with labels of some of them, many more images without labels, and a budget.
+# By default this chapter creates a folder of synthetic images. To run it on yours, set two environment variables,
+# or the two paths below:
 #
 # * `SIMKIT_FOLDER`: the folder of your images, with `labels.csv` in it;
 # * `SIMKIT_WEIGHTS`: for photographs, a file of weights for MobileNetV2 (`simkit list backbones`).
 #
-# [Chapter 13](13_photographs.ipynb) asks such a folder whether the papers' findings hold on it.
+# [Chapter 13](13_photographs.ipynb) tests the papers' findings on such a folder.
 
 # %%
 # %matplotlib inline
@@ -64,8 +64,8 @@ os.chdir(work.name)
 # %% [markdown]
 # ## The folder
 #
-# Images, and `labels.csv` with the columns `file` and `class`: one row for each thing in an image. A table
-# with a column for each class, holding 1 and 0, would do as well.
+# Images, and `labels.csv` with the columns `file` and `class`: one row for each present class of an image. A table
+# with a column of 1 and 0 for each class works as well.
 
 # %%
 scenes, many = simkit.data.open("scenes"), 60 if quick else 300
@@ -81,8 +81,8 @@ if drawn := not FOLDER:
 print(*(FOLDER / "labels.csv").read_text().splitlines()[:4], sep="\n")
 
 # %% [markdown]
-# A comparison is scored on images that no method has seen. Where the table has no column `split`, `test=0.3`
-# keeps three tenths of the images for that; of the others a fifth is for validation.
+# Methods are evaluated on images that they have not seen. If the table has no column `split`, `test=0.3` holds out
+# three tenths of the images for testing; a fifth of the others is for validation.
 
 # %%
 DATA = f"folder:{FOLDER},labels=labels.csv"
@@ -96,8 +96,8 @@ print(*(f"{split}: {truth.shape[0]} images" for split, truth in data.truth.items
 print(f"{L} classes, {train.counts.sum() / N:.1f} of them in an image")
 
 # %% [markdown]
-# Which images `test=0.3` keeps depends on their number. So write it down before more are added, in a second
-# table beside yours: a column `split`, and one for each class with 1, 0, or -1 where nothing is known.
+# Which images `test=0.3` holds out depends on their number. So save the split in a second table before you add
+# images: a column `split`, and one for each class with 1, 0, or -1 for unknown.
 
 # %%
 rows = [("file", "split", *data.classes)]
@@ -129,8 +129,8 @@ for panel, image, row in zip(panels, images, train.rows(range(6)), strict=True):
 _ = figure.tight_layout()
 
 # %% [markdown]
-# Are the labels those of the images? A shifted table is the commonest error, and nothing later would say so.
-# The rarest classes are worth a look too: mAP leaves out a class that is in no test image.
+# Do the labels match the images? A shifted table is the most common error, and no later step would detect it. Check
+# the rarest classes too: mAP excludes a class that is in no test image.
 
 # %%
 order = np.argsort(train.counts, kind="stable")
@@ -144,8 +144,8 @@ print(f"{lost} of {L} classes are in no image of the test split")
 # %% [markdown]
 # ## What the network sees
 #
-# A network that was trained elsewhere turns every image into numbers, once; small heads learn from these. So
-# near images should share classes.
+# A pretrained network computes the features of every image once; small heads are trained on these. So images with
+# similar features should share classes.
 
 # %%
 from simkit import Source, open_source
@@ -162,11 +162,12 @@ chance = (train.counts / N) @ train.counts / train.counts.sum()
 print(f"{shared:.0%} of an image's classes are in the nearest image, {chance:.0%} in a random one")
 
 # %% [markdown]
-# If the two were equal, labels would be wasted on this network: look for another one first.
+# If neighbours shared no more classes than random images, labels would be wasted on this network: find another one
+# first.
 #
 # ## The pilot
 #
-# The images that are labelled so far are a pilot. How large should one be for this budget?
+# The images that are labelled so far are a pilot. How large should a pilot be for this budget?
 
 # %%
 first = simkit.plan_pilot(BUDGET, prices=PRICES, data=DATA, images=IMAGES)
@@ -174,10 +175,10 @@ print(first.recommendation)
 print(f"There are {N} to train on and {len(test.images)} to measure by.")
 
 # %% [markdown]
-# A smaller pilot answers too, with a wider range. Its labels are complete, so they hold the answers to
-# whatever a scheme would ask: all labels of some images, *is this class there?* for random classes, or *name
-# one thing*. Each is bought in five sizes, each twice the one before, up to 64 % of the price of complete
-# labels; one name for each image costs so little that it ends earlier, at all images.
+# A smaller pilot works too, with a wider range. Its labels are complete, so they answer the questions of every
+# scheme: all labels of some images, *is this class present?* for random classes, or *name one thing*. Each scheme
+# is bought in five sizes, each twice the one before, up to 64 % of the price of complete labels; naming one thing
+# is so cheap that it ends earlier, with all images.
 
 # %%
 ways, steps = ("full-subset", "rpa", "single-positive"), (0.04, 0.08, 0.16, 0.32, 0.64)
@@ -193,9 +194,9 @@ for way, dollars in sizes.items():
 # %% [markdown]
 # ## The comparison
 #
-# Three methods that differ in what an unknown label is to them: **AN** takes it for absent, **Ignore** leaves
-# it out, **LL-R** takes it for absent unless its loss is large. Complete labels of all images are the
-# reference, in which every curve of the plan ends.
+# The three methods differ in how they treat an unknown label: **AN** treats it as absent, **Ignore** excludes it
+# from the loss, **LL-R** treats it as absent unless its loss is large. Complete labels of all images are the
+# reference, where every curve of the plan ends.
 
 # %%
 common = {"data": DATA, **NETWORK, "methods": ["an", "ignore", "ll-r"], "prices": PRICES}
@@ -210,8 +211,8 @@ table = pd.concat([one.every for one in runs.values()])
 simkit.figures.make("cost-curve")(table)
 
 # %% [markdown]
-# Each panel is a way to ask; bands are 95 % intervals over draws of the labels. The choice of the test images
-# adds an error of its own, which is the same for all.
+# Each panel is a scheme; bands are 95 % intervals over random draws of the labels. The choice of test images adds
+# another error, which is the same for all.
 #
 # ## The plan
 #
@@ -223,24 +224,24 @@ plan = simkit.plan([f"runs/{way}" for way in ways], BUDGET, images=IMAGES, price
 display(plan)
 
 # %% [markdown]
-# Read *Trust* first. Its first reason, and with it *Next step*, is about the network, which was made for drawings.
-# These images are drawings, so go on with the first round; for photographs follow *Next step* first. The other
-# reasons stand: 90 test images tell little, and the order is for ten times the pilot. So buy the first round only,
-# and pick its images **at random**:
+# Read *Trust* first. Its first reason, like *Next step*, is about the network, which was trained on synthetic
+# images. These images are synthetic, so continue with the first round; for photographs follow *Next step* first.
+# The other reasons hold: 90 test images are few, and the order has ten times the pilot's images. So buy only the
+# first round, and choose its images **at random**:
 #
 # * (a) Add the images with complete labels to `labels_split.csv`, as `train`.
 # * (b) Use the other labels for training and scoring (`simkit train --labels`).
 #
 # Then run this notebook again, with `labels=labels_split.csv` in `DATA`, so that the test images stay the same.
 #
-# Both rounds together stay within the budget. Since (b) is no part of the preferred order, 328 dollars remain for
-# later rounds, complete labels of about 1,380 more images; without (b) it would be 1,524. The 61 dollars of the pilot
-# were spent before.
+# The first round and later ones together stay within the budget. Since (b) is not part of the preferred order, the
+# remaining 328 dollars buy complete labels of about 1,380 more images; without (b) it would be 1,524. The 61
+# dollars of the pilot were spent before.
 #
 # ## Labels for other programs
 #
-# As an example of what was bought we take RPA labels, of which three in four are unknown. simkit's own file keeps
-# them as they are. Of other formats, not all can say *unknown*:
+# As an example we export RPA labels, of which three in four are unknown. simkit's own format keeps them unchanged.
+# Not all other formats can express *unknown*:
 
 # %%
 labels = simkit.simulate(train, "rpa(keep=0.25)")
@@ -252,15 +253,15 @@ for kind in ("lvis", "coco"):
     print(f"bought_{kind}.json: {unknown[kind]:,} of {unknown['here']:,} unknown labels read back")
 
 # %% [markdown]
-# LVIS lists for each image the classes that were looked for in vain; COCO takes what is not annotated for
-# absent, so that a program that reads it trains as AN does, whatever its loss is called. The way back is a
-# data set: `lvis:train=bought_lvis.json,images=/my/images`.
+# LVIS lists for each image the classes verified to be absent. COCO treats what is not annotated as absent, so a
+# program that reads it trains as AN does, whatever its loss is called. Such a file is read back as a data set:
+# `lvis:train=bought_lvis.json,images=/my/images`.
 #
-# ## Annotators who err
+# ## Annotator errors
 #
-# So far nobody erred. Have a few dozen images labelled by several annotators, and keep every vote: image,
-# class, worker, answer. Here five annotators vote, and their shares of overlooked and invented classes are
-# known, so that we can see whether they are found from the votes alone.
+# So far annotators made no errors. To estimate errors, have a few dozen images labelled by several annotators, and
+# keep every vote: image, class, worker, answer. Here five annotators vote with known rates of overlooked and
+# invented classes, so we can test whether the votes alone reveal these rates.
 
 # %%
 people = {"Ada": (0.05, 0.01), "Ben": (0.15, 0.02), "Cem": (0.3, 0.01), "Dee": (0.1, 0.06)}
@@ -285,11 +286,11 @@ found.columns = ["overlooks, found", "invents, found", "overlooks, true", "inven
 found.round(1)
 
 # %% [markdown]
-# No expert was asked: who errs shows in who is outvoted. In a shell: `simkit habits votes.csv`, and then
+# No expert is needed: annotators who err are outvoted more often. In a shell: `simkit habits votes.csv`, and then
 # `--habits habits.json` wherever labels are simulated.
 #
-# Should every question go to five annotators, or five times as many questions to one? The same money for
-# complete labels, three times:
+# Should every question go to five annotators, or five times as many questions to one? We spend the same money on
+# complete labels in three ways:
 
 # %%
 every = {**common, "schemes": ["full-subset"], "methods": ["an"], "reference": False}
@@ -304,11 +305,11 @@ for number, (name, habits) in enumerate(crowd.items()):
     print(f"{name:18} {asked.images.mean():4.0f} images, mAP {scores[name]:.1f}")
 
 # %% [markdown]
-# Five votes on each question make nearly true labels of a fifth of the images, which is worth less here than
-# slightly wrong labels of all of them. If no more images can be had, further votes are the only use of the money
+# Five votes per question give nearly correct labels for a fifth of the images. Here this is worth less than
+# slightly wrong labels for all of them. If no more images are available, more votes are the only use of the money
 # (not tried here).
 #
-# Last, mAP by method at the largest size, and for RPA at 32 % of the price of complete labels:
+# Finally, mAP by method at the largest size, and for RPA at 32 % of the price of complete labels:
 
 # %%
 own = table.query("not reference").sort_values("budget")
@@ -349,8 +350,7 @@ if drawn and not quick:
 #
 # ## Exercises
 #
-# 1. **Another price list.** Which purchase does the plan prefer at the prices of `hourly`, with the runs that
-#    are there?
+# 1. **Another price list.** Which purchase does the plan prefer at the prices of `hourly`, with the existing runs?
 #
 # <details><summary>Solution</summary>
 #
@@ -359,9 +359,9 @@ if drawn and not quick:
 # display(hourly_plan)
 # ```
 #
-# An answer costs a fifth there, so that the money buys complete labels of 7,343 images: 77.4 mAP, 59.9 to
-# 93.7. Weak labels fall further behind, and are better with a probability of 14 %. Trust stays low: the order is
-# for 44 times the pilot.
+# An answer then costs a fifth, so the money buys complete labels of 7,343 images: 77.4 mAP, 59.9 to 93.7. Partial
+# labels fall further behind, and are better with a probability of 14 %. Trust stays low: the order has 44 times the
+# pilot's images.
 #
 # </details>
 #
@@ -376,9 +376,9 @@ if drawn and not quick:
 # print(asked.images.mean(), 100 * asked["map"].mean())
 # ```
 #
-# 56 images and 31.2 mAP: above five votes (29.4) and far below one (46.7). With so few images every vote on a
-# question that was asked already costs more than it corrects.
+# 56 images and 31.2 mAP: above five votes (29.4) and far below one (46.7). With so few images a second vote on the
+# same question costs more than it corrects.
 #
 # </details>
 #
-# Next: [can a method trust what it said before?](11_consistency.ipynb)
+# Next: [can a method trust its earlier predictions?](11_consistency.ipynb)

@@ -12,12 +12,13 @@
 # ---
 
 # %% [markdown]
-# # Can a method trust what it said before?
+# # Can a method trust its earlier predictions?
 #
-# **Result.** A memory of earlier predictions helps where it says which labels to leave out (EN: 10.7 mAP over AN
-# with heads, 2.7 from pixels), and harms where the model learns from it (EP: -5.0). SCL, which compares heat maps
-# with the memory, lowers scores where a class is absent, but costs EN 0.9 mAP. From pixels EN is ahead on colours
-# and grounds (by 10.7 mAP), AN on rare objects (2.3).
+# **Result.** A moving average of earlier predictions shows which unknown labels are probably present. Ignoring these
+# (EN) gains 10.7 mAP over AN, which treats all unknown labels as absent, with linear heads and 2.7 with whole
+# networks. Using them as positive pseudo-labels (EP) costs 5.0. Spatial consistency loss (SCL), which keeps heat maps
+# close to their moving average, lowers scores where a class is absent, but costs EN 0.9 mAP. With whole networks EN
+# is ahead on colours and grounds (by 10.7 mAP), AN on rare objects (2.3).
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; 22 minutes in full on one core;
 # `SIMKIT_SIZE=quick` takes 20 seconds and checks no numbers.
@@ -51,11 +52,11 @@ told = "{0.mean:+.1f} ({0.low:+.1f} to {0.high:+.1f})"  # a mean over draws, and
 # %% [markdown]
 # ## Expected positives
 #
-# *Spatial Consistency Loss* (Verelst et al.) keeps a moving average of the predictions for every label, under other
-# crops, in earlier epochs. If an image shows K classes on average, then for each class K times as many images as it
-# was named in, those with the highest averages, are **expected positives**. EN leaves them out of AN's loss; EP
-# learns from them as if they had been named. EPR has no memory: it wants K classes in an image, on average over a
-# batch. CL holds predictions close to the memory. First linear heads on features, with the true K of the training
+# *Spatial Consistency Loss* (Verelst et al., WACV 2023) keeps a **memory**: a moving average of the predictions for
+# every label in earlier epochs, under other crops. If an image shows K classes on average, a class named in n images
+# has K n **expected positives**: the images with its highest averages. EN excludes them from AN's loss; EP treats
+# them as positives. EPR has no memory: it regularises the mean number of classes per image in a batch towards K. CL
+# keeps predictions close to the memory. We first train linear heads on features, with the true K of the training
 # images, every method without and with CL.
 
 # %%
@@ -74,10 +75,10 @@ assert quick or (worth[eight[2]]["gap_high"] < -0.02 and not worth[eight[3]]["si
 assert quick or (not worth["an+cl"]["significant"] and abs(worth["an+cl"]["gap"]) < 0.005)
 
 # %% [markdown]
-# **Leaving out** what is expected gains nearly eleven points. **Learning from it** costs five: the paper supposes that
-# what is expected by mistake is confirmed by its own gradient. EPR and AN do not differ significantly. CL gains AN
-# nothing and costs EN three points, probably since it holds on to the memory's first state: "absent" for all that was
-# not named, which is wrong for one label in six. Its weight matters more than its distance:
+# **Ignoring** expected positives gains nearly eleven points. **Learning** from them costs five: the paper supposes
+# that a wrong expectation is confirmed by its own gradient. EPR and AN do not differ significantly. CL gains AN
+# nothing and costs EN three points, probably because it preserves the initial memory: "absent" for all classes that
+# were not named, which is wrong for one label in six. CL's weight matters more than its distance:
 
 # %%
 near = [f"{eight[1]}+cl(distance={d},weight={w})" for d in ("l1", "l2", "jsd")
@@ -98,7 +99,7 @@ assert quick or 0 < plain[1]["gap_low"] < plain[1]["gap"] < plain[2]["gap_low"] 
 # %% [markdown]
 # ## How many, and how long a memory?
 #
-# Two numbers have to be chosen: **K**, and the share **mu** of the old that stays in the average.
+# There are two hyper-parameters: **K**, and the momentum **mu** of the moving average.
 
 # %%
 ks = [2, K, 16] if quick else [2, 5, 7, K, 12, 16]
@@ -140,17 +141,17 @@ assert quick or choice.gap_high[[*tried[:3], tried[6]]].max() < 0
 assert quick or not choice.significant[[*tried[4:6], tried[7]]].any()
 
 # %% [markdown]
-# A K of 2 costs three to five points, whatever the image shows; beyond the truth nothing differs
-# significantly. The paper's best K is just below the truth, a small one suits images of few classes and a large one those
-# of many (Fig. 5d). The differences here point that way, and neither is significant over 6 draws. A mu of 0
-# costs 1.6 points; 0.4 does not differ significantly from the paper's 0.8.
+# A K of 2 costs three to five points for all groups of images; above the true K no difference is significant. The
+# paper's best K is just below the true one; a small K suits images of few classes, a large K those of many (Fig. 5d).
+# The differences here have the same signs, but are not significant over 6 draws (random repetitions). A mu of 0 costs
+# 1.6 points; 0.4 does not differ significantly from the paper's 0.8.
 #
 # ## From pixels, through crops
 #
-# Now the whole network is trained, from mirrored crops of a quarter to all of the image: its head for 20 epochs,
-# then all of it for 8. SCL keeps a heat map of 16 x 16 cells for each image and class, and compares a crop
-# with the part that it shows, once the head has learned. (In the paper, tens of thousands of steps; here
-# 760, since there are 600 images.) `weight=0` keeps the maps without the loss: EN, with its maps recorded.
+# Now the whole network is trained on flipped crops of a quarter to all of the image: its head for 20 epochs, then all
+# layers for 8. SCL keeps a heat map of 16 x 16 cells for each image and class, and, once the head is trained,
+# compares a crop with its part of the map. (The paper starts after tens of thousands of steps; here it is 760, since
+# there are 600 images.) `weight=0` records the maps without the loss, so the method is EN.
 
 # %%
 from simkit import ImageTransform, Settings
@@ -188,9 +189,9 @@ pixels = ImageInputs(few.pictures["test"])
 # %% [markdown]
 # ## Heat maps
 #
-# One training image and three classes: one that was named, one that is present and was not named, one that
-# is absent (of the latter the brightest without SCL). Maps begin at 1 for what is named and at 0 for all
-# else; "before" is the state when the whole network starts to train.
+# One training image and three classes: one named, one present but not named, one absent (that with the brightest map
+# without SCL). Maps start at 1 for named classes and at 0 for all others; "before" is the state when the whole
+# network starts to train.
 
 # %%
 bought = {"hierarchy": few.hierarchy, "boxes": few.boxes["train"]}
@@ -215,7 +216,7 @@ draw("heat-maps", pictures=image)(shown, "With SCL there is less where nothing i
 
 # %% [markdown]
 # The figure averages over 200 training images and all classes that have boxes, in the first draw; the numbers below
-# it are of all four:
+# are from all four draws:
 
 # %%
 found = [located(one, labels=own, **about) for one, own in zip(watched, named_by, strict=True)]
@@ -250,14 +251,14 @@ assert quick or (np.array(sharp["en+scl"]) > np.array(sharp["en"])).all()
 assert quick or abs(interval(hits["en+scl"] - hits["en"]).mean) < 2
 
 # %% [markdown]
-# In each draw SCL leaves less where a class is absent (0.03 instead of 0.04). It lowers unnamed objects as well, but
-# their surroundings more, so that objects stand out a little more. How often the maximum is on an object does not
-# differ significantly.
+# In each draw SCL lowers the scores of absent classes (0.03 instead of 0.04). It lowers those of unnamed objects as
+# well, but those of their surroundings more, so objects stand out slightly more. How often the maximum is on an
+# object does not differ significantly.
 #
 # ## Low probabilities
 #
-# A model that learns from single positives sees "absent" nearly always. The four highest probabilities of each test
-# image, in the first draw:
+# With single positives nearly all training labels are "absent". The four highest probabilities of each test image, in
+# the first draw:
 
 # %%
 from simkit.analysis import top_score_medians as medians
@@ -278,9 +279,9 @@ assert middles[0]["full"][0] > max(one["an"][0] for one in middles)
 assert quick or all(one["en"][0] > one["en+scl"][0] > 1.5 * one["an"][0] for one in middles)
 
 # %% [markdown]
-# ## Does it pay?
+# ## Accuracy
 #
-# What the paper's ImageNet table has: top-1 and mAP over leaves, and mAP by the number of present leaves.
+# As in the paper's ImageNet table: top-1 and mAP over leaf classes, and mAP by the number of present leaves.
 
 # %%
 from simkit.metrics import average_precision, mean_ap, top1
@@ -311,8 +312,8 @@ assert quick or interval(np.subtract(hit["en+scl"], hit["an"])).low > 0
 # %% [markdown]
 # ## Small objects
 #
-# The paper's appendix D reports an improvement for small objects. The same by the largest object of a class in an
-# image, mean over classes:
+# The paper's appendix D reports an improvement for small objects. Here is mAP by the size of the largest object of a
+# class in an image:
 
 # %%
 single = [{name: net[name] for name in [*names][1:]} for net in nets]
@@ -336,9 +337,9 @@ assert quick or all(interval(gap).low < 0 for gap in ahead.values())  # not sign
 # %% [markdown]
 # ## Why does EN not lead on objects?
 #
-# Only objects have boxes. Colours and grounds, a third of the leaves, have no size. And each object counts
-# the same, however rare. So the classes are split: colours and grounds, frequent objects (in a tenth of the
-# test images or more), all other objects.
+# Only objects have boxes; colours and grounds, a third of the leaves, have no size. Every object class has the same
+# weight, however rare. So we split the classes: colours and grounds, frequent objects (in a tenth of the test images
+# or more), all other objects.
 
 # %%
 objects = np.unique(seen[1].classes)
@@ -369,11 +370,11 @@ assert quick or gap["frequent objects"].mean > 0
 assert quick or all((one.mean > 0) == (kind == "frequent objects") for (kind, _), one in within.items())
 
 # %% [markdown]
-# Because of the classes, not of the sizes. EN leads on colours and grounds, which have no boxes. AN leads on rare
-# objects, significantly at every size, and these are 22 of 27: a mean over classes is mostly theirs. On frequent
-# objects EN is ahead, not significantly. Over all objects AN's lead of 0.2 to 1.3 is not significant at any size. Rare objects are named in few of the 600 images; with heads and
-# 3,000 images EN leads at every size (exercise 2), but the number of images and the network differ, so the cause is
-# not separated.
+# The classes are the reason, not the sizes. EN leads on colours and grounds, which have no boxes. AN leads on rare
+# objects, significantly at every size; these are 22 of 27 object classes and dominate the mean. On frequent objects
+# EN is ahead, not significantly. Over all objects AN's lead of 0.2 to 1.3 is not significant at any size. Rare
+# objects are named in few of the 600 images; with heads and 3,000 images EN leads at every size (exercise 2), but the
+# number of images and the network both differ, so the cause is unclear.
 #
 # ## Summary
 #
@@ -382,33 +383,32 @@ assert quick or all((one.mean > 0) == (kind == "frequent objects") for (kind, _)
 # | question | here | in the paper |
 # |---|---|---|
 # | Does EN beat AN? | heads +10.7 (+9.9 to +11.5); from pixels +2.7 (+0.6 to +4.9), 37.9 against 35.1 | +2.9, 72.3 against 69.4 (Table 2) |
-# | Leave out what is expected, or learn from it? | leave out: EP -5.0 and EN +10.7 against AN; + CL -4.0, +7.6 | EP + CL 65.8, EN + CL 72.4 (Table 2) |
+# | Ignore expected positives, or learn from them? | ignore: EP -5.0 and EN +10.7 against AN; + CL -4.0, +7.6 | EP + CL 65.8, EN + CL 72.4 (Table 2) |
 # | And EPR? | not significantly different from AN: -0.8 (-3.4 to +1.8) | EPR + CL 71.7, between AN and EN (Table 2) |
-# | What is CL worth to AN and EN? | +0.1, not significant; -3.0, at a tenth of its weight -0.3 | +0.7; +0.1 (Table 2) |
+# | What do AN and EN gain by CL? | +0.1, not significant; -3.0, at a tenth of its weight -0.3 | +0.7; +0.1 (Table 2) |
 # | And SCL, from pixels? | to EN -0.9 (-1.2 to -0.6) | to AN +0.8, to EN +1.4 (Table 2) |
-# | Which K? | from the true 9.5 on level; 7 costs 0.8, 2 costs 5.0 | 2.5, the truth being 2.9 (Fig. 5c) |
+# | Which K? | no difference from the true 9.5 on; 7 costs 0.8, 2 costs 5.0 | 2.5, the truth being 2.9 (Fig. 5c) |
 # | Does K favour images of few or of many classes? | not significantly: a K of 2 costs those of many 1.2 more | small few, large many (Fig. 5d) |
 # | Which mu? | 0.4 or 0.8; 0 costs 1.6, 0.95 costs 0.3 | 0.8 (Fig. 5b) |
-# | Do heat maps find what was not named? | maximum on an object in 78 %, with SCL in 77 % | in the images shown (Figs 2, 3) |
-# | Does SCL avoid false places? | negatives 0.043 becoming 0.029 | yes (Fig. 4) |
-# | Does it find objects more precisely? | a little: inside to outside 5.1 without, 5.5 with | yes (Fig. 4) |
+# | Do heat maps find unnamed objects? | maximum on an object in 78 %, with SCL in 77 % | in the images shown (Figs 2, 3) |
+# | Does SCL lower absent classes? | negatives 0.043 becoming 0.029 | yes (Fig. 4) |
+# | Does SCL sharpen objects? | a little: inside to outside 5.1 without, 5.5 with | yes (Fig. 4) |
 # | Which method underestimates? Median of the highest probability | full 1.00, EN 0.93, EN + SCL 0.71, AN 0.12 | AN low, EN + SCL more akin to full (Fig. 5a) |
 # | Do small objects gain by SCL? | no: -0.2, not significant; large ones -1.4 | an improvement is reported (appendix D) |
 # | On which classes does EN lead AN? | on colours and grounds (+10.7); on frequent objects +2.6, not significant; on rare ones −2.3 | not asked |
 # | Which distance? | JSD, l2, l1 in this order, 1.4 points apart, 0.1 at a tenth of the weight | studied (appendix E) |
 # | Top-1: AN, EN + SCL | 79.5, 87.5, +8.1 (+3.0 to +13.1); EN 88.3 | 83.1, 83.9 on ReaL (Table 3) |
 #
-# The paper's first finding is confirmed: leaving out expected positives helps most (+10.7 with heads, +2.7 from pixels),
-# learning from them harms. SCL cleans the heat maps, but mAP does not gain. The memory begins with "absent" for all
-# classes that were not named: wrong for two labels in eighty on the paper's COCO, for nearly nine in fifty-two here.
-# When it begins matters: after 20 epochs of the head SCL costs a point; after 5, or where the memory is reset after the
-# head's epochs, three to six, in one or two draws (`benchmarks/results/consistency.md`). That is not all: with 80 % of
-# the positives named, when the first state is rarely wrong, SCL still costs 1.5.
+# The paper's first finding is confirmed: ignoring expected positives helps most (+10.7 with heads, +2.7 from pixels),
+# learning from them is harmful. SCL cleans the heat maps, but does not raise mAP. The memory starts with "absent" for
+# all classes that were not named: wrong for two labels in eighty on the paper's COCO, for nearly nine in fifty-two
+# here. The start of SCL matters: after 20 epochs of the head SCL costs a point; after 5, or if the memory is reset
+# after the head's epochs, three to six, in one or two draws (`benchmarks/results/consistency.md`). The initial memory
+# is not the only cause: with 80 % of the positives named, when it is rarely wrong, SCL still costs 1.5.
 #
 # ## Exercises
 #
-# 1. Name 80 % of the positives (`fraction-of-positives(keep=0.8)`). What is EN worth then, and does CL still
-#    cost?
+# 1. Name 80 % of the positives (`fraction-of-positives(keep=0.8)`). What does EN gain then, and is CL still harmful?
 #
 # <details><summary>Solution</summary>
 #
@@ -418,8 +418,8 @@ assert quick or all((one.mean > 0) == (kind == "frequent objects") for (kind, _)
 # table = simkit.compare(grid, out=f"{folder.name}/many", workers=1).table
 # print(ablation(table, "an")[["method", "mean", "gap", "gap_low", "gap_high"]])
 # ```
-# With few labels missing EN gains 0.2 points (+0.0 to +0.3), and CL costs nothing: EN + CL gains 0.2 (+0.1 to
-# +0.4). The memory's first state is rarely wrong then.
+# With few labels missing EN gains 0.2 points (+0.0 to +0.3), and CL costs nothing: EN + CL gains 0.2 (+0.1 to +0.4).
+# The initial memory is then rarely wrong.
 # </details>
 #
 # 2. Is AN above EN on objects with heads, too?

@@ -14,11 +14,12 @@
 # %% [markdown]
 # # Does simkit train what the papers' programs train?
 #
-# **Result.** Yes, for linear heads on frozen features; fine-tuning of whole networks was not compared. The published
-# simulators give the same labels (0 of 62,400 entries differ here), and a loop in their style ends in the same logits
-# (within 4e-6). Their evaluation differs: it ranks float32 probabilities, by which one model trained with LL-Ct (large
-# losses become positives; here 1 % more of the labels in every epoch, five times the default) has 38.9 mAP in place
-# of 40.1. So compare mAP values only if both are from logits, as in simkit, or both from a program's evaluation.
+# **Result.** Yes, for linear heads on frozen features; fine-tuning of whole networks was not compared. simkit's
+# labels equal those of the published simulators (0 of 62,400 entries differ here), and a training loop in the
+# published style ends in the same logits (within 4e-6). The published evaluation differs: it ranks float32
+# probabilities, with which a model trained with LL-Ct (large losses become positives; here 1 % more labels in every
+# epoch, five times the default) has 38.9 mAP instead of 40.1. So compare mAP values only if both are from logits, as
+# in simkit, or both from a program's evaluation.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); 16 seconds in full, and
 # 12 seconds with `SIMKIT_SIZE=quick`, on two cores.
@@ -34,9 +35,9 @@
 # | Correr-Zhou/SPML-AckTheUnknown | Zhou et al., ECCV 2022 | `EM`: `em(reproduce=em)` | `em-apl` |
 # | Alibaba-MIIL/PartialLabelingCSL | Ben-Baruch et al., CVPR 2022 | `negative`, `ignore`, `selective`: `p-asl(reproduce=csl)`, `p-asl(mode=ignore,reproduce=csl)`, `csl(reproduce=csl)` | `csl` |
 #
-# This notebook needs none of them. It exports labels in their formats, repeats their simulators and a
-# training loop in their style, and computes what their evaluation does otherwise. The programs
-# themselves run beside simkit by a script, from any clone:
+# This notebook needs none of them. It exports labels in their formats, repeats their simulators and a training loop
+# in their style, and shows how their evaluation differs. A script runs the programs themselves beside simkit, from
+# any clone:
 #
 #     git clone https://github.com/elijahcole/single-positive-multi-label ../published
 #     python benchmarks/published_programs.py --clone ../published
@@ -70,9 +71,9 @@ print(f"{truth.shape[0]} images to learn from, {unseen.shape[0]} to test on, {tr
 # %% [markdown]
 # ## The simulators
 #
-# `simkit simulate --legacy-rng` makes the labels of the published simulators. `benchmarks/published_loops.py`
-# writes these in a few lines of plain numpy: one positive of each image, each label with a probability, or so
-# many of each class. The seed 1200 is that of Cole et al.; CSL's simulators set none.
+# `simkit simulate --legacy-rng` makes the labels of the published simulators. `benchmarks/published_loops.py` has
+# these simulators in a few lines of plain numpy: one positive per image, each label with a given probability, or a
+# fixed number per class. The seed 1200 is that of Cole et al.; CSL's simulators set none.
 
 # %%
 from published_loops import PUBLISHED
@@ -92,10 +93,10 @@ print(f"entries that differ, of {dense.size:,}: {different}")
 assert not any(different.values()) and 3 * dense.size == 62_400
 
 # %% [markdown]
-# For COCO the order of images matters as well. `coco:instances_train2014.json,drop_empty=yes,order=published` has that
-# of the published label matrices; `--split test` with the same seed gives their labels of the validation file, on
-# which the single-positive programs test. `single-positive(bias=size)` goes by the `area` of COCO's annotations
-# (of the mask), as the code of Arroyo, Perona and Cole does; data without `area` go by the box.
+# For COCO the order of images matters as well. `coco:instances_train2014.json,drop_empty=yes,order=published` has the
+# order of the published label matrices; `--split test` with the same seed gives their labels of the validation file,
+# on which the single-positive programs test. `single-positive(bias=size)` uses the `area` of COCO's annotations (of
+# the mask), as the code of Arroyo, Perona and Cole does; without `area` it uses the box.
 #
 # ## Labels in their formats
 #
@@ -139,10 +140,10 @@ observed = np.load(Path(folder.name) / "formatted_train_labels_obs.npy")
 # ## Start weights and image order
 #
 # Given the same labels, two programs still differ in the random numbers of the initial head and of the image order.
-# simkit's depend on seed and draw alone, so they can be handed over. `simkit.learn.model.initial` gives the head, from
-# `Chance.seeded(0).of("train", 0).of("head")` for seed 0 and draw 0; the order of images in an epoch is
-# `Chance.seeded(0).of("train", 0).of("order", epoch).permutation(N)`. `benchmarks/published_training.py` does so for
-# a loop in the published style: a Dataset, a DataLoader, a module, an optimiser.
+# simkit's depend on seed and draw (repetition) alone, so other programs can use them. `simkit.learn.model.initial`
+# gives the head, from `Chance.seeded(0).of("train", 0).of("head")` for seed 0 and draw 0; the order of images in an
+# epoch is `Chance.seeded(0).of("train", 0).of("order", epoch).permutation(N)`. `benchmarks/published_training.py`
+# does so for a loop in the published style: a Dataset, a DataLoader, a module, an optimiser.
 
 # %%
 from published_training import train_alone
@@ -160,17 +161,17 @@ for method, codes in {"an": observed.astype(np.int8), "ignore": rpa.codes.toarra
 assert all(gap < (1e-3 if quick else 4.5e-6) for gap in gaps.values())
 
 # %% [markdown]
-# The script injects the same into the programs: a sampler in place of `shuffle=True`, the head after a model is made,
-# and the initial estimates for ROLE.
+# The script does the same in the programs: it replaces `shuffle=True` by a sampler, and sets the head of each new
+# model and ROLE's initial estimates.
 #
-# ## What their evaluation does otherwise
+# ## How their evaluation differs
 #
-# The programs compute another mAP from the same logits, for four reasons. Each is shown below on the logits of one
+# The programs compute a different mAP from the same logits, for four reasons, each shown below on the logits of one
 # head.
 #
-# **Sigmoids in float32 saturate.** All five rank probabilities, not logits. Above a logit of 16.6 every probability is 1,
-# and the ranks among them are lost. The head is LL-Ct's. So that logits get large, delta is 1 % (the default is
-# 0.2 %, and the paper searched 0.1 to 0.5 %), with 20 epochs at a rate of 0.03.
+# **Sigmoids in float32 saturate.** All five programs rank probabilities, not logits. Above a logit of 16.6 every
+# probability is 1, and the ranking is lost. The head is trained with LL-Ct. To make logits large, delta is 1 % (the
+# default is 0.2 %; the paper searched 0.1 to 0.5 %), with 20 epochs at a learning rate of 0.03.
 
 # %%
 settings = Settings(epochs=5 if quick else 20, batch_size=16, lr=0.03)
@@ -186,8 +187,9 @@ assert quick or [round(100 * v, 1) for v in (by_logits, by_sigmoids)] == [40.1, 
 assert torch.tensor(16.7).sigmoid() == 1 > torch.tensor(16.5).sigmoid()
 
 # %% [markdown]
-# LL-Ct, which takes large losses for missing labels, drives logits far up. The programs report fewer points for it than
-# its weights deserve. How much is lost depends on the scale of the logits alone, which mAP should not see:
+# LL-Ct, which treats labels with large losses as positives, makes logits very large, so the programs report a lower
+# mAP than its weights deserve. The difference depends only on the scale of the logits, to which mAP should be
+# invariant:
 
 # %%
 factors, curves = 2.0 ** np.arange(-4, 3), {}
@@ -205,7 +207,7 @@ ax.set_ylabel("mAP")
 _ = ax.legend()
 
 # %% [markdown]
-# **The last test batch is left out** by the program of Cole et al. (`drop_last=True` in every split): up to 15 images.
+# **The last test batch is dropped** by the program of Cole et al. (`drop_last=True` in every split): up to 15 images.
 
 # %%
 n = len(p) // 16 * 16
@@ -213,8 +215,8 @@ without_last = np.nanmean(average_precision(p[:n], present[:n]))
 print(f"mAP of {len(p)} images {by_sigmoids:.2%}, of the {n} in whole batches {without_last:.2%}")
 
 # %% [markdown]
-# **A class without positives has an AP of 0** in the programs, and none in simkit, where the mean leaves it out.
-# Full test sets of COCO and VOC have positives of every class, small ones do not; here the first 64 images:
+# **A class without positives has an AP of 0** in the programs, and none in simkit, where the mean excludes it. The
+# full test sets of COCO and VOC have positives of every class, small ones do not. Here are the first 64 images:
 
 # %%
 ap = average_precision(p[:64], present[:64])
@@ -223,7 +225,7 @@ print(f"{np.isnan(ap).sum()} classes without positives: mAP {left_out:.1%}, with
 
 # %% [markdown]
 # **Under ties CSL's AP depends on the order of the rows.** It sorts by `argsort()[::-1]` and counts along the rows;
-# scikit-learn and simkit treat equal scores alike. The same images in two orders:
+# scikit-learn and simkit treat equal scores alike. Here are the same images in two orders:
 
 # %%
 csl = {}
@@ -242,18 +244,19 @@ assert quick or abs(without_last - by_sigmoids) > 1e-4
 # %% [markdown]
 # ## What to expect
 #
-# Measured separately, on the programs themselves, not in this notebook: 41 trainings by the five programs on labels
-# exported from simkit, with start weights and image order injected, have the same test mAP and the same chosen epoch
-# as simkit, and logits within 4e-5. Without injection means lie within 0.5 mAP; for ROLE on 394 images the differences
-# are 1.2 and 1.5 standard errors. In the published simulators none of 361 million entries differs. LL-Ct shows the
-# float32 loss described above: 30.1 mAP printed, 30.8 from the logits.
+# The following was measured separately on the programs themselves, not in this notebook. 41 trainings of the five
+# programs on labels exported from simkit, with simkit's start weights and image order, have the same test mAP and
+# chosen epoch as simkit, and logits within 4e-5. With their own random numbers means are within 0.5 mAP; for ROLE on
+# 394 images the differences are 1.2 and 1.5 standard errors. In the published simulators none of 361 million entries
+# differs. LL-Ct shows the float32 loss described above: 30.1 mAP printed, 30.8 from the logits.
 #
 # The script in `benchmarks/` was run on thirteen losses of the five programs, on 400 images of `scenes`
-# ([table, with the limits of that run](../benchmarks/results/published_programs.md)): the same mAP to
-# the printed decimals, logits within 1e-4, and the same epoch chosen, which was the last of six in every run, so that
-# the choice is untested there. It prints for each loss the epoch and mAP of both, and the largest difference of
-# logits; exit code 1 means that they disagree, 2 that something is missing. Fine-tuning of a ResNet-50 was not compared: with `simkit train --fine-tune --protocol NAME`
-# it follows the same settings, and `simkit list protocols NAME` says what is left out.
+# ([table, with the limits of that run](../benchmarks/results/published_programs.md)): the same mAP to the printed
+# decimals, logits within 1e-4, and the same chosen epoch. This was the last of six in every run, so the choice is not
+# tested there. For each loss the script prints the epoch and mAP of both, and the largest difference of logits; exit
+# code 1 means that they disagree, 2 that something is missing. Fine-tuning of a ResNet-50 was not compared:
+# `simkit train --fine-tune --protocol NAME` uses the same settings, and `simkit list protocols NAME` says what is
+# left out.
 
 # %% [markdown]
 # ## Summary
@@ -283,8 +286,8 @@ assert quick or abs(without_last - by_sigmoids) > 1e-4
 #     print(legacy, (one != other[::-1]).any(axis=1).mean())
 # ```
 #
-# 89 % of the images are given another class, and 86 % without `legacy_rng`: without it too, random numbers belong to a
-# place in the data set. So the order is part of the labels, and `order=published` matters for COCO.
+# 89 % of the images are given another class, and 86 % without `legacy_rng`: random numbers depend on the position in
+# the data set in both cases. So the order is part of the labels, and `order=published` matters for COCO.
 #
 # </details>
 #

@@ -14,29 +14,30 @@
 # %% [markdown]
 # # Do the findings hold on a folder of photographs?
 #
-# **Result.** On photographs of animals (VOC 2012) LSAN is 2.0 mAP below AN on single positives; on `scenes`
-# it is 16.2 above. Over its six frequent classes, with a smaller learning rate, BoostLU in both phases gains LL-R
-# nothing, and SE falls to 20.9 where AN has 86.5. No model points better (at most 74.0 %) than the centre of the
-# image (80.6 %). What holds on both: Ignore leads AN under RPA, and false negatives reach their highest loss later
-# than true negatives (on photographs also later than true positives; on the drawn images the two negatives are level
-# at the smallest rate).
+# **Result.** With one positive per image, label smoothing (LSAN) gains 16.2 mAP over AN (unknown labels count as
+# absent) on the synthetic `scenes`, but loses 2.0 on photographs of animals (VOC 2012). Over the six frequent classes
+# of the latter, with a smaller learning rate, BoostLU in training and inference gains large-loss rejection (LL-R)
+# nothing, and soft exposure (SE) has 20.9 mAP, AN 86.5. In the pointing game no model (at most 74.0 %) beats the
+# centre of the image (80.6 %). Both data sets agree that ignoring unknown labels (Ignore) is better than AN if a
+# random share of labels is known (RPA), and that false negatives reach their highest loss later than true negatives
+# (on photographs also later than true positives; on drawn images the two negatives are level at the smallest rate).
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once (in this folder). Two minutes in full on two cores,
 # `SIMKIT_SIZE=quick` takes 25 seconds; a folder of 3,600 photographs about twenty minutes.
 
 # %% [markdown]
-# The chapters before this one use `scenes`, which simkit draws. This one asks their questions of **your
-# folder**: images, and beside them `labels.csv` with the columns `file` and `class` (and `split`, if you
-# have one). Three environment variables, read below:
+# The other chapters use the synthetic `scenes`. This one repeats their experiments on **your folder**: images and
+# `labels.csv` with the columns `file` and `class` (and `split`, if you have one). Three environment variables, read
+# below:
 #
-# * `SIMKIT_FOLDER`: the folder. Without it the chapter writes drawn images into a folder of this form.
+# * `SIMKIT_FOLDER`: the folder. Without it the chapter writes drawn images of `scenes` into such a folder.
 # * `SIMKIT_WEIGHTS`: a file of weights for MobileNetV2 (torchvision's key names). Without it the network is
-#   scenes-net, which was trained on drawings. `simkit list backbones` names the others.
+#   scenes-net, which was trained on drawn images. `simkit list backbones` names the others.
 # * `SIMKIT_BOXES`: a COCO instances file with boxes of the test images, for the pointing game.
 #
-# Beside your answers stand ours, of 3,608 photographs of animals (VOC 2012) and 700 of COCO, from
-# `atlas/photographs.csv`. Each of its rows names the table and the command that it comes from. No image and
-# no feature of these photographs is kept.
+# Your results are shown beside ours on 3,608 photographs of animals (VOC 2012) and 700 of COCO, from
+# `atlas/photographs.csv`. Each of its rows names its source table and command. Neither these photographs nor their
+# features are included.
 
 # %%
 # %matplotlib inline
@@ -71,7 +72,7 @@ os.chdir(work.name)
 # %% [markdown]
 # ## The folder
 #
-# Drawn images in the form of yours: files, a table, and the boxes of their objects.
+# By default, drawn images in the form of yours: files, a table, and the boxes of objects.
 
 # %%
 counts = {"train": 100, "test": 60} if quick else {"train": 600, "test": 400}
@@ -118,8 +119,8 @@ print(f"{per_image:.1f} of them in an image; in {int((train.counts < 16).sum())}
 # %% [markdown]
 # ## Embeddings and neighbours
 #
-# The network turns every image into numbers, once. Does it see what the labels are about? Images whose
-# numbers point the same way should share classes.
+# The network computes the features of every image once. If they fit the labels, images with similar features share
+# classes.
 
 # %%
 from simkit import Source, Task, open_source, prepare
@@ -150,14 +151,14 @@ assert near_ours["voc12-animals"].round().tolist() == [23, 73, 68]  # at random,
 assert quick or not drawn or table[here].is_monotonic_decreasing
 
 # %% [markdown]
-# On the photographs three of four classes of an image (73 %) are in its nearest neighbour, on COCO half of them;
-# a random image has 23 and 13 %. So neighbours are worth asking.
+# On VOC three of four classes of an image (73 %) are in its nearest neighbour, on COCO half of them; a random image
+# has 23 and 13 %. So neighbours are informative.
 #
 # ## Temperatures
 #
-# Soft exposure (SE) guesses an unknown label from neighbours (SE-I), from near classes (SE-L) or from both,
-# and gives it a temperature. How many of the labels that it takes to be present are present (`right`), and how many
-# would be by chance (`chance`)? With 30 % of the positives named:
+# Soft exposure (SE) makes pseudo-labels from neighbours (SE-I), from similar classes (SE-L) or from both, weighted by
+# a temperature. How many of the positive ones (soft positives) are right (`right`), and how many would be by chance
+# (`chance`)? With 30 % of the positives named:
 
 # %%
 scheme = "fraction-of-positives(keep=0.3)"
@@ -178,14 +179,14 @@ single_se = ours[(ours.question == "soft positives that are present") & (ours.sc
 assert single_se[single_se.method == "se"].value.max() < 3.3
 
 # %% [markdown]
-# Through images (SE-I) a soft positive of the photographs is right in 32 % of cases, eight times as often as by
-# chance, and still wrong in two of three. Classes (SE-L) say no more than chance, and SE, which takes the nearer
-# of both, inherits that: 4.5 %, by chance 4.1 %. On single positives it takes 85 to 95 % of all unknown
-# labels to be present and is right in 2 to 3 % (`benchmarks/results/similar.md`).
+# On photographs 32 % of SE-I's soft positives are right, eight times as many as by chance, but two of three are still
+# wrong. SE-L is no better than chance, and neither is SE, which uses the nearer of images and classes: 4.5 %, by
+# chance 4.1 %. On single positives SE treats 85 to 95 % of all unknown labels as present and is right in 2 to 3 %
+# (`benchmarks/results/similar.md`).
 #
 # ## Schemes and methods
 #
-# Heads on the frozen features, four schemes, six methods. EN has the mean number of classes of an image.
+# Heads on the frozen features, four schemes, six methods. EN is given the mean number of classes per image.
 
 # %%
 settings = simkit.demo_grid().train
@@ -199,7 +200,8 @@ compared = simkit.compare({**common, "schemes": schemes, "methods": methods}, ou
 draw("heat-map")(compared.every, f"{here.capitalize()}: mAP by scheme and method")
 
 # %% [markdown]
-# Ours, 3 draws, over the classes that are frequent in test: six on VOC, 18 on COCO.
+# Our results: 3 draws (random repetitions), over the classes that are frequent in the test split: six on VOC, 18 on
+# COCO.
 
 # %%
 frequent = ours[(ours.question == "mAP of frequent classes") & (ours.scheme != "full-subset")]
@@ -219,15 +221,15 @@ figure.tight_layout()
 
 # %% [markdown]
 # **All methods under all schemes** on photographs of twelve animals, from the atlas
-# ([chapter 04](04_schemes_against_methods.ipynb) compares them with drawings):
+# ([chapter 04](04_schemes_against_methods.ipynb) compares them with `scenes`):
 
 # %%
 animals = simkit.open_runs(atlas / "voc12-animals")
 draw("matrix", budget=animals.table.budget.max())(animals)
 
 # %% [markdown]
-# Which differences to AN are the same on `scenes` and on photographs? Heads on frozen features, 5 draws, all
-# classes (twenty on photographs). The learning rates are those of the data: 0.1 on `scenes`, 0.01 on photographs.
+# Which differences to AN are the same on `scenes` and on photographs? Heads on frozen features, 5 draws, all classes
+# (twenty on photographs). The learning rate is 0.1 on `scenes` and 0.01 on photographs.
 
 # %%
 gaps = ours[ours.question == "mAP, difference to AN"].set_index(["data", "scheme", "method"])
@@ -261,22 +263,22 @@ hierarchy = ours[ours.question == "mAP with the hierarchy voc-20"].pivot(index="
 assert (hierarchy.ignore - hierarchy.se).dropna().between(6, 12).all()
 
 # %% [markdown]
-# * **LSAN** leads AN under every scheme on drawings, with complete labels too, and trails it under every scheme
-#   on photographs. It leads with one set of features and learning rate and trails with the other; missing labels do
-#   not decide.
-# * **LL-R** leads AN where many labels are missing, on both. On `scenes` the lead is gone at 200 labels per class
-#   (0.0) and reversed above (-0.6 at 400, -0.9 at 1,000). With another setting (the frequent classes, a rate of 0.001,
-#   3 draws) it is 1.2 below AN on VOC (not significant) and 4.7 above on COCO.
-# * **Ignore** leads AN under RPA on both. Under FPC AN leads on drawings and Ignore on photographs (at 10 labels per
+# * **LSAN** is above AN under every scheme on `scenes`, with complete labels too, and below AN under every scheme on
+#   photographs. The sign changes with features and learning rate, not with missing labels.
+# * **LL-R** is above AN where many labels are missing, on both. On `scenes` the lead is gone at 200 labels per class
+#   (0.0) and reversed above (-0.6 at 400, -0.9 at 1,000). With another setting (the frequent classes, a rate of
+#   0.001, 3 draws) it is 1.2 below AN on VOC (not significant) and 4.7 above on COCO.
+# * **Ignore** leads AN under RPA on both. Under FPC AN leads on `scenes` and Ignore on photographs (at 10 labels per
 #   class not significantly). Our explanation, not tested: most of the twenty classes are so rare that their positives
 #   are found early.
-# * **SE** on single positives, over the frequent classes: 20.9 mAP, AN 86.5 (VOC); 13.5 and 33.0 (COCO). With a class hierarchy it is 7 to 11
-#   below Ignore under every scheme that was tried (`benchmarks/results/soft_exposure.md`).
+# * **SE** has 20.9 mAP on single positives over the frequent classes, AN 86.5 (VOC); on COCO 13.5 and 33.0. With a
+#   class hierarchy SE is 7 to 11 below Ignore under every scheme that was tried
+#   (`benchmarks/results/soft_exposure.md`).
 #
 # ## Memorisation
 #
-# Under single positives AN takes every class that was not named for absent. When is the loss of a label at
-# its highest? And of the labels that LL-R rejects, and LL-Ct and LL-Cp correct, how many are wrong?
+# Under single positives AN treats every class that was not named as absent. In which epoch is the loss of a label
+# highest? And how many of the labels that LL-R rejects, or LL-Ct and LL-Cp correct, are wrong?
 
 # %%
 from simkit import Settings
@@ -322,16 +324,16 @@ assert last["ll-cp"] > last["ll-ct"] > last["ll-r"] > 10 * guess[1]
 
 # %% [markdown]
 # On photographs false negatives reach their highest loss later than true labels, at all three rates. On the drawn
-# images they do so later than true negatives, except at 0.0001, where the two are level, and not always later than true
-# positives: at 0.001 and 0.0001 those are last. The
-# precision of what is modified is far above chance (1.7 %) and falls with the epochs, and LL-Cp's is highest.
-# Both results on photographs are as in the paper. But the fall needs no memorisation: LL-R rejects 4.5 % of all labels in its tenth
-# epoch, and 1.7 % are wrong, so that its precision cannot exceed 37 %.
+# images they do so later than true negatives, except at 0.0001, where the two are level; at 0.001 and 0.0001 true
+# positives are last. On photographs the precision of modified labels is far above chance (1.7 %) and falls with the
+# epochs, and LL-Cp's is highest. Both results on photographs are as in the paper. But memorisation is not needed to
+# explain the fall: LL-R rejects 4.5 % of all labels in its tenth epoch, and only 1.7 % are wrong, so its precision
+# cannot exceed 37 %.
 #
 # ## The pointing game
 #
-# Is the highest cell of a class map on an object of the class? It takes boxes, and it takes a baseline: who
-# always points at the centre of the image has seen nothing.
+# Is the maximum of a class map on an object of the class? The game needs boxes and a baseline that ignores the image:
+# always its centre.
 
 # %%
 from dataclasses import replace
@@ -392,18 +394,18 @@ if drawn and not quick:
 # %% [markdown]
 # On photographs the large-loss methods point best (73 to 74 %) and AN worst of the methods without BoostLU (69 %), in
 # the paper's order except for EPR, which is level with the large-loss methods (73.4; in the paper below ROLE). But
-# animals fill their photographs: **always the centre of the image hits 80.6 %**, more than every model. So the
-# game is no evidence here that a model sees the object. Nor does pointing follow mAP: LL-Ct points best and has
-# the lowest mAP. On the drawn images the centre hits a third, and most models more than twice as often.
+# animals fill their photographs: **the centre of the image hits 80.6 %**, more than every model. So the game is no
+# evidence here that a model sees the object. Pointing does not follow mAP either: LL-Ct points best and has the
+# lowest mAP. On the drawn images the centre hits a third, and most models more than twice as often.
 #
 # **BoostLU** in both phases gains nothing here. LL-R has 85.3 mAP with and without it, and points worse with it (71.8
-# and 73.5). At inference alone it gains AN 1.0 and LL-R 0.4; in both phases AN loses 1.2 and complete labels lose 0.6.
-# These differences in mAP are of 3 draws, and the intervals of the values overlap.
+# and 73.5). At inference alone it gains AN 1.0 and LL-R 0.4; in both phases AN loses 1.2 and complete labels lose
+# 0.6. These differences in mAP are over 3 draws, and the intervals overlap.
 #
 # ## A plan
 #
-# What would be bought for ten times the price of the training images' complete labels, with ten times the
-# images? [Chapter 10](10_your_own_data.ipynb) explains such a plan.
+# What should be bought with ten times the images and ten times the price of the training images' complete labels?
+# [Chapter 10](10_your_own_data.ipynb) explains such a plan.
 
 # %%
 price = simkit.cost(simkit.simulate(train, "full-subset"), "openimages").dollars
@@ -414,7 +416,7 @@ plan = simkit.plan(["runs/plan"], 10 * price, images=10 * N, prices="openimages"
 display(plan)
 
 # %% [markdown]
-# Read *Trust* before the purchase. With some hundred images the range is wide.
+# Read *Trust* before you buy. With a few hundred images the range is wide.
 #
 # ## Summary
 #
@@ -423,7 +425,7 @@ display(plan)
 #
 # | question | here, on photographs | in the paper |
 # |---|---|---|
-# | Do near images show the same classes? | 73 % of an image's classes are in the nearest, 23 % in a random one | taken for granted (Soft Exposure) |
+# | Do similar images share classes? | 73 % of an image's classes are in the nearest, 23 % in a random one | assumed (Soft Exposure) |
 # | Are SE's soft positives right? | 4.5 %, at random 4.1 %; SE-I 32 % | not reported; SE is 7.2 mAP above Ignore (Soft Exposure, Table 1), here 7 to 11 below |
 # | LSAN over AN, single positives | -2.0 (-3.2 to -0.8); on `scenes` +16.2 | +1.6 end-to-end, -0.4 with LinearInit on VOC (Large Loss, Table 2) |
 # | LL-R over AN, single positives | +2.4 (2.1 to 2.7) at a rate of 0.01; -1.2 over six classes at 0.001 | +4.1 end-to-end, +2.5 with LinearInit on VOC (Large Loss, Table 2) |
@@ -435,8 +437,8 @@ display(plan)
 #
 # ## Exercises
 #
-# 1. **Does the network matter?** Look for neighbours with a network of random weights. How many of an image's
-#    classes are in the nearest?
+# 1. **Does the network matter?** Find neighbours with a network of random weights. How many of an image's classes are
+#    in the nearest image?
 #
 # <details><summary>Solution</summary>
 #
@@ -447,8 +449,8 @@ display(plan)
 # print((present & present[index[:, 0]]).sum() / present.sum())
 # ```
 #
-# 28 % on the drawn images, where scenes-net has 55 % and a random image 22 %; 28 % on the photographs, where
-# MobileNetV2 has 73 % and a random image 23 %. What neighbours know comes from the training of the network.
+# 28 % on the drawn images (scenes-net 55 %, a random image 22 %); 28 % on photographs (MobileNetV2 73 %, a random
+# image 23 %). So neighbours are informative because of the network's training.
 #
 # </details>
 #
@@ -465,9 +467,9 @@ display(plan)
 # print(pointing(few, several, size=size).groupby("method")["pointing"].mean())
 # ```
 #
-# On the drawn images the centre falls from 35 to 14 %, AN from 72 to 60 %: the game measures something. On the
-# photographs (551 of 1,711 boxes, first draw) the centre still hits 28 %, AN 18 %, LL-Ct 21 % and complete
-# labels 23 %: even there no model beats it.
+# On the drawn images the centre falls from 35 to 14 %, AN from 72 to 60 %: the game is informative. On photographs
+# (551 of 1,711 boxes, first draw) the centre still hits 28 %, AN 18 %, LL-Ct 21 % and complete labels 23 %: even
+# there no model beats it.
 #
 # </details>
 #
