@@ -201,7 +201,7 @@ for name, one in (("pilot", plan), ("three times", again)):
 # The answers in the literature differ, as do the units of comparison. At equal numbers of **labels**, Durand et al.
 # (CVPR 2019) find some labels of every image better than all labels of some images. Kim et al. (CVPR 2022, Fig. 6) vary
 # the number of **images**: one label of every image beats all labels of a tenth of the images, with an eighth of the
-# labels, and with LL-Ct equals all labels of 30 %. At equal annotation **time**, a study of COCO (OpenReview
+# labels, and with the method LL-Ct equals all labels of 30 %. At equal annotation **time**, a study of COCO (OpenReview
 # xNf8sOtFbx, 2024) finds a fifth of the images, completely labelled, better. All can be right, because each prices a
 # label differently, as do two price lists of simkit:
 
