@@ -17,8 +17,8 @@
 # **Result.** Most of the 34 methods use cross-entropy on known labels and differ in the loss of an
 # unknown label; 33 of them train on partial labels (Full needs complete ones). As an example, the model
 # predicts an unknown label as present, with a logit of 4 (a probability of 0.98), in the tenth epoch.
-# Then 9 methods lower the logit: the gradient of the loss is above 0.1 (0.98 for AN, which treats unknown
-# labels as absent). 16 hardly change the logit, and 8 raise it (a gradient below -0.005).
+# Then 9 methods lower the logit (a gradient of the loss above 0.1; 0.98 for AN, which treats unknown
+# labels as absent), 16 hardly change it, and 8 raise it (a gradient below -0.005).
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; half a minute in full;
 # `SIMKIT_SIZE=quick` saves no time here.
@@ -287,7 +287,7 @@ assert turned > 0.5 > 0 > loss_gradient(known, changed[-1], "known positive", 1,
 # | what does BoostLU do to the gradient? | 5 times as much where the map is positive | $\alpha=5$ times (Kim et al., CVPR 2023, Eq. 9) |
 # | which labels does CSL ignore? | the likeliest of an image, and frequent classes | the same (Ben-Baruch et al., CVPR 2022, Eq. 5, section 4) |
 # | when is soft exposure flat? | close to something known | the temperature is highest there (Soft Exposure, Eq. 8) |
-# | what does EN leave out, and EP? | EN ignores the expected labels, EP takes them for present | the same (Verelst et al., WACV 2023, Eq. 5, section 4.2) |
+# | what do EN and EP do with expected labels? | EN ignores them, EP treats them as present | the same (Verelst et al., WACV 2023, Eq. 5, section 4.2) |
 #
 # These are definitions, so the agreement is by construction.
 #

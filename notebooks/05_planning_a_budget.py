@@ -16,7 +16,7 @@
 #
 # **Result.** simkit plans a purchase of labels from a pilot of 344 completely labelled images. For 170 dollars it
 # chooses FPC (equally many labels of every class), which reaches 91.9 mAP; complete labels of fewer images are level
-# (91.8), as predicted, other schemes reach 84.6 and 80.0. All four predicted ranges contain the result, but their
+# (91.8), as predicted; other schemes reach 84.6 and 80.0. All four predicted ranges contain the result, but their
 # medians are 1 to 25 mAP too low. Prices decide: if every answer costs the same, FPC is 10 mAP above complete labels;
 # if every look at an image does, complete labels are ahead.
 #

@@ -16,9 +16,9 @@
 #
 # **Result.** AN treats every unknown label as absent. A network trained so learns true negatives first and
 # memorises false ones later: the loss of false negatives rises from 0.11 to a peak in epoch 15 of 28, then falls to
-# 0.06 (one draw). LL-R, LL-Ct and LL-Cp reject or correct labels with large losses. With linear heads they gain
-# 4.0, 4.4 and 2.5 mAP over AN on object classes, 9.4, 8.3 and 2.8 on all classes; with whole networks LL-R's gain
-# is not significant.
+# 0.06 (one draw, that is one repetition). LL-R, LL-Ct and LL-Cp reject or correct labels with large losses. With
+# linear heads they gain 4.0, 4.4 and 2.5 mAP over AN on object classes, 9.4, 8.3 and 2.8 on all classes; with whole
+# networks LL-R's gain is not significant.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; 16 minutes in full on one core;
 # `SIMKIT_SIZE=quick` takes 12 seconds and checks no numbers.

@@ -15,10 +15,10 @@
 # # Your own images: what should be labelled next?
 #
 # **Result.** simkit plans what labels to buy for 400 dollars from 168 labelled images. It prefers complete labels
-# of 1,672 images, with a predicted mAP of 70.3 (range 56 to 84). Half of the labels of 3,159 images are not
-# significantly different (70.2), so first buy a small round of each, 72 dollars together (148 images completely,
-# 447 in part, chosen at random), and plan again. For the same money, five annotators per question (29 mAP) are
-# worth less than one annotator for five times the images (47).
+# of 1,672 images, with a predicted mAP of 70.3 (range 56 to 84). Half of the labels of 3,159 images do not differ
+# significantly (70.2), so first buy a small round of each, 72 dollars together (148 images completely, 447 in part,
+# chosen at random), and plan again. For the same money, five annotators per question (29 mAP) are worth less than
+# one annotator for five times the images (47).
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once (in this folder). 30 seconds in full on two cores,
 # `SIMKIT_SIZE=quick` takes 25 seconds.

@@ -15,7 +15,7 @@
 # # Can a method trust its earlier predictions?
 #
 # **Result.** A moving average of earlier predictions shows which unknown labels are probably present. Ignoring these
-# (EN) gains 10.7 mAP over AN, which treats all unknown labels as absent, with linear heads and 2.7 with whole
+# (EN) gains 10.7 mAP over AN, which treats all unknown labels as absent, with linear heads, and 2.7 with whole
 # networks. Using them as positive pseudo-labels (EP) costs 5.0. Spatial consistency loss (SCL), which keeps heat maps
 # close to their moving average, lowers scores where a class is absent, but costs EN 0.9 mAP. With whole networks EN
 # is ahead on colours and grounds (by 10.7 mAP), AN on rare objects (2.3).
