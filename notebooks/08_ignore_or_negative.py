@@ -17,8 +17,8 @@
 # **Result.** Ignore excludes unknown labels from the loss, AN treats them as absent. If a random share of all labels is
 # known (RPA), Ignore is up to 11 mAP above AN; if every class has equally many labels (FPC), AN is up to 11 above
 # Ignore. CSL, which ignores the unknown labels most likely to be present, is 0.3 to 8.0 mAP above AN (but not with
-# 1,000 labels per class: -1.1) and below Ignore under RPA. Its second part, a prior of class frequencies, helps only
-# with enough labels to estimate it.
+# 1,000 labels per class: -1.1) and below Ignore under RPA with few labels. Its second part, a prior of class
+# frequencies, helps only with enough labels to estimate it.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); 16 minutes in full on one core,
 # 20 seconds with `SIMKIT_SIZE=quick`.
@@ -300,7 +300,7 @@ for base, others in pairs.items():
     print((100 * pairs[base][ends]).round(1).join(pairs[base]["significant"]).to_string())
 
 # %% [markdown]
-# Ignoring likely labels gains 1.0, 3.7 and 3.8 over AN; P-ASL alone loses 1.4, 1.6 and 2.2. The chosen eta, 0.9 under
+# Over AN, ignoring likely labels gains 1.0 (FPC), 3.7 (proposals) and 3.8 (federated); P-ASL alone loses 1.4, 1.6 and 2.2. The chosen eta, 0.9 under
 # all three schemes, switches the prior off, so the prior adds nothing. Under FPC validation preferred 0.9 to 0.3 by
 # 77.4 to 77.3 in one draw; on the test split 0.3 is better (1.9 over AN). The constant temperature is ahead of AN and
 # of P-ASL under every scheme; in the paper it is 0.35 above Negative and below P-ASL. The soft prior is 1.7 ahead of

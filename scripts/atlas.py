@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tarfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,9 +34,10 @@ import simkit.data
 from simkit.annotate import schemes
 from simkit.embed.backbones import backbone
 from simkit.embed.features import extract
+from simkit.errors import BadInput
 from simkit.files import whole
 from simkit.learn import methods
-from simkit.study import runs
+from simkit.study import frames, runs
 from simkit.study.cells import lines
 
 ATLAS = Path("atlas")  # paths of grids are relative to the root of the project
@@ -152,6 +153,8 @@ class Data:
 def photographs(name: str, hierarchy: str) -> Data:
     """Photographs of SIMKIT_DATA, unpacked below atlas/photographs with features of MobileNetV2."""
     folder, source = ATLAS / "photographs" / name, Path(os.environ["SIMKIT_DATA"])
+    if not (source / "images" / name).is_dir():
+        raise BadInput(f"SIMKIT_DATA is {source}, which has no folder images/{name}; correct it")
     if not (folder / "images").is_dir():
         for archive in sorted((source / "images" / name).glob("*.tar")):
             with tarfile.open(archive) as tar:
@@ -245,7 +248,8 @@ def grid_of(fields: Mapping[str, Any], part: str, runs: Path) -> simkit.Grid:
     first = part.replace("amounts", "budgets")
     file = runs / first / "settings.toml"
     if not file.is_file():
-        sys.exit(f"{part} uses the settings that {first} chooses; run {first} first")
+        needed = f"{runs.name}/{first}"
+        raise BadInput(f"{part} uses the settings that {needed} chooses; run {needed} first")
     chosen = tomllib.loads(file.read_text("utf-8"))
     settings = {spec: chosen[spec.partition("(")[0]] for spec in grid.schemes}
     return dataclasses.replace(grid, settings=settings)
@@ -253,8 +257,21 @@ def grid_of(fields: Mapping[str, Any], part: str, runs: Path) -> simkit.Grid:
 
 def pack(folder_name: str) -> None:
     """Write the tables and the summary of a data set from the finished runs of its parts."""
-    parts = [runs.read(folder) for folder in sorted((ATLAS / "runs" / folder_name).iterdir())]
-    rows = pa.concat_tables([_of_leaves(part, parts[0]) for part in parts])
+    finished = sorted((ATLAS / "runs" / folder_name).glob("*/table.parquet"))
+    names = {file.parent.name for file in finished}
+    missing = {file.stem for file in (ATLAS / folder_name).glob("*.toml")} - names
+    if missing:
+        print(f"{folder_name} keeps its table; not here: runs of {', '.join(sorted(missing))}")
+        return
+    parts = [runs.read(file.parent) for file in finished]
+    metadata = parts[0].schema.metadata
+    rows = runs.together(
+        [_of_leaves(part, parts[0]) for part in parts],
+        classes=json.loads(metadata[b"classes"]),
+        leaves=json.loads(metadata[b"leaves"]),
+        failures=[one for part in parts for one in frames.failures(frames.opened(part))],
+        planned=sum(int(part.schema.metadata[b"planned"]) for part in parts),
+    )
     rows = rows.drop_columns(list(LEFT_OUT))
     # `expected` is that of the data, and `method_spec` keeps it: one name under every scheme.
     names = pc.replace_substring_regex(rows["method"], r"\(expected=[^)]*\)", "")
@@ -297,7 +314,11 @@ def _of_leaves(rows: pa.Table, flat: pa.Table) -> pa.Table:
         for name in BY_CLASS
     }
     columns |= {"map_all": rows["map"], "map_o": [None] * len(rows)}
-    columns["test_id"] = [flat["test_id"][0].as_py()] * len(rows)
+    columns |= {key: [flat[key][0].as_py()] * len(rows) for key in ("truth_id", "test_id")}
+    for name in ("present", "absent"):
+        columns[name] = [each and sum(each) for each in columns[f"class_{name}"]]
+    known = zip(rows["images"].to_pylist(), columns["present"], columns["absent"], strict=True)
+    columns["unknown"] = [images * len(names) - sum(counts) for images, *counts in known]
     for name, values in columns.items():
         place = rows.column_names.index(name)
         if isinstance(values, list):
@@ -330,17 +351,34 @@ def main() -> None:
     )
     arguments.add_argument("--workers", type=int, default=2, help="number of processes")
     options = arguments.parse_args()
-    asked = {*options.parts} or set(DATA)
-    worked = set()
-    for name, part, fields in every_part({part.partition("/")[0] for part in asked}):
+    try:
+        make(options.parts, options.workers)
+    except BadInput as error:
+        arguments.error(str(error))
+
+
+def make(parts: Sequence[str], workers: int) -> None:
+    """Run these parts (all without any) and pack their tables. Raises BadInput."""
+    asked, worked = {*parts} or set(DATA), set()
+    every = list(every_part({part.partition("/")[0] for part in asked}))
+    known = {one for name, part, _ in every for one in (name, f"{name}/{part}")}
+    if parts and not asked <= known:
+        listed = ", ".join(sorted(known)) or ", ".join(DATA)
+        raise BadInput(
+            f"no part {', '.join(sorted(asked - known))}; give some of {listed} (photographs and "
+            "scenes-mobilenet need SIMKIT_DATA)"
+        )
+    for name, part, fields in every:
         if not {name, f"{name}/{part}"} & asked:
             continue
         print(f"{name}/{part}", flush=True)
         file, out = ATLAS / name / f"{part}.toml", ATLAS / "runs" / name / part
+        grid = grid_of(fields, part, out.parent).to_toml()
         file.parent.mkdir(exist_ok=True, parents=True)
-        file.write_text(grid_of(fields, part, out.parent).to_toml(), "utf-8")
-        command = ["compare", str(file), "--out", str(out), "--workers", str(options.workers)]
-        subprocess.run([sys.executable, "-m", "simkit", *command], check=True)
+        file.write_text(grid, "utf-8")
+        command = ["compare", str(file), "--out", str(out), "--workers", str(workers)]
+        if code := subprocess.run([sys.executable, "-m", "simkit", *command]).returncode:
+            sys.exit(code)
         worked.add(name)
     for name in worked:
         pack(name)

@@ -117,6 +117,8 @@ def _check(text: Path) -> bool:
 
 def _again(text: Path) -> bool:
     """Execute once more, in the size of the committed outputs, and compare the outputs."""
+    if not _check(text):
+        return False
     earlier = committed(text)
     os.environ["SIMKIT_SIZE"] = earlier.metadata["simkit"]["size"]
     pairs = enumerate(zip(earlier.cells, _timed(text).cells, strict=True))
@@ -163,6 +165,9 @@ def main(arguments: list[str]) -> int:
     parser.set_defaults(do=_make)
     chosen = parser.parse_args(arguments)
     texts = sorted(FOLDER.glob("[0-9][0-9]_*.py"))
+    for prefix in chosen.prefixes:
+        if not any(text.name.startswith(prefix) for text in texts):
+            parser.error(f"no notebook begins with {prefix}; give numbers, such as 01")
     texts = [t for t in texts if t.name.startswith(tuple(chosen.prefixes or [""]))]
     return 0 if all([chosen.do(text) for text in texts]) else 1
 

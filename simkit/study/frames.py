@@ -102,7 +102,10 @@ def opened(table: Any) -> Any:
     metadata = {key.decode(): text for key, text in (table.schema.metadata or {}).items()}
     frame = table.replace_schema_metadata(None).to_pandas()
     names = ("classes", "leaves", "failures", "planned")
-    frame.attrs = {name: json.loads(metadata[name]) for name in names if name in metadata}
+    try:
+        frame.attrs = {name: json.loads(metadata[name]) for name in names if name in metadata}
+    except ValueError as error:
+        raise BadInput(f"the metadata of the table are damaged ({error}); restore it") from None
     return frame
 
 

@@ -183,7 +183,13 @@ def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -
         files = [folder / "table.parquet", folder / "reference.parquet"]
         parts = [_parquet(file, columns) for file in files if file.is_file()]
         # A table that other programs wrote again may have other types of strings and more columns.
-        return pa.concat_tables(parts, promote_options="permissive")
+        try:
+            return pa.concat_tables(parts, promote_options="permissive")
+        except pa.ArrowException as error:
+            raise BadInput(
+                f"table.parquet and reference.parquet in {folder} do not fit together ({error}); "
+                "take both from one comparison"
+            ) from None
     if not folder.is_dir():
         raise BadInput(f"{folder} is not a folder; give the folder that `simkit compare` wrote to")
     plan = store.under_way(folder)
@@ -206,6 +212,10 @@ def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -
 
 def _parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
     try:
+        names = pyarrow.parquet.read_schema(path).names
+        missing = [name for name in columns or () if name not in names]
+        if missing:
+            raise BadInput(f"{path} has no column {', '.join(missing)}; write the table with all")
         return pyarrow.parquet.read_table(path, columns=list(columns) if columns else None)
     except (OSError, pa.ArrowException):
         raise BadInput(

@@ -96,7 +96,13 @@ def by_class(
     columns = ("scheme", "method", "draw", "images", *_LISTS)
     table = selection.read_runs(runs, columns, asker=asker)
     wanted = listed(methods, f"{asker}: methods")
-    table = table[table["method"].isin(wanted) & (table["ap"].str.len() > 0)]
+    table = table[table["method"].isin(wanted)]
+    if len(table) and not (table["ap"].str.len() > 0).any():
+        raise BadInput(
+            f"{asker}: these runs have no AP of classes; select others (an atlas has it at its "
+            "largest budget alone)"
+        )
+    table = table[table["ap"].str.len() > 0]
     if (schemes := table["scheme"].unique()).size > 1:
         raise BadInput(
             f"{asker}: the table has the schemes {', '.join(schemes)}; select one of them"

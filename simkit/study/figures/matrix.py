@@ -65,13 +65,19 @@ class Matrix(AtBudget):
         over = range_of(len(cell.by_draw) for line in columns for cell in line.cells)
         full = references(table, metric=self.metric)
         ceiling = [f"{label(c.method)} {100 * c.score.mean:.1f}" for c in full]
+        shared = range_of(line.best.draws for line in columns)
         sure = sum(line.best.sure for line in columns)
+        tied = any(line.best.ties for line in columns)
+        absent = sorted({*runs["scheme"]} - {line.scheme for line in columns})
         return panels.finish(
             _heading(columns),
             f"Columns: how labels are bought, {paid(limit)}, and the mean. Rows: how a model is "
-            f"trained on them, by family (colour). Means over {over} draws. "
-            f"Probabilities below 0.5 % are left out; under {sure} of {len(columns)} schemes one "
-            f"method has {SURE:.0%} or more.",
+            f"trained on them, by family (colour). Means over {over} draws, probabilities over "
+            f"the {shared} that all methods have; below 0.5 % they are left out, and under {sure} "
+            f"of {len(columns)} schemes one method has {SURE:.0%} or more."
+            + " Methods with equal scores share a probability."
+            * tied,
+            f"Without {self.metric}: {', '.join(absent)}." if absent else "",
             f"All labels of all images: {', '.join(ceiling)}." if ceiling else "",
         )
 
@@ -103,7 +109,7 @@ def _cells(axes: Axes, values: pd.DataFrame, shades: Any, norm: Normalize, form:
 
 def _heading(columns: list[Line]) -> str:
     """How many methods may be the best."""
-    first = {line.best.first for line in columns}
+    first = {name for line in columns for name in (line.best.first, *line.best.ties)}
     if len(first) == 1:
         return f"{label(first.pop())} has the highest mean under every scheme"
     return f"{len(first)} of {len(columns[0].cells)} methods lead under one scheme or another"
