@@ -270,7 +270,6 @@ def pack(folder_name: str) -> None:
         classes=json.loads(metadata[b"classes"]),
         leaves=json.loads(metadata[b"leaves"]),
         failures=[one for part in parts for one in frames.failures(frames.opened(part))],
-        planned=sum(int(part.schema.metadata[b"planned"]) for part in parts),
     )
     rows = rows.drop_columns(list(LEFT_OUT))
     # `expected` is that of the data, and `method_spec` keeps it: one name under every scheme.
@@ -287,9 +286,11 @@ def pack(folder_name: str) -> None:
     references = rows.filter(rows["reference"])
     twice = references.select(["method", "draw"]).to_pandas().duplicated()
     folder = ATLAS / folder_name
+    planned = sum(int(part.schema.metadata[b"planned"]) for part in parts) - int(twice.sum())
+    about = {**rows.schema.metadata, b"planned": str(planned)}
     files = {
-        "table": rows.filter(pc.invert(rows["reference"])),
-        "reference": references.filter(pa.array(~twice)),
+        "table": rows.filter(pc.invert(rows["reference"])).replace_schema_metadata(about),
+        "reference": references.filter(pa.array(~twice)).replace_schema_metadata(about),
     }
     for stem, table in files.items():
         with whole(folder / f"{stem}.parquet") as part:

@@ -73,8 +73,9 @@ class Matrix(AtBudget):
             _heading(columns),
             f"Columns: how labels are bought, {paid(limit)}, and the mean. Rows: how a model is "
             f"trained on them, by family (colour). Means over {over} draws, probabilities over "
-            f"the {shared} that all methods have; below 0.5 % they are left out, and under {sure} "
-            f"of {len(columns)} schemes one method has {SURE:.0%} or more."
+            + ("the same" if shared == over else f"the {shared} that all methods have")
+            + f"; below 0.5 % they are left out, and under {sure} of {len(columns)} schemes one "
+            f"method has {SURE:.0%} or more."
             + " Methods with equal scores share a probability."
             * tied,
             f"Without {self.metric}: {', '.join(absent)}." if absent else "",
