@@ -65,7 +65,7 @@ def test_a_table_without_names_counts_classes() -> None:
 
 @pytest.mark.parametrize(
     ("column", "message"),
-    [("ap", "have no AP of classes"), ("class_present", "AP and numbers of labels .* one comparison")],
+    [("ap", "have no AP of classes"), ("class_present", "AP and numbers of labels")],
 )
 @pytest.mark.parametrize("value", [[], None])
 def test_a_table_without_classes_is_refused(column, message, value) -> None:
