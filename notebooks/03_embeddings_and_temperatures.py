@@ -197,8 +197,8 @@ for keep in (0.05, 0.1, 0.3):
 
 # %%
 coco = 2.9 * 0.1 * (1 + 1.25) / 80  # known labels: a tenth of the present, 1.25 absent for each
-found = (1 - (1 - coco) ** 10) * 80 * (1 - coco)
-print(f"COCO, 10%: {found:.1f} through images (paper: 5.5, data set not named)")
+by_images = (1 - (1 - coco) ** 10) * 80 * (1 - coco)
+print(f"COCO, 10%: {by_images:.1f} through images (paper: 5.5, data set not named)")
 for keep, rows in reach.items():
     some = simkit.simulate(truth, f"fraction-of-positives(keep={keep})")
     known_of = some.rows(np.flatnonzero(some.asked))
@@ -365,8 +365,8 @@ assert quick or all(gap.mean > 0.3 and gap.low > 0.2 for gap in behind)
 assert quick or abs(ranking.difference("se-l", "ignore").mean) < 0.01
 
 # %% tags=["remove-input"]
-told = {"an": -0.042, "ignore": -0.004, "se-l": -0.029, "se-i": -0.045, "se(beta=1)": -0.23}
-assert quick or all(abs(gaps[m].mean - gap) < 0.006 for m, gap in told.items())
+written = {"an": -0.042, "ignore": -0.004, "se-l": -0.029, "se-i": -0.045, "se(beta=1)": -0.23}
+assert quick or all(abs(gaps[m].mean - gap) < 0.006 for m, gap in written.items())
 assert quick or all(abs(reach[0.1][k]["reached"] - n) < 1 for k, n in ((0, 18.8), (1, 24.2)))
 
 # %% [markdown]

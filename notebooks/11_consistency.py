@@ -47,7 +47,7 @@ scenes = open_source(Source(data, ("train", "test"), ("maps",), "scenes-net"))
 train, test, maps = scenes.truth("train"), scenes.truth("test"), scenes.inputs("test", "maps")
 how = {"schemes": ["single-positive"], "data": scenes.data.spec, "draws": 2 if quick else 6}
 how |= {"train": demo().train, "reference": False}
-told = "{0.mean:+.1f} ({0.low:+.1f} to {0.high:+.1f})"  # a mean over draws, and its 95 % interval
+with_interval = "{0.mean:+.1f} ({0.low:+.1f} to {0.high:+.1f})"  # a mean over draws, and its 95 % interval
 
 # %% [markdown]
 # ## Expected positives
@@ -130,9 +130,9 @@ by_part = 100 * counted.pivot(index="draw", columns=["part", "method"], values="
 moved = {name: {part: by_part[part, name] - by_part[part, middle] for part in ("2", ">=6")}
          for name in (low, high)}
 for name, each in moved.items():
-    texts = {part: told.format(interval(gap)) for part, gap in each.items()}
+    texts = {part: with_interval.format(interval(gap)) for part, gap in each.items()}
     print(f"{name} in images of 2: {texts['2']}, of 6 and more: {texts['>=6']};", end=" ")
-    print(f"the second minus the first: {told.format(interval(each['>=6'] - each['2']))}")
+    print(f"the second minus the first: {with_interval.format(interval(each['>=6'] - each['2']))}")
 
 # %% tags=["remove-input"]
 assert quick or all(interval(gap).high < -1 for gap in moved[low].values())
@@ -219,12 +219,12 @@ draw("heat-maps", pictures=image)(shown, "With SCL there is less where nothing i
 # are from all four draws:
 
 # %%
-found = [located(one, labels=own, **about) for one, own in zip(watched, named_by, strict=True)]
-draw("heat-located")(found[0], "Without SCL objects rise, and all around them rises, too")
+heats = [located(one, labels=own, **about) for one, own in zip(watched, named_by, strict=True)]
+draw("heat-located")(heats[0], "Without SCL objects rise, and all around them rises, too")
 
 # %%
 end = [{(r["model"], r["kind"]): r for r in one.to_dict("records") if r["epoch"] == short.epochs}
-       for one in found]
+       for one in heats]
 hidden = {m: [one[m, "unannotated positive"] for one in end] for m in kept}
 nothing = {m: [one[m, "negative"]["mean"] for one in end] for m in kept}
 for name, rows in hidden.items():
@@ -240,7 +240,7 @@ for name in kept:
     print(f"{name}: inside over outside {np.mean(sharp[name]):.1f}, hits {hits[name].mean():.0f}%")
 for what, both in (("hits", hits), ("inside over outside", sharp)):
     gaps = np.subtract(both["en+scl"], both["en"])
-    print(f"{what}, with SCL over without: {told.format(interval(gaps))}")
+    print(f"{what}, with SCL over without: {with_interval.format(interval(gaps))}")
 
 # %% tags=["remove-input"]
 kinds = ("annotated positive", "unannotated positive")
@@ -265,7 +265,7 @@ from simkit.analysis import top_score_medians as medians
 from simkit.analysis import top_scores
 
 tops = top_scores(nets[0], pixels, classes=few.leaves)
-draw("top-scores")(tops, "AN is shy, EN is not, and SCL takes some confidence back")
+draw("top-scores")(tops, "AN is under-confident, EN is not; SCL lowers confidence again")
 
 # %%
 for name, values in medians(tops).items():
@@ -301,7 +301,7 @@ for name in names:
     print(f"by classes {' '.join(f'{100 * value:.1f}' for value in parts[name])}")
 for one, other in (("en", "an"), ("en+scl", "en"), ("en+scl", "an")):
     gaps = [interval(np.subtract(kind[one], kind[other])) for kind in (reached, hit)]
-    print(f"{one} over {other}: mAP {told.format(gaps[0])}, top-1 {told.format(gaps[1])}")
+    print(f"{one} over {other}: mAP {with_interval.format(gaps[0])}, top-1 {with_interval.format(gaps[1])}")
 
 # %% tags=["remove-input"]
 assert min(reached["full"]) > max(max(reached[name]) for name in [*names][1:]) + 5
@@ -325,8 +325,8 @@ sized = 100 * sizes.pivot(index="draw", columns=["part", "method"], values="map"
 lost = {part.split(",")[0]: sized[part, "en"] - sized[part, "en+scl"] for part in sizes.part.unique()}
 ahead = {part.split(",")[0]: sized[part, "an"] - sized[part, "en"] for part in sizes.part.unique()}
 for part, gap in lost.items():
-    print(f"{part:6}: SCL costs {told.format(interval(gap))}; AN over EN", told.format(interval(ahead[part])))
-print(f"cost, large minus small: {told.format(interval(lost['large'] - lost['small']))}")
+    print(f"{part:6}: SCL costs {with_interval.format(interval(gap))}; AN over EN", with_interval.format(interval(ahead[part])))
+print(f"cost, large minus small: {with_interval.format(interval(lost['large'] - lost['small']))}")
 
 # %% tags=["remove-input"]
 assert quick or interval(lost["large"] - lost["small"]).low > 0
@@ -350,7 +350,7 @@ by_class = {part: {name: np.array([np.nanmean(one[own]) for one in aps[name]]) f
             for part, own in split.items()}
 for part, both in by_class.items():
     print(f"{part:19} {len(split[part]):2}: AN {both['an'].mean():.1f}, EN {both['en'].mean():.1f},", end=" ")
-    print(f"EN over AN {told.format(interval(both['en'] - both['an']))}")
+    print(f"EN over AN {with_interval.format(interval(both['en'] - both['an']))}")
 
 # %%
 both = [{name: net[name] for name in ("an", "en")} for net in nets]
@@ -361,7 +361,7 @@ for kind in ("frequent objects", "rare objects"):
     for part in each.columns.unique("part"):
         within[kind, part.split(",")[0]] = interval(each[part, "en"] - each[part, "an"])
 for place, gap in within.items():
-    print(f"{', '.join(place):24} EN over AN {told.format(gap)}")
+    print(f"{', '.join(place):24} EN over AN {with_interval.format(gap)}")
 
 # %% tags=["remove-input"]
 gap = {part: interval(both["en"] - both["an"]) for part, both in by_class.items()}
@@ -432,7 +432,7 @@ assert quick or all((one.mean > 0) == (kind == "frequent objects") for (kind, _)
 # sizes = 100 * object_size(heads, maps, test, scenes.data.boxes["test"]).pivot(
 #     index="draw", columns=["part", "method"], values="map")
 # for part in sizes.columns.unique("part"):
-#     print(part, told.format(interval(sizes[part, pair[1]] - sizes[part, "an"])))
+#     print(part, with_interval.format(interval(sizes[part, pair[1]] - sizes[part, "an"])))
 # ```
 # No: EN is ahead at every size, by 6.9, 11.1 and 13.4 points, all significant over 6 draws. Heads see
 # 3,000 images; the 600 images of the networks name a rare object only a few times.

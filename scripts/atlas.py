@@ -99,7 +99,9 @@ class Data:
 
     def parts(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """The name of every grid, and its fields."""
-        price = self.price()
+        truth = simkit.data.open(self.common["data"]).truth["train"]
+        # Of complete labels of the scored classes, in dollars.
+        price = simkit.cost(simkit.simulate(truth, "full-subset"), "coco-tagging").dollars
         for suffix, fields in {"": {}, "-graph": self.graph}.items():
             if suffix and not fields:
                 continue
@@ -128,21 +130,13 @@ class Data:
             few = {"draws": DRAWS_OF_NETWORKS, "reference": False, **self.networks}
             few |= {"schemes": [name for name in FOUR if name in listed], "features": {}}
             learned = [*NETWORKS, f"{counts['en']}+scl"]
-            part = few.get("images", self.images()) / self.images()  # the same share of the labels
+            # The same share of the labels, where there are fewer images.
+            part = few.get("images", truth.shape[0]) / truth.shape[0]
             few["budgets"] = [float(f"{SHARES[-1] * part * price:.2g}")]
             yield f"networks{suffix}", {**base, **few, "methods": learned}
             if not suffix:
                 complete = {**few, "schemes": ["full-subset"], "methods": ["an"], "budgets": ()}
                 yield "networks-complete", {**base, **complete}
-
-    def images(self) -> int:
-        """The number of training images."""
-        return int(simkit.data.open(self.common["data"]).truth["train"].shape[0])
-
-    def price(self) -> float:
-        """The price of complete labels of the scored classes, in dollars."""
-        truth = simkit.data.open(self.common["data"]).truth["train"]
-        return float(simkit.cost(simkit.simulate(truth, "full-subset"), "coco-tagging").dollars)
 
     def positives(self, fields: Mapping[str, Any]) -> float:
         """Mean number of classes of a training image."""
@@ -258,8 +252,8 @@ def grid_of(fields: Mapping[str, Any], part: str, runs: Path) -> simkit.Grid:
 def pack(folder_name: str) -> None:
     """Write the tables and the summary of a data set from the finished runs of its parts."""
     finished = sorted((ATLAS / "runs" / folder_name).glob("*/table.parquet"))
-    names = {file.parent.name for file in finished}
-    missing = {file.stem for file in (ATLAS / folder_name).glob("*.toml")} - names
+    here = {file.parent.name for file in finished}
+    missing = {file.stem for file in (ATLAS / folder_name).glob("*.toml")} - here
     if missing:
         print(f"{folder_name} keeps its table; not here: runs of {', '.join(sorted(missing))}")
         return
@@ -271,7 +265,9 @@ def pack(folder_name: str) -> None:
         leaves=json.loads(metadata[b"leaves"]),
         failures=[one for part in parts for one in frames.failures(frames.opened(part))],
     )
-    rows = rows.drop_columns(list(LEFT_OUT))
+    # Figures show schemes in the order of the rows.
+    by_scheme = np.argsort(rows["scheme"].to_numpy(zero_copy_only=False), kind="stable")
+    rows = rows.take(by_scheme).drop_columns(list(LEFT_OUT))
     # `expected` is that of the data, and `method_spec` keeps it: one name under every scheme.
     names = pc.replace_substring_regex(rows["method"], r"\(expected=[^)]*\)", "")
     rows = rows.set_column(rows.column_names.index("method"), "method", names)

@@ -68,16 +68,15 @@ class Matrix(AtBudget):
         shared = range_of(line.best.draws for line in columns)
         sure = sum(line.best.sure for line in columns)
         tied = any(line.best.ties for line in columns)
+        ties = " Methods with equal scores share a probability." if tied else ""
         absent = sorted({*runs["scheme"]} - {line.scheme for line in columns})
         return panels.finish(
             _heading(columns),
             f"Columns: how labels are bought, {paid(limit)}, and the mean. Rows: how a model is "
             f"trained on them, by family (colour). Means over {over} draws, probabilities over "
             + ("the same" if shared == over else f"the {shared} that all methods have")
-            + f"; below 0.5 % they are left out, and under {sure} of {len(columns)} schemes one "
-            f"method has {SURE:.0%} or more."
-            + " Methods with equal scores share a probability."
-            * tied,
+            + f"; below 0.5 % they are left out, and under {sure or 'none'} of {len(columns)} "
+            f"schemes one method has {SURE:.0%} or more.{ties}",
             f"Without {self.metric}: {', '.join(absent)}." if absent else "",
             f"All labels of all images: {', '.join(ceiling)}." if ceiling else "",
         )
