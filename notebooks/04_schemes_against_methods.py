@@ -250,22 +250,13 @@ rows = {
 }  # fmt: skip
 
 # %%
-def gains(tables, schemes):
-    every = {}
-    for name, table in tables.items():
-        points = 100 * table.pivot_table("map", ["scheme", "draw"], "method")
-        for better, base in (step for step in steps if step[0] in points):
-            by_draw = (points[better] - points[base]).dropna().groupby("scheme").agg(list)
-            every[f"{better} − {base}", name] = by_draw.map(simkit.interval)
-    return pd.DataFrame(every).T[schemes].sort_index(level=0, sort_remaining=False)
-
-
-def with_interval(one):
-    return f"{one.mean:+.1f} ({one.low:+.1f} to {one.high:+.1f})"
-
-
-# %%
-gain = gains(rows, [*four, "complete labels"])
+gain, with_interval = {}, "{0.mean:+.1f} ({0.low:+.1f} to {0.high:+.1f})".format
+for name, table in rows.items():
+    points = 100 * table.pivot_table("map", ["scheme", "draw"], "method")
+    for better, base in (step for step in steps if step[0] in points):
+        by_draw = (points[better] - points[base]).dropna().groupby("scheme").agg(list)
+        gain[f"{better} − {base}", name] = by_draw.map(simkit.interval)
+gain = pd.DataFrame(gain).T[[*four, "complete labels"]].sort_index(level=0, sort_remaining=False)
 gain.map(with_interval)
 
 # %% [markdown]
@@ -352,9 +343,13 @@ for name, runs in networks.items():
 # Gains of networks in points, with 95 % intervals over three draws:
 
 # %%
-steps.append(("en+scl", "an"))
-trained = {name: runs.table[runs.table.budget.notna()] for name, runs in networks.items()}
-of_networks = gains(trained, four)
+of_networks = {}
+for name, runs in networks.items():
+    points = 100 * runs.table.pivot_table("map", ["scheme", "draw"], "method")
+    for better, base in (("en+scl", "an"), *(step for step in steps if step[0] in points)):
+        by_draw = (points[better] - points[base]).groupby("scheme").agg(list)
+        of_networks[f"{better} − {base}", name] = by_draw.map(simkit.interval)
+of_networks = pd.DataFrame(of_networks).T[four].sort_index(level=0, sort_remaining=False)
 of_networks.map(with_interval)
 
 # %% tags=["remove-input"]
