@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Unpack, get_type_hints
 
@@ -84,17 +84,9 @@ def amount_for(
             f"the budget is {budget!r} {unit}; a number of at least 0 is expected, and dollars or "
             "seconds as unit"
         )
-    ladder = _Ladder.of(truth, scheme, prices, unit, options)
-    best, above = _largest(ladder, budget)
-    name, listed = ladder.scheme.name, ladder.prices
-    if best is None and above is not None and above.refused is not None:
-        raise above.refused
-    if best is None or best.bought is None or not best.bought.cost.lines:
-        smallest = math.inf if above is None else above.spent
-        costs = f", whose smallest amount costs {smallest:,.4g}" if smallest < math.inf else ""
-        once = listed.setup + listed.setup_class * ladder.truth.shape[1]
-        costs += f" with {once:,g} dollars of set-up" if once and unit == "dollars" else ""
-        raise BadInput(f"{budget:,g} {unit} do not buy anything of {name}{costs}; raise the budget")
+    ladder = Ladder.of_truth(truth, scheme, prices, unit, options)
+    best, above = affordable(ladder, budget)
+    name = ladder.scheme.name
     scale, counted = (3600, "hours") if unit == "seconds" and budget >= 3600 else (1, unit)
     spent = f"{name} can spend {best.spent / scale:,.2f} of {budget / scale:,.2f} {counted}"
     texts = list(best.warned)
@@ -104,7 +96,8 @@ def amount_for(
         texts.append(f"{spent}; more than {ledger.LIMIT:,} answers cannot be stored")
     for text in texts:
         warnings.warn(text, stacklevel=2)
-    return best.bought
+    assert best.cost is not None
+    return Bought(best.scheme, best.images, best.annotated, best.cost)
 
 
 def least(
@@ -114,63 +107,87 @@ def least(
 
     It has a line for each kind of question of larger amounts. Raises BadInput.
     """
-    ladder, step = _Ladder.of(truth, scheme, prices, "dollars", options), 1
+    ladder, step = Ladder.of_truth(truth, scheme, prices, "dollars", options), 1
     while True:
         trial = ladder.buy(step)
         if trial.refused is not None:
             raise trial.refused
-        assert trial.bought is not None
-        if trial.bought.cost.lines or step == ladder.steps:
-            return trial.bought.cost
+        assert trial.cost is not None
+        if trial.cost.lines or step == ladder.steps:
+            return trial.cost
         step = min(10 * step, ladder.steps)
 
 
 @dataclass(frozen=True, eq=False)
-class _Trial:
-    """One simulated amount; with too many answers `bought` is None and `spent` is infinite."""
+class Trial:
+    """One amount of a scheme: what it gives and costs.
+
+    With too many answers `annotated` and `cost` are None and `spent` is infinite.
+    """
 
     step: int
+    scheme: Scheme
+    images: int
     spent: float
-    bought: Bought | None = None
+    annotated: Any = None
+    cost: Cost | None = None
     warned: tuple[str, ...] = ()
     refused: ledger.TooManyAnswers | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class _Ladder:
-    """Amounts as whole numbers 1 .. steps, simulated and billed one at a time.
+class Ladder:
+    """Amounts of a scheme as whole numbers 1 .. steps, tried and billed one at a time.
 
-    top: the amount of the last step; share: whether amounts are shares of it.
+    annotate: labels or questions, of a scheme and a number of images, whose effort is billed;
+    classes: their number; top: the amount of the last step; share: whether amounts are shares of
+    it.
     """
 
-    truth: Truth
     scheme: Scheme
     prices: Prices
     unit: str
-    options: Mapping[str, Any]
+    annotate: Callable[[Scheme, int], Any]
     images: int
+    classes: int
     steps: int
     share: bool
     top: int
 
     @staticmethod
     def of(
-        truth: Any, scheme: Scheme | str, prices: Any, unit: str, options: Mapping[str, Any]
-    ) -> _Ladder:
-        truth = Truth.of(truth)
+        annotate: Callable[[Scheme, int], Any], shape: tuple[int, int], scheme: Scheme | str,
+        prices: Any, unit: str = "dollars",
+    ) -> Ladder:  # fmt: skip
+        """From the number of images that may be asked about and of classes."""
+        (images, classes), share = shape, False
         chosen = schemes.make(scheme) if isinstance(scheme, str) else scheme
-        images = how_many(options.get("images", 1.0), truth.shape[0])
-        others = {key: value for key, value in options.items() if key != "images"}
-        share, top, steps = False, images, images
+        top = steps = images
         if chosen.amount is not None:
             share = get_type_hints(type(chosen))[chosen.amount] is float
-            top = largest(chosen, images, truth.shape[1])
+            top = largest(chosen, images, classes)
             # A power of ten, so that the share that is found has a short spelling.
-            steps = 10 ** len(str(images * truth.shape[1])) if share else top
-        return _Ladder(truth, chosen, price_list(prices), unit, others, images, steps, share, top)
+            steps = 10 ** len(str(images * classes)) if share else top
+        return Ladder(
+            chosen, price_list(prices), unit, annotate, images, classes, steps, share, top
+        )
 
-    def buy(self, step: int) -> _Trial:
-        """Simulate the amount at this step; warnings are kept for later."""
+    @staticmethod
+    def of_truth(
+        truth: Any, scheme: Scheme | str, prices: Any, unit: str, options: Mapping[str, Any]
+    ) -> Ladder:
+        """Of labels that are simulated from a truth."""
+        truth = Truth.of(truth)
+        images = how_many(options.get("images", 1.0), truth.shape[0])
+        others = {key: value for key, value in options.items() if key != "images"}
+
+        def annotate(scheme: Scheme, images: int) -> PartialLabels:
+            return simulate(truth, scheme, images=images, **others)
+
+        return Ladder.of(annotate, (images, truth.shape[1]), scheme, prices, unit)
+
+    def buy(self, step: int) -> Trial:
+        """Try the amount at this step; warnings are kept for later."""
         scheme, images = self.scheme, step
         if scheme.amount is not None:
             amount = step * self.top / self.steps if self.share else step
@@ -179,27 +196,47 @@ class _Ladder:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                labels = simulate(self.truth, scheme, images=images, **self.options)
+                annotated = self.annotate(scheme, images)
             except ledger.TooManyAnswers as refused:
-                return _Trial(step, math.inf, refused=refused)
-        bill = cost(labels, self.prices)
+                return Trial(step, scheme, images, math.inf, refused=refused)
+        bill = cost(annotated, self.prices)
         spent = getattr(bill, self.unit)
         if spent is None:
             raise BadInput(
                 f"price list {self.prices.name!r} does not know the time; give a budget in dollars"
             )
         texts = tuple(str(warning.message) for warning in caught)
-        return _Trial(step, spent, Bought(scheme, images, labels, bill), texts)
+        return Trial(step, scheme, images, spent, annotated, bill, texts)
 
 
-def _largest(ladder: _Ladder, budget: float) -> tuple[_Trial | None, _Trial | None]:
+def affordable(ladder: Ladder, budget: float) -> tuple[Trial, Trial | None]:
+    """The trial of the largest affordable step, and that of the next one (None: there is none).
+
+    Raises BadInput where not even the first step is affordable, or asks nothing.
+    """
+    best, above = _largest(ladder, budget)
+    if best is None and above is not None and above.refused is not None:
+        raise above.refused
+    if best is None or best.cost is None or not best.cost.lines:
+        smallest = math.inf if above is None else above.spent
+        costs = f", whose smallest amount costs {smallest:,.4g}" if smallest < math.inf else ""
+        once = ladder.prices.setup + ladder.prices.setup_class * ladder.classes
+        costs += f" with {once:,g} dollars of set-up" if once and ladder.unit == "dollars" else ""
+        raise BadInput(
+            f"{budget:,g} {ladder.unit} do not buy anything of {ladder.scheme.name}{costs}; raise "
+            "the budget"
+        )
+    return best, above
+
+
+def _largest(ladder: Ladder, budget: float) -> tuple[Trial | None, Trial | None]:
     """The trial of the largest affordable step (None: not even 1), and that of the next step
     (None: no larger step exists).
 
     Secant steps first bracket the answer; then regula falsi (Illinois form) narrows the bracket,
     with a bisection whenever it was not halved.
     """
-    best: _Trial | None = None
+    best: Trial | None = None
     low, low_spent, slope = 0, 0.0, 0.0
     guess = max(1, math.isqrt(ladder.steps))
     while (trial := ladder.buy(guess)).spent <= budget:

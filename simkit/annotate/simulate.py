@@ -132,7 +132,7 @@ def simulate(truth: Truth | Any, scheme: Scheme | str, **options: Unpack[Options
         history = setting.history(truth, chosen)
         return PartialLabels(codes, asked, truth.images, truth.classes, effort, history)
     root = Chance.seeded(setting.seed).of("draw", setting.draw)
-    images = chosen_images(truth, setting.images, root)
+    images = chosen_images(truth.shape[0], setting.images, root)
     _warn_of_empty(truth, images)
     crowd = Crowd(
         truth,
@@ -200,9 +200,8 @@ _MENDS = {
 }
 
 
-def chosen_images(truth: Truth, images: float | int, chance: Chance) -> Ints | None:
+def chosen_images(N: int, images: float | int, chance: Chance) -> Ints | None:
     """The images to annotate, ascending, the first ones of a keyed order; None for all."""
-    N = truth.shape[0]
     wanted = how_many(images, N)
     if wanted == N:
         return None

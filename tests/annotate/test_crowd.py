@@ -132,9 +132,7 @@ def test_too_many_answers_are_refused_before_they_are_given(monkeypatch):
     monkeypatch.setattr("simkit.annotate.ledger.LIMIT", 8)
     crowd = crowd_of()
     for ask in (lambda: crowd.sweep([0, 1, 2]), lambda: crowd.expect(9)):
-        with pytest.raises(
-            BadInput, match="this would store about 9 answers, and 8 are the limit"
-        ):
+        with pytest.raises(BadInput, match="this would store about 9 answers, and 8 are the limit"):
             ask()
     assert labels_of(crowd).effort.counts() == {"workers": None, "dropped": 0}
 
@@ -160,9 +158,7 @@ def test_what_is_imagined_everywhere_is_refused_before_it_is_worked_out(
         lambda: crowd.name([0], chance=CHANCE),
         lambda: crowd.search([0], chance=CHANCE, present=1, absent=1),
     ):
-        with pytest.raises(
-            BadInput, match=r"^this would store about 4\.\d+ answers, and 4 are"
-        ):
+        with pytest.raises(BadInput, match=r"^this would store about 4\.\d+ answers, and 4 are"):
             ask()
 
 

@@ -53,9 +53,7 @@ def test_more_answers_than_fit_are_refused(monkeypatch):
     ledger = Ledger(100, 100)
     ledger.record(np.arange(100), np.arange(100), True)
     ledger.expect(900)
-    with pytest.raises(
-        BadInput, match=r"this would store about 1e\+04 answers, and 1,000 are"
-    ):
+    with pytest.raises(BadInput, match=r"this would store about 1e\+04 answers, and 1,000 are"):
         ledger.expect(10_000)
 
 

@@ -1,0 +1,395 @@
+"""A crowd that lists its questions instead of answering them, and learns from answers so far.
+
+A scheme asks it as it asks the simulated crowd. What people have answered goes into the labels; of
+what they have not, only those questions are listed which the scheme needs whatever the answers to
+the others are. So schemes that go on from answers become queues: answers come in, and the same
+scheme is asked again.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simkit.annotate.annotators import Bools, Habits, Ints
+from simkit.annotate.crowd import DENSE, Crowd, Descent
+from simkit.annotate.ledger import Ledger
+from simkit.annotate.proposer import Proposer, poisson_table
+from simkit.annotate.sampling import spread
+from simkit.annotate.schemes import Scheme
+from simkit.annotate.simulate import chosen_images
+from simkit.chance import Chance
+from simkit.errors import BadInput
+from simkit.history import History
+from simkit.labels.effort import Effort, histogram
+from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import frozen, locked
+
+YES, NO, UNSURE, OPEN, LEFT_OUT = 1, -1, 0, 2, 3
+END = -1  # in place of a class: nothing (else) can be named
+PATIENCE = 50  # a search by scores ends when so many images in a row do not show the class
+States = NDArray[np.int8]
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """The answers so far.
+
+    places  (K,) image * L + class of the pairs with an answer, ascending.
+    states  (K,) YES, NO or UNSURE.
+    named   for an image the classes named in it, in order; END closes them.
+    """
+
+    places: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    states: States = field(default_factory=lambda: np.zeros(0, np.int8))
+    named: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def states_at(self, places: Ints) -> States:
+        """The answer at each place, OPEN where there is none; of any shape."""
+        if not len(self.places):
+            return np.full(places.shape, OPEN, np.int8)
+        near = np.searchsorted(self.places, places).clip(max=len(self.places) - 1)
+        return np.where(self.places[near] == places, self.states[near], np.int8(OPEN))
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Q questions without an answer.
+
+    kinds  (Q,) texts, as in `labels.effort.QUESTIONS`;  images (Q,) places;  classes (Q,) places, 0
+    for kind `name`;  nth (Q,) which naming in the image it is, 0 for other kinds.
+    """
+
+    kinds: NDArray[np.str_]
+    images: Ints
+    classes: Ints
+    nth: Ints
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def first(self, count: int) -> Questions:
+        """The first `count` of them."""
+        return Questions(*(values[:count] for values in vars(self).values()))
+
+    def effort(self, shape: tuple[int, int], workers: int) -> Effort:
+        """What asking them takes, of so many people each."""
+        N, L = shape
+        counted = {
+            kind: histogram(np.bincount(self.images[self.kinds == kind], minlength=N))
+            for kind in sorted({*self.kinds.tolist()} - {"search"})
+        }
+        looks = np.bincount(self.classes[self.kinds == "search"], minlength=L)
+        return Effort(counted, looks, workers)
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The result of `ask`: questions to be asked now, and the labels of the answers so far."""
+
+    questions: Questions
+    labels: PartialLabels
+
+
+def ask(
+    scheme: Scheme,
+    images: NDArray[Any],
+    classes: tuple[str, ...],
+    known: Known = Known(),
+    *,
+    part: float | int = 1.0,
+    seed: int = 0,
+    hierarchy: Hierarchy | None = None,
+    scores: NDArray[np.floating] | None = None,
+    people: int | None = None,
+    batch: int = 1,
+    history: History = History("ask"),
+) -> Asked:
+    """Ask a scheme's questions about images whose labels nobody knows.
+
+    With all answers in, the labels are those of `simulate` with the same seed.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    images : (N,) int or str
+        Ids.
+    classes : tuple of str
+    known : Known
+        The answers so far.
+    part : float or int
+        The share or number of the images to ask about, as `images` in `simulate`.
+    seed : int
+    hierarchy : Hierarchy, optional
+        Of these classes, for schemes that ask along one.
+    scores : (N, L) float, optional
+        A model's scores. Searches look at images with a high one first, and `proposals` asks about
+        the classes with the highest ones.
+    people : int, optional
+        Who answered each question, for the effort of the labels.
+    batch : int, default 1
+        A search lists at least so many looks for a class, as long as it is not finished; more make
+        fewer rounds and some looks beyond the goal.
+    history : History
+        Of the labels.
+
+    Returns
+    -------
+    Asked
+
+    Raises
+    ------
+    BadInput
+        For a scheme whose questions cannot be asked without the truth.
+    """
+    root = Chance.seeded(seed).of("draw", 0)
+    chosen = chosen_images(len(images), part, root)
+    crowd = AskingCrowd(images, classes, known, hierarchy=hierarchy, scores=scores, batch=batch)
+    crowd.habits = Habits(workers=people)
+    if chosen is not None:
+        crowd = crowd.among(chosen)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # about what is not found while all is open
+        scheme.ask(crowd, root.of("scheme", scheme.name))
+    return Asked(crowd.questions(), crowd.labels(history))
+
+
+class AskingCrowd(Crowd):
+    """The images and classes of an order in place of a truth; see the module."""
+
+    def __init__(
+        self,
+        images: NDArray[Any],
+        classes: tuple[str, ...],
+        known: Known,
+        *,
+        hierarchy: Hierarchy | None = None,
+        scores: NDArray[np.floating] | None = None,
+        batch: int = 1,
+    ) -> None:
+        self.shape = len(images), len(classes)
+        self.images = np.arange(len(images))
+        self.hierarchy, self.boxes, self.habits = hierarchy, None, Habits()
+        self._ids, self._classes = images, classes
+        self._known, self._scores, self._batch = known, scores, batch
+        self._ledger = Ledger(*self.shape)
+        self._listed: list[tuple[str, Ints, Ints, Ints]] = []
+
+    def among(self, images: Ints) -> AskingCrowd:
+        """The same for a subset of the images, with common questions and labels."""
+        part = copy(self)
+        part.images = np.asarray(images, np.int64)
+        return part
+
+    def questions(self) -> Questions:
+        """All questions without an answer, in the order in which they were asked."""
+        none = np.zeros(0, np.int64)
+        kinds = [np.full(len(images), kind) for kind, images, *_ in self._listed]
+        columns = zip(*(rest for _, *rest in self._listed), strict=True)
+        joined = [np.concatenate(each) for each in columns] or [none] * 3
+        return Questions(np.concatenate([np.zeros(0, "<U7"), *kinds]), *joined)
+
+    def labels(self, history: History) -> PartialLabels:
+        codes = frozen(self._ledger.codes())
+        effort = self._ledger.effort(self.habits.workers, codes)
+        asked = locked(self._ledger.asked())
+        return PartialLabels(codes, asked, locked(self._ids), self._classes, effort, history)
+
+    # -- questions --------------------------------------------------------------------------------
+
+    def verify(self, images: Any, classes: Any, kind: str = "verify") -> Bools:
+        images, classes = np.asarray(images, np.int64), np.asarray(classes, np.int64)
+        states = self._states(images, classes)
+        answered, sure = states != OPEN, np.abs(states) == 1
+        self._ledger.bill(kind, images[answered])
+        self._ledger.record(images[sure], classes[sure], states[sure] == YES)
+        self._list(kind, images[~answered], classes[~answered])
+        return states == YES
+
+    def sweep(self, images: Any, classes: Any = None) -> None:
+        wanted = np.arange(self.shape[1]) if classes is None else np.asarray(classes, np.int64)
+        images = np.asarray(images, np.int64)
+        self._ledger.expect(len(images) * len(wanted))
+        self.verify(np.repeat(images, len(wanted)), np.tile(wanted, len(images)), "sweep")
+
+    def name(self, images: Any, *, chance: Chance, most: int = 1, bias: str = "none") -> Ints:
+        images = np.asarray(images, np.int64)
+        named, closed = self._named_so_far(images, most)
+        count = (named >= 0).sum(1)
+        # "Nothing (else)" is a question, too.
+        self._ledger.bill("name", images, np.minimum(count + closed, most))
+        self._ledger.record(np.repeat(images, count), named[named >= 0], True)
+        owner, nth = spread(np.where(closed, 0, most - count))
+        self._list("name", images[owner], np.zeros(len(owner), np.int64), count[owner] + nth)
+        return named
+
+    def name_share(self, share: float, *, chance: Chance) -> int:
+        raise BadInput(
+            "fraction-of-positives names a share of all present labels, and before labelling "
+            "nobody knows how many there are; order single-positive or rpa instead"
+        )
+
+    def rule_out(
+        self, absent: int, *, chance: Chance, named: Ints | None = None, keep_looks: bool = False
+    ) -> None:
+        L = self.shape[1]
+        order = chance.permutation(L)
+        step = max(1, DENSE // L)
+        for start in range(0, len(self.images), step):
+            block = self.images[start : start + step]
+            classes = order.at(np.arange(L), block[:, None])
+            states = self._states(block[:, None], classes)
+            if named is not None:
+                for column in named[start : start + step].T:
+                    states[classes == column[:, None]] = LEFT_OUT
+            asked = _needed(states, 0, min(absent, L)) & (states != LEFT_OUT)
+            rows, places = np.nonzero(asked & (states != OPEN))
+            images, of_class, said = block[rows], classes[rows, places], states[rows, places]
+            sure = said != UNSURE
+            self._ledger.verified(
+                images[sure], of_class[sure], said[sure] == YES, keep_yes=keep_looks
+            )
+            self._ledger.bill("verify", images[~sure])
+            rows, places = np.nonzero(asked & (states == OPEN))
+            self._list("verify", block[rows], classes[rows, places])
+
+    def propose(self, proposer: Proposer) -> Iterator[tuple[Ints, Ints]]:
+        if self._scores is None:
+            raise BadInput(
+                "proposals are a model's, and no scores were given; give --scores, a table of "
+                "images x classes, or order rpa"
+            )
+        table = poisson_table(proposer.per_image, self.shape[1])
+        counts = np.searchsorted(table, proposer.chance.of("count")(self.images), side="right")
+        step = max(1, DENSE // self.shape[1])
+        for start in range(0, len(self.images), step):
+            block, count = self.images[start : start + step], counts[start : start + step]
+            ranked = np.argsort(-self._scores[block], axis=1, kind="stable")
+            owner, nth = spread(count)
+            places = np.sort(owner * self.shape[1] + ranked[owner, nth])
+            yield block[places // self.shape[1]], places % self.shape[1]
+
+    def search(
+        self,
+        classes: Any,
+        *,
+        chance: Chance,
+        present: int | Ints,
+        absent: int | Ints,
+        precision: float | None = None,
+        keep_looks: bool = False,
+    ) -> Ints:
+        """As by the simulated crowd with precision=None; a model's scores, if any, order the
+        images until `present` are found, and the class's own order the others."""
+        classes = np.asarray(classes, np.int64)
+        order = chance.permutation(len(self.images))
+        goals = np.broadcast_to(present, len(classes)), np.broadcast_to(absent, len(classes))
+        found = np.zeros(len(classes), np.int64)
+        for place, c in enumerate(classes.tolist()):
+            goal = int(goals[0][place]), int(goals[1][place])
+            queue: Ints = self.images[order.at(np.arange(order.size), c)]
+            if self._scores is not None:
+                queue, goal = self._by_score(queue, c, goal)
+            found[place] = self._look_through(queue, c, goal, keep_looks)
+        return found
+
+    def descend(self, images: Any, *, chance: Chance, mode: str = "verify") -> None:
+        if self.hierarchy is None:
+            raise BadInput("this scheme asks along a class hierarchy; give --hierarchy FILE.json")
+        images = np.asarray(images, np.int64)
+        descent, kind = Descent(self.hierarchy), "sweep" if mode == "truth" else "descend"
+        first, closed = self._named_so_far(images, 1)
+        self.name(images, chance=chance)
+        images, first = images[closed], first[closed, 0]
+        step = max(1, DENSE // self.shape[1])
+        for start in range(0, len(images), step):
+            block, named = images[start : start + step], first[start : start + step]
+            states = self._states(block[:, None], np.arange(self.shape[1]))
+            codes, asked = descent.reveal(named, states == YES, mode)
+            answered = asked & (states != OPEN)
+            self._ledger.bill(kind, block, answered.sum(1))
+            rows, classes = np.nonzero(asked & ~answered)
+            self._list(kind, block[rows], classes)
+            # Only where all is answered a "no" settles what is below it.
+            complete = ~(asked & (np.abs(states) != 1)).any(1)
+            path = self.hierarchy.above[named] & (named >= 0)[:, None]
+            said = np.where(path, YES, np.where(answered, states, UNSURE))
+            said[complete] = codes[complete]
+            rows, classes = np.nonzero(said)
+            self._ledger.record(block[rows], classes, said[rows, classes] == YES)
+
+    # -- what is known and what is not ------------------------------------------------------------
+
+    def _states(self, images: Ints, classes: Ints) -> States:
+        return self._known.states_at(images * self.shape[1] + classes)
+
+    def _list(self, kind: str, images: Ints, classes: Ints, nth: Ints | None = None) -> None:
+        if len(images):
+            numbers = np.zeros(len(images), np.int64) if nth is None else nth
+            self._listed.append((kind, images, np.asarray(classes, np.int64), numbers))
+
+    def _named_so_far(self, images: Ints, most: int) -> tuple[Ints, Bools]:
+        """(n, most) classes named, -1 where there is none, and (n,) whether no more are asked."""
+        named, closed = np.full((len(images), most), -1, np.int64), np.zeros(len(images), bool)
+        for row, image in enumerate(images.tolist()):
+            given = self._known.named.get(image, ())
+            chosen = [c for c in given if c != END][:most]
+            named[row, : len(chosen)] = chosen
+            closed[row] = END in given or len(chosen) == most
+        return named, closed
+
+    def _by_score(self, queue: Ints, c: int, goal: tuple[int, int]) -> tuple[Ints, tuple[int, int]]:
+        """The images with the highest scores, until enough show the class or `PATIENCE` in a row
+        do not, and then the others; and the goal, with no more present ones than there are."""
+        assert self._scores is not None
+        ranked = queue[np.argsort(-self._scores[queue, c], kind="stable")]
+        states = self._states(ranked, np.full(len(ranked), c))
+        places = np.arange(len(ranked))
+        hit = np.maximum.accumulate(np.where(states == NO, -1, places))  # a yes, or open
+        hopeless = (places - hit >= PATIENCE) & (places >= PATIENCE)
+        until = int(np.argmax(hopeless)) + 1 if hopeless.any() else len(ranked)
+        searched = _needed(states[:until], goal[0], 0, self._batch)
+        candidates, said = ranked[:until][searched], states[:until][searched]
+        if (said == OPEN).any():
+            return candidates, goal
+        others = queue[~np.isin(queue, candidates)]
+        goal = min(goal[0], int((said == YES).sum())), goal[1]
+        return np.concatenate([candidates, others]), goal
+
+    def _look_through(self, queue: Ints, c: int, goal: tuple[int, int], keep: bool) -> int:
+        """Look at images in this order until so many show the class and so many do not; returns
+        how many were found, or the number wanted while there are open questions."""
+        states = self._states(queue, np.full(len(queue), c))
+        seen = _needed(states, *goal, self._batch)
+        if keep:
+            seen |= states != OPEN
+        queue, states = queue[seen], states[seen]
+        missing = states == OPEN
+        self._list("search", queue[missing], np.full(missing.sum(), c))
+        queue, states = queue[~missing], states[~missing]
+        self._ledger.look(np.array([c]), np.array([len(queue)]))
+        self._ledger.look_at(queue)
+        for code, wanted in zip((YES, NO), goal, strict=True):
+            images = queue[states == code]
+            kept = images if keep else images[:wanted]
+            self._ledger.record(kept, np.full(len(kept), c), code == YES)
+            dropped = self._ledger.dropped
+            dropped["search"] = dropped.get("search", 0) + len(images) - len(kept)
+        return goal[0] if missing.any() else min(int((states == YES).sum()), goal[0])
+
+
+def _needed(states: States, yes: int, no: int, batch: int = 1) -> Bools:
+    """Which questions, in the order of the last axis, are asked until `yes` and `no` such answers
+    are there, whatever the open ones turn out to be; but at least `batch` open ones."""
+    # How many came before each place.
+    before = {s: np.cumsum(states == s, -1) - (states == s) for s in (YES, NO, OPEN)}
+    lacking = (yes - before[YES]).clip(min=0) + (no - before[NO]).clip(min=0)
+    lacking = np.where(lacking > 0, lacking.clip(min=batch), 0)
+    return lacking > before[OPEN]

@@ -1,0 +1,54 @@
+"""Simulated people who answer the questions of an order from a truth, by the keyed choices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simkit.annotate import schemes
+from simkit.annotate.sampling import draw_present, lookup
+from simkit.annotate.schemes import Scheme
+from simkit.chance import Chance
+from simkit.labels.truth import Truth
+from simkit.orders.asking import END, NO, YES, Asked, Known, Questions, ask
+
+
+def naming_chance(scheme: Scheme, seed: int = 0) -> Chance:
+    """The numbers by which simulated people choose what to name."""
+    chance = Chance.seeded(seed).of("draw", 0).of("scheme", scheme.name)
+    if scheme.name != "mixed":
+        return chance
+    rest = schemes.make(scheme.rest)
+    return chance.of("rest", rest.name)
+
+
+def names(truth: Truth, scheme: Scheme, most: int, seed: int = 0) -> np.ndarray:
+    """(N, most) the classes that people name in each image; -1: none is left."""
+    everyone = np.arange(truth.shape[0])
+    return draw_present(truth.present, everyone, most=most, chance=naming_chance(scheme, seed))
+
+
+def answered(known: Known, questions: Questions, truth: Truth, named: np.ndarray) -> Known:
+    """What is known once all these questions were answered truthfully."""
+    naming = questions.kinds == "name"
+    images, classes = questions.images[~naming], questions.classes[~naming]
+    says = np.where(lookup(truth.present, images, classes), YES, NO).astype(np.int8)
+    places = np.concatenate([known.places, images * truth.shape[1] + classes])
+    order = np.argsort(places, kind="stable")
+    every = dict(known.named)
+    for image, nth in zip(questions.images[naming], questions.nth[naming], strict=True):
+        chosen = int(named[image, nth])
+        given = every.get(int(image), ())
+        if END not in given:
+            every[int(image)] = (*given, chosen if chosen >= 0 else END)
+    return Known(places[order], np.concatenate([known.states, says])[order], every)
+
+
+def finish(truth: Truth, scheme: Scheme, *, most: int = 1, **options) -> tuple[Asked, int]:
+    """Ask and answer until nothing is left; the result, and the number of rounds."""
+    named, known, rounds = names(truth, scheme, most), Known(), 0
+    while True:
+        asked = ask(scheme, truth.images, truth.classes, known, **options)
+        if not len(asked.questions):
+            return asked, rounds
+        known = answered(known, asked.questions, truth, named)
+        rounds += 1
