@@ -1,4 +1,5 @@
-"""Imports run one way: ground, labels, data, annotate, embed, learn, study, planning, cli."""
+"""Imports run one way: ground, labels, data, annotate, embed, learn, study, planning,
+orders, cli."""
 
 import ast
 import subprocess
@@ -10,7 +11,7 @@ import pytest
 import simkit
 
 ROOT = Path(simkit.__file__).parent
-LINE = ["labels", "data", "annotate", "embed", "learn", "study", "planning", "cli"]
+LINE = ["labels", "data", "annotate", "embed", "learn", "study", "planning", "orders", "cli"]
 GROUND = {"lazy", "errors", "files", "history", "chance", "progress", "registry", "quantities"}
 FILES = sorted(ROOT.rglob("*.py"))
 PUBLIC = {"__init__", "analysis", "figures", "formats", "methods", "metrics", "schemes"}

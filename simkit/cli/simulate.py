@@ -65,7 +65,7 @@ class SchemeOption(click.Option):
     """An option that is a setting of one scheme or several."""
 
 
-def _images(text: Any, option: str) -> float | int:
+def images_of(text: Any, option: str) -> float | int:
     """`0.5` and `50%` are half of the images and `1.0` all; `500` is five hundred and `1` one."""
     number = re.fullmatch(r"[0-9][0-9,_ ]*|.*k", text.strip(), re.IGNORECASE)
     try:
@@ -86,7 +86,7 @@ def _images(text: Any, option: str) -> float | int:
              "data`.")
 @click.option("--split", help="train, val, test or train+val. [default: the training set; "
               "train+val where val was held out of the file]")
-@click.option("--images", type=Quantity("images", _images), default="1.0", show_default=True,
+@click.option("--images", type=Quantity("images", images_of), default="1.0", show_default=True,
               metavar="SHARE|NUMBER", help="How many of the images to ask about.")
 @click.option("--budget", type=DOLLARS, metavar="AMOUNT",
               help="Buy as much as this pays for, instead of a stated amount.")

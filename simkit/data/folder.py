@@ -24,6 +24,7 @@ from simkit.labels.truth import Truth
 from simkit.registry import setting
 
 NONE = "none"  # the setting `labels` for images without a table
+UNLABELLED = ("(no labels)",)  # the classes of such images
 
 
 @register
@@ -101,7 +102,7 @@ class Folder:
         if not files:
             raise BadInput(f"{place} holds no images ({', '.join(ENDINGS)}); give their folder")
         none = csr_array((len(files), 1), dtype=bool)
-        truth = Truth.of(none, text_ids(files), ["(no labels)"], none)
+        truth = Truth.of(none, text_ids(files), UNLABELLED, none)
         pictures = FilePictures.of(place, files)
         name = place.resolve().name or self.name
         return Dataset(name, {"train": truth}, {"train": pictures}, spec=spell(self))

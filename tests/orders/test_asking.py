@@ -83,7 +83,7 @@ def test_scores_decide_what_is_looked_at_and_proposed():
     assert found.labels.effort.count("search") < 0.6 * searched.labels.effort.count("search")
     proposed = ask(schemes.make("proposals"), truth.images, truth.classes, scores=scores).questions
     right = truth.present.toarray()[proposed.images, proposed.classes]
-    assert right.mean() > 0.9
+    assert right.mean() > 0.8
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,293 @@
+"""`simkit order`: which questions to ask about images without labels, ready for people."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simkit.annotate import schemes
+from simkit.cli.options import COUNT, DOLLARS, FILE, FOLDER, SHARE, Quantity, json_option
+from simkit.cli.output import cost_table, print_json
+from simkit.cli.simulate import SchemeCommand, SchemeOption, chosen, images_of
+from simkit.errors import BadInput
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from simkit.annotate.prices import Cost
+    from simkit.data import Dataset
+    from simkit.labels.hierarchy import Hierarchy
+    from simkit.orders.asking import Known
+    from simkit.orders.order import Order, Terms
+
+FORMS = ("html", "csv", "jsonl", "label-studio")
+
+
+# fmt: off
+@click.command(
+    cls=SchemeCommand,
+    epilog="\b\nExample: simkit order --data folder:photos --classes names.txt --scheme rpa "
+    "--budget 50",
+)
+@click.option("--data", "spec", help="Images, labelled or not, such as folder:photos.")
+@click.option("--classes", "names_file", type=FILE,
+              help="The classes, one a line. [default: those of the data]")
+@click.option("--scheme", help="Which questions to ask; see `simkit list schemes`.")
+@click.option("--next", "earlier", type=FOLDER, metavar="ORDER",
+              help="Add a round to this order, whose settings hold unless others are given.")
+@click.option("--budget", type=DOLLARS, metavar="AMOUNT",
+              help="What this round may cost; a scheme without an amount gets the largest one.")
+@click.option("--split", help="The split to label. [default: the training set]")
+@click.option("--images", type=Quantity("images", images_of), metavar="SHARE|NUMBER",
+              help="How many of the images to ask about. [default: all]")
+@click.option("--people", type=COUNT, help="Who answer each question. [default: 1]")
+@click.option("--join", type=click.Choice(["majority", "union", "dawid-skene"]),
+              help="How their answers become one. [default: majority; a tie is unsure]")
+@click.option("--gold", type=SHARE,
+              help="Questions with a known answer, as a share of the others, to measure people.")
+@click.option("--known", "known_file", type=FILE, metavar="LABELS",
+              help="Labels that are known to be right, for --gold.")
+@click.option("--hierarchy", "tree", help="Of the classes, for knowledge-graph: a file or a name.")
+@click.option("--scores", "scores_file", type=FILE,
+              help="A model's scores, as `simkit predict` writes them: what to look at first.")
+@click.option("--prices", "price_list", help="A preset or a TOML file. [default: hourly]")
+@click.option("--to", "forms", type=click.Choice(FORMS), multiple=True,
+              help="For whom: a page for the browser, a table, Label Studio; repeatable. "
+              "[default: html]")
+@click.option("--image-root", default="/data/local-files/?d=", show_default=True,
+              help="Where Label Studio finds the images.")
+@click.option("--seed", type=int, help="Same seed, same questions. [default: 0]")
+@click.option("--out", type=FOLDER, help="The new order's folder. [default: order1]")
+@json_option
+def command(**arguments: Any) -> None:
+    """List questions about images for people to answer, and price them.
+
+    Nothing is asked twice: a further round (--next) goes on from the answers that
+    `simkit receive` has taken in. Searches (fpc, federated) and questions down a hierarchy are
+    answered in several rounds.
+    """
+    from dataclasses import replace
+
+    from simkit.annotate.prices import cost
+    from simkit.labels import formats
+    from simkit.orders.making import round_of
+
+    begin = _further if arguments["earlier"] else _first
+    order, terms, known = begin(arguments)
+    file = arguments["known_file"]
+    answers = None if file is None else formats.for_path(file).read(file)
+    made = round_of(
+        terms, order, known,
+        budget=arguments["budget"], largest=_largest(terms, arguments), answers=answers,
+    )
+    order = replace(order, rounds=(*order.rounds, made))
+    files = _write(order, arguments)
+    bill = cost(order.effort(made.table), made.terms.prices)
+    if arguments["as_json"]:
+        print_json(_facts(order, bill, files))
+        return
+    _print(order, bill, files)
+# fmt: on
+
+
+def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
+    """An order without rounds, the terms of the first one, and no answers."""
+    from simkit.data import open
+    from simkit.orders.asking import Known
+    from simkit.orders.order import Order, Terms
+
+    for name, option in (("spec", "--data"), ("scheme", "--scheme")):
+        if arguments[name] is None:
+            raise BadInput(f"{option} is missing; give it, or an order to go on with by --next")
+    out = arguments["out"] or Path("order1")
+    if (out / "round-1").exists():
+        raise BadInput(f"{out} is an order already; add a round with --next {out}, or give --out")
+    scheme, hierarchy = _scheme(arguments["scheme"], arguments), None
+    data = open(arguments["spec"])
+    split = arguments["split"] or data.to_label
+    if split not in data.truth:
+        raise BadInput(f"{data.name} has no split {split!r}; it has {', '.join(data.truth)}")
+    classes = _classes(arguments["names_file"], data)
+    if schemes.make(scheme).needs_hierarchy:
+        hierarchy = _hierarchy(arguments["tree"], data)
+        classes = hierarchy.over(classes).classes
+        hierarchy = hierarchy.over(classes)
+    images = data.truth[split].images
+    terms = Terms(arguments["spec"], classes, scheme, split=split, **_given(arguments))
+    scores = _scores(arguments["scores_file"], images, classes)
+    return Order(out, images, (), hierarchy, scores), terms, Known()
+
+
+def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
+    """The order to go on with, the terms of the next round, and the answers so far."""
+    from dataclasses import replace
+
+    from simkit.orders.order import Order
+    from simkit.orders.receiving import State
+
+    for name in ("spec", "names_file", "split", "tree", "out"):
+        if arguments[name] is not None:
+            raise BadInput(
+                f"{arguments[name]} is given, and a further round is about the same images and "
+                "classes in the same folder; leave it out, or make another order without --next"
+            )
+    order = Order.read(arguments["earlier"])
+    state = State.of(order)
+    changes = _given(arguments)
+    if arguments["scheme"] is not None or _settings(arguments):
+        name = arguments["scheme"] or order.terms.scheme.partition("(")[0]
+        changes["scheme"] = _scheme(name, arguments)
+    terms = replace(order.terms, **changes)
+    scores = _scores(arguments["scores_file"], order.images, order.classes)
+    return replace(order, scores=scores), terms, state.known
+
+
+def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The terms that were given as options of their own."""
+    names = ("images", "people", "join", "gold", "seed")
+    given = {name: arguments[name] for name in names if arguments[name] is not None}
+    listed = arguments["price_list"]
+    return given if listed is None else given | {"prices": str(listed)}
+
+
+def _settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of schemes that were given as options."""
+    names = [param.name for param in command.params if isinstance(param, SchemeOption)]
+    return {name: arguments[name] for name in names if arguments[name] is not None}
+
+
+def _scheme(name: str, arguments: Mapping[str, Any]) -> str:
+    """The scheme as text; unless stated otherwise all answers are kept, as all are paid for."""
+    from simkit.cli.settings import settings
+
+    options = _settings(arguments)
+    scheme = chosen(name, options)
+    stated = {*options, *(part.partition("=")[0].strip() for part in re.split("[(,]", name))}
+    if "keep_looks" in {setting.name for setting in settings(type(scheme))} - stated:
+        scheme = dataclasses.replace(scheme, keep_looks=True)  # type: ignore[type-var]
+    return schemes.spell(scheme)
+
+
+def _largest(terms: Terms, arguments: Mapping[str, Any]) -> bool:
+    """Whether the budget decides how much is asked, as no amount was given."""
+    amount, further = terms.made.amount, arguments["earlier"] is not None
+    if amount is None:
+        return not further and arguments["images"] is None
+    stated = f"{amount}=" in (arguments["scheme"] or "").replace(" ", "")
+    going_on = further and hasattr(terms.made, "search")
+    return not (stated or amount in _settings(arguments) or going_on)
+
+
+def _classes(file: Path | None, data: Dataset) -> tuple[str, ...]:
+    from simkit.data.folder import UNLABELLED
+    from simkit.files import readable
+
+    if file is None:
+        if data.classes == UNLABELLED:
+            raise BadInput("the images have no labels, so their classes are not known; give "
+                           "--classes FILE, one class a line")  # fmt: skip
+        return data.classes
+    try:
+        lines = readable(file, "class names").read_text("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise BadInput(f"{file} is not UTF-8 text; write one class name a line") from None
+    names = tuple(line.strip() for line in lines if line.strip())
+    twice = [name for place, name in enumerate(names) if name in names[:place]]
+    if not names or twice:
+        problem = f"names {twice[0]!r} twice" if twice else "is empty"
+        raise BadInput(f"{file} {problem}; write one class a line, each once")
+    return names
+
+
+def _hierarchy(name: str | None, data: Dataset) -> Hierarchy:
+    from simkit.labels.hierarchy import Hierarchy, shipped
+
+    if name is None:
+        if data.hierarchy is not None:
+            return data.hierarchy
+        raise BadInput("this scheme asks along a class hierarchy; give --hierarchy, a file (make "
+                       "one with simkit hierarchy --classes) or a shipped one")  # fmt: skip
+    return Hierarchy.load(name) if name.endswith(".json") else shipped(name)
+
+
+def _scores(
+    file: Path | None, images: NDArray[Any], classes: tuple[str, ...]
+) -> NDArray[np.floating] | None:
+    """The table of `simkit predict` in the order of these images and classes."""
+    import pandas as pd
+
+    from simkit.files import readable
+
+    if file is None:
+        return None
+    path = readable(file, "scores")
+    try:
+        table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+        table = table.set_index(table.columns[0])
+        table.index = table.index.astype(str)
+        scores = table.loc[[str(image) for image in images.tolist()], list(classes)]
+        return scores.to_numpy(float, na_value=-1e9)
+    except (KeyError, ValueError, OSError) as error:
+        raise BadInput(
+            f"{file} does not have a score of every image and class ({str(error)[:200]}); make it "
+            "with: simkit predict MODEL --data ..."
+        ) from None
+
+
+def _write(order: Order, arguments: Mapping[str, Any]) -> list[str]:
+    """Write the last round, and what people get of it; the paths."""
+    from simkit.data import open
+    from simkit.orders.tools import label_studio, page, sheet
+
+    questions = order.table[order.table["round"] == len(order.rounds)]
+    place, forms = order.place(), arguments["forms"] or ("html",)
+    files = [sheet.instructions(order, questions, place)]
+    if "html" in forms:
+        data = open(order.terms.data)
+        if order.terms.split not in data.pictures:
+            raise BadInput(f"{order.terms.data} has no pictures to show; give --to csv")
+        files.append(page.write(order, questions, place, data.pictures[order.terms.split]))
+    files += [
+        sheet.write(order, questions, place, jsonl=form == "jsonl")
+        for form in ("csv", "jsonl") if form in forms
+    ]  # fmt: skip
+    if "label-studio" in forms:
+        files += label_studio.write(order, questions, place, arguments["image_root"])
+    order.write()  # last: without it there is no order
+    return [str(file) for file in files]
+
+
+def _facts(order: Order, bill: Cost, files: list[str]) -> dict[str, Any]:
+    table = order.rounds[-1].table
+    return {
+        "order": order.id, "folder": str(order.folder), "round": len(order.rounds),
+        "scheme": order.terms.scheme, "questions": table["kind"].value_counts().to_dict(),
+        "gold": int((table["gold"] != 0).sum()), "images": int(table["image"].nunique()),
+        "dollars": bill.dollars, "seconds": bill.seconds, "files": files,
+    }  # fmt: skip
+
+
+def _print(order: Order, bill: Cost, files: list[str]) -> None:
+    from simkit.annotate.prices import prices
+
+    table, terms = order.rounds[-1].table, order.terms
+    gold = int((table["gold"] != 0).sum())
+    click.echo(
+        f"round {len(order.rounds)} of {order.folder}: {len(table):,} questions about "
+        f"{table['image'].nunique():,} of {len(order.images):,} images, {len(terms.classes)} "
+        f"classes" + (f"; {gold} of them gold" if gold else "")
+    )
+    click.echo(f"scheme: {terms.scheme}")
+    cost_table(bill, prices(terms.prices), terms.people)
+    if (table["kind"] == "search").any() and order.scores is None:
+        click.echo("without --scores images are searched at random; with a model's scores the "
+                   "same labels take fewer looks")  # fmt: skip
+    for file in files:
+        click.echo(f"wrote {file}")
+    click.echo(f"then: simkit receive {order.folder} FILE...")

@@ -1,0 +1,115 @@
+"""`simkit receive`: take in the answers to an order, and say what they amount to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simkit.cli.options import FILE, FOLDER, json_option, pairs
+from simkit.cli.output import counts_line, print_json, table
+from simkit.errors import BadInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simkit.orders.order import Order
+    from simkit.orders.receiving import State
+
+
+# fmt: off
+@click.command(epilog="Example: simkit receive order1 answers-anna.jsonl answers-ben.jsonl")
+@click.argument("folder", type=FOLDER, metavar="ORDER")
+@click.argument("files", type=FILE, nargs=-1)
+@click.option("--columns", multiple=True, metavar="FIELD=NAME",
+              help="Which column of a table is question, image, class, answer, worker or seconds.")
+@json_option
+def command(
+    folder: Path, files: tuple[Path, ...], columns: tuple[str, ...], as_json: bool
+) -> None:
+    """Add answers to an order: of its page, of a table (CSV, JSONL) or of Label Studio (JSON).
+
+    Answers are checked, added and never replaced; the same file a second time changes nothing.
+    Labels, votes, measured times and open questions are written into the order's folder. Without
+    FILE the order is shown.
+    """
+    from simkit.orders.answers import checked, keep
+    from simkit.orders.order import Order
+    from simkit.orders.receiving import State, write
+
+    order = Order.read(folder)
+    named = pairs(columns, "--columns", "field=NAME, such as answer=label")
+    raw = [(file, _rows(file, order, named)) for file in files]  # all are read before any is kept
+    added, problems = 0, []
+    for file, rows in raw:
+        result = checked(order, rows)
+        keep(order, result.answers)
+        added += len(result.answers)
+        problems += [(str(file), *row) for row in result.problems.itertuples(index=False)]
+    state = State.of(order)
+    if not len(state.answers):
+        raise BadInput(f"{folder} has no answers yet; give the files that people sent back"
+                       + _of_problems(problems))
+    written = write(state)
+    if as_json:
+        print_json(_facts(state, added, problems, written))
+        return
+    _print(state, added, problems, written)
+# fmt: on
+
+
+def _rows(file: Path, order: Order, columns: dict[str, str]) -> pd.DataFrame:
+    from simkit.orders.tools import label_studio, sheet
+
+    if file.suffix.lower() == ".json":
+        return label_studio.read(file, order)
+    if file.suffix.lower() not in (".csv", ".jsonl", ".ndjson"):
+        raise BadInput(f"{file} is no answer file; give .jsonl, .csv, or .json of Label Studio")
+    return sheet.read(file, order, columns)
+
+
+def _of_problems(problems: list[tuple[Any, ...]]) -> str:
+    return f" ({len(problems)} rows were refused: {problems[0][2]})" if problems else ""
+
+
+def _facts(
+    state: State, added: int, problems: list[tuple[Any, ...]], written: list[str]
+) -> dict[str, Any]:
+    rows = [dict(zip(("file", "row", "problem"), one, strict=True)) for one in problems]
+    return {
+        "order": state.order.id, "added": added, "answers": len(state.answers),
+        "open": len(state.open), "counts": state.labels.counts(), "labels": state.labels.id,
+        "seconds": state.seconds.to_dict(), "problems": rows, "files": written,
+    }  # fmt: skip
+
+
+def _print(state: State, added: int, problems: list[tuple[Any, ...]], written: list[str]) -> None:
+    order, total = state.order, len(state.order.table)
+    click.echo(
+        f"{added:,} answers added; {total - len(state.open):,} of {total:,} questions are answered"
+    )
+    click.echo(counts_line(state.labels))
+    if problems:
+        click.echo(f"{len(problems):,} rows do not count:")
+        for file, row, problem in problems[:5]:
+            click.echo(f"  {file}, row {row + 1}: {problem}")
+        if len(problems) > 5:
+            click.echo(f"  ... and {len(problems) - 5:,} more (--json lists all)")
+    if len(state.seconds):
+        times = ", ".join(f"{kind} {value:.1f} s" for kind, value in state.seconds.items())
+        click.echo(f"measured, one person for a question: {times}")
+    people = state.people
+    rows = [
+        [str(who), f"{int(one.answers):,}", f"{one.unsure:.0%}",
+         "" if one.seconds != one.seconds else f"{one.seconds:.1f}",
+         "" if one.gold != one.gold else f"{one.right:.0%} of {int(one.gold)}"]
+        for who, one in people.iterrows()
+    ]  # fmt: skip
+    table(["person", "answers", "unsure", "s each", "gold right"], rows)
+    click.echo(f"wrote {', '.join(written)} in {order.folder}")
+    click.echo(
+        f"next: {len(state.open):,} questions are open (open.csv)" if len(state.open)
+        else f"next: simkit order --next {order.folder}, or train: simkit train --data "
+        f"{order.terms.data} --labels {order.folder}/labels.parquet"
+    )  # fmt: skip

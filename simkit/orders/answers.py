@@ -1,0 +1,152 @@
+"""Answers as they came back: checked against the order, and kept in files that never change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from simkit.errors import BadInput
+from simkit.files import whole
+from simkit.orders.order import Order
+
+YES_WORDS = ("yes", "y", "true", "1", "present", "1.0")
+NO_WORDS = ("no", "n", "false", "0", "-1", "absent", "0.0", "-1.0")
+UNSURE_WORDS = ("unsure", "maybe", "skip", "skipped", "?", "unknown", "don't know")
+NOTHING = "nothing"  # to a question of kind name
+COLUMNS = ("question", "worker", "answer", "seconds", "shared")
+WORDS = {
+    **dict.fromkeys(YES_WORDS, "yes"),
+    **dict.fromkeys(NO_WORDS, "no"),
+    **dict.fromkeys(UNSURE_WORDS, "unsure"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """Answers of one file.
+
+    answers   those that count: columns question, worker (hashed), answer, seconds (nan: not
+              measured) and shared (how many questions these seconds are for).
+    problems  the others: columns row, problem; nothing is left out without a line here.
+    """
+
+    answers: pd.DataFrame
+    problems: pd.DataFrame
+
+
+def checked(order: Order, rows: pd.DataFrame) -> Checked:
+    """Check raw answers against the order and the answers that are kept.
+
+    Parameters
+    ----------
+    order : Order
+    rows : DataFrame
+        Columns question, worker, answer, and if measured seconds and shared.
+
+    Returns
+    -------
+    Checked
+    """
+    problems: list[tuple[int, str]] = []
+    fine: list[tuple[int, str, str, float, int]] = []
+    table, classes = order.table, set(order.classes)
+    kinds = table["kind"].to_dict()
+    before = {
+        (q, w): a for q, w, a in kept(order)[["question", "worker", "answer"]].itertuples(False)
+    }
+    for place, row in enumerate(rows.to_dict("records")):
+        number, text = _whole(row["question"]), str(row["answer"]).strip()
+        worker = _hashed(order, str(row["worker"]).strip())
+        kind = kinds.get(number)
+        if kind is None:
+            problems.append((place, f"question {row['question']!r} is not in this order"))
+            continue
+        answer = _answer(text, kind, classes)
+        if not text or text.lower() == "nan":
+            continue  # not answered yet
+        if answer is None:
+            what = "a class of the order or nothing" if kind == "name" else "yes, no or unsure"
+            problems.append((place, f"question {number}: {text!r} is not {what}"))
+            continue
+        if not str(row["worker"]).strip():
+            problems.append((place, f"question {number}: nobody is named as worker"))
+            continue
+        earlier = before.get((number, worker))
+        if earlier is not None:
+            if earlier != answer:
+                problems.append((
+                    place, f"question {number}: the same person said {earlier} first, and now "
+                    f"{answer}; the first answer counts",
+                ))  # fmt: skip
+            continue
+        before[number, worker] = answer
+        seconds = pd.to_numeric(row.get("seconds"), errors="coerce")
+        fine.append((number, worker, answer, float(seconds), int(row.get("shared") or 1)))
+    return Checked(
+        pd.DataFrame(fine, columns=list(COLUMNS)),
+        pd.DataFrame(problems, columns=["row", "problem"]),
+    )
+
+
+def keep(order: Order, answers: pd.DataFrame) -> Path | None:
+    """Add answers to the order's folder; None where there are none. No file is changed."""
+    if not len(answers):
+        return None
+    lines = [
+        json.dumps({"order": order.id, **{k: _plain(v) for k, v in row.items()}})
+        for row in answers.to_dict("records")
+    ]
+    text = "".join(f"{line}\n" for line in lines)
+    count = len(list((order.folder / "answers").glob("*.jsonl")))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    file = order.folder / "answers" / f"{count + 1:04d}-{digest}.jsonl"
+    with whole(file) as part:
+        part.write_text(text, "utf-8")
+    return file
+
+
+def kept(order: Order) -> pd.DataFrame:
+    """All answers of an order, in the order in which they came.
+
+    Raises BadInput for a file that was changed or is another order's.
+    """
+    rows: list[dict[str, Any]] = []
+    for file in sorted((order.folder / "answers").glob("*.jsonl")):
+        text = file.read_bytes()
+        if hashlib.sha256(text).hexdigest()[:12] != file.stem.partition("-")[2]:
+            raise BadInput(f"{file} was changed after it was received; restore the file")
+        rows += [json.loads(line) for line in text.decode().splitlines()]
+    strange = {row["order"] for row in rows} - {order.id}
+    if strange:
+        raise BadInput(f"{order.folder / 'answers'} holds answers to order {strange.pop()}; move "
+                       "them to its folder")  # fmt: skip
+    return pd.DataFrame(rows, columns=["order", *COLUMNS]).drop(columns="order")
+
+
+def _answer(text: str, kind: str, classes: set[str]) -> str | None:
+    """The answer in one spelling; None if it is none."""
+    if kind == "name":
+        if text in classes:
+            return text
+        return NOTHING if text.lower() in (NOTHING, "none", "nothing else", "") else None
+    return WORDS.get(text.lower())
+
+
+def _hashed(order: Order, worker: str) -> str:
+    """A worker's name in this order, from which nobody can tell who it is."""
+    return "w-" + hashlib.sha256(f"{order.id} {worker}".encode()).hexdigest()[:10]
+
+
+def _whole(value: Any) -> int:
+    number = pd.to_numeric(value, errors="coerce")
+    return int(number) if number == number and int(number) == number else -1
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if hasattr(value, "item") else value
+    return None if value != value else value

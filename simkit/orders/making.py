@@ -1,0 +1,188 @@
+"""Make a round of an order: questions without an answer, within a budget, in tasks, with gold."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simkit.annotate import schemes
+from simkit.annotate.annotators import Ints
+from simkit.annotate.budget import Ladder, affordable
+from simkit.annotate.prices import cost
+from simkit.annotate.prices import prices as price_list
+from simkit.annotate.schemes import Scheme
+from simkit.chance import Chance
+from simkit.errors import BadInput
+from simkit.labels.effort import Effort
+from simkit.labels.partial import PartialLabels
+from simkit.orders.asking import Known, Questions, ask
+from simkit.orders.order import SCHEMA, Order, Round, Terms, effort_of
+
+PAGE = 20  # classes of one image that are shown together
+
+
+def round_of(
+    terms: Terms,
+    order: Order,
+    known: Known = Known(),
+    *,
+    budget: float | None = None,
+    largest: bool = False,
+    answers: PartialLabels | None = None,
+) -> Round:
+    """The questions of the next round.
+
+    Parameters
+    ----------
+    terms : Terms
+    order : Order
+        Its images, hierarchy, scores and earlier rounds.
+    known : Known
+        The answers so far.
+    budget : float, optional
+        Dollars for this round, gold questions included: so many of the questions are listed as it
+        pays for.
+    largest : bool
+        Instead replace the scheme's amount, or the number of images where it has none, by the
+        largest one that the budget pays for.
+    answers : PartialLabels, optional
+        Labels that are known to be right, for gold questions.
+
+    Returns
+    -------
+    Round
+
+    Raises
+    ------
+    BadInput
+        If there is nothing to ask, or nothing that the budget pays for.
+    """
+    money = None if budget is None else budget / (1 + terms.gold)
+    if money is not None and largest:
+        terms = _bought(terms, order, known, money)
+        money = None
+    questions = in_turn(_questions(terms.made, terms.images, terms, order, known))
+    if money is not None:
+        questions = questions.first(_paid(questions, terms, order, money))
+    if not len(questions):
+        raise BadInput("nothing is left to ask; raise the amount of the scheme or the images")
+    gold = _gold(terms, order, questions, answers) if terms.gold else _frame(questions.first(0))
+    first = 1 + max((int(part.table["question"].max()) for part in order.rounds), default=0)
+    table = _in_tasks(_frame(questions), gold, Chance.seeded(terms.seed).of("order", first))
+    table["question"] = first + np.arange(len(table))
+    return Round(terms, table[SCHEMA.names].reset_index(drop=True))
+
+
+def _questions(
+    scheme: Scheme, part: float | int, terms: Terms, order: Order, known: Known
+) -> Questions:
+    return ask(
+        scheme, order.images, terms.classes, known, part=part, seed=terms.seed,
+        hierarchy=order.hierarchy, scores=order.scores, batch=terms.batch,
+    ).questions  # fmt: skip
+
+
+def _bought(terms: Terms, order: Order, known: Known, budget: float) -> Terms:
+    """The terms with the largest amount that the budget pays for."""
+
+    def annotate(scheme: Scheme, images: int) -> Effort:
+        questions = _questions(scheme, images, terms, order, known)
+        if (questions.kinds == "search").any():
+            raise BadInput(
+                f"{scheme.name} searches, and nobody knows how many looks that takes; give its "
+                f"amount, such as '{scheme.name}({scheme.amount}=50)', and --budget limits each "
+                "round"
+            )
+        return _effort(questions, terms, order)
+
+    N, L = len(order.images), len(terms.classes)
+    trial, _ = affordable(Ladder.of(annotate, (N, L), terms.made, terms.prices), budget)
+    return dataclasses.replace(terms, scheme=schemes.spell(trial.scheme), images=trial.images)
+
+
+def _paid(questions: Questions, terms: Terms, order: Order, budget: float) -> int:
+    """How many of the first questions the budget pays for."""
+    listed, low, high = price_list(terms.prices), 0, len(questions)
+    while low < high:
+        middle = (low + high + 1) // 2
+        spent = cost(_effort(questions.first(middle), terms, order), listed).dollars
+        low, high = (middle, high) if spent <= budget else (low, middle - 1)
+    if not low:
+        raise BadInput(f"${budget:,g} do not pay for one question; raise the budget")
+    return low
+
+
+def _effort(questions: Questions, terms: Terms, order: Order) -> Effort:
+    shape = len(order.images), len(terms.classes)
+    return effort_of(_frame(questions), shape, terms.people)
+
+
+def in_turn(questions: Questions) -> Questions:
+    """The same with the searches of all classes taking turns, so that a cut is fair to them."""
+    searching = questions.kinds == "search"
+    if not searching.any():
+        return questions
+    turn = np.zeros(len(questions), np.int64)
+    turn[searching] = _nth_of_equal(questions.classes[searching])
+    order = np.argsort(turn, kind="stable")
+    return Questions(*(values[order] for values in vars(questions).values()))
+
+
+def _nth_of_equal(values: Ints) -> NDArray[np.int64]:
+    return pd.Series(values).groupby(values).cumcount().to_numpy()
+
+
+def _frame(questions: Questions, gold: int | Ints = 0) -> pd.DataFrame:
+    return pd.DataFrame({
+        "kind": questions.kinds, "image": questions.images, "class": questions.classes,
+        "nth": questions.nth, "gold": np.broadcast_to(gold, len(questions)).astype(np.int8),
+    })  # fmt: skip
+
+
+def _gold(
+    terms: Terms, order: Order, questions: Questions, answers: PartialLabels | None
+) -> pd.DataFrame:
+    """Pairs with a known answer, as many present as absent ones where there are."""
+    wanted = round(terms.gold * len(questions))
+    if answers is None:
+        raise BadInput("gold questions need known answers; give --known, a file of labels")
+    if answers.classes != terms.classes:
+        raise BadInput("the labels of --known have other classes; give labels of the same ones")
+    places = {image: place for place, image in enumerate(map(str, order.images.tolist()))}
+    rows, classes = answers.codes.nonzero()
+    images = np.array([places.get(str(name), -1) for name in answers.images.tolist()])[rows]
+    codes = answers.codes.data
+    asked = set(zip(questions.images.tolist(), questions.classes.tolist(), strict=True))
+    free = np.array([
+        image >= 0 and (image, c) not in asked
+        for image, c in zip(images.tolist(), classes.tolist(), strict=True)
+    ], bool)  # fmt: skip
+    images, classes, codes = images[free], classes[free], codes[free]
+    numbers = Chance.seeded(terms.seed).of("gold", len(order.rounds))(images, classes)
+    drawn = np.argsort(numbers, kind="stable")
+    halves = [drawn[codes[drawn] == code][: -(-wanted // 2)] for code in (1, -1)]
+    chosen = np.concatenate(halves)[:wanted]
+    if len(chosen) < wanted:
+        raise BadInput(
+            f"{wanted} gold questions are wanted, and --known has {len(chosen)} labels for them; "
+            "lower --gold or give more labels"
+        )
+    pairs = np.full(len(chosen), "verify"), images[chosen], classes[chosen], np.zeros_like(chosen)
+    return _frame(Questions(*pairs), codes[chosen])
+
+
+def _in_tasks(questions: pd.DataFrame, gold: pd.DataFrame, chance: Chance) -> pd.DataFrame:
+    """All questions by task, gold ones among the others; tasks are numbered from 0."""
+    # A search is for one class at a time; other questions about an image are asked together.
+    searching = questions["kind"] == "search"
+    page = questions.groupby(["kind", "image"]).cumcount() // PAGE
+    keys = {"of_class": questions["class"].where(searching, -1), "page": page.where(~searching, 0)}
+    every = questions.assign(**keys).sort_values("of_class", kind="stable")
+    every["at"] = every.groupby(["of_class", "kind", "image", "page"], sort=False).ngroup() * 1.0
+    tasks = int(every["at"].max()) + 1
+    between = chance(np.arange(len(gold))) / 2.0**64 * tasks
+    every = pd.concat([every, gold.assign(at=between)]).sort_values("at", kind="stable")
+    return every.assign(task=pd.factorize(every["at"])[0])

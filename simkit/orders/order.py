@@ -1,0 +1,226 @@
+"""An order: questions for people about images, in rounds, in a folder of its own.
+
+    order1/images.txt                what the questions are about, one id a line
+    order1/round-1/order.json        how the questions of this round were chosen
+    order1/round-1/questions.parquet
+    order1/round-1/...               pages and tables made from them for people
+    order1/answers/*.jsonl           what came back; files are added, and never changed
+    order1/labels.parquet ...        made from the answers, at any time again
+
+Questions have numbers that go on from round to round.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from simkit.annotate import schemes
+from simkit.annotate.schemes import Scheme
+from simkit.errors import BadInput, located
+from simkit.files import readable, whole
+from simkit.history import content_id
+from simkit.labels.effort import Effort, histogram
+from simkit.labels.formats.base import ids_of, write_lines
+from simkit.labels.hierarchy import Hierarchy
+from simkit.registry import Range, Share, build, setting, settle
+
+ABOUT, QUESTIONS, IMAGES = "order.json", "questions.parquet", "images.txt"
+SCORES, HIERARCHY = "scores.npy", "hierarchy.json"
+Join = Literal["majority", "union", "dawid-skene"]
+SCHEMA = pa.schema(
+    {
+        "question": pa.int64(), "task": pa.int64(), "kind": pa.string(), "image": pa.int64(),
+        "class": pa.int64(), "nth": pa.int64(), "gold": pa.int8(),
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a round of an order is about, and how its questions are chosen."""
+
+    data: str = setting(..., "the data set, such as folder:photos,labels=none")
+    classes: tuple[str, ...] = setting(..., "names of the classes to ask about")
+    scheme: str = setting(..., "the scheme with its amount, such as rpa(keep=0.1)")
+    split: str = setting("train", "the split to label")
+    images: float | int = setting(1.0, "share or number of its images to ask about")
+    people: Annotated[int, Range(1, 100)] = setting(1, "people who answer each question")
+    gold: Share = setting(0.0, "questions with a known answer, as a share of the others")
+    batch: Annotated[int, Range(1)] = setting(20, "looks for a class in one round of a search")
+    join: Join = setting("majority", "how the answers of several people become one")
+    prices: str = setting("hourly", "price list")
+    seed: int = setting(0, "same seed, same questions")
+
+    def __post_init__(self) -> None:
+        settle(self, "order")
+        _ = self.made  # a scheme that does not exist is refused at once
+
+    @cached_property
+    def made(self) -> Scheme:
+        """The scheme."""
+        return schemes.make(self.scheme)
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """The questions of one round.
+
+    table  one row a question: question (its number), task (questions of one task are shown
+           together), kind, image and class (places; class 0 for kind name), nth (which naming of
+           the image it is) and gold (1 or -1: the known answer; 0: none).
+    """
+
+    terms: Terms
+    table: pd.DataFrame
+
+    @cached_property
+    def id(self) -> str:
+        """Content id of terms and questions."""
+        columns = [self.table[name].to_numpy() for name in SCHEMA.names if name != "kind"]
+        kinds = self.table["kind"].to_numpy(str)
+        return content_id("order", json.dumps(dataclasses.asdict(self.terms)), kinds, *columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """All rounds of an order, and what they are about.
+
+    folder, images (N,) ids, rounds from the first to the last; hierarchy of the classes, and
+    scores (N, L) of a model, if there are any.
+    """
+
+    folder: Path
+    images: NDArray[Any]
+    rounds: tuple[Round, ...]
+    hierarchy: Hierarchy | None = None
+    scores: NDArray[np.floating] | None = None
+
+    @property
+    def id(self) -> str:
+        """That of the first round; it stands in every page and file for people."""
+        return self.rounds[0].id
+
+    @property
+    def terms(self) -> Terms:
+        """Those of the last round."""
+        return self.rounds[-1].terms
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.terms.classes
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, L)."""
+        return len(self.images), len(self.classes)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The questions of all rounds; the index is the question's number."""
+        tables = [part.table.assign(round=n) for n, part in enumerate(self.rounds, 1)]
+        return pd.concat(tables).set_index("question", drop=False)
+
+    def place(self) -> Path:
+        """The folder of the last round."""
+        return self.folder / f"round-{len(self.rounds)}"
+
+    def effort(self, questions: pd.DataFrame) -> Effort:
+        """What it takes to ask these rows of `table`."""
+        return effort_of(questions, self.shape, self.terms.people)
+
+    def write(self) -> None:
+        """Write the last round, and with the first one what all of them are about.
+
+        Raises BadInput where the round is there already.
+        """
+        last, place = self.rounds[-1], self.place()
+        if (place / ABOUT).exists():
+            raise BadInput(f"{place} is there already, and orders are not replaced; give --out")
+        if len(self.rounds) == 1:
+            write_lines(self.folder / IMAGES, map(str, self.images.tolist()))
+            if self.hierarchy is not None:
+                self.hierarchy.save(self.folder / HIERARCHY)
+        if self.scores is not None:
+            with whole(place / SCORES) as part:
+                with part.open("wb") as file:
+                    np.save(file, self.scores.astype(np.float32))
+        with whole(place / QUESTIONS) as part:
+            table = pa.Table.from_pandas(last.table, schema=SCHEMA, preserve_index=False)
+            pq.write_table(table, part)
+        about = {"id": last.id, **dataclasses.asdict(last.terms)}
+        with whole(place / ABOUT) as part:  # last: with it the round is there
+            part.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+    @staticmethod
+    def read(folder: str | PathLike[str]) -> Order:
+        """The order in a folder.
+
+        Raises
+        ------
+        BadInput
+            If there is none, or if it was changed after it was written.
+        """
+        place = Path(folder)
+        if not (place / "round-1" / ABOUT).is_file():
+            raise BadInput(f"{place} holds no order; make one with: simkit order --out {place}")
+        texts = readable(place / IMAGES, "the ids of the images").read_text("utf-8").splitlines()
+        rounds: list[Round] = []
+        while (file := place / f"round-{len(rounds) + 1}" / ABOUT).is_file():
+            rounds.append(_read_round(file))
+        tree, scores = place / HIERARCHY, place / f"round-{len(rounds)}" / SCORES
+        order = Order(
+            place,
+            ids_of(texts),
+            tuple(rounds),
+            Hierarchy.load(tree) if tree.is_file() else None,
+            np.load(scores, allow_pickle=False) if scores.is_file() else None,
+        )
+        N = len(order.images)
+        if not order.table["image"].between(0, N - 1).all():
+            raise BadInput(f"{place / IMAGES} lists {N} images, and questions are about others; "
+                           "restore the file")  # fmt: skip
+        return order
+
+
+def effort_of(questions: pd.DataFrame, shape: tuple[int, int], people: int) -> Effort:
+    """The effort of asking so many people these questions, with columns kind, image and class."""
+    N, L = shape
+    counted, looks = {}, np.zeros(L, np.int64)
+    for kind, rows in questions.groupby("kind"):
+        if kind == "search":
+            looks = np.bincount(rows["class"], minlength=L)
+        else:
+            counted[str(kind)] = histogram(np.bincount(rows["image"], minlength=N))
+    return Effort(counted, looks, people)
+
+
+def _read_round(file: Path) -> Round:
+    mend = "orders cannot be edited; restore the file, or make another order"
+    try:
+        values: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
+        stated, about = values["id"], {k: v for k, v in values.items() if k != "id"}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise BadInput(f"{file} cannot be read ({error!r}); {mend}") from None
+    with located(str(file)):
+        terms = build(Terms, about, "order")
+    try:
+        table = pq.read_table(file.parent / QUESTIONS).select(SCHEMA.names).cast(SCHEMA)
+    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+        raise BadInput(f"{file.parent / QUESTIONS} cannot be read ({error}); {mend}") from None
+    part = Round(terms, table.to_pandas())
+    if part.id != stated:
+        raise BadInput(f"{file.parent} was changed after it was written; {mend}")
+    return part

@@ -1,0 +1,236 @@
+"""What the answers to an order say: labels, votes, times, agreement, and what is still open."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from simkit.annotate.prices import Prices
+from simkit.annotate.prices import prices as price_list
+from simkit.annotate.votes import NO as SAID_NO
+from simkit.annotate.votes import YES as SAID_YES
+from simkit.annotate.votes import Votes
+from simkit.errors import BadInput
+from simkit.files import whole
+from simkit.history import History
+from simkit.labels.formats import for_path
+from simkit.labels.partial import PartialLabels
+from simkit.orders.answers import NOTHING, kept
+from simkit.orders.asking import END, NO, UNSURE, YES, Known, ask
+from simkit.orders.order import Order
+
+LONG = 5  # a time counts as at most so many times the median of its kind: somebody went for lunch
+_STATES = {"yes": YES, "no": NO, "unsure": UNSURE}
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """An order with the answers that came back so far.
+
+    answers  as `answers.kept`, with the columns of the questions beside them.
+    """
+
+    order: Order
+    answers: pd.DataFrame
+
+    @staticmethod
+    def of(order: Order) -> State:
+        """From the answers in the order's folder. Raises BadInput."""
+        answers = kept(order)
+        about = order.table[["kind", "image", "class", "nth", "gold", "task", "round"]]
+        return State(order, answers.join(about, on="question"))
+
+    @cached_property
+    def known(self) -> Known:
+        """One answer for each question that has any, gold ones left out."""
+        real = self.answers[self.answers["gold"] == 0]
+        naming = real["kind"] == "name"
+        L = self.order.shape[1]
+        said = real[~naming].assign(place=real["image"] * L + real["class"])
+        states = said.groupby("place")["answer"].agg(self._joined).map(_STATES)
+        fitted = self._by_people if self.order.terms.join == "dawid-skene" else None
+        if fitted is not None:
+            states.update(fitted)
+        named = self._names(real[naming])
+        return Known(states.index.to_numpy(np.int64), states.to_numpy(np.int8), named)
+
+    @cached_property
+    def labels(self) -> PartialLabels:
+        """The labels of the answers, with the questions asked and answered as effort."""
+        terms = self.order.terms
+        settings = {
+            "scheme": terms.scheme, "order": self.order.id, "join": terms.join,
+            "people": terms.people, "answers": len(self.answers),
+        }  # fmt: skip
+        history = History("receive", settings, terms.seed, (self.order.id,))
+        return ask(
+            terms.made, self.order.images, terms.classes, self.known, part=terms.images,
+            seed=terms.seed, hierarchy=self.order.hierarchy, scores=self.order.scores,
+            people=terms.people, batch=terms.batch, history=history,
+        ).labels  # fmt: skip
+
+    @cached_property
+    def open(self) -> pd.DataFrame:
+        """Questions of all rounds that fewer people have answered than are to, with how many."""
+        table = self.order.table
+        people = self.answers.groupby("question")["worker"].nunique()
+        answered = people.reindex(table.index, fill_value=0)
+        wanted = table["gold"].eq(0).map({True: self.order.terms.people, False: 1})
+        ended = self._ended(table)
+        return table[(answered < wanted) & ~ended].assign(answered=answered)
+
+    @cached_property
+    def votes(self) -> Votes | None:
+        """All yes and no, for `simkit habits`; None without any."""
+        said = self.answers[self.answers["answer"].isin(["yes", "no"])]
+        said = said.drop_duplicates(["image", "class", "worker"])
+        if not len(said):
+            return None
+        pairs = said.drop_duplicates(["image", "class"])[["image", "class"]].reset_index(drop=True)
+        number = pd.MultiIndex.from_frame(pairs)
+        gold = said.groupby(["image", "class"])["gold"].max().reindex(number)
+        workers, who = np.unique(said["worker"], return_inverse=True)
+        asked = gold.to_numpy()
+        return Votes(
+            images=self.order.images,
+            classes=self.order.classes,
+            workers=tuple(map(str, workers)),
+            question_image=pairs["image"].to_numpy(np.int64),
+            question_class=pairs["class"].to_numpy(np.int64),
+            vote_question=number.get_indexer(pd.MultiIndex.from_frame(said[["image", "class"]])),
+            vote_worker=who,
+            vote_answer=np.where(said["answer"] == "yes", SAID_YES, SAID_NO).astype(np.int8),
+            gold=np.where(asked == 0, -1, asked > 0).astype(np.int8),
+        )
+
+    @cached_property
+    def seconds(self) -> pd.Series[float]:
+        """Mean seconds of one person for a question, by kind, long pauses cut."""
+        timed = self.answers.dropna(subset=["seconds"])
+        each = timed["seconds"] / timed["shared"]
+        longest = LONG * each.groupby(timed["kind"]).transform("median")
+        return each.clip(upper=longest).groupby(timed["kind"]).mean()
+
+    @cached_property
+    def people(self) -> pd.DataFrame:
+        """For each person: answers, seconds a question, and how often they agree with gold."""
+        rows = self.answers.assign(each=self.answers["seconds"] / self.answers["shared"])
+        gold = rows[rows["gold"] != 0]
+        right = (gold["answer"] == "yes") == (gold["gold"] > 0)
+        by = rows.groupby("worker")
+        return pd.DataFrame({
+            "answers": by.size(), "unsure": by["answer"].agg(lambda a: (a == "unsure").mean()),
+            "seconds": by["each"].median(),
+            "gold": gold.groupby("worker").size(), "right": right.groupby(gold["worker"]).mean(),
+        })  # fmt: skip
+
+    def prices(self) -> Prices | None:
+        """The price list of the order with measured times; None where nothing was timed."""
+        if not len(self.seconds):
+            return None
+        listed = price_list(self.order.terms.prices)
+        if listed.wage is None:
+            return None
+        counts = self.answers.groupby("kind").size()
+        rates = dict(listed.rates)
+        for kind, seconds in self.seconds.items():
+            source = f"measured on {counts[kind]:,} answers to order {self.order.id}"
+            rates[str(kind)] = dataclasses.replace(
+                rates[str(kind)], per="question", page=0, dollars=None,
+                seconds=round(float(seconds), 2), source=source,
+            )  # fmt: skip
+        return dataclasses.replace(listed, name="measured", rates=rates)
+
+    # -- joining ----------------------------------------------------------------------------------
+
+    def _joined(self, said: pd.Series[str]) -> str:
+        """One answer of several people; a tie of yes and no is unsure."""
+        yes, no = (said == "yes").sum(), (said == "no").sum()
+        if self.order.terms.join == "union" and yes:
+            return "yes"
+        return "unsure" if yes == no else "yes" if yes > no else "no"
+
+    @property
+    def _by_people(self) -> pd.Series[int]:
+        """By place, YES where people probably mean that the class is there, each weighed by the
+        errors that a model of all votes finds."""
+        from simkit.annotate.dawid_skene import fit_annotators
+
+        if self.votes is None:
+            raise BadInput("there is no yes or no to join yet; receive answers first")
+        present = fit_annotators(self.votes).present
+        places = self.votes.question_image * self.order.shape[1] + self.votes.question_class
+        return pd.Series(np.where(present > 0.5, YES, NO), places)
+
+    def _names(self, said: pd.DataFrame) -> dict[int, tuple[int, ...]]:
+        """The classes named in each image: for each naming the most frequent answer."""
+        index = {name: c for c, name in enumerate(self.order.classes)} | {NOTHING: END}
+        named: dict[int, list[int]] = {}
+        for (image, _), answers in said.groupby(["image", "nth"])["answer"]:
+            answer = index[answers.value_counts().sort_index().idxmax()]
+            given = named.setdefault(int(image), [])
+            if END not in given and answer not in given:
+                given.append(answer)
+        return {image: tuple(classes) for image, classes in named.items()}
+
+    def _ended(self, table: pd.DataFrame) -> pd.Series[bool]:
+        """Namings that are not asked any more: in an image in which nothing else was found."""
+        ended = {image for image, given in self.known.named.items() if END in given}
+        return (table["kind"] == "name") & table["image"].isin(ended)
+
+
+def write(state: State) -> list[str]:
+    """Write what the answers say into the order's folder; the names of the files."""
+    folder = state.order.folder
+    files = {"labels.parquet": None, "open.csv": _words(state.order, state.open)}
+    files["people.csv"] = state.people.reset_index()
+    if state.votes is not None:
+        files["votes.csv"] = _votes_table(state.votes)
+    for_path(folder / "labels.parquet", writing=True).write(state.labels, folder / "labels.parquet")
+    for name, table in files.items():
+        if table is not None:
+            with whole(folder / name) as part:
+                table.to_csv(part, index=False)
+    measured = state.prices()
+    if measured is not None:
+        with whole(folder / "measured.toml") as part:
+            part.write_text(_toml(measured, state), "utf-8")
+    return sorted([*files, *(["measured.toml"] if measured else [])])
+
+
+def _words(order: Order, questions: pd.DataFrame) -> pd.DataFrame:
+    """Questions with the names of images and classes in place of their numbers."""
+    classes = np.array([*order.classes, ""], object)
+    naming = (questions["kind"] == "name").to_numpy()
+    return questions[["question", "round", "kind"]].assign(
+        image=order.images[questions["image"].to_numpy(np.int64)],
+        **{"class": classes[np.where(naming, -1, questions["class"])]},
+        answered=questions["answered"],
+    )
+
+
+def _votes_table(votes: Votes) -> pd.DataFrame:
+    about = votes.vote_question
+    gold = np.array(["no", "yes", ""])[votes.gold]
+    return pd.DataFrame({
+        "image": votes.images[votes.question_image[about]],
+        "class": np.array(votes.classes, object)[votes.question_class[about]],
+        "worker": np.array(votes.workers, object)[votes.vote_worker],
+        "answer": np.array(["no", "maybe", "yes"])[votes.vote_answer],
+        "gold": gold[about],
+    })  # fmt: skip
+
+
+def _toml(listed: Prices, state: State) -> str:
+    """A price list as a file that `prices` reads: the measured rates over those of the order."""
+    lines = [f"# measured on the answers to order {state.order.id}"]
+    lines += [f'like = "{state.order.terms.prices}"', f"workers = {state.order.terms.people}"]
+    for kind in state.seconds.index:
+        rate = listed.rates[str(kind)]
+        lines += ["", f"[{kind}]", 'per = "question"', f"seconds = {rate.seconds}"]
+        lines += [f'source = "{rate.source}"']
+    return "\n".join(lines) + "\n"

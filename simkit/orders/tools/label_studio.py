@@ -1,0 +1,117 @@
+"""Label Studio (labelstud.io): tasks and labelling configurations, and its JSON export.
+
+The classes of a task come from its own data (`value="$ask"`): listed and ticked is present, listed
+and not ticked is absent, and what is not listed stays unknown. Questions of kind `name` have a
+project of their own, in which one class is chosen.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pandas as pd
+
+from simkit.errors import BadInput
+from simkit.files import readable, whole
+from simkit.orders.answers import NOTHING
+from simkit.orders.order import Order
+
+PRESENT, NAMED = "present", "named"
+_CONFIG = """<View>
+  <Header value="$text"/>
+  <Image name="image" value="$image" zoom="true"/>
+  <Choices name="{name}" toName="image" value="$ask" choice="{choice}"{required}/>
+</View>
+"""
+_TEXTS = {
+    PRESENT: "Tick everything that is in the image. What you do not tick counts as absent.",
+    NAMED: "Choose what is in the image, or `nothing`.",
+}
+
+
+def write(order: Order, questions: pd.DataFrame, folder: Path, root: str) -> list[Path]:
+    """For each kind of project `tasks.json` and `config.xml`.
+
+    root: where Label Studio finds the images; their ids are appended.
+    """
+    out = []
+    for name, required in ((PRESENT, ""), (NAMED, ' required="true"')):
+        part = questions[(questions["kind"] == "name") == (name == NAMED)]
+        if not len(part):
+            continue
+        choice = "single" if name == NAMED and not part["nth"].any() else "multiple"
+        place = folder / "label-studio" / name
+        tasks = [_task(order, name, rows, root) for _, rows in part.groupby("task", sort=False)]
+        texts = {
+            "tasks.json": json.dumps(tasks, indent=1, ensure_ascii=False) + "\n",
+            "config.xml": _CONFIG.format(name=name, choice=choice, required=required),
+        }
+        for file, text in texts.items():
+            with whole(place / file) as temporary:
+                temporary.write_text(text, "utf-8")
+        out.append(place)
+    return out
+
+
+def _task(order: Order, name: str, rows: pd.DataFrame, root: str) -> dict[str, Any]:
+    image = str(order.images[rows["image"].iloc[0]])
+    if name == NAMED:
+        ask = [*order.classes, NOTHING]
+    else:
+        ask = [order.classes[c] for c in rows["class"]]
+    return {
+        "data": {
+            "image": root + quote(image), "text": _TEXTS[name],
+            "ask": [{"value": value} for value in ask],
+            "order": order.id, "questions": rows["question"].tolist(),
+        }
+    }  # fmt: skip
+
+
+def read(file: Path, order: Order) -> pd.DataFrame:
+    """Raw answers of a JSON export: columns question, worker, answer, seconds and shared.
+
+    Skipped tasks have no answers. Raises BadInput for other files and other orders.
+    """
+    try:
+        tasks = json.loads(readable(file, "an export of Label Studio").read_text("utf-8"))
+        rows = [row for task in tasks for row in _answers(task, order, file)]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput(
+            f"{file} is no JSON export of Label Studio ({error!r}); export with the format JSON"
+        ) from None
+    return pd.DataFrame(rows, columns=["question", "worker", "answer", "seconds", "shared"])
+
+
+def _answers(task: dict[str, Any], order: Order, file: Path) -> list[tuple[Any, ...]]:
+    data, rows = task["data"], []
+    if data["order"] != order.id:
+        raise BadInput(f"{file} answers order {data['order']}, and this is {order.id}; give the "
+                       "folder of that order")  # fmt: skip
+    asked, numbers = [choice["value"] for choice in data["ask"]], data["questions"]
+    for annotation in task["annotations"]:
+        if annotation.get("was_cancelled"):
+            continue
+        by = annotation.get("completed_by", "")
+        worker = str(by.get("email", by.get("id", ""))) if isinstance(by, dict) else str(by)
+        results = annotation["result"]
+        chosen = [c for r in results if r["type"] == "choices" for c in r["value"]["choices"]]
+        seconds, shared = annotation.get("lead_time"), len(numbers)
+        named = any(r["from_name"] == NAMED for r in results)
+        if named:
+            every = [*chosen, NOTHING][: len(numbers)]
+            rows += [(n, worker, c, seconds, shared) for n, c in zip(numbers, every, strict=False)]
+            continue
+        unknown = [c for c in chosen if c not in asked]
+        # A class that was renamed in the tool: then nobody can say what was ticked.
+        if unknown:
+            rows += [(n, worker, f"{unknown[0]} (not asked)", seconds, shared) for n in numbers]
+            continue
+        answers = ["yes" if c in chosen else "no" for c in asked]
+        rows += [(n, worker, a, seconds, shared) for n, a in zip(numbers, answers, strict=True)]
+    return rows

@@ -1,0 +1,72 @@
+"""One HTML file that shows pictures and asks questions: no server and no network is needed.
+
+Answers stay in the browser until they are downloaded as JSONL, with the seconds that each took.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+from simkit.data.dataset import Pictures
+from simkit.data.images import FilePictures
+from simkit.files import whole
+from simkit.orders.order import Order
+
+WITHIN = 500  # pictures are part of the page; of more, the page shows the files
+SIDE = 800  # pixels of the longer side of a picture in the page
+
+
+def write(order: Order, questions: pd.DataFrame, folder: Path, pictures: Pictures) -> Path:
+    """`page.html` with these questions. Raises BadInput for an image that cannot be read."""
+    file = folder / "page.html"
+    sources = _sources(np.unique(questions["image"]), pictures, folder)
+    tasks = [_task(order, rows, sources) for _, rows in questions.groupby("task", sort=False)]
+    data = {
+        "order": order.id, "round": len(order.rounds), "classes": order.classes, "tasks": tasks,
+    }  # fmt: skip
+    page = resources.files("simkit.orders.tools").joinpath("page.html").read_text("utf-8")
+    text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")  # no tag ends the data
+    with whole(file) as part:
+        part.write_text(page.replace("DATA", text, 1), "utf-8")
+    return file
+
+
+def _task(order: Order, rows: pd.DataFrame, sources: dict[int, str]) -> dict[str, Any]:
+    image, kind = int(rows["image"].iloc[0]), rows["kind"].iloc[0]
+    names = ["" if kind == "name" else order.classes[c] for c in rows["class"]]
+    questions = [
+        {"question": number, "class": name}
+        for number, name in zip(rows["question"].tolist(), names, strict=True)
+    ]
+    shown = str(order.images[image])
+    return {"image": shown, "src": sources[image], "kind": kind, "questions": questions}
+
+
+def _sources(images: np.ndarray, pictures: Pictures, folder: Path) -> dict[int, str]:
+    """The address of each picture: its own bytes, or its file relative to the page."""
+    if len(images) > WITHIN and isinstance(pictures, FilePictures):
+        paths = (pictures.folder / pictures.files[image] for image in images)
+        return {
+            int(image): quote(os.path.relpath(path, folder))
+            for image, path in zip(images, paths, strict=True)
+        }
+    return {int(image): _embedded(pictures.read([image])[0]) for image in images}
+
+
+def _embedded(pixels: np.ndarray) -> str:
+    image = Image.fromarray(pixels)
+    image.thumbnail((SIDE, SIDE))
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=85)
+    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
