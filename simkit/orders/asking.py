@@ -181,6 +181,7 @@ class AskingCrowd(Crowd):
         self._known, self._scores, self._batch = known, scores, batch
         self._ledger = Ledger(*self.shape)
         self._listed: list[tuple[str, Ints, Ints, Ints]] = []
+        self._unnamed = np.zeros(len(images), bool)  # images with an open question of kind name
 
     def among(self, images: Ints) -> AskingCrowd:
         """The same for a subset of the images, with common questions and labels."""
@@ -222,6 +223,7 @@ class AskingCrowd(Crowd):
     def name(self, images: Any, *, chance: Chance, most: int = 1, bias: str = "none") -> Ints:
         images = np.asarray(images, np.int64)
         named, closed = self._named_so_far(images, most)
+        self._unnamed[images] = ~closed
         count = (named >= 0).sum(1)
         # "Nothing (else)" is a question, too.
         self._ledger.bill("name", images, np.minimum(count + closed, most))
@@ -249,6 +251,7 @@ class AskingCrowd(Crowd):
             if named is not None:
                 for column in named[start : start + step].T:
                     states[classes == column[:, None]] = LEFT_OUT
+                states[self._unnamed[block]] = LEFT_OUT  # asked once the name is known
             asked = _needed(states, 0, min(absent, L)) & (states != LEFT_OUT)
             rows, places = np.nonzero(asked & (states != OPEN))
             images, of_class, said = block[rows], classes[rows, places], states[rows, places]

@@ -131,7 +131,7 @@ class Order:
     def table(self) -> pd.DataFrame:
         """The questions of all rounds; the index is the question's number."""
         tables = [part.table.assign(round=n) for n, part in enumerate(self.rounds, 1)]
-        return pd.concat(tables).set_index("question", drop=False)
+        return pd.concat(tables).set_index("question", drop=False).rename_axis(None)
 
     def place(self) -> Path:
         """The folder of the last round."""

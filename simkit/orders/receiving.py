@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -52,9 +53,8 @@ class State:
         L = self.order.shape[1]
         said = real[~naming].assign(place=real["image"] * L + real["class"])
         states = said.groupby("place")["answer"].agg(self._joined).map(_STATES)
-        fitted = self._by_people if self.order.terms.join == "dawid-skene" else None
-        if fitted is not None:
-            states.update(fitted)
+        if self.order.terms.join == "dawid-skene" and self.votes is not None:
+            states.update(self._weighed(self.votes))
         named = self._names(real[naming])
         return Known(states.index.to_numpy(np.int64), states.to_numpy(np.int8), named)
 
@@ -81,7 +81,8 @@ class State:
         answered = people.reindex(table.index, fill_value=0)
         wanted = table["gold"].eq(0).map({True: self.order.terms.people, False: 1})
         ended = self._ended(table)
-        return table[(answered < wanted) & ~ended].assign(answered=answered)
+        missing = (answered < wanted) & ~ended
+        return table[missing].assign(answered=answered[missing].to_numpy())
 
     @cached_property
     def votes(self) -> Votes | None:
@@ -154,16 +155,17 @@ class State:
             return "yes"
         return "unsure" if yes == no else "yes" if yes > no else "no"
 
-    @property
-    def _by_people(self) -> pd.Series[int]:
+    def _weighed(self, votes: Votes) -> pd.Series[int]:
         """By place, YES where people probably mean that the class is there, each weighed by the
-        errors that a model of all votes finds."""
+        errors that a model of all votes finds; nothing where there are too few votes for it."""
         from simkit.annotate.dawid_skene import fit_annotators
 
-        if self.votes is None:
-            raise BadInput("there is no yes or no to join yet; receive answers first")
-        present = fit_annotators(self.votes).present
-        places = self.votes.question_image * self.order.shape[1] + self.votes.question_class
+        try:
+            present = fit_annotators(votes).present
+        except BadInput as error:
+            warnings.warn(f"dawid-skene: {error}; the majority decides for now", stacklevel=2)
+            return pd.Series(dtype=np.int8)
+        places = votes.question_image * self.order.shape[1] + votes.question_class
         return pd.Series(np.where(present > 0.5, YES, NO), places)
 
     def _names(self, said: pd.DataFrame) -> dict[int, tuple[int, ...]]:

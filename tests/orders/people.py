@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from simkit.annotate import schemes
 from simkit.annotate.sampling import draw_present, lookup
 from simkit.annotate.schemes import Scheme
 from simkit.chance import Chance
 from simkit.labels.truth import Truth
+from simkit.orders.answers import NOTHING
 from simkit.orders.asking import END, NO, YES, Asked, Known, Questions, ask
+from simkit.orders.order import Order
+from simkit.orders.receiving import State
 
 
 def naming_chance(scheme: Scheme, seed: int = 0) -> Chance:
@@ -52,3 +56,25 @@ def finish(truth: Truth, scheme: Scheme, *, most: int = 1, **options) -> tuple[A
             return asked, rounds
         known = answered(known, asked.questions, truth, named)
         rounds += 1
+
+
+def rows(order: Order, truth: Truth, worker: str = "ann", wrong: float = 0.0) -> pd.DataFrame:
+    """Raw answers of one person to all open questions; a share of yes and no is wrong."""
+    state = State.of(order)
+    table = state.open if len(state.answers) else order.table
+    scheme = order.terms.made
+    most = int(table["nth"].max()) + 1 if len(table) else 1
+    named, answers = names(truth, scheme, most, order.terms.seed), []
+    present = truth.present.toarray()
+    chance = Chance.seeded(0).of("wrong", worker)
+    for one in table.itertuples():
+        if one.kind == "name":
+            c = named[one.image, one.nth]
+            answers.append(NOTHING if c < 0 else order.classes[c])
+            continue
+        c = table.at[one.Index, "class"]
+        err = chance(one.image, c) < np.uint64(wrong * 2**63) * np.uint64(2)
+        answers.append("yes" if present[one.image, c] ^ bool(err) else "no")
+    return pd.DataFrame(
+        {"question": table["question"], "worker": worker, "answer": answers, "seconds": 2.0}
+    )
