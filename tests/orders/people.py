@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 
+import simkit
 from simkit.annotate import schemes
 from simkit.annotate.sampling import draw_present, lookup
 from simkit.annotate.schemes import Scheme
 from simkit.chance import Chance
+from simkit.cli.main import code
 from simkit.labels.truth import Truth
-from simkit.orders.answers import NOTHING
+from simkit.orders.answers import NOTHING, checked, keep
 from simkit.orders.asking import END, NO, YES, Asked, Known, Questions, ask
 from simkit.orders.order import Order
 from simkit.orders.receiving import State
@@ -78,3 +82,20 @@ def rows(order: Order, truth: Truth, worker: str = "ann", wrong: float = 0.0) ->
     return pd.DataFrame(
         {"question": table["question"], "worker": worker, "answer": answers, "seconds": 2.0}
     )
+
+
+SCENES = simkit.data.open("scenes:images=60")
+TRUTH = SCENES.truth["train"]
+
+
+def ordered(folder: Path, *options: str) -> Order:
+    """An order about scenes, as the command makes it."""
+    words = ["order", "--data", "scenes:images=60", "--to", "csv", "--out", str(folder), *options]
+    assert code(words) == 0
+    return Order.read(folder)
+
+
+def answer(order: Order, **options) -> State:
+    """One person answers all open questions."""
+    keep(order, checked(order, rows(order, TRUTH, **options)).answers)
+    return State.of(order)

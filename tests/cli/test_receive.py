@@ -1,12 +1,10 @@
-"""Orders: rounds of questions in a folder, and the answers to them."""
+"""`simkit receive`: what counts of the answers to an order, and what is made of them."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -21,97 +19,12 @@ from simkit.orders.answers import checked, keep
 from simkit.orders.order import Order
 from simkit.orders.receiving import State
 from simkit.orders.tools import label_studio, sheet
-from tests.orders.people import rows
-
-SCENES = simkit.data.open("scenes:images=60")
-TRUTH = SCENES.truth["train"]
-
-
-def ordered(folder: Path, *options: str) -> Order:
-    """An order about scenes, as the command makes it."""
-    words = ["order", "--data", "scenes:images=60", "--to", "csv", "--out", str(folder), *options]
-    assert code(words) == 0
-    return Order.read(folder)
-
-
-def answer(order: Order, **options) -> State:
-    """One person answers all open questions."""
-    keep(order, checked(order, rows(order, TRUTH, **options)).answers)
-    return State.of(order)
+from tests.orders.people import TRUTH, answer, ordered, rows
 
 
 @pytest.fixture
 def rpa(tmp_path) -> Order:
     return ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)")
-
-
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "rpa(keep=0.1)",
-        "full-subset",
-        "single-positive(positives=2, negatives=2, keep_looks=true)",
-        "mixed(share=0.2)",
-        "fpc(per_class=4, search=random, keep_looks=true)",
-        "knowledge-graph",
-    ],
-)
-def test_orders_answered_in_rounds_give_the_simulated_labels(tmp_path, spec):
-    images = ["--images", "12"] if spec == "full-subset" else []
-    order = ordered(tmp_path / "one", "--scheme", spec, *images)
-    for _ in range(60):
-        state = answer(order)
-        assert not len(state.open)
-        if code(["order", "--next", str(order.folder), "--to", "csv"]) == 2:
-            break  # nothing is left to ask
-        order = Order.read(order.folder)
-    assert order.table["question"].is_unique
-    assert not order.table.duplicated(["kind", "image", "class", "nth"]).any()
-    labels = simulate(TRUTH, spec, images=12 if images else 1.0, hierarchy=SCENES.hierarchy, seed=0)
-    if "search" in set(order.table["kind"]):  # batches look at more images
-        both = (state.labels.codes != 0).multiply(labels.codes != 0)
-        assert both.nnz == labels.codes.nnz
-    else:
-        assert (state.labels.codes != labels.codes).nnz == 0
-        assert state.labels.effort.count("verify") == labels.effort.count("verify")
-
-
-def test_a_budget_buys_the_largest_amount_and_a_further_round_adds_to_it(tmp_path):
-    order = ordered(tmp_path / "one", "--scheme", "rpa", "--budget", "0.5")
-    bill = simkit.cost(order.effort(order.table), "hourly").dollars
-    assert 0.45 < bill <= 0.5
-    answer(order)
-    assert code(["order", "--next", str(order.folder), "--budget", "0.3", "--to", "csv"]) == 0
-    later = Order.read(order.folder)
-    second = later.rounds[1].table
-    assert 0.25 < simkit.cost(later.effort(second), "hourly").dollars <= 0.3
-    assert not later.table.duplicated(["image", "class"]).any()
-
-
-def test_a_search_is_limited_by_the_budget_and_needs_an_amount(tmp_path, capsys):
-    words = ["order", "--data", "scenes:images=60", "--scheme", "fpc", "--budget", "0.2"]
-    assert code([*words, "--to", "csv", "--out", str(tmp_path / "one")]) == 2
-    assert "fpc(per_class=50)" in capsys.readouterr().err
-    assert not (tmp_path / "one").exists()
-    order = ordered(tmp_path / "two", "--scheme", "fpc", "--per-class", "9", "--budget", "0.2")
-    assert simkit.cost(order.effort(order.table), "hourly").dollars <= 0.2
-    assert order.table["class"].value_counts().max() <= 2  # all classes take turns
-
-
-def test_gold_questions_look_like_others_and_measure_people(tmp_path):
-    known = simulate(TRUTH, "rpa(keep=0.9)", seed=9)
-    for_path(tmp_path / "known.parquet", writing=True).write(known, tmp_path / "known.parquet")
-    options = ("--gold", "0.5", "--known", str(tmp_path / "known.parquet"))
-    order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)", *options)
-    gold = order.table[order.table["gold"] != 0]
-    assert len(gold) == round(len(order.table) / 3)
-    assert abs(gold["gold"].mean()) < 0.02
-    table = pd.read_csv(order.place() / "questions.csv")
-    assert "gold" not in table and set(table["question"]) == set(order.table["question"])
-    answer(order, worker="good")
-    state = answer(order, worker="good")
-    assert state.people["right"].tolist() == [1.0]
-    assert (state.labels.codes != simulate(TRUTH, "rpa(keep=0.1)").codes).nnz == 0
 
 
 def test_the_same_answers_a_second_time_change_nothing(rpa):
@@ -237,35 +150,6 @@ def test_tables_of_vendors_are_read_by_the_names_of_their_columns(rpa, tmp_path)
     assert len(sheet.read(file, rpa, {"answer": "response"})) == len(raw)
 
 
-def test_bad_input_is_one_sentence_and_changes_nothing(rpa, tmp_path, capsys):
-    other = ordered(tmp_path / "two", "--scheme", "rpa(keep=0.2)")
-    foreign = tmp_path / "foreign.jsonl"
-    rows(other, TRUTH).assign(order=other.id).to_json(foreign, orient="records", lines=True)
-    broken = tmp_path / "broken.json"
-    broken.write_text('{"a": ')
-    empty = tmp_path / "empty.csv"
-    empty.write_text("")
-    before = {file: file.read_bytes() for file in rpa.folder.rglob("*") if file.is_file()}
-    cases = [
-        (["receive", str(rpa.folder), str(foreign)], f"answers order {other.id}"),
-        (["receive", str(rpa.folder), str(broken)], "no JSON export of Label Studio"),
-        (["receive", str(rpa.folder), str(empty)], "no rows"),
-        (["receive", str(rpa.folder)], "no answers yet"),
-        (["receive", str(tmp_path / "nowhere")], "holds no order"),
-        (["order", "--next", str(rpa.folder), "--data", "scenes"], "same images"),
-        (["order", "--data", "scenes:images=60", "--scheme", "rpa", "--out", str(rpa.folder)],
-         "an order already"),
-        (["order", "--scheme", "rpa"], "--data is missing"),
-        (["order", "--data", "scenes:images=60", "--scheme", "fraction-of-positives", "--out",
-          str(tmp_path / "no")], "rpa instead"),
-    ]  # fmt: skip
-    capsys.readouterr()
-    for words, text in cases:
-        assert code(words) == 2, words
-        assert text in capsys.readouterr().err
-    assert {f: f.read_bytes() for f in rpa.folder.rglob("*") if f.is_file()} == before
-
-
 def test_an_order_or_answers_edited_by_hand_are_refused(rpa):
     state = answer(rpa)
     about = rpa.place() / "order.json"
@@ -279,17 +163,3 @@ def test_an_order_or_answers_edited_by_hand_are_refused(rpa):
     with pytest.raises(BadInput, match="changed after it was received"):
         State.of(Order.read(rpa.folder))
     assert len(state.answers)
-
-
-def test_scores_make_a_search_shorter(tmp_path):
-    scores = TRUTH.present.toarray() + np.random.default_rng(0).uniform(0, 0.9, TRUTH.shape)
-    table = pd.DataFrame(scores, columns=list(TRUTH.classes))
-    table.insert(0, "image", TRUTH.images)
-    table.to_csv(tmp_path / "scores.csv", index=False)
-    scheme = ("--scheme", "fpc(per_class=3)")
-    looks = []
-    for name, options in (("a", ()), ("b", ("--scores", str(tmp_path / "scores.csv")))):
-        order = ordered(tmp_path / name, *scheme, *options)
-        found = answer(order).labels.counts()["present"]
-        looks.append(found / len(order.table))
-    assert looks[1] > 1.5 * looks[0]
