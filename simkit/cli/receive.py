@@ -108,8 +108,11 @@ def _print(state: State, added: int, problems: list[tuple[Any, ...]], written: l
     ]  # fmt: skip
     table(["person", "answers", "unsure", "s each", "gold right"], rows)
     click.echo(f"wrote {', '.join(written)} in {order.folder}")
+    if len(state.open):
+        click.echo(f"next: {len(state.open):,} questions are open (open.csv)")
+        return
+    click.echo(f"next: simkit order --next {order.folder}")
     click.echo(
-        f"next: {len(state.open):,} questions are open (open.csv)" if len(state.open)
-        else f"next: simkit order --next {order.folder}, or train: simkit train --data "
-        f"{order.terms.data} --labels {order.folder}/labels.parquet"
-    )  # fmt: skip
+        f"or train: simkit train --data {order.folder}/data.toml --labels "
+        f"{order.folder}/labels.parquet --out model"
+    )

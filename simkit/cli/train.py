@@ -305,6 +305,9 @@ def _means(done: Trial) -> str:
 
 
 def _print(done: Trial) -> None:
+    if not done.split:
+        click.echo("not scored: no labels of test images are known (field `scored` of the data)")
+        return
     click.echo(f"mAP {_means(done)} ({done.split} split, {done.images:,} images)")
     if done.chosen_by:
         click.echo(

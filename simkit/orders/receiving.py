@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,7 @@ from simkit.orders.answers import NOTHING, kept
 from simkit.orders.asking import END, NO, UNSURE, YES, Known, ask
 from simkit.orders.order import Order
 
+DATA = "data.toml"  # the images as a data set, to train on with the labels
 LONG = 5  # a time counts as at most so many times the median of its kind: somebody went for lunch
 _STATES = {"yes": YES, "no": NO, "unsure": UNSURE}
 
@@ -197,11 +199,21 @@ def write(state: State) -> list[str]:
         if table is not None:
             with whole(folder / name) as part:
                 table.to_csv(part, index=False)
+    with whole(folder / DATA) as part:
+        part.write_text(data_of(state.order), "utf-8")
     measured = state.prices()
     if measured is not None:
         with whole(folder / "measured.toml") as part:
             part.write_text(_toml(measured, state), "utf-8")
-    return sorted([*files, *(["measured.toml"] if measured else [])])
+    return sorted([*files, DATA, *(["measured.toml"] if measured else [])])
+
+
+def data_of(order: Order, scored: str = "") -> str:
+    """A data set of the order's images as TOML, with val and test of the data `scored`."""
+    terms = order.terms
+    values = {"source": "unlabelled", "images": terms.data, "split": terms.split, "scored": scored}
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items() if value]
+    return "\n".join([*lines, f"classes = {json.dumps(terms.classes, ensure_ascii=False)}", ""])
 
 
 def _words(order: Order, questions: pd.DataFrame) -> pd.DataFrame:

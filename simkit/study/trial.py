@@ -125,7 +125,7 @@ class Trial:
     Attributes
     ----------
     split, images
-        The scored split, and its number of images.
+        The scored split, and its number of images; "" and 0 without one.
     map, map_all
         mAP(C) in [0, 1] over leaf classes and over all classes; classes without positives in the
         split are left out.
@@ -164,7 +164,8 @@ def trial(
 ) -> Trial:
     """Train `method` on `labels` of the train split, from cached features or from pixels.
 
-    It is scored on the test split, or on val without a test split. The epoch is chosen only if the
+    It is scored on the test split, or on val without a test split; images of an order alone are
+    trained on and not scored. The epoch is chosen only if the
     settings ask for it, on the val split, and never on the scored split.
 
     Parameters
@@ -202,6 +203,9 @@ def trial(
     all_asked = int(labels.asked.sum())
     labels = labels_of_train(labels, data, where)
     split = "test" if "test" in data.truth else "val"
+    known = data.truth["train"].known
+    if split not in data.truth and known is not None and not known.nnz:
+        split = ""  # images of an order: no label of them is known, to score on
     splits = _splits(data, split, settings, source.data, report)
     kinds = () if transform else (kind_of(spell(method)),)
     source = replace(source, splits=splits, kinds=kinds)
@@ -215,6 +219,9 @@ def trial(
     preparing = {k: v for k, v in options.items() if k not in ("checkpoint", "progress")}
     trained = train(prepare(task, method, **preparing), method, **options)
     trained = _with_data(trained, data.name, "" if source.features else source.backbone, source)
+    asked, chosen_by = int(labels.asked.sum()), len(bench.inputs["val"]) if validation else 0
+    if not split:
+        return Trial(trained, "", 0, math.nan, math.nan, asked, all_asked - asked)
     scoring: dict[str, Any] = {"device": training.get("device", "auto")}
     scoring["precision"] = settings.precision
     test = bench.scored(trained, split, scoring)
@@ -229,7 +236,6 @@ def trial(
     ap_of = {"leaves": ap[data.leaves], "classes": ap}
     counts = {name: len(aps) for name, aps in ap_of.items()}
     counts |= {f"{name}_scored": int((~np.isnan(aps)).sum()) for name, aps in ap_of.items()}
-    asked, chosen_by = int(labels.asked.sum()), len(bench.inputs["val"]) if validation else 0
     return Trial(
         trained, split, len(test.scores), mean_ap(ap_of["leaves"]), mean_ap(ap),
         asked, all_asked - asked, chosen_by, detailed, counts,
@@ -356,6 +362,13 @@ def _splits(
     data: Dataset, scored: str, settings: Settings, spec: str, report: bool
 ) -> tuple[str, ...]:
     """The splits in use: train, the scored one, and val if it chooses an epoch or thresholds."""
+    if not scored:
+        if settings.select == "best" or report:
+            raise BadInput(
+                f"{spec!r} has no labelled images to choose an epoch or to report on; set select "
+                "to 'last', or name a labelled data set in its field `scored`"
+            )
+        return ("train",)
     if settings.select == "last":
         val = ("val",) if report and scored != "val" and "val" in data.truth else ()
         return ("train", scored, *val)

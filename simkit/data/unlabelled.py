@@ -1,0 +1,72 @@
+"""Images whose labels people are asked for, and the test images of other data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from scipy.sparse import csr_array
+
+from simkit.data.dataset import SPLITS, Dataset, Pictures, open, register
+from simkit.errors import BadInput
+from simkit.labels.truth import Truth
+from simkit.registry import setting
+
+
+@register
+@dataclass(frozen=True)
+class Unlabelled:
+    """Images without known labels, to train on labels of an order; written as a TOML file.
+
+    `simkit receive` writes such a file, `data.toml`, beside the labels. Nothing can be simulated
+    on these images, since their truth is not known.
+
+    images: the text of a data set; its labels, if it has any, are not looked at.
+    split: its split.
+    classes: names of the classes of the labels.
+    scored: the text of a data set with labels of the same classes, such as a pilot; its splits val
+    and test are taken over. Without one a model is trained and not scored.
+    """
+
+    name: ClassVar[str] = "unlabelled"
+    title: ClassVar[str] = "Images of an order, with the test images of other data"
+    example: ClassVar[str] = "unlabelled:folder:photos"
+
+    images: str = setting(..., "the text of a data set, whose labels are not looked at")
+    classes: tuple[str, ...] = setting((), "names of the classes")
+    split: str = setting("train", "the split of `images` that is labelled")
+    scored: str = setting("", "the text of a labelled data set, for its splits val and test")
+
+    def open(self) -> Dataset:
+        """Open both data sets. Raises BadInput."""
+        if not self.classes:
+            raise BadInput(
+                "unlabelled: classes is empty; write the data set as a TOML file with source = "
+                '"unlabelled", images and classes'
+            )
+        data = open(self.images)
+        if self.split not in data.truth:
+            raise BadInput(f"{self.images!r} has no split {self.split!r}; correct `split`")
+        ids = data.truth[self.split].images
+        nothing = csr_array((len(ids), len(self.classes)), dtype=bool)
+        truth = {"train": Truth.of(nothing, ids, self.classes, nothing)}
+        pictures: dict[str, Pictures] = {}
+        if self.split in data.pictures:
+            pictures["train"] = data.pictures[self.split]
+        if self.scored:
+            other = open(self.scored)
+            truth |= {s: self._of_classes(other.truth[s]) for s in SPLITS[1:] if s in other.truth}
+            pictures |= {s: other.pictures[s] for s in SPLITS[1:] if s in other.pictures}
+        return Dataset(data.name, truth, pictures, spec=self.images)
+
+    def _of_classes(self, truth: Truth) -> Truth:
+        index = {name: place for place, name in enumerate(truth.classes)}
+        missing = [name for name in self.classes if name not in index]
+        if missing:
+            raise BadInput(
+                f"{self.scored!r} has no class {missing[0]!r}; name a data set with labels of all "
+                f"{len(self.classes)} classes"
+            )
+        columns = [index[name] for name in self.classes]
+        known = None if truth.known is None else truth.known[:, columns]
+        return Truth.of(truth.present[:, columns], truth.images, self.classes, known)
