@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.options import COUNT, DOLLARS, FILE, SCORE, SHARE, json_option, seed_option
+from simkit.cli.options import (
+    COUNT,
+    DOLLARS,
+    FILE,
+    FOLDER,
+    SCORE,
+    SHARE,
+    json_option,
+    seed_option,
+)
 from simkit.cli.output import print_json, width
 from simkit.errors import BadInput, unknown
 from simkit.files import may_write, whole
@@ -25,7 +34,7 @@ _WRITERS: dict[str, Callable[[Plan | PilotPlan], str]] = {
     ".json": lambda plan: json.dumps(plan.to_json(), ensure_ascii=False, indent=1) + "\n",
     ".txt": lambda plan: plan.text(width=100, details=True) + "\n",
 }
-_RUNS_ONLY = ("target", "confidence", "image_price")
+_RUNS_ONLY = ("target", "confidence", "image_price", "continue", "measured")
 _PILOT_ONLY = ("data", "classes", "per_image")
 
 
@@ -44,6 +53,11 @@ _PILOT_ONLY = ("data", "classes", "per_image")
               help="Price of obtaining one image. [default: 0]")
 @click.option("--people", type=COUNT, metavar="N", help="Number of annotators, to count weeks.")
 @click.option("--hours-a-week", type=COUNT, metavar="N", help="Working hours of each annotator.")
+@click.option("--continue", "continue", type=FOLDER, metavar="ORDER",
+              help="Go on from the labels that `simkit receive` has taken in: a model is trained "
+              "on them.")
+@click.option("--measured", type=SCORE, metavar="MAP",
+              help="With --continue: mAP of a model of yours on the pilot's test images.")
 @click.option("--pilot", is_flag=True, help="Without runs: say which images to label first.")
 @click.option("--data", metavar="DATA",
               help="With --pilot: labelled data like yours, such as coco:train.json.")
@@ -121,7 +135,16 @@ def _plan(folders: tuple[Path, ...], options: dict[str, Any]) -> Plan:
         if "target" not in options:
             raise BadInput("--confidence needs --target; add it")
         options["target"] = options["target"], options.pop("confidence")
-    return plan(folders, options.pop("budget"), staff=_staff(options), **options)
+    if "continue" not in options:
+        if "measured" in options:
+            raise BadInput("--measured is the mAP of an order; add --continue ORDER")
+        return plan(folders, options.pop("budget"), staff=_staff(options), **options)
+    from simkit.cli.output import progress
+    from simkit.orders.replan import plan_next
+
+    with progress("features of the order's images") as (advance,):
+        order, budget, staff = options.pop("continue"), options.pop("budget"), _staff(options)
+        return plan_next(order, folders, budget, staff=staff, progress=advance, **options)
 
 
 def _pilot(options: dict[str, Any]) -> PilotPlan:

@@ -212,7 +212,9 @@ def data_of(order: Order, scored: str = "") -> str:
     """A data set of the order's images as TOML, with val and test of the data `scored`."""
     terms = order.terms
     values = {"source": "unlabelled", "images": terms.data, "split": terms.split, "scored": scored}
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items() if value]
+    lines = [
+        f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items() if value
+    ]
     return "\n".join([*lines, f"classes = {json.dumps(terms.classes, ensure_ascii=False)}", ""])
 
 

@@ -32,7 +32,7 @@ def page(plan: Plan) -> Page:
     return Page(
         title=f"What to label for {dollars(plan.project.dollars)}{_exist(plan)}{wanted}",
         answers=(
-            ("Spend", " ".join(_spend(plan))), ("Expect", " ".join(_expect(plan))),
+            *_so_far(plan), ("Spend", " ".join(_spend(plan))), ("Expect", " ".join(_expect(plan))),
             ("Range", _range(plan)), ("Trust", _trust(plan)), ("Next step", _next(plan)),
         ),
         tables=(_runners_up(plan), _bill(plan)),
@@ -106,6 +106,21 @@ def _people(plan: Plan) -> str:
     return f" Each question is answered by {workers} people ({why})."
 
 
+def _so_far(plan: Plan) -> Iterator[tuple[str, str]]:
+    """How the labels of earlier rounds compare with what was expected of them."""
+    if plan.bought is None or plan.expected is None:
+        return
+    score, (median, low, high) = plan.bought.score, plan.expected
+    where = "inside" if low <= score <= high else "above" if score > high else "below"
+    yield (
+        "So far",
+        f"{dollars(plan.bought.dollars)} of {plan.bought.option.part.name} labels give "
+        f"{label(plan.bought.method)} {points(score)} mAP. Expected were {points(median)} "
+        f"({points(low)} to {points(high)}): reality is {where} the range, and the plan goes on "
+        "from it.",
+    )
+
+
 def _spend(plan: Plan) -> Iterator[str]:
     now = math.fsum(line.dollars for line in plan.bill if line.when == "now")
     if len(plan.order) == 1:
@@ -117,6 +132,8 @@ def _spend(plan: Plan) -> Iterator[str]:
             f"{dollars(b.dollars)} on {described(b)}. Without (b) the whole order would "
             f"be {dollars(plan.chosen.dollars)} on {described(plan.chosen)}."
         )
+    if plan.bought is not None and plan.bought.option == plan.chosen.option:
+        yield "These amounts include the labels so far, and the price does not."
     yield (_machine(plan.chosen) + _people(plan)).strip()
     if (total := plan.hours) is not None:
         weeks = ""

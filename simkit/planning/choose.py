@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,9 @@ class Project:
         mAP in [0, 1] to be reached with probability `confidence`; None: the best mAP.
     image_price, set_up
         Dollars per image, and once for the project.
+    spent
+        Dollars that were spent on label options in earlier rounds; further labels of these options
+        add to what there is.
     """
 
     dollars: float
@@ -52,6 +55,7 @@ class Project:
     confidence: float = 0.8
     image_price: float = 0.0
     set_up: float = 0.0
+    spent: Mapping[LabelOption, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,11 +166,12 @@ def candidates(curves: Curves, project: Project) -> list[Candidate]:
     for pair in pairs(curves.evidence, curves.purchases):
         option = pair[0]
         if option not in grids:
-            grids[option] = _grid(curves.purchases[option], curves.evidence.pool.images, project)
+            grids[option] = _further(curves, option, project)
         grid = grids[option]
         if grid is None:
             continue
         value = curves.as_scored(pair, curves(pair, grid.present, grid.absent, grid.times))
+        value = value[curves.kept]
         medians = np.median(value, axis=0).tolist()
         seen = _seen(curves, pair, grid) & _cheaper_than_complete(curves, pair, grid, project)
         if needs_absent(pair[1]):
@@ -337,6 +342,19 @@ class _Grid:
             float(self.asked[place] * by), self.present[place] * by, self.absent[place] * by, value,
             median,
         )  # fmt: skip
+
+
+def _further(curves: Curves, option: LabelOption, project: Project) -> _Grid | None:
+    """All purchases within the budget that add to what was spent on the option before."""
+    spent, pool = project.spent.get(option, 0.0), curves.evidence.pool.images
+    larger = replace(project, dollars=project.dollars + spent)
+    grid = _grid(curves.purchases[option], pool, larger)
+    if grid is None or not spent:
+        return grid
+    more = grid.dollars > 1.02 * spent
+    grid = _Grid(*(getattr(grid, column.name)[more] for column in fields(_Grid)))
+    share = 1 - spent / grid.dollars
+    return replace(grid, dollars=grid.dollars - spent, seconds=grid.seconds * share)
 
 
 def _grid(bought: Purchases, pool: int, project: Project) -> _Grid | None:

@@ -50,6 +50,7 @@ SHARED_GAIN = 0.3  # of the gain of complete labels: options with less in the pi
 OTHER_IMAGES = 0.006  # mAP: standard deviation between images of a project and of a pilot
 PARTS = np.geomspace(0.002, 1.0, 40)  # of the pool, at which complete labels are inverted
 EDGE = 1e-4  # of mAP, so that logits stay finite
+AGREEING = 40  # samples at least, in effect, that go on after a purchase was scored
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +171,36 @@ class FullCurve:
         return expit(self.logit(times))
 
 
+@dataclass(frozen=True, eq=False)
+class Bought:
+    """Labels of earlier rounds, and the mAP of models that were trained on them.
+
+    Attributes
+    ----------
+    images
+        Number of images that the option was allowed to ask about.
+    asked
+        Number of images with at least one question.
+    present, absent
+        (L',) number of known labels of each scored class.
+    scores
+        (D,) mAP on new images of one model each, in [0, 1].
+    """
+
+    option: LabelOption
+    method: str
+    dollars: float
+    images: int
+    asked: int
+    present: Array
+    absent: Array
+    scores: Array
+
+    @property
+    def score(self) -> float:
+        return float(np.mean(self.scores))
+
+
 class Curves:
     """All curves of a comparison, with shared samples, so that differences are paired.
 
@@ -196,6 +227,35 @@ class Curves:
         # Within a sample, quantities that a pilot cannot measure are equal for all methods.
         self._decay, self._slope = rng.standard_normal(SAMPLES), rng.standard_normal(SAMPLES)
         self._moves, self._mix = rng.standard_normal(SAMPLES), rng.random((SAMPLES, 1))
+        self.kept = np.arange(SAMPLES)  # samples, some repeatedly, that agree with what was bought
+
+    def expected(self, bought: Bought) -> Array:
+        """(R,) mAP of one model on these labels, in the samples `kept`."""
+        pair, pool = (bought.option, bought.method), self.evidence.pool.images
+        if bought.option.amount == "images":
+            times, whole = np.array([bought.asked / pool]), self.purchases[bought.option]
+            present, absent = whole.present[-1:], whole.absent[-1:]
+        else:
+            times = np.array([bought.images / pool])
+            present, absent = bought.present[None] / times, bought.absent[None] / times
+        value = self.as_scored(pair, self(pair, present, absent, times))[:, 0]
+        return np.asarray(value[self.kept])
+
+    def agree_with(self, bought: Bought) -> None:
+        """Keep samples in proportion to the likelihood of the mAP that a purchase has.
+
+        Where hardly any sample agrees the nearest are kept.
+        """
+        value = self.expected(bought)
+        width = max(NOISE, _spread(bought.scores) / np.sqrt(len(bought.scores)))
+        while True:
+            weights = np.exp(-(((value - bought.score) / width) ** 2) / 2)
+            if weights.sum() > 0 and weights.sum() ** 2 / (weights**2).sum() >= AGREEING:
+                break
+            width *= 1.25
+        rng = self._rng("bought", str(bought.option), bought.method)
+        chosen = rng.choice(SAMPLES, SAMPLES, p=weights / weights.sum())
+        self.kept = self.kept[np.sort(chosen)]
 
     def full(self, pair: Pair) -> FullCurve:
         """The curve of complete labels by the same annotators with the same method."""

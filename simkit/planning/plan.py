@@ -10,6 +10,8 @@ from functools import cached_property
 from os import PathLike
 from typing import Any, Literal
 
+import numpy as np
+
 from simkit import quantities
 from simkit.annotate import schemes
 from simkit.annotate.prices import Prices
@@ -28,7 +30,7 @@ from simkit.planning.choose import (
     next_measurement,
 )
 from simkit.planning.costs import Purchases, Staff, count
-from simkit.planning.curves import Curves
+from simkit.planning.curves import Array, Bought, Curves
 from simkit.planning.evidence import COMPLETE, Evidence, LabelOption
 from simkit.planning.report import Page, Readable
 from simkit.planning.trust import Trust
@@ -72,6 +74,9 @@ class Plan(Readable):
         Bill of the order, of later rounds and of the pilot.
     weeks
         Working time of the annotators; None if their number is not set.
+    bought, expected
+        Labels of earlier rounds with their mAP, if there are any, and the median and 90 % interval
+        of the mAP that was expected of them.
     """
 
     project: Project
@@ -87,6 +92,8 @@ class Plan(Readable):
     unpriced: tuple[str, ...]
     week_hours: float | None
     command: str
+    bought: Bought | None = None
+    expected: tuple[float, float, float] | None = None
 
     @property
     def chosen(self) -> Candidate:
@@ -153,6 +160,7 @@ def plan(
     prices: Prices | str = "hourly",
     staff: Staff = Staff(),
     image_price: float | str = 0.0,
+    bought: Bought | None = None,
     seed: int = 0,
 ) -> Plan:
     """Plan the purchase of labels for a budget from the runs of one or several comparisons.
@@ -174,6 +182,9 @@ def plan(
         Number, working hours and wage of the annotators.
     image_price : number or str
         Dollars to obtain one image.
+    bought : Bought, optional
+        Labels of earlier rounds and the mAP of models trained on them. The plan goes on with the
+        predictions that agree with it, and further labels of the same option add to it.
     seed : int
         Seed of all samples.
 
@@ -193,15 +204,21 @@ def plan(
     places = [folders] if isinstance(folders, str | PathLike) else list(folders)
     evidence = Evidence.of(*places)
     once = listed.setup + listed.setup_class * evidence.pool.truth.shape[1]
+    once *= bought is None  # set-up is paid with the first round
     project = Project(
         dollars=money,
         images=None if images is None else quantities.count(images, "images"),
         target=None if reach is None else quantities.score(reach, "target"),
         confidence=quantities.share(confidence, "confidence"),
         image_price=quantities.dollars(image_price, "image_price"), set_up=once,
+        spent={} if bought is None else {bought.option: bought.dollars},
     )  # fmt: skip
     purchases, unpriced = _priced(evidence, listed)
     curves = Curves(evidence, purchases, seed=seed)
+    expected = None
+    if bought is not None:
+        expected = _quantiles(curves.expected(bought))
+        curves.agree_with(bought)
     choice = choose(candidates(curves, project), project)
     test = backtest(evidence, purchases, seed=seed)
     trust = Trust.of(choice.chosen, curves, test)
@@ -210,7 +227,8 @@ def plan(
         project=project, evidence=evidence, curves=curves, choice=choice, order=order, trust=trust,
         backtest=test, measurement=next_measurement(choice), prices=listed,
         bill=tuple(_bill(order, choice.chosen, curves, project)), unpriced=unpriced,
-        week_hours=staff.week,
+        week_hours=staff.week, bought=bought,
+        expected=expected,
         command=report.command(
             *map(str, places), budget=money, images=project.images,
             target=project.target, confidence=confidence if reach else None,
@@ -220,6 +238,12 @@ def plan(
             seed=seed or None,
         ),
     )  # fmt: skip
+
+
+def _quantiles(samples: Array) -> tuple[float, float, float]:
+    """The median and the 90 % interval."""
+    median, low, high = np.quantile(samples, [0.5, 0.05, 0.95])
+    return float(median), float(low), float(high)
 
 
 def _priced(

@@ -1,0 +1,167 @@
+"""The next plan: what was bought by an order, what it is worth, and what to buy then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simkit import quantities
+from simkit.annotate.prices import Prices, cost
+from simkit.errors import BadInput
+from simkit.files import whole
+from simkit.labels.partial import ABSENT, PRESENT
+from simkit.orders.order import Order
+from simkit.orders.receiving import State, data_of
+from simkit.planning.curves import Bought
+from simkit.planning.evidence import Evidence, Pair
+from simkit.planning.plan import Plan, plan
+
+if TYPE_CHECKING:
+    from simkit.progress import Progress
+
+DRAWS = 3  # trainings on the labels of an order
+SCORED = "scored.toml"  # the images of the order, with the test images of the pilot
+
+
+def plan_next(
+    order: Order | str | PathLike[str],
+    folders: str | PathLike[str] | Sequence[str | PathLike[str]],
+    budget: float | str,
+    *,
+    measured: float | str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Plan:
+    """Plan the next purchase from the labels that an order has brought so far.
+
+    The pilot's best method for the scheme of the order is trained on the received labels and scored
+    on the pilot's test images. The plan goes on with the predictions that agree with this mAP, at
+    the prices that the order measured.
+
+    Parameters
+    ----------
+    order : Order or path
+    folders : path or sequence of paths
+        Comparisons of the pilot, as for `plan`.
+    budget : number or str
+        Dollars still to spend.
+    measured : number or str, optional
+        mAP on the pilot's test images of a model trained on the labels, 0.6 or 60, in place of
+        training one here.
+    progress : callable, optional
+        Called with (done, total).
+    **options
+        As for `plan`; prices are those that were measured, unless given.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    BadInput
+        If the order has no answers yet, or if the pilot did not measure its scheme or has other
+        classes.
+    """
+    order = order if isinstance(order, Order) else Order.read(order)
+    places = [folders] if isinstance(folders, str | PathLike) else list(folders)
+    listed = options.pop("prices", None) or _prices(order)
+    bought = bought_by(order, Evidence.of(*places), listed, measured=measured, progress=progress)
+    made = plan(places, budget, prices=listed, bought=bought, **options)
+    return replace(made, command=f"{made.command} --continue {order.folder}")
+
+
+def bought_by(
+    order: Order,
+    evidence: Evidence,
+    prices: Prices | str,
+    *,
+    measured: float | str | None = None,
+    progress: Progress | None = None,
+) -> Bought:
+    """The labels of an order and the mAP of models trained on them; see `plan_next`."""
+    state = State.of(order)
+    if not len(state.answers):
+        raise BadInput(f"{order.folder} has no answers yet; run simkit receive first")
+    pair = _measured_pair(evidence, order)
+    if measured is None:
+        scores = _trained(state, evidence, pair, progress)
+    else:
+        scores = np.array([quantities.score(measured, "measured")])
+    labels, scored = state.labels, _scored_classes(evidence, order)
+    return Bought(
+        option=pair[0], method=pair[1], dollars=cost(labels, prices).dollars,
+        images=len(order.images), asked=int(labels.asked.sum()),
+        present=labels.per_class(PRESENT)[scored].astype(float),
+        absent=labels.per_class(ABSENT)[scored].astype(float),
+        scores=evidence.test.on_new_images(scores),
+    )  # fmt: skip
+
+
+def _prices(order: Order) -> str:
+    file = order.folder / "measured.toml"
+    return str(file) if file.is_file() else order.terms.prices
+
+
+def _measured_pair(evidence: Evidence, order: Order) -> Pair:
+    """The label option of the order in the pilot, and the best method for it there."""
+    name = order.terms.made.name
+    pairs = [pair for pair in evidence.cells if pair[0].part.name == name]
+    if not pairs:
+        known = ", ".join(sorted({pair[0].part.name for pair in evidence.cells}))
+        raise BadInput(
+            f"the pilot did not measure {name}, the scheme of {order.folder}, but {known}; compare "
+            f"{name} on the pilot's images as well, which costs no labels"
+        )
+    return max(pairs, key=lambda pair: evidence.cells[pair][-1].score)
+
+
+def _scored_classes(evidence: Evidence, order: Order) -> list[int]:
+    """Where the classes that the pilot scores stand in the order."""
+    names = [evidence.pool.truth.classes[c] for c in evidence.pool.scored]
+    missing = [name for name in names if name not in order.classes]
+    if missing:
+        raise BadInput(
+            f"{order.folder} does not ask about class {missing[0]!r} of the pilot; plan from a "
+            "pilot of the same classes"
+        )
+    return [order.classes.index(name) for name in names]
+
+
+def _trained(
+    state: State, evidence: Evidence, pair: Pair, progress: Progress | None
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """(D,) mAP on the pilot's test images of models trained on the received labels."""
+    from simkit.learn import methods
+    from simkit.learn.optim import Settings
+    from simkit.progress import silent
+    from simkit.registry import build
+    from simkit.study.sources import Source
+    from simkit.study.trial import trial
+
+    grid, order = evidence.grid, state.order
+    if grid.get("features") or grid.get("pictures"):
+        raise BadInput(
+            "the pilot was trained on features from files or on whole networks, which the images "
+            f"of {order.folder} do not have; train and score a model yourself, and give its mAP "
+            "as --measured"
+        )
+    file = order.folder / SCORED
+    with whole(file) as part:
+        part.write_text(data_of(order, str(grid["data"])), "utf-8")
+    trained = evidence.trained_as[pair]
+    settings = {**grid.get("train", {}), "lr": trained["lr"], "epochs": int(trained["epochs"])}
+    source = Source(
+        str(file), (), (), str(grid.get("backbone", "scenes-net")), str(grid.get("weights", ""))
+    )
+    return np.array([
+        trial(
+            state.labels, methods.make(str(trained["method"])), source, where=str(order.folder),
+            settings=build(Settings, settings, "training"), draw=draw, progress=progress or silent,
+        ).map
+        for draw in range(DRAWS)
+    ])  # fmt: skip
