@@ -39,6 +39,11 @@ FORMS = ("html", "csv", "jsonl", "label-studio")
 @click.option("--classes", "names_file", type=FILE,
               help="The classes, one a line. [default: those of the data]")
 @click.option("--scheme", help="Which questions to ask; see `simkit list schemes`.")
+@click.option("--plan", "plan_file", type=FILE, metavar="PLAN.json",
+              help="Buy what a plan says (simkit plan ... --report plan.json): its scheme and "
+              "images.")
+@click.option("--part", type=click.Choice(["a", "b"]), default="a", show_default=True,
+              help="Which part of a plan's first round.")
 @click.option("--next", "earlier", type=FOLDER, metavar="ORDER",
               help="Add a round to this order, whose settings hold unless others are given.")
 @click.option("--budget", type=DOLLARS, metavar="AMOUNT",
@@ -79,7 +84,7 @@ def command(**arguments: Any) -> None:
     from simkit.orders.making import round_of
 
     begin = _further if arguments["earlier"] else _first
-    order, terms, known = begin(arguments)
+    order, terms, known = begin(_planned(arguments))
     file = arguments["known_file"]
     answers = None if file is None else formats.for_path(file).read(file)
     made = round_of(
@@ -94,6 +99,32 @@ def command(**arguments: Any) -> None:
         return
     _print(order, bill, files)
 # fmt: on
+
+
+def _planned(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with the scheme and images of a plan, if one is given."""
+    import json
+
+    from simkit.files import readable
+
+    file = arguments["plan_file"]
+    if file is None:
+        return arguments
+    for name in ("scheme", "images"):
+        if arguments[name] is not None:
+            raise BadInput(f"--plan says what to buy, and --{name} too; leave one of them out")
+    try:
+        parts = json.loads(readable(file, "a plan").read_text("utf-8"))["order"]
+        part = parts[min("ab".index(arguments["part"]), len(parts) - 1)]
+        # Plans are of the papers' schemes; people's further answers are kept all the same.
+        scheme = re.sub(", keep_looks=False", "", str(part["scheme"]))
+        bought = {"scheme": scheme, "images": int(part["images"])}
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise BadInput(
+            f"{file} is no plan ({error!r}); write one with simkit plan RUNS --budget ... --report "
+            "plan.json"
+        ) from None
+    return {**arguments, **bought}
 
 
 def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -129,3 +131,16 @@ def test_scores_make_a_search_shorter(tmp_path):
         found = answer(order).labels.counts()["present"]
         looks.append(found / len(order.table))
     assert looks[1] > 1.5 * looks[0]
+
+
+def test_an_order_buys_what_a_plan_says(tmp_path, capsys):
+    parts = [{"scheme": "rpa(keep=0.2)", "images": 30}, {"scheme": "full-subset", "images": 5}]
+    (tmp_path / "plan.json").write_text(json.dumps({"order": parts}))
+    options = ("--plan", str(tmp_path / "plan.json"))
+    a, b = (ordered(tmp_path / part, *options, "--part", part) for part in "ab")
+    assert (a.terms.scheme, a.terms.images) == ("rpa(keep=0.2)", 30)
+    assert b.terms.images == 5 and len(b.table) == 5 * len(b.classes)
+    (tmp_path / "plan.json").write_text("{}")
+    words = ["order", "--data", "scenes:images=60", *options, "--out", str(tmp_path / "c")]
+    assert code(words) == 2
+    assert "is no plan" in capsys.readouterr().err
