@@ -77,7 +77,8 @@ def counts(name: str) -> list[list[str]]:
 
 
 def test_every_data_set_has_a_card_and_every_card_a_data_set() -> None:
-    assert set(CARDS) == set(sources.names()) | set(READ_BY)
+    own = {"unlabelled"}  # the images of an order, no data set that anybody publishes
+    assert set(CARDS) == set(sources.names()) - own | set(READ_BY)
     for name, source in READ_BY.items():
         assert source in sources.names() and name not in sources.names()
 

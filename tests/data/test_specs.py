@@ -44,7 +44,7 @@ def test_the_files_of_a_toml_file(tmp_path: Path) -> None:
     assert originals(str(tmp_path / "none.toml")) == ()
 
 
-OWN = ("folder", "npz")
+OWN = ("folder", "npz", "unlabelled")
 
 
 def test_every_published_data_set_has_terms() -> None:
