@@ -12,12 +12,11 @@ import pandas as pd
 
 from simkit.errors import BadInput
 from simkit.files import whole
-from simkit.orders.order import Order
+from simkit.orders.order import NOTHING, Order
 
 YES_WORDS = ("yes", "y", "true", "1", "present", "1.0")
 NO_WORDS = ("no", "n", "false", "0", "-1", "absent", "0.0", "-1.0")
 UNSURE_WORDS = ("unsure", "maybe", "skip", "skipped", "?", "unknown", "don't know")
-NOTHING = "nothing"  # to a question of kind name
 COLUMNS = ("question", "worker", "answer", "seconds", "shared")
 WORDS = {
     **dict.fromkeys(YES_WORDS, "yes"),

@@ -39,6 +39,7 @@ from simkit.registry import Range, Share, build, setting, settle
 
 ABOUT, QUESTIONS, IMAGES = "order.json", "questions.parquet", "images.txt"
 SCORES, HIERARCHY = "scores.npy", "hierarchy.json"
+NOTHING = "nothing"  # the answer where no class of the list can be named
 Join = Literal["majority", "union", "dawid-skene"]
 SCHEMA = pa.schema(
     {
@@ -67,6 +68,8 @@ class Terms:
     def __post_init__(self) -> None:
         settle(self, "order")
         _ = self.made  # a scheme that does not exist is refused at once
+        if NOTHING in self.classes:
+            raise BadInput(f"a class is called {NOTHING!r}, which is an answer; rename the class")
 
     @cached_property
     def made(self) -> Scheme:

@@ -21,9 +21,9 @@ from simkit.files import whole
 from simkit.history import History
 from simkit.labels.formats import for_path
 from simkit.labels.partial import PartialLabels
-from simkit.orders.answers import NOTHING, kept
+from simkit.orders.answers import kept
 from simkit.orders.asking import END, NO, UNSURE, YES, Known, ask
-from simkit.orders.order import Order
+from simkit.orders.order import NOTHING, Order
 
 DATA = "data.toml"  # the images as a data set, to train on with the labels
 LONG = 5  # a time counts as at most so many times the median of its kind: somebody went for lunch

@@ -14,9 +14,9 @@ from simkit.annotate.schemes import Scheme
 from simkit.chance import Chance
 from simkit.cli.main import code
 from simkit.labels.truth import Truth
-from simkit.orders.answers import NOTHING, checked, keep
+from simkit.orders.answers import checked, keep
 from simkit.orders.asking import END, NO, YES, Asked, Known, Questions, ask
-from simkit.orders.order import Order
+from simkit.orders.order import NOTHING, Order
 from simkit.orders.receiving import State
 
 

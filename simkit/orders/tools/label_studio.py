@@ -16,8 +16,7 @@ import pandas as pd
 
 from simkit.errors import BadInput
 from simkit.files import readable, whole
-from simkit.orders.answers import NOTHING
-from simkit.orders.order import Order
+from simkit.orders.order import NOTHING, Order
 
 PRESENT, NAMED = "present", "named"
 _CONFIG = """<View>
