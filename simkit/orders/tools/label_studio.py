@@ -2,7 +2,7 @@
 
 The classes of a task come from its own data (`value="$ask"`): listed and ticked is present, listed
 and not ticked is absent, and what is not listed stays unknown. Questions of kind `name` have a
-project of their own, in which one class is chosen.
+project of their own, in which as many classes are chosen as are to be named.
 """
 
 from __future__ import annotations
@@ -21,14 +21,11 @@ from simkit.orders.order import NOTHING, Order
 PRESENT, NAMED = "present", "named"
 _CONFIG = """<View>
   <Header value="$text"/>
+  <Choices name="{name}" toName="image" value="$ask" choice="{choice}" showInline="true"{required}/>
   <Image name="image" value="$image" zoom="true"/>
-  <Choices name="{name}" toName="image" value="$ask" choice="{choice}"{required}/>
 </View>
 """
-_TEXTS = {
-    PRESENT: "Tick everything that is in the image. What you do not tick counts as absent.",
-    NAMED: "Choose what is in the image, or `nothing`.",
-}
+_TICK = "Tick everything that is in the image. What you do not tick counts as absent."
 
 
 def write(order: Order, questions: pd.DataFrame, folder: Path, root: str) -> list[Path]:
@@ -59,11 +56,15 @@ def _task(order: Order, name: str, rows: pd.DataFrame, root: str) -> dict[str, A
     image = str(order.images[rows["image"].iloc[0]])
     if name == NAMED:
         ask = [*order.classes, NOTHING]
+        text = (
+            f"Choose {len(rows)} of the classes in the image; fewer, or {NOTHING}, only where "
+            "there are no more."
+        )
     else:
-        ask = [order.classes[c] for c in rows["class"]]
+        ask, text = [order.classes[c] for c in rows["class"]], _TICK
     return {
         "data": {
-            "image": root + quote(image), "text": _TEXTS[name],
+            "image": root + quote(image), "text": text,
             "ask": [{"value": value} for value in ask],
             "order": order.id, "questions": rows["question"].tolist(),
         }
@@ -77,6 +78,8 @@ def read(file: Path, order: Order) -> pd.DataFrame:
     """
     try:
         tasks = json.loads(readable(file, "an export of Label Studio").read_text("utf-8"))
+        if any("annotator" in task for task in tasks):
+            raise BadInput(f"{file} is an export as JSON-MIN; export it again with the format JSON")
         rows = [row for task in tasks for row in _answers(task, order, file)]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, BadInput):
@@ -93,24 +96,26 @@ def _answers(task: dict[str, Any], order: Order, file: Path) -> list[tuple[Any, 
         raise BadInput(f"{file} answers order {data['order']}, and this is {order.id}; give the "
                        "folder of that order")  # fmt: skip
     asked, numbers = [choice["value"] for choice in data["ask"]], data["questions"]
+    naming = {order.table["kind"].get(number) for number in numbers} == {"name"}
     for annotation in task["annotations"]:
-        if annotation.get("was_cancelled"):
+        if annotation["was_cancelled"]:
             continue
-        by = annotation.get("completed_by", "")
-        worker = str(by.get("email", by.get("id", ""))) if isinstance(by, dict) else str(by)
+        by = annotation["completed_by"]
+        if isinstance(by, dict):  # some exports tell more of a person than the number
+            by = by["id"]
+        worker = "" if by is None else str(by)
         results = annotation["result"]
         chosen = [c for r in results if r["type"] == "choices" for c in r["value"]["choices"]]
-        seconds, shared = annotation.get("lead_time"), len(numbers)
-        named = any(r["from_name"] == NAMED for r in results)
-        if named:
-            every = [*chosen, NOTHING][: len(numbers)]
-            rows += [(n, worker, c, seconds, shared) for n, c in zip(numbers, every, strict=False)]
-            continue
         unknown = [c for c in chosen if c not in asked]
-        # A class that was renamed in the tool: then nobody can say what was ticked.
-        if unknown:
-            rows += [(n, worker, f"{unknown[0]} (not asked)", seconds, shared) for n in numbers]
-            continue
-        answers = ["yes" if c in chosen else "no" for c in asked]
-        rows += [(n, worker, a, seconds, shared) for n, a in zip(numbers, answers, strict=True)]
+        if unknown:  # a class that was renamed in the tool: nobody can say what was ticked
+            answers = [f"{unknown[0]} (not asked)"] * len(numbers)
+        elif not naming:
+            answers = ["yes" if c in chosen else "no" for c in asked]
+        elif len(chosen) > len(numbers):
+            answers = [f"{', '.join(chosen)} (too many)"] * len(numbers)
+        else:
+            answers = [*chosen, NOTHING][: len(numbers)] if chosen else []
+        seconds, shared = annotation.get("lead_time"), len(numbers)
+        pairs = zip(numbers, answers, strict=not naming)
+        rows += [(number, worker, answer, seconds, shared) for number, answer in pairs]
     return rows
