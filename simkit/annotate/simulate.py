@@ -203,8 +203,8 @@ def replay(
                 f"{here or 'none'}; {_MENDS[what]}"
             )
     settings["habits"] = Habits(**settings["habits"])
-    given: Options = {"hierarchy": hierarchy, "boxes": boxes, "features": features}
-    return simulate(truth, seed=history.seed or 0, **given, **settings)
+    settings |= {"hierarchy": hierarchy, "boxes": boxes, "features": features}
+    return simulate(truth, seed=history.seed or 0, **settings)
 
 
 _MENDS = {

@@ -61,16 +61,16 @@ class State:
     @cached_property
     def labels(self) -> PartialLabels:
         """The labels of the answers, with the questions asked and answered as effort."""
-        terms = self.order.terms
+        order, terms = self.order, self.order.terms
         settings = {
-            "scheme": terms.scheme, "order": self.order.id, "join": terms.join,
+            "scheme": terms.scheme, "order": order.id, "join": terms.join,
             "people": terms.people, "answers": len(self.answers),
         }  # fmt: skip
-        history = History("receive", settings, terms.seed, (self.order.id,))
+        history = History("receive", settings, terms.seed, (order.id,))
         return ask(
-            terms.made, self.order.images, terms.classes, self.known, part=terms.images,
-            seed=terms.seed, hierarchy=self.order.hierarchy, scores=self.order.scores,
-            people=terms.people, batch=terms.batch, history=history,
+            terms.made, order.images, terms.classes, self.known, part=terms.images,
+            seed=terms.seed, hierarchy=order.hierarchy, scores=order.scores,
+            features=order.features, people=terms.people, batch=terms.batch, history=history,
         ).labels  # fmt: skip
 
     @cached_property

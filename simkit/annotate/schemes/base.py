@@ -33,9 +33,9 @@ class Scheme(Protocol):
 
     A scheme may also have `gist`, its questions in a few words; `caution`, the biases of its
     labels, for data sheets; `by_image`, whether the labels of an image depend on this image alone
-    (needed to be the `rest` of another one); `even`, whether labels are an unbiased sample, so that classes keep their
-    frequencies; `complete_images`, whether a random part of the images is labelled completely; and
-    `largest`.
+    (needed for the `rest` of another scheme); `even`, whether labels are an unbiased sample, so
+    that classes keep their frequencies; `complete_images`, whether a random part of the images is
+    labelled completely; and `largest`.
 
     Schemes that inherit from this class have their fields checked: types and the limits of their
     `registry.setting`.
