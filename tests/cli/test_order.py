@@ -50,6 +50,20 @@ def test_orders_answered_in_rounds_give_the_simulated_labels(tmp_path, spec):
         assert state.labels.effort.count("verify") == labels.effort.count("verify")
 
 
+def test_picked_images_grow_from_round_to_round(tmp_path):
+    order = ordered(tmp_path / "one", "--scheme", "picked(share=0.1)")
+    for share in (0.1, 0.2):
+        state, order = answer(order), Order.read(order.folder)
+        labels = simulate(TRUTH, f"picked(share={share})", features=order.features)
+        assert labels.asked.sum() == round(share * 60)
+        assert (state.labels.codes != labels.codes).nnz == 0
+        assert code(["order", "--next", str(order.folder), "--share", "0.2", "--to", "csv"]) == (
+            0 if share == 0.1 else 2  # nothing is left to ask
+        )
+        order = Order.read(order.folder)
+    assert not order.table.duplicated(["image", "class"]).any()
+
+
 def test_a_budget_buys_the_largest_amount_and_a_further_round_adds_to_it(tmp_path):
     order = ordered(tmp_path / "one", "--scheme", "rpa", "--budget", "0.5")
     bill = simkit.cost(order.effort(order.table), "hourly").dollars

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from simkit.annotate.schemes.base import WithRest, register, spell
 from simkit.annotate.schemes.full_subset import FullSubset
@@ -152,6 +151,8 @@ def spread_around(rows: Rows, cluster: NDArray[np.int64]) -> Rows:
 
 def k_means(rows: Rows, clusters: int, chance: Chance) -> NDArray[np.int64]:
     """(n,) the cluster of each row: Lloyd's algorithm from random rows, its centres on the grid."""
+    from scipy.sparse import csr_array
+
     n = len(rows)
     centres = rows[chance.permutation(n).at(np.arange(clusters))]
     cluster, step = np.zeros(n, np.int64), max(1, CHUNK // clusters)

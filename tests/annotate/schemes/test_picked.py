@@ -1,5 +1,7 @@
 """Images picked by coverage, by typicality or at random."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -36,7 +38,7 @@ def farthest(features: np.ndarray, picked: np.ndarray) -> float:
 def test_a_larger_share_contains_a_smaller_one(truth, blobs, by):
     grown = [set(picks(truth, blobs, by, share)) for share in (0.02, 0.1, 0.33, 0.7, 1.0)]
     assert [len(one) for one in grown] == [6, 30, 99, 210, 300]
-    assert all(small < large for small, large in zip(grown, grown[1:], strict=False))
+    assert all(small < large for small, large in itertools.pairwise(grown))
 
 
 @pytest.mark.parametrize("by", WAYS)
