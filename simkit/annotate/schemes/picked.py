@@ -70,7 +70,9 @@ class Picked(WithRest):
             "so unusual images are missing, and kinds are more equal in number than in the data.",
             "random": "The images are a random part of the data.",
         }[self.by]
-        return f"{caution} Their labels: {getattr(self._rest(), 'caution', '')}".strip()
+        if self.by != "random" and getattr(self._rest(), "even", False):
+            return caution  # that of `rest` calls its labels an even sample
+        return f"{caution} {getattr(self._rest(), 'caution', '')}".strip()
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         n = len(crowd.images)

@@ -113,7 +113,9 @@ def test_the_history_names_the_features(truth, blobs):
 
 
 def test_it_says_that_images_are_no_random_sample():
-    assert "no random sample" in schemes.make("picked").caution
+    for rest in ("full-subset", "rpa", "proposals"):
+        picked = schemes.make(f"picked(rest={rest})")
+        assert "no random sample" in picked.caution and "even sample" not in picked.caution
     assert "no random sample" not in schemes.make("picked(by=random)").caution
     assert not getattr(schemes.make("picked"), "even", False)
 
