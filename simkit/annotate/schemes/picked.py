@@ -19,7 +19,8 @@ from simkit.registry import Share, setting
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
 
-# The published code of TypiClust has these numbers of neighbours, clusters and images of a cluster.
+# K_NN, MAX_NUM_CLUSTERS and MIN_CLUSTER_SIZE of TypiClust's published code, which takes squared
+# distances, of at most half of a cluster, and leaves clusters of 5 images out; here they are last.
 NEIGHBOURS, MOST, LEAST = 20, 500, 5
 FIRST = 16  # clusters of the first round
 ROUNDS = 20  # of k-means
@@ -65,7 +66,7 @@ class Picked(WithRest):
     def caution(self) -> str:
         caution = {
             "coverage": "The images are no random sample: they were picked to differ from one "
-            "another, so unusual images and rare classes are more frequent than in the data.",
+            "another, so unusual images are more frequent than in the data.",
             "typicality": "The images are no random sample: typical ones of each kind were picked, "
             "so unusual images are missing, and kinds are more equal in number than in the data.",
             "random": "The images are a random part of the data.",
