@@ -107,7 +107,8 @@ class Data:
                 continue
             listed = [
                 name for name in schemes.names()
-                if not self.graph or schemes.make(name).needs_hierarchy == bool(suffix)
+                if name != "picked"  # chooses images, and labels them by another scheme
+                and (not self.graph or schemes.make(name).needs_hierarchy == bool(suffix))
             ]  # fmt: skip
             base = {**self.common, **fields, "schemes": listed, "draws": DRAWS}
             positives = self.positives(base)

@@ -61,7 +61,8 @@ def amount_for(
     unit : "dollars" or "seconds"
         Unit of the budget.
     **options
-        images (an upper limit), hierarchy, habits, boxes, seed and draw, as in `simulate`.
+        images (an upper limit), hierarchy, habits, boxes, features, seed and draw, as in
+        `simulate`.
 
     Returns
     -------

@@ -59,6 +59,8 @@ class Crowd:
         The annotator model.
     boxes : Boxes, optional
         Boxes of the objects; needed only to name classes by size or position.
+    features : (N, D) float, optional
+        Features of all images, for schemes that choose images by them.
 
     Raises
     ------
@@ -75,10 +77,12 @@ class Crowd:
         hierarchy: Hierarchy | None = None,
         habits: Habits = Habits(),
         boxes: Boxes | None = None,
+        features: Any = None,
     ) -> None:
         habits.check(truth.shape[1])
         self.shape = truth.shape
         self.hierarchy, self.boxes, self.habits = hierarchy, boxes, habits
+        self.features = features
         self._seen = Observations(truth, images, habits, chance)
         self.images = self._seen.images
         self._ledger = Ledger(*self.shape)

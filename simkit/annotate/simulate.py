@@ -16,7 +16,7 @@ from simkit.annotate.schemes import Scheme
 from simkit.chance import Chance
 from simkit.data.dataset import Boxes
 from simkit.errors import BadInput, whole_number
-from simkit.history import History
+from simkit.history import History, content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
@@ -29,6 +29,7 @@ class Options(TypedDict, total=False):
     hierarchy: Hierarchy | None
     habits: Habits
     boxes: Boxes | None
+    features: Any
     seed: int | None
     draw: int
     legacy_rng: bool
@@ -42,6 +43,7 @@ class _Setting:
     hierarchy: Hierarchy | None = None
     habits: Habits = Habits()
     boxes: Boxes | None = None
+    features: Any = None
     seed: int | None = None
     draw: int = 0
     legacy_rng: bool = False
@@ -65,6 +67,8 @@ class _Setting:
             settings |= {"images": 1.0, "legacy_rng": True}
         if scheme.needs_boxes and self.boxes is not None:
             settings["boxes"] = self.boxes.id
+        if scheme.needs_features and self.features is not None:
+            settings["features"] = content_id("features", np.asarray(self.features))
         parents = (truth.id,) if self.hierarchy is None else (truth.id, self.hierarchy.id)
         return History("simulate", settings, self.seed, parents)
 
@@ -97,6 +101,8 @@ def simulate(truth: Truth | Any, scheme: Scheme | str, **options: Unpack[Options
         The annotator model; by default annotators never err.
     boxes : Boxes, optional
         Boxes of the objects, for schemes that choose by size or position.
+    features : (N, D) float, optional
+        Features of the images, for schemes that choose images by them.
     seed : int, optional
         0 by default; with legacy_rng 1200, as in the published code.
     draw : int, default 0
@@ -140,6 +146,7 @@ def simulate(truth: Truth | Any, scheme: Scheme | str, **options: Unpack[Options
         hierarchy=setting.hierarchy,
         habits=setting.habits,
         boxes=setting.boxes,
+        features=setting.features,
         chance=root.of("errors"),
     )
     chosen.ask(crowd, root.of("scheme", chosen.name))
@@ -152,6 +159,7 @@ def replay(
     hierarchy: Hierarchy | None = None,
     *,
     boxes: Boxes | None = None,
+    features: Any = None,
 ) -> PartialLabels:
     """Simulate labels again from their history: same content, same id.
 
@@ -165,6 +173,8 @@ def replay(
         The hierarchy that the labels were made with.
     boxes : Boxes, optional
         Needed if the scheme chose by boxes; ignored otherwise.
+    features : (N, D) float, optional
+        Needed if the scheme chose by features; ignored otherwise.
 
     Returns
     -------
@@ -173,15 +183,19 @@ def replay(
     Raises
     ------
     BadInput
-        If the history is not of a simulation, or has another truth, hierarchy or other boxes.
+        If the history is not of a simulation, or has another truth, hierarchy, boxes or
+        features.
     """
     if history.command != "simulate":
         raise BadInput(f"this history is of {history.command!r}; only 'simulate' can be replayed")
     truth = Truth.of(truth)
     settings: dict[str, Any] = dict(history.settings)
-    made_with = [*(*history.parents, None)[:2], settings.pop("boxes", None)]
-    boxes_id = None if boxes is None or made_with[2] is None else boxes.id
-    now = [truth.id, None if hierarchy is None else hierarchy.id, boxes_id]
+    chosen_by = settings.pop("boxes", None), settings.pop("features", None)
+    made_with = [*(*history.parents, None)[:2], *chosen_by]
+    boxes_id = None if boxes is None or chosen_by[0] is None else boxes.id
+    unused = features is None or chosen_by[1] is None
+    features_id = None if unused else content_id("features", np.asarray(features))
+    now = [truth.id, None if hierarchy is None else hierarchy.id, boxes_id, features_id]
     for what, before, here in zip(_MENDS, made_with, now, strict=True):
         if before != here:
             raise BadInput(
@@ -189,7 +203,8 @@ def replay(
                 f"{here or 'none'}; {_MENDS[what]}"
             )
     settings["habits"] = Habits(**settings["habits"])
-    return simulate(truth, seed=history.seed or 0, hierarchy=hierarchy, boxes=boxes, **settings)
+    settings |= {"hierarchy": hierarchy, "boxes": boxes, "features": features}
+    return simulate(truth, seed=history.seed or 0, **settings)
 
 
 _MENDS = {
@@ -197,6 +212,7 @@ _MENDS = {
     "data.truth[data.to_label]",
     "hierarchy": "give the hierarchy of the data set, as in hierarchy=data.hierarchy",
     "boxes": "give the boxes of the same split, as in boxes=data.boxes[split]",
+    "features": "give the features of the same split",
 }
 
 

@@ -13,7 +13,7 @@ import click
 from simkit.annotate import schemes
 from simkit.cli.options import COUNT, DOLLARS, FILE, FOLDER, SHARE, Quantity, json_option
 from simkit.cli.output import cost_table, print_json
-from simkit.cli.simulate import SchemeCommand, SchemeOption, chosen, images_of
+from simkit.cli.simulate import SchemeCommand, SchemeOption, chosen, features_of, images_of
 from simkit.errors import BadInput
 
 if TYPE_CHECKING:
@@ -61,6 +61,9 @@ FORMS = ("html", "csv", "jsonl", "label-studio")
 @click.option("--hierarchy", "tree", help="Of the classes, for knowledge-graph: a file or a name.")
 @click.option("--scores", "scores_file", type=FILE,
               help="A model's scores, as `simkit predict` writes them: what to look at first.")
+@click.option("--features", type=FILE,
+              help="For picked: a folder from simkit features, or an npz file. [default: computed "
+              "by scenes-net]")
 @click.option("--prices", "price_list", help="A preset or a TOML file. [default: hourly]")
 @click.option("--to", "forms", type=click.Choice(FORMS), multiple=True,
               help="For whom: a page for the browser, a table, Label Studio; repeatable. "
@@ -92,8 +95,8 @@ def command(**arguments: Any) -> None:
         budget=arguments["budget"], largest=_largest(terms, arguments), answers=answers,
     )
     order = replace(order, rounds=(*order.rounds, made))
-    files = _write(order, arguments)
     bill = cost(order.effort(made.table), made.terms.prices)
+    files = _write(order, arguments)
     if arguments["as_json"]:
         print_json(_facts(order, bill, files))
         return
@@ -152,13 +155,15 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
     images = data.truth[split].images
     terms = Terms(arguments["spec"], classes, scheme, split=split, **_given(arguments))
     scores = _scores(arguments["scores_file"], images, classes)
-    return Order(out, images, (), hierarchy, scores), terms, Known()
+    features = features_of(terms.made, arguments, data, split)
+    return Order(out, images, (), hierarchy, scores, features), terms, Known()
 
 
 def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
     """The order to go on with, the terms of the next round, and the answers so far."""
     from dataclasses import replace
 
+    from simkit.data import open
     from simkit.orders.order import Order
     from simkit.orders.receiving import State
 
@@ -176,7 +181,10 @@ def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
         changes["scheme"] = _scheme(name, arguments)
     terms = replace(order.terms, **changes)
     scores = _scores(arguments["scores_file"], order.images, order.classes)
-    return replace(order, scores=scores), terms, state.known
+    features, about = order.features, {**arguments, "spec": terms.data}
+    if features is None and terms.made.needs_features:
+        features = features_of(terms.made, about, open(terms.data), terms.split)
+    return replace(order, scores=scores, features=features), terms, state.known
 
 
 def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:

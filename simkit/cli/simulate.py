@@ -21,7 +21,7 @@ from simkit.cli.options import (
     flag,
     json_option,
 )
-from simkit.cli.output import cost_table, counts_line, print_json
+from simkit.cli.output import cost_table, counts_line, print_json, progress
 from simkit.cli.settings import settings, spelled
 from simkit.errors import BadInput
 
@@ -105,6 +105,9 @@ def images_of(text: Any, option: str) -> float | int:
 @click.option("--habits", "habits_file", type=FILE,
               help="How people err, as `simkit habits` fitted it from votes; instead of the four "
               "above.")
+@click.option("--features", type=FILE,
+              help="For picked: a folder from simkit features, or an npz file. [default: computed "
+              "by scenes-net]")
 @click.option("--legacy-rng", is_flag=True,
               help="The published simulator's own arrays, bit for bit.")
 @click.option("--seed", type=int,
@@ -242,6 +245,7 @@ def _annotate(
         "hierarchy": data.hierarchy,
         "habits": _habits(arguments, truth.classes),
         "boxes": data.boxes.get(split),
+        "features": features_of(scheme, arguments, data, split),
         "seed": arguments["seed"],
         "draw": arguments["draw"],
     }
@@ -252,6 +256,21 @@ def _annotate(
     if arguments["unit"] == "hours":
         budget, options["unit"] = 3600 * budget, "seconds"
     return amount_for(budget, truth, scheme, price_list, **options).labels
+
+
+def features_of(scheme: Scheme, arguments: Mapping[str, Any], data: Dataset, split: str) -> Any:
+    """Features of a split, from --features or by the network that ships; None if not needed."""
+    from simkit.study.sources import SCENES_NET, Source, open_source
+
+    file, spec = arguments["features"], arguments["spec"]
+    if not scheme.needs_features:
+        if file is not None:
+            raise BadInput(f"--features is given, but {scheme.name} needs none; leave it out")
+        return None
+    precomputed = () if file is None else ((split, str(file)),)
+    source = Source(spec, (split,), ("pooled",), SCENES_NET, features=precomputed)
+    with progress("features", quiet=arguments["as_json"]) as (advance,):
+        return open_source(source, data=data, progress=advance).features[split, "pooled"].values
 
 
 def _warn_of_published(split: str, scheme: Scheme, *, whole: bool) -> None:
@@ -291,7 +310,8 @@ def _check_places(out: Path, arguments: dict[str, Any]) -> None:
     from simkit.files import may_write, spare
 
     for path in (out,) if arguments["no_card"] else (out, *datasheet.paths(out)):
-        spare(path, arguments["habits_file"] or "", *originals(arguments["spec"]))
+        read = arguments["habits_file"] or "", arguments["features"] or ""
+        spare(path, *read, *originals(arguments["spec"]))
         may_write(path)
 
 
@@ -342,7 +362,16 @@ def _again(labels: PartialLabels, arguments: dict[str, Any], out: Path) -> tuple
         "--scheme",
         made["scheme"],
     ]
-    for name in ("split", "habits_file", "workers", "miss", "false_alarm", "vote", "price_list"):
+    for name in (
+        "split",
+        "features",
+        "habits_file",
+        "workers",
+        "miss",
+        "false_alarm",
+        "vote",
+        "price_list",
+    ):
         if arguments[name] not in (None, _DEFAULTS.get(name)):
             words += [{"habits_file": "--habits", "price_list": "--prices"}.get(name, flag(name))]
             words += [arguments[name]]

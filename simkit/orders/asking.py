@@ -108,7 +108,7 @@ def ask(
     seed: int = 0,
     hierarchy: Hierarchy | None = None,
     scores: NDArray[np.floating] | None = None,
-    people: int | None = None,
+    features: NDArray[np.floating] | None = None,
     batch: int = 1,
     history: History = History("ask"),
 ) -> Asked:
@@ -132,8 +132,8 @@ def ask(
     scores : (N, L) float, optional
         A model's scores. Searches look at images with a high one first, and `proposals` asks about
         the classes with the highest ones.
-    people : int, optional
-        Who answered each question, for the effort of the labels.
+    features : (N, D) float, optional
+        Features of the images, for schemes that choose images by them.
     batch : int, default 1
         A search lists at least so many looks for a class, as long as it is not finished; more make
         fewer rounds and some looks beyond the goal.
@@ -152,7 +152,7 @@ def ask(
     root = Chance.seeded(seed).of("draw", 0)
     chosen = chosen_images(len(images), part, root)
     crowd = AskingCrowd(images, classes, known, hierarchy=hierarchy, scores=scores, batch=batch)
-    crowd.habits = Habits(workers=people)
+    crowd.features = features
     if chosen is not None:
         crowd = crowd.among(chosen)
     with warnings.catch_warnings():
@@ -177,6 +177,7 @@ class AskingCrowd(Crowd):
         self.shape = len(images), len(classes)
         self.images = np.arange(len(images))
         self.hierarchy, self.boxes, self.habits = hierarchy, None, Habits()
+        self.features = None
         self._ids, self._classes = images, classes
         self._known, self._scores, self._batch = known, scores, batch
         self._ledger = Ledger(*self.shape)

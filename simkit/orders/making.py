@@ -81,7 +81,7 @@ def _questions(
 ) -> Questions:
     return ask(
         scheme, order.images, terms.classes, known, part=part, seed=terms.seed,
-        hierarchy=order.hierarchy, scores=order.scores, batch=terms.batch,
+        hierarchy=order.hierarchy, scores=order.scores, features=order.features, batch=terms.batch,
     ).questions  # fmt: skip
 
 

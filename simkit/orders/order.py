@@ -1,6 +1,7 @@
 """An order: questions for people about images, in rounds, in a folder of its own.
 
     order1/images.txt                what the questions are about, one id a line
+    order1/features.npy              of these images, where a scheme chooses by them
     order1/round-1/order.json        how the questions of this round were chosen
     order1/round-1/questions.parquet
     order1/round-1/...               pages and tables made from them for people
@@ -38,7 +39,7 @@ from simkit.labels.hierarchy import Hierarchy
 from simkit.registry import Range, Share, build, setting, settle
 
 ABOUT, QUESTIONS, IMAGES = "order.json", "questions.parquet", "images.txt"
-SCORES, HIERARCHY = "scores.npy", "hierarchy.json"
+SCORES, FEATURES, HIERARCHY = "scores.npy", "features.npy", "hierarchy.json"
 NOTHING = "nothing"  # the answer where no class of the list can be named
 Join = Literal["majority", "union", "dawid-skene"]
 SCHEMA = pa.schema(
@@ -101,8 +102,8 @@ class Round:
 class Order:
     """All rounds of an order, and what they are about.
 
-    folder, images (N,) ids, rounds from the first to the last; hierarchy of the classes, and
-    scores (N, L) of a model, if there are any.
+    folder, images (N,) ids, rounds from the first to the last; hierarchy of the classes, scores
+    (N, L) of a model, and features (N, D) of the images, if there are any.
     """
 
     folder: Path
@@ -110,6 +111,7 @@ class Order:
     rounds: tuple[Round, ...]
     hierarchy: Hierarchy | None = None
     scores: NDArray[np.floating] | None = None
+    features: NDArray[np.floating] | None = None
 
     @property
     def id(self) -> str:
@@ -157,9 +159,9 @@ class Order:
             if self.hierarchy is not None:
                 self.hierarchy.save(self.folder / HIERARCHY)
         if self.scores is not None:
-            with whole(place / SCORES) as part:
-                with part.open("wb") as file:
-                    np.save(file, self.scores.astype(np.float32))
+            _save(place / SCORES, self.scores.astype(np.float32))
+        if self.features is not None and not (self.folder / FEATURES).exists():
+            _save(self.folder / FEATURES, self.features)
         with whole(place / QUESTIONS) as part:
             table = pa.Table.from_pandas(last.table, schema=SCHEMA, preserve_index=False)
             pq.write_table(table, part)
@@ -183,19 +185,26 @@ class Order:
         rounds: list[Round] = []
         while (file := place / f"round-{len(rounds) + 1}" / ABOUT).is_file():
             rounds.append(_read_round(file))
-        tree, scores = place / HIERARCHY, place / f"round-{len(rounds)}" / SCORES
+        tree, features = place / HIERARCHY, place / FEATURES
+        scores = place / f"round-{len(rounds)}" / SCORES
         order = Order(
             place,
             ids_of(texts),
             tuple(rounds),
             Hierarchy.load(tree) if tree.is_file() else None,
             np.load(scores, allow_pickle=False) if scores.is_file() else None,
+            np.load(features, allow_pickle=False) if features.is_file() else None,
         )
         N = len(order.images)
         if not order.table["image"].between(0, N - 1).all():
             raise BadInput(f"{place / IMAGES} lists {N} images, and questions are about others; "
                            "restore the file")  # fmt: skip
         return order
+
+
+def _save(file: Path, values: NDArray[np.floating]) -> None:
+    with whole(file) as part, part.open("wb") as stream:
+        np.save(stream, values)
 
 
 def effort_of(questions: pd.DataFrame, shape: tuple[int, int], people: int) -> Effort:

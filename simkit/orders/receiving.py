@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 
 from simkit.annotate.prices import Prices
 from simkit.annotate.prices import prices as price_list
@@ -23,7 +23,7 @@ from simkit.labels.formats import for_path
 from simkit.labels.partial import PartialLabels
 from simkit.orders.answers import kept
 from simkit.orders.asking import END, NO, UNSURE, YES, Known, ask
-from simkit.orders.order import NOTHING, Order
+from simkit.orders.order import NOTHING, Order, effort_of
 
 DATA = "data.toml"  # the images as a data set, to train on with the labels
 LONG = 5  # a time counts as at most so many times the median of its kind: somebody went for lunch
@@ -62,18 +62,45 @@ class State:
 
     @cached_property
     def labels(self) -> PartialLabels:
-        """The labels of the answers, with the questions asked and answered as effort."""
-        terms = self.order.terms
+        """The labels of all answers, with the answered questions as effort.
+
+        They are those of the scheme (under a hierarchy an answer settles more than its class), and
+        all answers that it did not ask for, in rounds of other schemes; but a scheme that says
+        keep_looks=False is taken at its word.
+        """
+        order, terms = self.order, self.order.terms
+        made = ask(
+            terms.made, order.images, terms.classes, self.known, part=terms.images,
+            seed=terms.seed, hierarchy=order.hierarchy, scores=order.scores,
+            features=order.features, batch=terms.batch,
+        ).labels  # fmt: skip
+        codes = made.codes
+        if getattr(terms.made, "keep_looks", True):
+            others = self._all_known()
+            codes = codes + others - others.multiply(codes != 0)
+        answered = self.answers[self.answers["gold"] == 0].drop_duplicates("question")
+        asked = np.zeros(order.shape[0], bool)
+        asked[answered["image"].to_numpy(np.int64)] = True
+        effort = effort_of(answered, order.shape, terms.people)
         settings = {
-            "scheme": terms.scheme, "order": self.order.id, "join": terms.join,
+            "scheme": terms.scheme, "order": order.id, "join": terms.join,
             "people": terms.people, "answers": len(self.answers),
         }  # fmt: skip
-        history = History("receive", settings, terms.seed, (self.order.id,))
-        return ask(
-            terms.made, self.order.images, terms.classes, self.known, part=terms.images,
-            seed=terms.seed, hierarchy=self.order.hierarchy, scores=self.order.scores,
-            people=terms.people, batch=terms.batch, history=history,
-        ).labels  # fmt: skip
+        history = History("receive", settings, terms.seed, (order.id,))
+        return PartialLabels.of(
+            codes, order.images, order.classes, made.asked | asked,
+            effort=replace(effort, dropped=made.effort.dropped), history=history,
+        )  # fmt: skip
+
+    def _all_known(self) -> csr_array:
+        """(N, L) every yes and no, and every class that was named."""
+        known, (N, L) = self.known, self.order.shape
+        sure = known.states != UNSURE
+        named = [image * L + c for image, given in known.named.items() for c in given if c != END]
+        said = pd.Series(known.states[sure], known.places[sure])
+        said = pd.concat([said, pd.Series(YES, named, dtype=np.int8)]).groupby(level=0).max()
+        rows, columns = np.divmod(said.index.to_numpy(np.int64), L)
+        return csr_array((said.to_numpy(np.int8), (rows, columns)), shape=(N, L))
 
     @cached_property
     def open(self) -> pd.DataFrame:
@@ -142,11 +169,11 @@ class State:
         rates = dict(listed.rates)
         for kind, seconds in self.seconds.items():
             source = f"measured on {counts[kind]:,} answers to order {self.order.id}"
-            rates[str(kind)] = dataclasses.replace(
+            rates[str(kind)] = replace(
                 rates[str(kind)], per="question", page=0, dollars=None,
                 seconds=round(float(seconds), 2), source=source,
             )  # fmt: skip
-        return dataclasses.replace(listed, name="measured", rates=rates)
+        return replace(listed, name="measured", rates=rates)
 
     # -- joining ----------------------------------------------------------------------------------
 

@@ -221,6 +221,8 @@ def source_of(grid: Grid) -> Source:
     if grid.pictures:
         kinds = {"pooled"} if any(needs_features(methods.make(spec)) for spec in specs) else set()
         sizes = tuple(dict.fromkeys(transform_of(grid.pictures, s).size for s in grid.trained))
+    if any(schemes.make(spec).needs_features for spec in grid.schemes):
+        kinds |= {"pooled"}
     return Source(
         grid.data,
         splits,

@@ -463,6 +463,8 @@ def _labelled(
 
 def _people(job: Job, data: StudyData, split: str) -> dict[str, Any]:
     people: dict[str, Any] = {"hierarchy": data.hierarchy, "habits": job.habits}
+    if (split, "pooled") in data.features:
+        people["features"] = data.features[split, "pooled"].values
     return people | {"boxes": data.data.boxes.get(split), "seed": job.seed, "draw": job.draw}
 
 

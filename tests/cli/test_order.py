@@ -52,6 +52,20 @@ def test_orders_answered_in_rounds_give_the_simulated_labels(tmp_path, spec):
         assert state.labels.effort.count("verify") == labels.effort.count("verify")
 
 
+def test_picked_images_grow_from_round_to_round(tmp_path):
+    order = ordered(tmp_path / "one", "--scheme", "picked(share=0.1)")
+    for share in (0.1, 0.2):
+        state, order = answer(order), Order.read(order.folder)
+        labels = simulate(TRUTH, f"picked(share={share})", features=order.features)
+        assert labels.asked.sum() == round(share * 60)
+        assert (state.labels.codes != labels.codes).nnz == 0
+        assert code(["order", "--next", str(order.folder), "--share", "0.2", "--to", "csv"]) == (
+            0 if share == 0.1 else 2  # nothing is left to ask
+        )
+        order = Order.read(order.folder)
+    assert not order.table.duplicated(["image", "class"]).any()
+
+
 def test_a_budget_buys_the_largest_amount_and_a_further_round_adds_to_it(tmp_path):
     order = ordered(tmp_path / "one", "--scheme", "rpa", "--budget", "0.5")
     bill = simkit.cost(order.effort(order.table), "hourly").dollars
@@ -144,3 +158,16 @@ def test_an_order_buys_what_a_plan_says(tmp_path, capsys):
     words = ["order", "--data", "scenes:images=60", *options, "--out", str(tmp_path / "c")]
     assert code(words) == 2
     assert "is no plan" in capsys.readouterr().err
+
+
+def test_a_round_of_another_scheme_keeps_all_answers(tmp_path):
+    order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)")
+    before = answer(order).labels
+    words = ["order", "--next", str(order.folder), "--scheme", "single-positive", "--to", "csv"]
+    assert code(words) == 0
+    state = answer(Order.read(order.folder))
+    assert (before.codes.multiply(state.labels.codes) != 0).nnz == before.codes.nnz
+    named = simulate(TRUTH, "single-positive").codes
+    assert (named.multiply(state.labels.codes) != 0).nnz == named.nnz
+    assert state.labels.effort.count("verify") == before.effort.count("verify")
+    assert state.labels.effort.count("name") == len(TRUTH.images)

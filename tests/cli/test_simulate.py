@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from simkit.annotate import schemes
@@ -136,6 +137,22 @@ def test_bad_input(shell, arguments: list[str], message: str) -> None:
     assert done.err.startswith("simkit: ") and done.err.count("\n") == 1
     assert done.out == ""
     assert [p.name for p in Path(".").iterdir()] == ["folder"], "something was left behind"
+
+
+def test_features_from_a_file(shell) -> None:
+    features = np.random.default_rng(0).normal(size=(300, 4))
+    np.savez("a.npz", features=features)
+    np.savez("few.npz", features=features[1:])
+    words = "simulate", "--scheme", "picked", "--data", SMALL, "--json"
+    done = shell(*words, "--features", "a.npz")
+    truth = open_data(SMALL).truth["train"]
+    assert done.json["id"] == simulate(truth, "picked", features=np.float16(features)).id
+    assert "--features a.npz" in Path("picked.card.md").read_text(encoding="utf-8")
+    assert shell(*words).json["id"] != done.json["id"]
+    refused = shell(*words, "--features", "few.npz")
+    assert refused.code == 2 and "few.npz has features of 299 images" in refused.err
+    refused = shell("simulate", "--scheme", "rpa", "--features", "a.npz")
+    assert refused.code == 2 and "rpa needs none; leave it out" in refused.err
 
 
 def test_unwritable_target(shell) -> None:

@@ -103,7 +103,8 @@ def write(folder, spec, *, schemes=SCHEMES, methods=("an", "ll-r"), shares=(0.04
 def _bought(truth, schemes, budgets, listed, grid, draw):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        settings = {"habits": grid.habits, "draw": draw}
+        features = truth.present.toarray()
+        settings = {"habits": grid.habits, "draw": draw, "features": features}
         for scheme in schemes:
             for budget in budgets:
                 try:

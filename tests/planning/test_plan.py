@@ -63,6 +63,13 @@ def test_a_curve_does_not_depend_on_the_other_ways_in_the_folder(spec, tmp_path)
     np.testing.assert_allclose(complete(alone), complete(more), atol=0.002)
 
 
+def test_images_picked_by_features_are_left_out(spec, tmp_path):
+    folder = planted.write(tmp_path / "runs", spec, schemes=("full-subset", "picked"))
+    with pytest.warns(UserWarning, match="picked is left out"):
+        made = plan(folder, 200, images=3000, prices="openimages")
+    assert {option.scheme for option, _ in made.evidence.cells} == {"full-subset"}
+
+
 def test_nothing_is_promised_above_complete_labels_of_the_same_images(pilot):
     made = plan(pilot, 1000, images=POOL, prices="openimages")
     ends = {m: np.nanmax(c) for (_, m), c in made.evidence.complete.items()}

@@ -126,6 +126,8 @@ def test_only_splits_and_kinds_that_are_used_are_opened(small):
     assert (plain.splits, plain.kinds) == (("train", "test"), ("pooled",))
     assert chosen.splits == ("train", "val", "test") and set(chosen.kinds) == {"pooled", "maps"}
     assert source_of(small(fair=True)).splits == ("train", "val", "test")
+    picking = source_of(small(schemes=["picked"], methods=["an+boostlu"], reference=False))
+    assert set(picking.kinds) == {"pooled", "maps"}
     csl, se = (source_of(small(methods=[m], reference=False, pictures={"size": 32}))
                for m in ("csl", "se"))  # fmt: skip
     assert (csl.kinds, csl.featured, csl.sizes) == ((), (), (32,))

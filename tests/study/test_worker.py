@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics import average_precision_score, precision_recall_curve
 
 from simkit.annotate.prices import cost
+from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.labels.effort import Effort
 from simkit.labels.partial import PartialLabels
@@ -58,6 +59,13 @@ def test_compared_schemes_ask_about_the_same_images(small):
     grid = small(budgets=[], schemes=["single-positive", "full-subset"], images=0.25)
     a, b = bought(grid, 0)[0].train, bought(grid, 1)[0].train
     assert (a.asked == b.asked).all() and a.asked.sum() == 30
+
+
+def test_images_are_picked_by_the_features_of_the_comparison(small):
+    found, _, data = bought(small(budgets=[], schemes=["picked(share=0.1)"]))
+    features = data.features["train", "pooled"].values
+    labels = simulate(data.truth("train"), "picked(share=0.1)", features=features)
+    assert found.train.id == labels.id and labels.asked.sum() == 12
 
 
 def test_complete_validation_labels_are_charged_and_come_from_the_same_people(small):

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol
 
+from simkit.errors import BadInput
 from simkit.registry import Range, Registry, settle
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from simkit.annotate.crowd import Crowd
     from simkit.chance import Chance
     from simkit.labels.partial import PartialLabels
@@ -25,12 +29,13 @@ class Scheme(Protocol):
             labels of a larger amount contain those of a smaller one.
     needs_hierarchy  whether it asks along a class hierarchy.
     needs_boxes  whether it chooses by the boxes of the objects.
+    needs_features  whether it chooses by features of the images.
 
     A scheme may also have `gist`, its questions in a few words; `caution`, the biases of its
     labels, for data sheets; `by_image`, whether the labels of an image depend on this image alone
-    (needed for `mixed`); `even`, whether labels are an unbiased sample, so that classes keep their
-    frequencies; `complete_images`, whether a random part of the images is labelled completely; and
-    `largest`.
+    (needed for the `rest` of another scheme); `even`, whether labels are an unbiased sample, so
+    that classes keep their frequencies; `complete_images`, whether a random part of the images is
+    labelled completely; and `largest`.
 
     Schemes that inherit from this class have their fields checked: types and the limits of their
     `registry.setting`.
@@ -52,9 +57,50 @@ class Scheme(Protocol):
     def needs_boxes(self) -> bool:
         return False
 
+    @property
+    def needs_features(self) -> bool:
+        return False
+
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         """Ask the crowd all questions; a scheme sees only the answers."""
         ...
+
+
+class WithRest(Scheme):
+    """A scheme that leaves some images to another one, `rest`, which decides image by image."""
+
+    rest: str
+
+    def __post_init__(self) -> None:
+        settle(self)
+        if not by_image(self._rest()):
+            possible = ", ".join(part.name for part in schemes if by_image(part))
+            raise BadInput(
+                f"{self.name}: rest is {self.rest!r}; a scheme that decides image by image is "
+                f"expected, such as {possible}"
+            )
+        object.__setattr__(self, "rest", spell(self._rest()))
+
+    @property
+    def needs_hierarchy(self) -> bool:
+        return self._rest().needs_hierarchy
+
+    @property
+    def needs_boxes(self) -> bool:
+        return self._rest().needs_boxes
+
+    @property
+    def needs_features(self) -> bool:
+        return self._rest().needs_features
+
+    def ask_rest(self, crowd: Crowd, images: NDArray[np.int64], chance: Chance) -> None:
+        """Ask the questions of `rest` about these images of the crowd."""
+        if len(images):
+            rest = self._rest()
+            rest.ask(crowd.among(images), chance.of("rest", rest.name))
+
+    def _rest(self) -> Scheme:
+        return make(self.rest)
 
 
 def largest(scheme: Scheme, images: int, classes: int) -> int:

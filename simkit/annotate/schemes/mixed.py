@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from simkit.annotate.schemes.base import Scheme, by_image, make, register, schemes, spell
+from simkit.annotate.schemes.base import WithRest, register, spell
 from simkit.annotate.schemes.single_positive import SinglePositive
 from simkit.chance import Chance, below
-from simkit.errors import BadInput
-from simkit.registry import Share, setting, settle
+from simkit.registry import Share, setting
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 @register
 @dataclass(frozen=True)
-class Mixed(Scheme):
+class Mixed(WithRest):
     """Label a share of the images completely, and the others by another scheme.
 
     Each image is labelled completely with probability `share`, by a random number per image, so
@@ -41,25 +40,6 @@ class Mixed(Scheme):
     share: Share = setting(0.2, "share of images labelled completely")
     rest: str = setting(spell(SinglePositive()), "the scheme by which the others are labelled")
 
-    def __post_init__(self) -> None:
-        settle(self)
-        rest = self._rest()
-        if not by_image(rest):
-            possible = ", ".join(part.name for part in schemes if by_image(part))
-            raise BadInput(
-                f"mixed: rest is {self.rest!r}; a scheme that decides image by image is expected, "
-                f"such as {possible}"
-            )
-        object.__setattr__(self, "rest", spell(rest))
-
-    @property
-    def needs_hierarchy(self) -> bool:
-        return self._rest().needs_hierarchy
-
-    @property
-    def needs_boxes(self) -> bool:
-        return self._rest().needs_boxes
-
     @property
     def caution(self) -> str:
         caution = (
@@ -71,10 +51,4 @@ class Mixed(Scheme):
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         complete = below(chance.of("complete")(crowd.images), self.share)
         crowd.sweep(crowd.images[complete])
-        others = crowd.images[~complete]
-        if len(others):
-            rest = self._rest()
-            rest.ask(crowd.among(others), chance.of("rest", rest.name))
-
-    def _rest(self) -> Scheme:
-        return make(self.rest)
+        self.ask_rest(crowd, crowd.images[~complete], chance)

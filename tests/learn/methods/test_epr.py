@@ -100,7 +100,8 @@ def test_labels_that_are_selected_do_not(name):
     truth = Truth.of(TRUTH.present, classes=classes)
     for more in ("", "(mode=truth)") if name == "knowledge-graph" else ("",):
         given = hierarchy if name == "knowledge-graph" else None
-        assert positives_per_image(simulate(truth, name + more, hierarchy=given)) is None
+        labels = simulate(truth, name + more, hierarchy=given, features=TRUTH.present.toarray())
+        assert positives_per_image(labels) is None
 
 
 def test_labels_of_unknown_origin_tell_it_by_complete_images_that_stand_apart():

@@ -1,0 +1,141 @@
+"""Images picked by coverage, by typicality or at random."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from simkit.annotate import schemes
+from simkit.annotate.budget import amount_for
+from simkit.annotate.prices import cost
+from simkit.annotate.simulate import replay, simulate
+from simkit.errors import BadInput
+
+WAYS = ("coverage", "typicality", "random")
+
+
+@pytest.fixture(scope="module")
+def blobs() -> np.ndarray:
+    """(300, 8) features: 240 images in four groups of falling size, and 60 far from all others."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(4), (120, 70, 35, 15))
+    values = np.concatenate([np.eye(8)[groups] * 5, rng.normal(size=(60, 8)) * 5])
+    return values + rng.normal(size=values.shape) * 0.2
+
+
+def picks(truth, features, by: str, share: float = 0.1, **settings) -> np.ndarray:
+    labels = simulate(truth, f"picked(share={share}, by={by})", features=features, **settings)
+    return np.flatnonzero(labels.asked)
+
+
+def farthest(features: np.ndarray, picked: np.ndarray) -> float:
+    """The largest distance of an image to the nearest picked one."""
+    unit = features / np.linalg.norm(features, axis=1, keepdims=True)
+    return np.linalg.norm(unit[:, None] - unit[picked], axis=2).min(1).max()
+
+
+@pytest.mark.parametrize("by", WAYS)
+def test_a_larger_share_contains_a_smaller_one(truth, blobs, by):
+    grown = [set(picks(truth, blobs, by, share)) for share in (0.02, 0.1, 0.33, 0.7, 1.0)]
+    assert [len(one) for one in grown] == [6, 30, 99, 210, 300]
+    assert all(small < large for small, large in itertools.pairwise(grown))
+
+
+@pytest.mark.parametrize("by", WAYS)
+def test_picks_depend_on_seed_and_features_alone(truth, blobs, by):
+    assert np.array_equal(picks(truth, blobs, by), picks(truth, 3 * blobs, by))  # directions count
+    assert np.array_equal(picks(truth, blobs, by, draw=2), picks(truth, blobs, by, draw=2))
+    assert not np.array_equal(picks(truth, blobs, by), picks(truth, blobs, by, draw=2))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_coverage_leaves_no_image_far_from_all_picked_ones(truth, blobs, seed):
+    far = {by: farthest(blobs, picks(truth, blobs, by, 0.2, seed=seed)) for by in WAYS}
+    assert far["coverage"] < 0.8 * min(far["random"], far["typicality"])
+
+
+def test_coverage_is_greedy(truth, blobs):
+    unit = blobs / np.linalg.norm(blobs, axis=1, keepdims=True)
+    apart = np.linalg.norm(unit[:, None] - unit, axis=2)
+    wanted = list(picks(truth, blobs, "coverage", 1 / 300))
+    while len(wanted) < 40:
+        wanted.append(int(apart[:, wanted].min(1).argmax()))
+    assert np.array_equal(picks(truth, blobs, "coverage", 40 / 300), np.sort(wanted))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_typical_images_come_from_every_group_and_unusual_ones_last(truth, blobs, seed):
+    groups = np.repeat(np.arange(5), (120, 70, 35, 15, 60))
+    counts = {
+        by: np.bincount(groups[picks(truth, blobs, by, 16 / 300, seed=seed)], minlength=5)
+        for by in WAYS
+    }
+    assert (counts["typicality"][:4] > 0).all()
+    assert counts["coverage"][4] > 10
+    first = picks(truth, blobs, "typicality", 6 / 300, seed=seed)
+    assert (groups[first] < 4).all() and len(set(groups[first])) > 1
+
+
+def test_equal_images_are_picked_in_order_of_their_index(truth):
+    assert np.array_equal(picks(truth, np.ones((300, 2)), "coverage", 1.0), np.arange(300))
+    first = picks(truth, np.ones((300, 2)), "coverage", 1 / 300)
+    rest = np.setdiff1d(np.arange(300), first)[:29]
+    expected = np.sort([*first, *rest])
+    assert np.array_equal(picks(truth, np.ones((300, 2)), "coverage", 0.1), expected)
+
+
+@pytest.mark.parametrize("by", WAYS)
+def test_only_picked_images_are_asked_about_and_billed(truth, blobs, by):
+    spec = f"picked(share=0.1, by={by}, rest='single-positive(positives=1)')"
+    labels = simulate(truth, spec, features=blobs)
+    assert labels.asked.sum() == labels.counts()["present"] == 30
+    assert labels.effort.counts() == {"name": 30, "workers": None, "dropped": 0}
+    assert cost(labels, "careful").dollars == pytest.approx(30 * 2 * 15 / 3600)
+    bought = amount_for(0.2, truth, spec, "careful", features=blobs)
+    assert bought.labels.asked.sum() == 24 and bought.cost.dollars <= 0.2
+
+
+def test_of_part_of_the_images_only_these_are_picked(truth, blobs):
+    part = np.flatnonzero(simulate(truth, "full-subset", images=100).asked)
+    for by in WAYS:
+        picked = picks(truth, blobs, by, 0.3, images=100)
+        assert len(picked) == 30 and set(picked) <= set(part)
+
+
+def test_the_history_names_the_features(truth, blobs):
+    labels = simulate(truth, "picked", features=blobs)
+    assert replay(labels.history, truth, features=blobs).id == labels.id
+    for features in (None, blobs + 1):
+        with pytest.raises(BadInput, match="give the features of the same split"):
+            replay(labels.history, truth, features=features)
+    free = simulate(truth, "picked(by=random)", features=blobs)
+    assert free.history == simulate(truth, "picked(by=random)").history
+
+
+def test_it_says_that_images_are_no_random_sample():
+    for rest in ("full-subset", "rpa", "proposals"):
+        picked = schemes.make(f"picked(rest={rest})")
+        assert "no random sample" in picked.caution and "even sample" not in picked.caution
+    assert "no random sample" not in schemes.make("picked(by=random)").caution
+    assert not getattr(schemes.make("picked"), "even", False)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (None, "picked chooses images by their features, and none were given"),
+        (np.zeros((299, 4)), r"features have shape \(299, 4\)"),
+        (np.full((300, 4), np.nan), "finite numbers"),
+    ],
+)
+def test_features_that_cannot_be(truth, features, message):
+    with pytest.raises(BadInput, match=message):
+        simulate(truth, "picked", features=features)
+
+
+def test_it_needs_what_its_rest_needs():
+    assert schemes.make("picked").needs_features
+    assert not schemes.make("picked(by=random)").needs_features
+    assert schemes.make("picked(rest=knowledge-graph)").needs_hierarchy
+    with pytest.raises(BadInput, match="picked: rest is 'fpc'"):
+        schemes.make("picked(rest=fpc)")
