@@ -60,7 +60,7 @@ def command(
     from simkit.annotate.prices import cost
     from simkit.cli.order import class_names, write
     from simkit.data import open
-    from simkit.files import whole
+    from simkit.files import may_write, whole
     from simkit.orders.order import ABOUT, Order
     from simkit.orders.pictures import look, with_nearest
     from simkit.orders.project import FILE as PROJECT
@@ -68,6 +68,7 @@ def command(
 
     if (out / PROJECT).exists() or (out / "order1" / "round-1" / ABOUT).exists():
         raise BadInput(f"{out} is a project already; see simkit status {out}, or give --out")
+    may_write(out / PROJECT)
     spec = _with_paths(spec)
     data = open(spec)
     net = _network(data, options["backbone"], options["weights"])
@@ -184,7 +185,7 @@ def _print_pictures(
         texts = rows["image"].astype(str)
         if reason == COPY:
             texts = texts + " = " + rows["left_out"].str.removeprefix(COPY)
-        click.echo(f"{title}: {_some(texts.tolist(), '; left out')}")
+        click.echo(f"{title}: {_some(texts.tolist(), ' left out')}")
     if "distance" not in table:
         click.echo("near duplicates: not looked for; name a network of ImageNet, such as "
                    "--backbone mobilenet_v2 --weights imagenet")  # fmt: skip
@@ -195,7 +196,7 @@ def _print_pictures(
             for a, b, distance in near[["image", "nearest", "distance"]].itertuples(False)
         )
         click.echo(f"near duplicates by {backbone} (1 - cosine below {NEAR:g}): "
-                   f"{_some(list(pairs), '; they stay in')}")  # fmt: skip
+                   f"{_some(list(pairs), ' pairs stay in')}")  # fmt: skip
     click.echo(f"all pictures one by one: {out / PICTURES}")
 
 
@@ -222,10 +223,11 @@ def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: C
         which = f"all {N:,}" if asked == N else f"{asked:,} of the {N:,}"
         click.echo(f"label first: {which} images completely, as they are too few for a pilot that "
                    "compares schemes")  # fmt: skip
+    time = "" if bill.seconds is None else f", {hours(bill.seconds)} hours of work"
     click.echo(
-        f"order 1: every class of {asked:,} images chosen at random, {len(order.table):,} "
-        f"questions; {hours(bill.seconds)} hours of work and ${bill.dollars:,.2f} of "
-        f"${project.budget:,.2f} at {project.prices} prices"
+        f"order 1: {len(order.table):,} questions, every class of "
+        f"{'all' if asked == N else f'{asked:,} random'} images; ${bill.dollars:,.2f} of "
+        f"${project.budget:,.2f} at {project.prices} prices{time}"
     )
     click.echo(f"complete {order.place() / 'instructions.md'} first, then have the page answered: "
                f"{order.place() / 'page.html'}")  # fmt: skip

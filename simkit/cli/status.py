@@ -45,6 +45,10 @@ def command(folder: Path, as_json: bool) -> None:
         [[f"{v:,}" if isinstance(v, int) else v for v in row.values()] for row in rows],
         words=(0, 2),
     )
+    for state in states:
+        page = state.order.place() / "page.html"
+        if len(state.open) and page.is_file():
+            click.echo(f"people answer {page}")
     click.echo(f"next: {step}")
 # fmt: on
 

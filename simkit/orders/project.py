@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from shlex import quote
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -48,6 +49,10 @@ FILE, TABLE, PICTURES = "project.toml", "labels.csv", "pictures.csv"
 @dataclass(frozen=True)
 class Project:
     """What a project is about; `project.toml` has all fields but the folder."""
+
+    example: ClassVar[str] = (
+        'data = "folder:photos,labels=none", classes = ["cat", "dog"] and budget = 2000'
+    )
 
     folder: Path
     data: str = setting(..., "the images, such as folder:photos,labels=none")
@@ -187,12 +192,15 @@ def write_pilot(project: Project, state: State) -> list[str]:
     drawn = np.argsort(Chance.seeded(project.seed).of("test")(asked), kind="stable")
     split = np.full(len(asked), "train", object)
     split[drawn[: round(TEST * len(asked))]] = "test"
-    codes = state.labels.codes[asked].toarray()
-    table = pd.DataFrame(codes, columns=order.classes).replace({-1: "0", 0: "", 1: "1"})
-    table.insert(0, "split", split)
-    table.insert(0, "file", order.images[asked])
+    split[drawn[:1]] = "val"  # without any, a fifth of the training images would become it
+    done = ~np.isin(asked, state.open["image"])
+    codes = state.labels.codes[asked[done]].toarray()
+    cells = np.array(["", "1", "0"])[codes]  # unknown, present, absent: -1 is the last one
+    table = pd.DataFrame(cells, columns=order.classes)
+    table.insert(0, "split", split[done])
+    table.insert(0, "file", order.images[asked[done]])
     with whole(project.folder / TABLE) as part:
-        table[(codes != 0).any(1)].to_csv(part, index=False)
+        table.to_csv(part, index=False)
     plan = project.pilot(len(order.images))
     lines = {"data": pilot_data(project), "backbone": project.backbone, "weights": project.weights}
     grids = () if plan is None else plan.grids
@@ -203,9 +211,13 @@ def write_pilot(project: Project, state: State) -> list[str]:
 
 
 def pilot_data(project: Project) -> str:
-    """The text of the data set that `write_pilot` writes."""
+    """The text of the data set that `write_pilot` writes.
+
+    What people were unsure about counts as absent where people are simulated, who are never unsure.
+    """
     source, settings, _ = read_spec(project.data)
-    settings["labels"] = str((project.folder / TABLE).resolve())
+    table = str((project.folder / TABLE).resolve())
+    settings |= {"labels": table, "unknown": "absent-in-train"}
     return spelled(source.name, settings)
 
 
