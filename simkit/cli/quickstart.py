@@ -61,13 +61,14 @@ def command(
     from simkit.cli.order import class_names, write
     from simkit.data import open
     from simkit.files import may_write, whole
-    from simkit.orders.order import ABOUT, Order
+    from simkit.orders.order import Order
     from simkit.orders.pictures import look, with_nearest
     from simkit.orders.project import FILE as PROJECT
-    from simkit.orders.project import PICTURES, first_round
+    from simkit.orders.project import FIRST, PICTURES, first_round
 
-    if (out / PROJECT).exists() or (out / "order1" / "round-1" / ABOUT).exists():
-        raise BadInput(f"{out} is a project already; see simkit status {out}, or give --out")
+    if out.exists() and any(out.iterdir()):
+        raise BadInput(f"{out} is there already, and nothing in it is overwritten; see simkit "
+                       f"status {out}, or give --out for another project")  # fmt: skip
     may_write(out / PROJECT)
     spec = _with_paths(spec)
     data = open(spec)
@@ -84,7 +85,7 @@ def command(
     if not len(images):
         raise BadInput(f"none of the {len(table):,} images of {spec} can be read; give others")
     plan = project.pilot(len(images))
-    order = first_round(project, Order(out / "order1", images, ()), split, plan)
+    order = first_round(project, Order(out / FIRST, images, ()), split, plan)
     with whole(out / PICTURES) as part:
         table.to_csv(part, index=False)
     files = [*write(order, ("html",)), str(out / PICTURES), str(out / PROJECT)]
@@ -185,7 +186,7 @@ def _print_pictures(
         texts = rows["image"].astype(str)
         if reason == COPY:
             texts = texts + " = " + rows["left_out"].str.removeprefix(COPY)
-        click.echo(f"{title}: {_some(texts.tolist(), ' left out')}")
+        click.echo(f"{title}: {_some(texts.tolist(), ', left out')}")
     if "distance" not in table:
         click.echo("near duplicates: not looked for; name a network of ImageNet, such as "
                    "--backbone mobilenet_v2 --weights imagenet")  # fmt: skip
@@ -196,7 +197,7 @@ def _print_pictures(
             for a, b, distance in near[["image", "nearest", "distance"]].itertuples(False)
         )
         click.echo(f"near duplicates by {backbone} (1 - cosine below {NEAR:g}): "
-                   f"{_some(list(pairs), ' pairs stay in')}")  # fmt: skip
+                   f"{_some(list(pairs), ' pairs, which stay in')}")  # fmt: skip
     click.echo(f"all pictures one by one: {out / PICTURES}")
 
 
@@ -215,14 +216,14 @@ def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: C
     asked, N = order.table["image"].nunique(), len(order.images)
     click.echo("")
     if plan is not None:
-        click.echo(f"label first: {plan.recommendation}")
-        click.echo(f"then mAP is known to about ±{plan.half_width:.1f} points, if an image shows "
+        click.echo(plan.recommendation)
+        click.echo(f"Then mAP is known to about ±{plan.half_width:.1f} points, if an image shows "
                    f"{project.per_image:g} classes on average (--per-image); ${plan.rest:,.2f} "
-                   "remain for the plan that follows")  # fmt: skip
+                   "remain for the plan that follows.")  # fmt: skip
     else:
         which = f"all {N:,}" if asked == N else f"{asked:,} of the {N:,}"
-        click.echo(f"label first: {which} images completely, as they are too few for a pilot that "
-                   "compares schemes")  # fmt: skip
+        click.echo(f"Label {which} images completely: they are too few for a pilot that compares "
+                   "schemes.")  # fmt: skip
     time = "" if bill.seconds is None else f", {hours(bill.seconds)} hours of work"
     click.echo(
         f"order 1: {len(order.table):,} questions, every class of "

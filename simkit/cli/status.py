@@ -20,23 +20,22 @@ def command(folder: Path, as_json: bool) -> None:
 
     Nothing is changed.
     """
-    from simkit.orders.project import Project, next_step, spent_in_all
+    from simkit.orders.project import Project, next_step, spent
 
     project = Project.read(folder)
     states = project.states
-    by_list, by_time = spent_in_all(project, states)
+    by_list, paid = (spent(project, states, measured=measured) for measured in (False, True))
     rows = [row for state in states for row in _rounds(state)]
     step = next_step(project, states)
     if as_json:
         facts = {"data": project.data, "classes": list(project.classes), "budget": project.budget}
-        money = {"spent": by_list, "measured": by_time}
+        money = {"spent": paid, "spent_by_prices": by_list}
         print_json({**facts, **money, "rounds": rows, "next": step})
         return
     images = len(states[0].order.images)
     click.echo(f"{project.data}: {images:,} images to label, {len(project.classes)} classes")
-    paid = by_list if by_time is None else by_time
     how = f"at {project.prices} prices"
-    if by_time is not None:
+    if paid != by_list:
         how = f"by measured times; ${by_list:,.2f} {how}"
     click.echo(f"spent ${paid:,.2f} of ${project.budget:,.2f} ({how}); "
                f"${project.budget - paid:,.2f} left")

@@ -43,7 +43,7 @@ from simkit.planning.pilot import (
 from simkit.registry import Count, Positive, build, setting, settle
 from simkit.study.toml import toml_lines
 
-FILE, TABLE, PICTURES = "project.toml", "labels.csv", "pictures.csv"
+FILE, FIRST, TABLE, PICTURES = "project.toml", "order1", "labels.csv", "pictures.csv"
 
 
 @dataclass(frozen=True)
@@ -148,8 +148,9 @@ def order_of(folder: Path, files: Sequence[Path]) -> Path:
     orders = [state.order for state in Project.read(folder).states]
     texts = [readable(file, "answers").read_bytes() for file in files]
     fitting = [one for one in orders if all(one.id.encode() in text for text in texts)]
-    if len(orders) == 1 or (files and len(fitting) == 1):
-        return (orders if len(orders) == 1 else fitting)[0].folder
+    for only in (orders, fitting):
+        if len(only) == 1:
+            return only[0].folder
     names = ", ".join(str(one.folder) for one in orders)
     raise BadInput(f"{folder} has several orders; give the folder of the one ({names})")
 
@@ -160,54 +161,54 @@ def project_of(order: Path) -> Project | None:
     return Project.read(home) if (home / FILE).is_file() else None
 
 
-def spent(state: State, prices: Prices) -> float:
-    """Dollars for the answers to an order, without the set-up; each person is paid alone."""
-    listed, shape = prices.once_set_up(), state.order.shape
-    return sum(
-        cost(effort_of(rows, shape, 1), listed).dollars
-        for _, rows in state.answers.groupby("worker")
-    )
+def spent(project: Project, states: Sequence[State], *, measured: bool = False) -> float:
+    """Dollars for all answers, by the price list or by measured times where there are any.
 
-
-def spent_in_all(project: Project, states: Sequence[State]) -> tuple[float, float | None]:
-    """Dollars for all answers with the set-up: by the price list, and by measured times where
-    there are any."""
-    listed = project.listed
-    answered = any(len(state.answers) for state in states)
-    set_up = (listed.setup + listed.setup_class * len(project.classes)) * answered
-    measured = [state.prices() for state in states]
-    by_list = sum(spent(state, listed) for state in states)
-    by_time = sum(spent(s, prices or listed) for s, prices in zip(states, measured, strict=True))
-    return set_up + by_list, set_up + by_time if any(measured) else None
+    Each person is paid alone, and the set-up once.
+    """
+    listed, total = project.listed, 0.0
+    for state in states:
+        rates = ((measured and state.prices()) or listed).once_set_up()
+        for _, rows in state.answers.groupby("worker"):
+            total += cost(effort_of(rows, state.order.shape, 1), rates).dollars
+    return total + (listed.setup + listed.setup_class * len(project.classes)) * (total > 0)
 
 
 def write_pilot(project: Project, state: State) -> list[str]:
-    """Write the first round of complete labels as a data set with a quarter of the images for
-    testing, and the comparisons to run on it; the names of the files."""
+    """Write the first round of the first order as a data set with a quarter of its images for
+    testing, and once the comparisons to run on it, which may be edited; the names of the files."""
     order = state.order
-    settings = read_spec(project.data)[1]
-    if settings.get("labels") != "none" or not order.rounds[0].terms.scheme.startswith("full-"):
+    unlabelled = read_spec(project.data)[1].get("labels") == "none"
+    if not unlabelled or order.folder.absolute().name != FIRST:
         return []
-    asked = np.unique(order.rounds[0].table["image"])
+    # Later rounds may follow another scheme, whose labels are not complete.
+    pilot = State(
+        dataclasses.replace(order, rounds=order.rounds[:1]),
+        state.answers[state.answers["round"] == 1],
+    )
+    asked = np.unique(pilot.order.table["image"])
     drawn = np.argsort(Chance.seeded(project.seed).of("test")(asked), kind="stable")
     split = np.full(len(asked), "train", object)
     split[drawn[: round(TEST * len(asked))]] = "test"
     split[drawn[:1]] = "val"  # without any, a fifth of the training images would become it
-    done = ~np.isin(asked, state.open["image"])
-    codes = state.labels.codes[asked[done]].toarray()
+    done = ~np.isin(asked, pilot.open["image"])
+    codes = pilot.labels.codes[asked[done]].toarray()
     cells = np.array(["", "1", "0"])[codes]  # unknown, present, absent: -1 is the last one
     table = pd.DataFrame(cells, columns=order.classes)
     table.insert(0, "split", split[done])
     table.insert(0, "file", order.images[asked[done]])
-    with whole(project.folder / TABLE) as part:
-        table.to_csv(part, index=False)
+    texts = {TABLE: table.to_csv(index=False)}
+    values = {"data": pilot_data(project), "backbone": project.backbone, "weights": project.weights}
+    lines = "\n".join(toml_lines(values))
+    people = "\n".join(toml_lines({"habits": {"workers": project.people}}))
     plan = project.pilot(len(order.images))
-    lines = {"data": pilot_data(project), "backbone": project.backbone, "weights": project.weights}
-    grids = () if plan is None else plan.grids
-    for place, text in enumerate(grids, 1):
-        with whole(project.folder / f"grid-{place}.toml") as part:
-            part.write_text(text.replace(DATA_LINES, "\n".join(toml_lines(lines))) + "\n", "utf-8")
-    return [TABLE, *(f"grid-{place}.toml" for place in range(1, len(grids) + 1))]
+    for place, text in enumerate(() if plan is None else plan.grids, 1):
+        texts[f"grid-{place}.toml"] = f"{text.replace(DATA_LINES, lines)}\n{people}\n"
+    written = [name for name in texts if name == TABLE or not (project.folder / name).exists()]
+    for name in written:
+        with whole(project.folder / name) as part:
+            part.write_text(texts[name], "utf-8")
+    return written
 
 
 def pilot_data(project: Project) -> str:
@@ -240,8 +241,7 @@ def next_step(project: Project, states: Sequence[State]) -> str:
             return f"simkit compare {quote(str(grid))} --out {quote(str(out))}"
     labelled = {image for state in states for image in state.answers["image"].unique()}
     left = len(states[0].order.images) - len(labelled)
-    by_list, by_time = spent_in_all(project, states)
-    rest = project.budget - (by_list if by_time is None else by_time)
+    rest = project.budget - spent(project, states, measured=True)
     if grids and left > 0 and rest >= 1:
         folders = " ".join(quote(str(out)) for out in runs)
         return (

@@ -38,13 +38,14 @@ def project(shell, tmp_path) -> Order:
 
 def test_questions_are_open_until_they_are_answered(shell, project, monkeypatch) -> None:
     before = shell("status", "project", "--json").json
-    assert before["spent"] == 0 and before["measured"] is None
+    assert before["spent"] == before["spent_by_prices"] == 0
     (row,) = before["rounds"]
     assert (row["questions"], row["answered"], row["open"], row["people"]) == (36, 0, 36, 0)
     step = before["next"]
     assert step == f"simkit receive project ~/Downloads/answers-{project.id}-*.jsonl"
     assert shell("receive", "project", answers("half.jsonl", project, share=0.5)).code == 0
     (row,) = shell("status", "project", "--json").json["rounds"]
+    assert len(Path("project/labels.csv").read_text().splitlines()) == 1 + 6
     assert (row["answered"], row["open"], row["people"]) == (18, 18, 1)
     monkeypatch.chdir("project")
     done = shell("status")
@@ -56,9 +57,9 @@ def test_spent_is_the_price_of_the_answers(shell, project) -> None:
     for name, share, expected in (("a", 0.5, 0.5), ("b", 1.0, 1.5)):
         shell("receive", "project", answers(f"{name}.jsonl", project, share=share, worker=name))
         facts = shell("status", "project", "--json").json
-        assert facts["spent"] == pytest.approx(expected * whole)
+        assert facts["spent_by_prices"] == pytest.approx(expected * whole)
         # Two seconds each, at $15 an hour.
-        assert facts["measured"] == pytest.approx(expected * 36 * 2 * 15 / 3600)
+        assert facts["spent"] == pytest.approx(expected * 36 * 2 * 15 / 3600)
     assert f"${expected * 36 * 2 * 15 / 3600:.2f} of $50.00" in shell("status", "project").out
 
 
@@ -74,9 +75,10 @@ def test_the_next_step_works_as_it_stands(shell, project) -> None:
 
 def test_a_pilot_is_compared_and_then_planned_with(shell, tmp_path) -> None:
     photographs(tmp_path / "photos", 660)
-    assert start(shell).code == 0
+    assert start(shell, "--people", 2).code == 0
     order = Order.read("project/order1")
-    assert shell("receive", "project", answers("all.jsonl", order)).code == 0
+    files = [answers(f"{name}.jsonl", order, worker=name) for name in ("ann", "ben")]
+    assert shell("receive", "project", *files).code == 0
     table = Path("project/labels.csv").read_text().splitlines()
     assert len(table) == 1 + 220 and table[0] == "file,split,cat,dog,horse"
     assert sum(",test," in row for row in table) == 54 and sum(",val," in row for row in table) == 1
@@ -87,15 +89,21 @@ def test_a_pilot_is_compared_and_then_planned_with(shell, tmp_path) -> None:
     Path("grid.toml").write_text(
         grid.read_text().replace('"mobilenet_v2"', '"scenes-net"').replace('"imagenet"', '""')
     )
+    assert "workers = 2" in grid.read_text()
     assert code(["compare", "grid.toml", "--dry-run"]) == 0
     facts = shell("status", "project", "--json").json
     assert facts["next"] == "simkit compare project/grid-1.toml --out project/runs/1"
     runs = Path("project/runs/1")
     runs.mkdir(parents=True)
     (runs / "table.csv").touch()
-    rest = f"{50 - facts['measured']:.2f}"
+    rest = f"{50 - facts['spent']:.2f}"
     step = shell("status", "project", "--json").json["next"]
     assert step == f"simkit plan project/runs/1 --budget {rest} --images 440 --prices hourly"
+    more = ("order", "--next", "project/order1", "--scheme", "rpa(keep=0.05)")
+    assert shell(*more, "--images", "1.0", "--to", "csv").code == 0
+    files = [answers(f"{n}.jsonl", Order.read("project/order1"), worker=n) for n in ("ann", "ben")]
+    assert shell("receive", "project", *files).code == 0
+    assert Path("project/labels.csv").read_text().splitlines() == table
 
 
 def test_answers_find_their_order_among_several(shell, project) -> None:
