@@ -28,6 +28,8 @@ VERBS = {
     "predict": "Score images by a trained model.",
     "compare": "Compare schemes and methods at equal cost.",
     "plan": "Plan a budget: what to buy, how to train, what mAP to expect.",
+    "quickstart": "Make a project: look at photographs, and order the first labels.",
+    "status": "Show where a project stands, and the next command.",
     "order": "List questions about images for people to answer, in rounds.",
     "receive": "Take in the answers to an order: labels, votes, times.",
     "list": "List schemes, methods, data sets, formats, prices and more.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from simkit.annotate.prices import Cost
     from simkit.data import Dataset
+    from simkit.data.dataset import Pictures
     from simkit.labels.hierarchy import Hierarchy
     from simkit.orders.asking import Known
     from simkit.orders.order import Order, Terms
@@ -96,7 +97,7 @@ def command(**arguments: Any) -> None:
     )
     order = replace(order, rounds=(*order.rounds, made))
     bill = cost(order.effort(made.table), made.terms.prices)
-    files = _write(order, arguments)
+    files = write(order, arguments["forms"] or ("html",), arguments["image_root"])
     if arguments["as_json"]:
         print_json(_facts(order, bill, files))
         return
@@ -147,7 +148,7 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
     split = arguments["split"] or data.to_label
     if split not in data.truth:
         raise BadInput(f"{data.name} has no split {split!r}; it has {', '.join(data.truth)}")
-    classes = _classes(arguments["names_file"], data)
+    classes = class_names(arguments["names_file"], data)
     if schemes.make(scheme).needs_hierarchy:
         hierarchy = _hierarchy(arguments["tree"], data)
         classes = hierarchy.over(classes).classes
@@ -223,7 +224,8 @@ def _largest(terms: Terms, arguments: Mapping[str, Any]) -> bool:
     return not (stated or amount in _settings(arguments) or going_on)
 
 
-def _classes(file: Path | None, data: Dataset) -> tuple[str, ...]:
+def class_names(file: Path | None, data: Dataset) -> tuple[str, ...]:
+    """The classes in a file, or those of the data. Raises BadInput."""
     from simkit.data.folder import UNLABELLED
     from simkit.files import readable
 
@@ -279,27 +281,42 @@ def _scores(
         ) from None
 
 
-def _write(order: Order, arguments: Mapping[str, Any]) -> list[str]:
+def write(order: Order, forms: Collection[str], image_root: str = "") -> list[str]:
     """Write the last round, and what people get of it; the paths."""
-    from simkit.data import open
     from simkit.orders.tools import label_studio, page, sheet
 
     questions = order.table[order.table["round"] == len(order.rounds)]
-    place, forms = order.place(), arguments["forms"] or ("html",)
+    place = order.place()
     files = [sheet.instructions(order, questions, place)]
     if "html" in forms:
-        data = open(order.terms.data)
-        if order.terms.split not in data.pictures:
-            raise BadInput(f"{order.terms.data} has no pictures to show; give --to csv")
-        files.append(page.write(order, questions, place, data.pictures[order.terms.split]))
+        files.append(page.write(order, questions, place, *_pictures(order)))
     files += [
         sheet.write(order, questions, place, jsonl=form == "jsonl")
         for form in ("csv", "jsonl") if form in forms
     ]  # fmt: skip
     if "label-studio" in forms:
-        files += label_studio.write(order, questions, place, arguments["image_root"])
+        files += label_studio.write(order, questions, place, image_root)
     order.write()  # last: without it there is no order
     return [str(file) for file in files]
+
+
+def _pictures(order: Order) -> tuple[Pictures, NDArray[np.integer]]:
+    """The pictures of the order's data, and the row of each image among them."""
+    import pandas as pd
+
+    from simkit.data import open
+
+    terms = order.terms
+    data = open(terms.data)
+    if terms.split not in data.pictures:
+        raise BadInput(f"{terms.data} has no pictures to show; give --to csv")
+    ids = pd.Index(data.truth[terms.split].images.astype(str))
+    rows = ids.get_indexer(order.images.astype(str))
+    if (rows < 0).any():
+        raise BadInput(
+            f"{terms.data} has no image {order.images[rows < 0][0]} any more; restore it"
+        )
+    return data.pictures[terms.split], rows
 
 
 def _facts(order: Order, bill: Cost, files: list[str]) -> dict[str, Any]:

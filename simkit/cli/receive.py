@@ -32,12 +32,15 @@ def command(
 
     Answers are checked, added and never replaced; the same file a second time changes nothing.
     Labels, votes, measured times and open questions are written into the order's folder. Without
-    FILE the order is shown.
+    FILE the order is shown. ORDER may be a project: its order is found by the files.
     """
     from simkit.orders.answers import checked, keep
     from simkit.orders.order import Order
+    from simkit.orders.project import next_step, order_of, project_of, write_pilot
     from simkit.orders.receiving import State, write
 
+    folder = order_of(folder, files)
+    project = project_of(folder)
     order = Order.read(folder)
     named = pairs(columns, "--columns", "field=NAME, such as answer=label")
     raw = [(file, _rows(file, order, named)) for file in files]  # all are read before any is kept
@@ -52,10 +55,13 @@ def command(
         raise BadInput(f"{folder} has no answers yet; give the files that people sent back"
                        + _of_problems(problems))
     written = write(state)
+    if project is not None:
+        written += [f"../{name}" for name in write_pilot(project, state)]
     if as_json:
         print_json(_facts(state, added, problems, written))
         return
     _print(state, added, problems, written)
+    click.echo(f"next: {_next(state) if project is None else next_step(project, project.states)}")
 # fmt: on
 
 
@@ -108,11 +114,13 @@ def _print(state: State, added: int, problems: list[tuple[Any, ...]], written: l
     ]  # fmt: skip
     table(["person", "answers", "unsure", "s each", "gold right"], rows)
     click.echo(f"wrote {', '.join(written)} in {order.folder}")
+
+
+def _next(state: State) -> str:
     if len(state.open):
-        click.echo(f"next: {len(state.open):,} questions are open (open.csv)")
-        return
-    click.echo(f"next: simkit order --next {order.folder}")
-    click.echo(
-        f"or train: simkit train --data {order.folder}/data.toml --labels "
-        f"{order.folder}/labels.parquet --out model"
+        return f"{len(state.open):,} questions are open (open.csv)"
+    folder = state.order.folder
+    return (
+        f"simkit order --next {folder}, or train: simkit train --data {folder}/data.toml "
+        f"--labels {folder}/labels.parquet --out model"
     )

@@ -53,7 +53,8 @@ class State:
         real = self.answers[self.answers["gold"] == 0]
         naming = real["kind"] == "name"
         L = self.order.shape[1]
-        said = real[~naming].assign(place=real["image"] * L + real["class"])
+        said = real[~naming]
+        said = said.assign(place=said["image"] * L + said["class"])
         states = said.groupby("place")["answer"].agg(self._joined).map(_STATES)
         if self.order.terms.join == "dawid-skene" and self.votes is not None:
             states.update(self._weighed(self.votes))

@@ -78,7 +78,7 @@ class Steps:
     labels: tuple[float, ...]
 
 
-_DATA = """\
+DATA_LINES = """\
 data = "YOURS"  # such as "coco:train=train.json,val=test.json,test=test.json,images=pictures"
 # backbone = "resnet50"  # the network for your images; see `simkit list backbones`
 # weights = "imagenet"  # or a file of weights for it"""  # val is there so that train stays whole
@@ -178,7 +178,7 @@ class PilotPlan(Readable):
         notes = ["each with the set-up"] if self.set_up else []
         notes += [f"at the usual wage of {self.prices}"] if self.wage is not None else []
         grids = [
-            f"{_DATA}\nschemes = {json.dumps(names)}\nmethods = {json.dumps(METHODS)}\n"
+            f"{DATA_LINES}\nschemes = {json.dumps(names)}\nmethods = {json.dumps(METHODS)}\n"
             f"budgets = {json.dumps(budgets)}{'  # ' if notes else ''}{', '.join(notes)}\n"
             f"prices = {json.dumps(self.prices)}\ndraws = {DRAWS}"
             for budgets, names in alike.items()
@@ -264,9 +264,9 @@ def plan_pilot(
     truth, about = _described(data, classes, per_image, seed)
     L = truth.shape[1]
     set_up = listed.setup + listed.setup_class * L
-    each = _complete(MOST, L, listed).dollars / MOST  # a bill of one image is rounded coarsely
+    each = complete_cost(MOST, L, listed).dollars / MOST  # a bill of one image is rounded coarsely
     train, test = _divided(money, each, set_up=set_up, exist=exist)
-    bill = _complete(train + test, L, listed)
+    bill = complete_cost(train + test, L, listed)
     hours = None if bill.seconds is None else bill.seconds / 3600
     week = staff.week
     weeks = None if hours is None or week is None else hours / week
@@ -372,7 +372,7 @@ def half_width(truth: Truth, images: int) -> float:
 # How many images
 
 
-def _complete(images: int, classes: int, prices: Prices) -> Cost:
+def complete_cost(images: int, classes: int, prices: Prices) -> Cost:
     """The bill of complete labels, without the set-up."""
     histogram = np.zeros(classes + 1, np.int64)
     histogram[classes] = images
@@ -415,7 +415,7 @@ def _all_steps(
     """The steps of every scheme, and a sentence for each scheme that is left out."""
     N, L = truth.shape
     seen = truth.select(np.arange(min(N, images, SIMULATED, max(LEAST, PLACES // L))))
-    pool = _Pool(seen, prices.once_set_up(), _complete(1, L, prices).dollars, images, seed)
+    pool = _Pool(seen, prices.once_set_up(), complete_cost(1, L, prices).dollars, images, seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of images without any class, and of unspent budgets
         made = [pool.steps(scheme) for scheme in SCHEMES]

@@ -45,7 +45,7 @@ def test_every_command_has_help_with_an_example_and_a_test(shell, verb: str) -> 
 
 
 WITHOUT_CHANCE = ("list", "show", "cost", "convert", "hierarchy", "features", "neighbours",
-                  "predict", "receive")  # fmt: skip
+                  "predict", "receive", "status")  # fmt: skip
 
 
 @pytest.mark.parametrize(

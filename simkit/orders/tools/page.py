@@ -27,10 +27,15 @@ WITHIN = 500  # pictures are part of the page; of more, the page shows the files
 SIDE = 800  # pixels of the longer side of a picture in the page
 
 
-def write(order: Order, questions: pd.DataFrame, folder: Path, pictures: Pictures) -> Path:
-    """`page.html` with these questions. Raises BadInput for an image that cannot be read."""
+def write(
+    order: Order, questions: pd.DataFrame, folder: Path, pictures: Pictures, rows: np.ndarray
+) -> Path:
+    """`page.html` with these questions. Raises BadInput for an image that cannot be read.
+
+    rows: for each image of the order its row among the pictures.
+    """
     file = folder / "page.html"
-    sources = _sources(np.unique(questions["image"]), pictures, folder)
+    sources = _sources(np.unique(questions["image"]), pictures, rows, folder)
     tasks = [_task(order, rows, sources) for _, rows in questions.groupby("task", sort=False)]
     data = {
         "order": order.id, "round": len(order.rounds), "classes": order.classes, "tasks": tasks,
@@ -53,15 +58,17 @@ def _task(order: Order, rows: pd.DataFrame, sources: dict[int, str]) -> dict[str
     return {"image": shown, "src": sources[image], "kind": kind, "questions": questions}
 
 
-def _sources(images: np.ndarray, pictures: Pictures, folder: Path) -> dict[int, str]:
+def _sources(
+    images: np.ndarray, pictures: Pictures, rows: np.ndarray, folder: Path
+) -> dict[int, str]:
     """The address of each picture: its own bytes, or its file relative to the page."""
     if len(images) > WITHIN and isinstance(pictures, FilePictures):
-        paths = (pictures.folder / pictures.files[image] for image in images)
+        paths = (pictures.folder / pictures.files[rows[image]] for image in images)
         return {
             int(image): quote(os.path.relpath(path, folder))
             for image, path in zip(images, paths, strict=True)
         }
-    return {int(image): _embedded(pictures.read([image])[0]) for image in images}
+    return {int(image): _embedded(pictures.read([rows[image]])[0]) for image in images}
 
 
 def _embedded(pixels: np.ndarray) -> str:

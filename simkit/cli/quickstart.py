@@ -1,0 +1,236 @@
+"""`simkit quickstart`: from a folder of photographs to a project with a first order."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simkit.cli.options import COUNT, DOLLARS, FILE, FOLDER, json_option, seed_option
+from simkit.cli.output import hours, print_json, progress
+from simkit.errors import BadInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simkit.annotate.prices import Cost
+    from simkit.data import Dataset
+    from simkit.orders.order import Order
+    from simkit.orders.project import Project
+    from simkit.planning.pilot import PilotPlan
+
+SCENES_NET = "scenes-net"
+NEAR = 0.1  # one minus cosine, below which two pictures count as near duplicates
+SHOWN = 3  # names of images in a line
+
+
+# fmt: off
+@click.command(
+    epilog="\b\nExample: simkit quickstart folder:photos --classes names.txt --budget 2000"
+)
+@click.argument("spec", metavar="DATA")
+@click.option("--classes", "names_file", type=FILE,
+              help="The classes, one a line. [default: those of the data]")
+@click.option("--budget", type=DOLLARS, required=True, metavar="DOLLARS",
+              help="Money for all labels.")
+@click.option("--prices", default="hourly", show_default=True, help="A preset or a TOML file.")
+@click.option("--people", type=COUNT, default=1, show_default=True,
+              help="How many people answer each question.")
+@click.option("--per-image", type=float, metavar="X",
+              help="How many of the classes an image shows on average, as you expect. [default: 2, "
+              "or half of the classes]")
+@click.option("--backbone", help="A network to find near duplicates with, such as mobilenet_v2.")
+@click.option("--weights", metavar="FILE",
+              help="Its weights: a file, `imagenet` to download them, or `random`.")
+@click.option("--out", type=FOLDER, default=Path("project"), show_default=True,
+              help="The new project's folder.")
+@seed_option("Same seed, same questions.")
+@json_option
+def command(
+    spec: str, names_file: Path | None, out: Path, as_json: bool, **options: Any
+) -> None:
+    """Look at photographs, say what to label first, and write it as an order.
+
+    Makes a project: a folder with project.toml, a table of the pictures, and order1, complete
+    labels of images chosen at random. `simkit status` says how to go on.
+    """
+    from simkit.annotate.prices import cost
+    from simkit.cli.order import class_names, write
+    from simkit.data import open
+    from simkit.files import may_write, whole
+    from simkit.orders.order import Order
+    from simkit.orders.pictures import look, with_nearest
+    from simkit.orders.project import FILE as PROJECT
+    from simkit.orders.project import FIRST, PICTURES, first_round
+
+    if out.exists() and any(out.iterdir()):
+        raise BadInput(f"{out} is there already, and nothing in it is overwritten; see simkit "
+                       f"status {out}, or give --out for another project")  # fmt: skip
+    may_write(out / PROJECT)
+    spec = _with_paths(spec)
+    data = open(spec)
+    net = _network(data, options["backbone"], options["weights"])
+    project = _project(spec, class_names(names_file, data), out, options)
+    split = data.to_label
+    if split not in data.pictures:
+        raise BadInput(f"{spec} has no pictures; open it with its folder of images")
+    with progress("looking at the pictures", "features", quiet=as_json) as (looking, computing):
+        table = look(data, split, looking)
+        if net is not None:
+            table = with_nearest(table, data, split, net, computing)
+    images = data.truth[split].images[(table["left_out"] == "").to_numpy()]
+    if not len(images):
+        raise BadInput(f"none of the {len(table):,} images of {spec} can be read; give others")
+    plan = project.pilot(len(images))
+    order = first_round(project, Order(out / FIRST, images, ()), split, plan)
+    with whole(out / PICTURES) as part:
+        table.to_csv(part, index=False)
+    files = [*write(order, ("html",)), str(out / PICTURES), str(out / PROJECT)]
+    project.write()
+    bill = cost(order.effort(order.table), project.prices)
+    if as_json:
+        print_json(_facts(table, order, bill, files))
+        return
+    _print_pictures(table, data, split, options["backbone"], out)
+    _print_order(project, plan, order, bill)
+# fmt: on
+
+
+def _with_paths(text: str) -> str:
+    """The text of the data with paths from the root, and without labels where there is no table:
+    the project can be used from any folder."""
+    from simkit.data.dataset import LABELS, read_spec
+    from simkit.files import expanded
+    from simkit.orders.project import spelled
+
+    source, settings, toml = read_spec(f"folder:{text}" if os.path.isdir(text) else text)
+    if toml is not None:
+        return str(toml.resolve())
+    root = expanded(settings.get("root", ""))
+    if source.name == "folder" and "labels" not in settings and not (root / LABELS).exists():
+        settings["labels"] = "none"
+    for key in getattr(source, "paths", ()):
+        settings |= {key: _whole_path(settings[key])} if key in settings else {}
+    return spelled(source.name, settings) if settings else source.name
+
+
+def _whole_path(text: str) -> str:
+    """A path from the root, if there is such a file or folder; other texts are names."""
+    from simkit.files import expanded
+
+    path = expanded(text)
+    return str(path.resolve()) if path.exists() else text
+
+
+def _network(data: Dataset, backbone: str | None, weights: str | None) -> Any:
+    """The network that finds near duplicates, if one was named. Raises BadInput."""
+    from simkit.embed.backbones import backbone as load
+
+    if backbone is None and weights is not None:
+        raise BadInput("--weights are those of --backbone; name the backbone, too")
+    if backbone == SCENES_NET and data.name != "scenes":
+        raise BadInput(
+            f"backbone {SCENES_NET} was made for the drawn data set scenes and sees nothing in "
+            "photographs; give --backbone mobilenet_v2, resnet50 or another network of ImageNet, "
+            "with --weights FILE, or imagenet to download them"
+        )
+    return None if backbone is None else load(backbone, weights)
+
+
+def _project(spec: str, classes: tuple[str, ...], out: Path, options: Any) -> Project:
+    from simkit.orders.project import Project
+
+    network = {
+        name: _whole_path(options[name]) for name in ("backbone", "weights") if options[name]
+    }
+    if "backbone" in network:
+        network.setdefault("weights", "")
+    return Project(
+        out, spec, classes, options["budget"], prices=_whole_path(options["prices"]),
+        people=options["people"], per_image=options["per_image"] or min(2.0, len(classes) / 2),
+        seed=options["seed"], **network,
+    )  # fmt: skip
+
+
+def _facts(table: pd.DataFrame, order: Order, bill: Cost, files: list[str]) -> dict[str, Any]:
+    left_out = table[table["left_out"] != ""].set_index("image")["left_out"]
+    near = table[table["distance"] < NEAR] if "distance" in table else None
+    return {
+        "images": len(table), "left_out": left_out.to_dict(),
+        "near": None if near is None else len(near), "order": order.id,
+        "questions": len(order.table), "asked": int(order.table["image"].nunique()),
+        "dollars": bill.dollars, "seconds": bill.seconds, "files": files,
+    }  # fmt: skip
+
+
+def _print_pictures(
+    table: pd.DataFrame, data: Dataset, split: str, backbone: str | None, out: Path
+) -> None:
+    from simkit.orders.pictures import BROKEN, COPY
+    from simkit.orders.project import PICTURES
+
+    left_out = table["left_out"]
+    read = table[table["width"] > 0]
+    by_size = read.loc[(read["width"] * read["height"]).sort_values(kind="stable").index]
+    places = {"smallest": 0, "median": len(by_size) // 2, "largest": -1}
+    sizes = (
+        f"{name} {row['width']} x {row['height']}"
+        for name, row in ((name, by_size.iloc[place]) for name, place in places.items())
+    )
+    click.echo(f"{len(table):,} images in {data.name}; pixels: {', '.join(sizes)}")
+    for reason, title in ((BROKEN, "cannot be read"), (COPY, "exact duplicates")):
+        rows = table[left_out.str.startswith(reason)]
+        texts = rows["image"].astype(str)
+        if reason == COPY:
+            texts = texts + " = " + rows["left_out"].str.removeprefix(COPY)
+        click.echo(f"{title}: {_some(texts.tolist(), ', left out')}")
+    if "distance" not in table:
+        click.echo("near duplicates: not looked for; name a network of ImageNet, such as "
+                   "--backbone mobilenet_v2 --weights imagenet")  # fmt: skip
+    else:
+        near = table[table["distance"] < NEAR].sort_values("distance", kind="stable")
+        pairs = dict.fromkeys(
+            f"{' ~ '.join(sorted((str(a), str(b))))} ({distance:.3f})"
+            for a, b, distance in near[["image", "nearest", "distance"]].itertuples(False)
+        )
+        click.echo(f"near duplicates by {backbone} (1 - cosine below {NEAR:g}): "
+                   f"{_some(list(pairs), ' pairs, which stay in')}")  # fmt: skip
+    click.echo(f"all pictures one by one: {out / PICTURES}")
+
+
+def _some(texts: list[str], then: str) -> str:
+    """How many there are, the first names, and what happens to them."""
+    if not texts:
+        return "none"
+    more = ", ..." if len(texts) > SHOWN else ""
+    return f"{len(texts):,}{then}: {', '.join(texts[:SHOWN])}{more}"
+
+
+def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: Cost) -> None:
+    from simkit.orders.project import next_step
+    from simkit.orders.receiving import State
+
+    asked, N = order.table["image"].nunique(), len(order.images)
+    click.echo("")
+    if plan is not None:
+        click.echo(plan.recommendation)
+        click.echo(f"Then mAP is known to about ±{plan.half_width:.1f} points, if an image shows "
+                   f"{project.per_image:g} classes on average (--per-image); ${plan.rest:,.2f} "
+                   "remain for the plan that follows.")  # fmt: skip
+    else:
+        which = f"all {N:,}" if asked == N else f"{asked:,} of the {N:,}"
+        click.echo(f"Label {which} images completely: they are too few for a pilot that compares "
+                   "schemes.")  # fmt: skip
+    time = "" if bill.seconds is None else f", {hours(bill.seconds)} hours of work"
+    click.echo(
+        f"order 1: {len(order.table):,} questions, every class of "
+        f"{'all' if asked == N else f'{asked:,} random'} images; ${bill.dollars:,.2f} of "
+        f"${project.budget:,.2f} at {project.prices} prices{time}"
+    )
+    click.echo(f"complete {order.place() / 'instructions.md'} first, then have the page answered: "
+               f"{order.place() / 'page.html'}")  # fmt: skip
+    click.echo(f"next: {next_step(project, [State.of(order)])}")
+    click.echo(f"at any time: simkit status {quote(str(project.folder))}")

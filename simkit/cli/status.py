@@ -1,0 +1,66 @@
+"""`simkit status`: where a project stands, and what to do next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from simkit.cli.options import FOLDER, json_option
+from simkit.cli.output import print_json, table
+
+
+# fmt: off
+@click.command(epilog="Example: simkit status project")
+@click.argument("folder", type=FOLDER, default=Path("."), metavar="[PROJECT]")
+@json_option
+def command(folder: Path, as_json: bool) -> None:
+    """Show where a project stands: budget, orders, answers, and the next command.
+
+    Nothing is changed.
+    """
+    from simkit.orders.project import Project, next_step, spent
+
+    project = Project.read(folder)
+    states = project.states
+    by_list, paid = (spent(project, states, measured=measured) for measured in (False, True))
+    rows = [row for state in states for row in _rounds(state)]
+    step = next_step(project, states)
+    if as_json:
+        facts = {"data": project.data, "classes": list(project.classes), "budget": project.budget}
+        money = {"spent": paid, "spent_by_prices": by_list}
+        print_json({**facts, **money, "rounds": rows, "next": step})
+        return
+    images = len(states[0].order.images)
+    click.echo(f"{project.data}: {images:,} images to label, {len(project.classes)} classes")
+    how = f"at {project.prices} prices"
+    if paid != by_list:
+        how = f"by measured times; ${by_list:,.2f} {how}"
+    click.echo(f"spent ${paid:,.2f} of ${project.budget:,.2f} ({how}); "
+               f"${project.budget - paid:,.2f} left")
+    table(
+        ["order", "round", "scheme", "questions", "answered", "open", "people"],
+        [[f"{v:,}" if isinstance(v, int) else v for v in row.values()] for row in rows],
+        words=(0, 2),
+    )
+    for state in states:
+        page = state.order.place() / "page.html"
+        if len(state.open) and page.is_file():
+            click.echo(f"people answer {page}")
+    click.echo(f"next: {step}")
+# fmt: on
+
+
+def _rounds(state: Any) -> list[dict[str, Any]]:
+    """One row for each round of an order."""
+    rows = []
+    for number, part in enumerate(state.order.rounds, 1):
+        asked, left = len(part.table), int((state.open["round"] == number).sum())
+        people = int(state.answers.loc[state.answers["round"] == number, "worker"].nunique())
+        rows.append({
+            "order": state.order.folder.name, "round": number,
+            "scheme": part.terms.scheme.partition("(")[0], "questions": asked,
+            "answered": asked - left, "open": left, "people": people,
+        })  # fmt: skip
+    return rows

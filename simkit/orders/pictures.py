@@ -1,0 +1,74 @@
+"""What the pictures of a data set are like, before anybody is asked about them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simkit.data.dataset import Dataset, Pictures
+from simkit.embed.decoding import cores
+from simkit.embed.features import extract
+from simkit.embed.neighbours import nearest
+from simkit.embed.networks import Backbone
+from simkit.embed.unit import UnitRows
+from simkit.errors import BadInput
+from simkit.history import content_id
+from simkit.learn.inputs import FeatureInputs
+from simkit.progress import Progress, silent
+
+COPY, BROKEN = "copy of ", "cannot be read: "
+
+
+def look(data: Dataset, split: str, progress: Progress = silent) -> pd.DataFrame:
+    """Decode every picture of a split.
+
+    Returns
+    -------
+    DataFrame
+        One row for each image: image (id), width and height in pixels (0: unreadable), and
+        left_out, the reason for not asking about it: "copy of X" where its pixels are those of an
+        earlier image, "cannot be read: ...", or "".
+    """
+    pictures, ids = data.pictures[split], data.truth[split].images.tolist()
+    rows, first = [], dict[str, str]()
+    with ThreadPoolExecutor(cores()) as pool:
+        looks = pool.map(partial(_seen, pictures), range(len(ids)))
+        for image, (width, height, digest, left_out) in zip(ids, looks, strict=True):
+            if digest and first.setdefault(digest, image) != image:
+                left_out = f"{COPY}{first[digest]}"
+            rows.append((image, width, height, left_out))
+            progress(len(rows), len(ids))
+    return pd.DataFrame(rows, columns=["image", "width", "height", "left_out"])
+
+
+def with_nearest(
+    table: pd.DataFrame, data: Dataset, split: str, net: Backbone, progress: Progress = silent
+) -> pd.DataFrame:
+    """The table of `look` with the columns nearest, the most similar other image that is not left
+    out, and distance: one minus the cosine of their features."""
+    features = extract(
+        data, split, net, kinds=("pooled",), unreadable="skip", progress=progress
+    )["pooled"]  # fmt: skip
+    rows = np.flatnonzero(table["left_out"] == "")
+    table = table.assign(nearest="", distance=np.nan)
+    if len(rows) > 1:
+        near = nearest(
+            UnitRows(FeatureInputs(cast(NDArray[np.float16], features.values)), rows, "neighbours"),
+            1,
+        )
+        table.loc[rows, "nearest"] = table["image"].to_numpy()[rows[near.place[:, 0]]].astype(str)
+        table.loc[rows, "distance"] = near.cosine[:, 0].round(4)
+    return table
+
+
+def _seen(pictures: Pictures, row: int) -> tuple[int, int, str, str]:
+    try:
+        (pixels,) = pictures.read([row])
+    except BadInput as error:
+        return 0, 0, "", f"{BROKEN}{error}"
+    return pixels.shape[1], pixels.shape[0], content_id(pixels), ""

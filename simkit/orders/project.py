@@ -1,0 +1,259 @@
+"""A project: images to be labelled within a budget, in a folder with its orders beside it.
+
+project/project.toml     data, classes, budget, prices, people
+project/pictures.csv     what the images are like, and which are left out
+project/order1 ...       orders; see `simkit.orders.order`
+project/labels.csv       made from the answers: the pilot as a labelled data set
+project/grid-1.toml ...  made from the answers: comparisons of schemes on the pilot
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from shlex import quote
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+
+from simkit.annotate.prices import Prices, cost
+from simkit.annotate.prices import prices as price_list
+from simkit.chance import Chance
+from simkit.data.dataset import read_spec
+from simkit.errors import BadInput, located
+from simkit.files import readable, whole
+from simkit.orders.making import round_of
+from simkit.orders.order import ABOUT, Order, Terms, effort_of
+from simkit.orders.receiving import State
+from simkit.planning.pilot import (
+    DATA_LINES,
+    MOST_SHOWN,
+    SMALLEST,
+    TEST,
+    THIRD,
+    PilotPlan,
+    complete_cost,
+    plan_pilot,
+)
+from simkit.registry import Count, Positive, build, setting, settle
+from simkit.study.toml import toml_lines
+
+FILE, FIRST, TABLE, PICTURES = "project.toml", "order1", "labels.csv", "pictures.csv"
+
+
+@dataclass(frozen=True)
+class Project:
+    """What a project is about; `project.toml` has all fields but the folder."""
+
+    example: ClassVar[str] = (
+        'data = "folder:photos,labels=none", classes = ["cat", "dog"] and budget = 2000'
+    )
+
+    folder: Path
+    data: str = setting(..., "the images, such as folder:photos,labels=none")
+    classes: tuple[str, ...] = setting(..., "names of the classes to ask about")
+    budget: Positive = setting(..., "dollars for all labels")
+    prices: str = setting("hourly", "price list")
+    people: Count = setting(1, "people who answer each question")
+    per_image: Positive = setting(2.0, "classes that an image shows on average, as assumed")
+    backbone: str = setting("mobilenet_v2", "frozen network that computes the features")
+    weights: str = setting("imagenet", "its weights; imagenet: torchvision's are downloaded")
+    seed: int = setting(0, "same seed, same questions")
+
+    def __post_init__(self) -> None:
+        settle(self, "project")
+        _ = self.listed  # a price list that does not exist is refused at once
+        if self.per_image > MOST_SHOWN * len(self.classes):
+            raise BadInput(
+                f"project: per_image is {self.per_image:g}; up to {MOST_SHOWN:.0%} of the "
+                f"{len(self.classes)} classes in an image are expected"
+            )
+
+    @property
+    def listed(self) -> Prices:
+        """The price list, for so many people a question."""
+        return dataclasses.replace(price_list(self.prices), workers=self.people)
+
+    def write(self) -> None:
+        """Write `project.toml`; to be called last: with it the project is there."""
+        values = dataclasses.asdict(self)
+        del values["folder"]
+        with whole(self.folder / FILE) as part:
+            part.write_text("\n".join(toml_lines(values)) + "\n", "utf-8")
+
+    @staticmethod
+    def read(folder: str | PathLike[str]) -> Project:
+        """The project in a folder. Raises BadInput that names file, field and mend."""
+        file = Path(folder) / FILE
+        if not file.is_file():
+            raise BadInput(
+                f"{folder} holds no {FILE}; name the folder of a project, or make one with: "
+                "simkit quickstart folder:photos --classes names.txt --budget 2000"
+            )
+        try:
+            values = tomllib.loads(readable(file, "a project").read_text("utf-8"))
+        except (ValueError, RecursionError) as error:  # no TOML, no UTF-8
+            raise BadInput(f"{file} cannot be read as TOML ({error}); correct it") from None
+        with located(str(file)):
+            return build(Project, {**values, "folder": Path(folder)}, "project")
+
+    @property
+    def states(self) -> list[State]:
+        """All orders of the project with their answers, by name. Raises BadInput for none."""
+        places = sorted(self.folder.glob(f"*/round-1/{ABOUT}"))
+        if not places:
+            raise BadInput(f"{self.folder} holds no order; restore the folder order1")
+        return [State.of(Order.read(place.parents[1])) for place in places]
+
+    def pilot(self, images: int) -> PilotPlan | None:
+        """What to label first of so many images; None: everything, or what the budget pays for.
+
+        Raises BadInput for a budget that is too small for a pilot of many images.
+        """
+        try:
+            plan = plan_pilot(
+                self.budget, prices=self.listed, classes=len(self.classes),
+                per_image=self.per_image, images=images,
+            )  # fmt: skip
+        except BadInput:
+            everything = complete_cost(images, len(self.classes), self.listed).dollars
+            if images >= THIRD * SMALLEST and everything > self.budget:
+                raise
+            return None
+        return dataclasses.replace(plan, prices=self.prices)
+
+
+def first_round(project: Project, order: Order, split: str, plan: PilotPlan | None) -> Order:
+    """The order with its first round: complete labels of the pilot, or, without a plan, of as many
+    images as the budget pays for."""
+    terms = Terms(
+        project.data, project.classes, "full-subset", split=split, people=project.people,
+        prices=project.prices, seed=project.seed,
+        images=1.0 if plan is None else plan.images + plan.test_images,
+    )  # fmt: skip
+    budget = project.budget if plan is None else None
+    made = round_of(terms, order, budget=budget, largest=plan is None)
+    return dataclasses.replace(order, rounds=(made,))
+
+
+def order_of(folder: Path, files: Sequence[Path]) -> Path:
+    """The order that these files answer: the folder itself, or the one of its project."""
+    if not (folder / FILE).is_file():
+        return folder
+    orders = [state.order for state in Project.read(folder).states]
+    texts = [readable(file, "answers").read_bytes() for file in files]
+    fitting = [one for one in orders if all(one.id.encode() in text for text in texts)]
+    for only in (orders, fitting):
+        if len(only) == 1:
+            return only[0].folder
+    names = ", ".join(str(one.folder) for one in orders)
+    raise BadInput(f"{folder} has several orders; give the folder of the one ({names})")
+
+
+def project_of(order: Path) -> Project | None:
+    """The project that the folder of an order lies in, if any."""
+    home = order.parent if order.name else order.absolute().parent
+    return Project.read(home) if (home / FILE).is_file() else None
+
+
+def spent(project: Project, states: Sequence[State], *, measured: bool = False) -> float:
+    """Dollars for all answers, by the price list or by measured times where there are any.
+
+    Each person is paid alone, and the set-up once.
+    """
+    listed, total = project.listed, 0.0
+    for state in states:
+        rates = ((measured and state.prices()) or listed).once_set_up()
+        for _, rows in state.answers.groupby("worker"):
+            total += cost(effort_of(rows, state.order.shape, 1), rates).dollars
+    return total + (listed.setup + listed.setup_class * len(project.classes)) * (total > 0)
+
+
+def write_pilot(project: Project, state: State) -> list[str]:
+    """Write the first round of the first order as a data set with a quarter of its images for
+    testing, and once the comparisons to run on it, which may be edited; the names of the files."""
+    order = state.order
+    unlabelled = read_spec(project.data)[1].get("labels") == "none"
+    if not unlabelled or order.folder.absolute().name != FIRST:
+        return []
+    # Later rounds may follow another scheme, whose labels are not complete.
+    pilot = State(
+        dataclasses.replace(order, rounds=order.rounds[:1]),
+        state.answers[state.answers["round"] == 1],
+    )
+    asked = np.unique(pilot.order.table["image"])
+    drawn = np.argsort(Chance.seeded(project.seed).of("test")(asked), kind="stable")
+    split = np.full(len(asked), "train", object)
+    split[drawn[: round(TEST * len(asked))]] = "test"
+    split[drawn[:1]] = "val"  # without any, a fifth of the training images would become it
+    done = ~np.isin(asked, pilot.open["image"])
+    codes = pilot.labels.codes[asked[done]].toarray()
+    cells = np.array(["", "1", "0"])[codes]  # unknown, present, absent: -1 is the last one
+    table = pd.DataFrame(cells, columns=order.classes)
+    table.insert(0, "split", split[done])
+    table.insert(0, "file", order.images[asked[done]])
+    texts = {TABLE: table.to_csv(index=False)}
+    values = {"data": pilot_data(project), "backbone": project.backbone, "weights": project.weights}
+    lines = "\n".join(toml_lines(values))
+    people = "\n".join(toml_lines({"habits": {"workers": project.people}}))
+    plan = project.pilot(len(order.images))
+    for place, text in enumerate(() if plan is None else plan.grids, 1):
+        texts[f"grid-{place}.toml"] = f"{text.replace(DATA_LINES, lines)}\n{people}\n"
+    written = [name for name in texts if name == TABLE or not (project.folder / name).exists()]
+    for name in written:
+        with whole(project.folder / name) as part:
+            part.write_text(texts[name], "utf-8")
+    return written
+
+
+def pilot_data(project: Project) -> str:
+    """The text of the data set that `write_pilot` writes.
+
+    What people were unsure about counts as absent where people are simulated, who are never unsure.
+    """
+    source, settings, _ = read_spec(project.data)
+    table = str((project.folder / TABLE).resolve())
+    settings |= {"labels": table, "unknown": "absent-in-train"}
+    return spelled(source.name, settings)
+
+
+def spelled(name: str, settings: dict[str, str]) -> str:
+    """The text of a data set; its first setting is the main one."""
+    main, *others = settings.items()
+    return f"{name}:" + ",".join([main[1], *(f"{key}={value}" for key, value in others)])
+
+
+def next_step(project: Project, states: Sequence[State]) -> str:
+    """The command that brings the project on."""
+    folder = quote(str(project.folder))
+    for state in states:
+        if len(state.open):
+            return f"simkit receive {folder} ~/Downloads/answers-{state.order.id}-*.jsonl"
+    grids = sorted(project.folder.glob("grid-*.toml"))
+    runs = [project.folder / "runs" / grid.stem.removeprefix("grid-") for grid in grids]
+    for grid, out in zip(grids, runs, strict=True):
+        if not (out / "table.csv").exists():
+            return f"simkit compare {quote(str(grid))} --out {quote(str(out))}"
+    labelled = {image for state in states for image in state.answers["image"].unique()}
+    left = len(states[0].order.images) - len(labelled)
+    rest = project.budget - spent(project, states, measured=True)
+    if grids and left > 0 and rest >= 1:
+        folders = " ".join(quote(str(out)) for out in runs)
+        return (
+            f"simkit plan {folders} --budget {rest:.2f} --images {left} --prices "
+            f"{quote(project.prices)}"
+        )
+    table, data = project.folder / TABLE, project.data
+    labels = states[-1].order.folder / "labels.parquet"
+    if table.exists():
+        data, labels = pilot_data(project), table
+    return (
+        f"simkit train --method an --data {quote(data)} --labels {quote(str(labels))} --backbone "
+        f"{project.backbone} --weights {quote(project.weights)} --out "
+        f"{quote(str(project.folder / 'model'))}"
+    )

@@ -1,0 +1,147 @@
+"""`simkit quickstart`: from a folder of photographs to a project with a first order."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from simkit.orders.order import Order
+from simkit.orders.project import Project
+
+
+def photographs(folder: Path, count: int, side: int = 8) -> Path:
+    """A folder of different pictures, and classes beside it."""
+    folder.mkdir()
+    numbers = np.random.default_rng(0)
+    for n in range(count):
+        pixels = numbers.integers(0, 256, (side, side + n % 3, 3), np.uint8)
+        Image.fromarray(pixels).save(folder / f"{n:04}.png")
+    (folder.parent / "names.txt").write_text("cat\ndog\nhorse\n")
+    return folder
+
+
+def start(shell, *options: object):
+    return shell("quickstart", "folder:photos", "--classes", "names.txt", "--budget", 50, *options)
+
+
+def test_copies_and_broken_files_are_named_and_left_out(shell, tmp_path) -> None:
+    photos = photographs(tmp_path / "photos", 6)
+    Image.open(photos / "0002.png").save(photos / "again.bmp")  # the same pixels in other bytes
+    (photos / "torn.png").write_bytes((photos / "0001.png").read_bytes()[:60])
+    done = start(shell)
+    assert done.code == 0, done.err
+    assert "8 images in photos; pixels: smallest 8 x 8, median 9 x 8, largest 10 x 8" in done.out
+    assert "cannot be read: 1, left out: torn.png" in done.out
+    assert "exact duplicates: 1, left out: again.bmp = 0002.png" in done.out
+    assert "--backbone mobilenet_v2" in done.out
+    order = Order.read("project/order1")
+    assert order.images.tolist() == [f"{n:04}.png" for n in range(6)]
+    assert len(order.table) == 6 * 3
+    table = pd.read_csv("project/pictures.csv", keep_default_na=False).set_index("image")
+    assert table.loc["torn.png", "left_out"].startswith("cannot be read")
+    assert (table["left_out"] == "").sum() == 6
+
+
+def test_the_page_shows_the_images_that_are_asked_about(shell, tmp_path) -> None:
+    photos = photographs(tmp_path / "photos", 3)
+    shutil.copy(photos / "0000.png", photos / "0000-copy.png")  # comes first
+    for n, shade in enumerate((0, 120, 250)):
+        Image.new("RGB", (8, 8), (shade, 0, 0)).save(photos / f"{n:04}.png")
+    shutil.copy(photos / "0000.png", photos / "0000-copy.png")
+    assert start(shell).code == 0
+    page = Path("project/order1/round-1/page.html").read_text()
+    (text,) = re.findall(r'\{"order".*\}', page)
+    shown = {task["image"]: task["src"] for task in json.loads(text)["tasks"]}
+    assert list(shown) == ["0000-copy.png", "0001.png", "0002.png"]
+    for source, shade in zip(shown.values(), (0, 120, 250), strict=True):
+        picture = Image.open(io.BytesIO(base64.b64decode(source.partition(",")[2])))
+        assert abs(picture.getpixel((4, 4))[0] - shade) < 12
+
+
+def test_near_duplicates_are_shown_and_stay_in(shell, tmp_path) -> None:
+    photos = photographs(tmp_path / "photos", 3, side=32)
+    Image.new("RGB", (32, 32), "white").save(photos / "a.png")
+    Image.new("RGB", (32, 32), (254, 255, 255)).save(photos / "b.png")
+    done = start(shell, "--backbone", "mobilenet_v2", "--weights", "random", "--json")
+    assert done.code == 0, done.err
+    table = pd.read_csv("project/pictures.csv", keep_default_na=False).set_index("image")
+    assert table.loc["a.png", "nearest"] == "b.png"
+    assert done.json["near"] >= 2 and done.json["asked"] == 5
+    project = Project.read("project")
+    assert (project.backbone, project.weights) == ("mobilenet_v2", "random")
+
+
+def test_many_images_begin_with_a_pilot(shell, tmp_path) -> None:
+    photographs(tmp_path / "photos", 700)
+    done = start(shell)
+    assert done.code == 0, done.err
+    order = Order.read("project/order1")
+    plan = Project.read("project").pilot(700)
+    assert plan is not None
+    assert order.table["image"].nunique() == plan.images + plan.test_images == 233
+    assert "label 175 images completely for training and 58 for testing" in done.out
+    assert Project.read("project").data == f"folder:{tmp_path}/photos,labels=none"
+    poor = shell("quickstart", "photos", "--classes", "names.txt", "--budget", 1, "--out", "poor")
+    assert poor.code == 2 and "raise it to $" in poor.err and not Path("poor").exists()
+
+
+def test_a_budget_below_the_price_of_few_images_buys_some(shell, tmp_path) -> None:
+    photographs(tmp_path / "photos", 40)
+    done = shell("quickstart", "photos", "--classes", "names.txt", "--budget", 0.1, "--json")
+    assert done.code == 0, done.err
+    assert 0 < done.json["asked"] < 40 and 0.08 < done.json["dollars"] <= 0.1
+
+
+def test_bad_input_is_one_sentence_and_writes_nothing(shell, tmp_path) -> None:
+    photos = photographs(tmp_path / "photos", 3)
+    cases = [
+        (["--backbone", "scenes-net"], "mobilenet_v2"),
+        (["--backbone", "mobilenet_v2"], "weights"),
+        (["--weights", "random"], "--backbone"),
+        (["--prices", "nobody"], "nobody"),
+        (["--per-image", 9], "per_image"),
+    ]
+    for options, text in cases:
+        done = start(shell, *options)
+        assert done.code == 2 and text in done.err, done.err
+        assert not Path("project").exists()
+    for file in photos.iterdir():
+        file.write_bytes(b"no picture")
+    assert "can be read" in start(shell).err and not Path("project").exists()
+
+
+def test_a_project_is_not_made_twice(shell, tmp_path) -> None:
+    photographs(tmp_path / "photos", 3)
+    assert start(shell).code == 0
+    before = {f: f.read_bytes() for f in Path("project").rglob("*") if f.is_file()}
+    again = start(shell, "--seed", 1)
+    assert again.code == 2 and "simkit status project" in again.err
+    assert {f: f.read_bytes() for f in Path("project").rglob("*") if f.is_file()} == before
+    assert start(shell, "--out", "other").code == 0
+    for file, content in before.items():  # the same seed gives the same bytes
+        assert Path("other", file.relative_to("project")).read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [("budget = 50.0", "budget"), ('prices = "hourly"', "price list"), ("people = 1", "people")],
+)
+def test_a_damaged_project_names_file_and_field(shell, tmp_path, change: str, text: str) -> None:
+    photographs(tmp_path / "photos", 3)
+    assert start(shell).code == 0
+    file = Path("project/project.toml")
+    content = file.read_text()
+    wrong = {"budget = 50.0": "", 'prices = "hourly"': 'prices = "x"', "people = 1": "people = 0"}
+    assert change in content
+    file.write_text(content.replace(change, wrong[change]))
+    done = shell("status", "project")
+    assert done.code == 2 and "project/project.toml: " in done.err and text in done.err

@@ -1,0 +1,125 @@
+"""`simkit status`: what a project has spent, what is open, and what to do next."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from simkit.annotate.prices import cost
+from simkit.cli.main import code
+from simkit.orders.order import Order
+from tests.cli.test_quickstart import photographs, start
+
+
+def answers(file: str, order: Order, *, share: float = 1.0, worker: str = "ann") -> Path:
+    """The first of the answers of one person, as the page writes them; every fifth is unsure."""
+    words = ["yes", "no", "no", "yes", "unsure"]
+    numbers = order.table["question"].tolist()
+    rows = [
+        {"order": order.id, "question": n, "worker": worker, "answer": words[n % 5], "seconds": 6.0,
+         "shared": 3}
+        for n in numbers[: round(share * len(numbers))]
+    ]  # fmt: skip
+    path = Path(file)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def project(shell, tmp_path) -> Order:
+    photographs(tmp_path / "photos", 12, side=32)
+    done = start(shell, "--backbone", "mobilenet_v2", "--weights", "random", "--per-image", 1)
+    assert done.code == 0, done.err
+    return Order.read("project/order1")
+
+
+def test_questions_are_open_until_they_are_answered(shell, project, monkeypatch) -> None:
+    before = shell("status", "project", "--json").json
+    assert before["spent"] == before["spent_by_prices"] == 0
+    (row,) = before["rounds"]
+    assert (row["questions"], row["answered"], row["open"], row["people"]) == (36, 0, 36, 0)
+    step = before["next"]
+    assert step == f"simkit receive project ~/Downloads/answers-{project.id}-*.jsonl"
+    assert shell("receive", "project", answers("half.jsonl", project, share=0.5)).code == 0
+    (row,) = shell("status", "project", "--json").json["rounds"]
+    assert len(Path("project/labels.csv").read_text().splitlines()) == 1 + 6
+    assert (row["answered"], row["open"], row["people"]) == (18, 18, 1)
+    monkeypatch.chdir("project")
+    done = shell("status")
+    assert "order1/round-1/page.html" in done.out and "simkit receive . ~/Down" in done.out
+
+
+def test_spent_is_the_price_of_the_answers(shell, project) -> None:
+    whole = cost(project.effort(project.table), "hourly").dollars
+    for name, share, expected in (("a", 0.5, 0.5), ("b", 1.0, 1.5)):
+        shell("receive", "project", answers(f"{name}.jsonl", project, share=share, worker=name))
+        facts = shell("status", "project", "--json").json
+        assert facts["spent_by_prices"] == pytest.approx(expected * whole)
+        # Two seconds each, at $15 an hour.
+        assert facts["spent"] == pytest.approx(expected * 36 * 2 * 15 / 3600)
+    assert f"${expected * 36 * 2 * 15 / 3600:.2f} of $50.00" in shell("status", "project").out
+
+
+def test_the_next_step_works_as_it_stands(shell, project) -> None:
+    done = shell("receive", "project", answers("all.jsonl", project))
+    assert done.code == 0 and "../labels.csv" in done.out
+    step = shell("status", "project", "--json").json["next"]
+    assert f"next: {step}" in done.out
+    assert step.startswith("simkit train ") and "--data" in step
+    assert code(shlex.split(step)[1:]) == 0
+    assert (Path("project") / "model").is_dir()
+
+
+def test_a_pilot_is_compared_and_then_planned_with(shell, tmp_path) -> None:
+    photographs(tmp_path / "photos", 660)
+    assert start(shell, "--people", 2).code == 0
+    order = Order.read("project/order1")
+    files = [answers(f"{name}.jsonl", order, worker=name) for name in ("ann", "ben")]
+    assert shell("receive", "project", *files).code == 0
+    table = Path("project/labels.csv").read_text().splitlines()
+    assert len(table) == 1 + 220 and table[0] == "file,split,cat,dog,horse"
+    assert sum(",test," in row for row in table) == 54 and sum(",val," in row for row in table) == 1
+    grid = Path("project/grid-1.toml")
+    assert (
+        f'data = "folder:{tmp_path}/photos,labels={tmp_path}/project/labels.csv' in grid.read_text()
+    )
+    Path("grid.toml").write_text(
+        grid.read_text().replace('"mobilenet_v2"', '"scenes-net"').replace('"imagenet"', '""')
+    )
+    assert "workers = 2" in grid.read_text()
+    assert code(["compare", "grid.toml", "--dry-run"]) == 0
+    facts = shell("status", "project", "--json").json
+    assert facts["next"] == "simkit compare project/grid-1.toml --out project/runs/1"
+    runs = Path("project/runs/1")
+    runs.mkdir(parents=True)
+    (runs / "table.csv").touch()
+    rest = f"{50 - facts['spent']:.2f}"
+    step = shell("status", "project", "--json").json["next"]
+    assert step == f"simkit plan project/runs/1 --budget {rest} --images 440 --prices hourly"
+    more = ("order", "--next", "project/order1", "--scheme", "rpa(keep=0.05)")
+    assert shell(*more, "--images", "1.0", "--to", "csv").code == 0
+    files = [answers(f"{n}.jsonl", Order.read("project/order1"), worker=n) for n in ("ann", "ben")]
+    assert shell("receive", "project", *files).code == 0
+    assert Path("project/labels.csv").read_text().splitlines() == table
+
+
+def test_answers_find_their_order_among_several(shell, project) -> None:
+    words = ["--data", "folder:photos,labels=none", "--classes", "names.txt", "--scheme", "rpa"]
+    assert shell("order", *words, "--keep", 0.2, "--out", "project/order2").code == 0
+    second = Order.read("project/order2")
+    assert shell("receive", "project", answers("two.jsonl", second)).code == 0
+    assert (second.folder / "labels.parquet").exists()
+    rows = shell("status", "project", "--json").json["rounds"]
+    assert [(row["order"], row["open"]) for row in rows] == [("order1", 36), ("order2", 0)]
+    both = Path("mixed.csv")
+    both.write_text("question,worker,answer\n1,ann,yes\n")
+    done = shell("receive", "project", both)
+    assert done.code == 2 and "project/order1" in done.err
+
+
+def test_a_folder_without_a_project_is_told_how_to_make_one(shell) -> None:
+    done = shell("status")
+    assert done.code == 2 and "simkit quickstart" in done.err
