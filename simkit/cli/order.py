@@ -69,8 +69,9 @@ FORMS = ("html", "csv", "jsonl", "label-studio")
 @click.option("--to", "forms", type=click.Choice(FORMS), multiple=True,
               help="For whom: a page for the browser, a table, Label Studio; repeatable. "
               "[default: html]")
-@click.option("--image-root", default="/data/local-files/?d=", show_default=True,
-              help="Where Label Studio finds the images.")
+@click.option("--image-root", default="", metavar="ADDRESS",
+              help="Where Label Studio finds the images. [default: its local files, in a folder of "
+              "the same name]")
 @click.option("--seed", type=int, help="Same seed, same questions. [default: 0]")
 @click.option("--out", type=FOLDER, help="The new order's folder. [default: order1]")
 @json_option
@@ -295,6 +296,9 @@ def write(order: Order, forms: Collection[str], image_root: str = "") -> list[st
         for form in ("csv", "jsonl") if form in forms
     ]  # fmt: skip
     if "label-studio" in forms:
+        if not image_root:
+            folder = getattr(_pictures(order)[0], "folder", Path())
+            image_root = f"/data/local-files/?d={folder.resolve().name}/"
         files += label_studio.write(order, questions, place, image_root)
     order.write()  # last: without it there is no order
     return [str(file) for file in files]
