@@ -111,6 +111,7 @@ def _planned(arguments: dict[str, Any]) -> dict[str, Any]:
     import json
 
     from simkit.files import readable
+    from simkit.orders.order import Order
 
     file = arguments["plan_file"]
     if file is None:
@@ -123,12 +124,16 @@ def _planned(arguments: dict[str, Any]) -> dict[str, Any]:
         part = parts[min("ab".index(arguments["part"]), len(parts) - 1)]
         # Plans are of the papers' schemes; people's further answers are kept all the same.
         scheme = re.sub(", keep_looks=False", "", str(part["scheme"]))
-        bought = {"scheme": scheme, "images": int(part["images"])}
+        bought: dict[str, Any] = {"scheme": scheme, "images": int(part["images"])}
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise BadInput(
             f"{file} is no plan ({error!r}); write one with simkit plan RUNS --budget ... --report "
             "plan.json"
         ) from None
+    if arguments["earlier"] is not None:  # a plan counts images besides those of the pilot
+        order = Order.read(arguments["earlier"])
+        images = bought["images"] + int(order.table["image"].nunique())
+        bought["images"] = min(images, len(order.images))
     return {**arguments, **bought}
 
 

@@ -38,7 +38,7 @@ def command(folder: Path, as_json: bool) -> None:
     if paid != by_list:
         how = f"by measured times; ${by_list:,.2f} {how}"
     click.echo(f"spent ${paid:,.2f} of ${project.budget:,.2f} ({how}); "
-               f"${project.budget - paid:,.2f} left")
+               f"${max(project.budget - paid, 0):,.2f} left")
     table(
         ["order", "round", "scheme", "questions", "answered", "open", "people"],
         [[f"{v:,}" if isinstance(v, int) else v for v in row.values()] for row in rows],

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import SPLITS, Dataset, Pictures, open, register
+from simkit.data.images import FilePictures
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
 from simkit.registry import setting
@@ -25,7 +28,8 @@ class Unlabelled:
     split: its split.
     classes: names of the classes of the labels.
     scored: the text of a data set with labels of the same classes, such as a pilot; its splits val
-    and test are taken over. Without one a model is trained and not scored.
+    and test are taken over, and their images are not trained on. Without one a model is trained and
+    not scored.
     """
 
     name: ClassVar[str] = "unlabelled"
@@ -47,17 +51,23 @@ class Unlabelled:
         data = open(self.images)
         if self.split not in data.truth:
             raise BadInput(f"{self.images!r} has no split {self.split!r}; correct `split`")
-        ids = data.truth[self.split].images
-        nothing = csr_array((len(ids), len(self.classes)), dtype=bool)
-        truth = {"train": Truth.of(nothing, ids, self.classes, nothing)}
+        ids, own = data.truth[self.split].images, data.pictures.get(self.split)
+        truth: dict[str, Truth] = {}
         pictures: dict[str, Pictures] = {}
-        if self.split in data.pictures:
-            pictures["train"] = data.pictures[self.split]
         if self.scored:
             other = open(self.scored)
-            truth |= {s: self._of_classes(other.truth[s]) for s in SPLITS[1:] if s in other.truth}
-            pictures |= {s: other.pictures[s] for s in SPLITS[1:] if s in other.pictures}
-        return Dataset(data.name, truth, pictures, spec=self.images)
+            truth = {s: self._of_classes(other.truth[s]) for s in SPLITS[1:] if s in other.truth}
+            pictures = {s: other.pictures[s] for s in SPLITS[1:] if s in other.pictures}
+        if isinstance(own, FilePictures):
+            # Of a pilot from the same folder: what is scored on must not be trained on.
+            scored = {file for s in pictures for file in _files(pictures[s])}
+            kept = np.array([file not in scored for file in _files(own)], bool)
+            ids, own = ids[kept], own.select(np.flatnonzero(kept))
+        nothing = csr_array((len(ids), len(self.classes)), dtype=bool)
+        train = Truth.of(nothing, ids, self.classes, nothing)
+        if own is not None:
+            pictures = {"train": own, **pictures}
+        return Dataset(data.name, {"train": train, **truth}, pictures, spec=self.images)
 
     def _of_classes(self, truth: Truth) -> Truth:
         index = {name: place for place, name in enumerate(truth.classes)}
@@ -70,3 +80,11 @@ class Unlabelled:
         columns = [index[name] for name in self.classes]
         known = None if truth.known is None else truth.known[:, columns]
         return Truth.of(truth.present[:, columns], truth.images, self.classes, known)
+
+
+def _files(pictures: Pictures) -> list[Path]:
+    """The files of the images; none where they are drawn."""
+    if not isinstance(pictures, FilePictures):
+        return []
+    folder = pictures.folder.resolve()
+    return [folder / file for file in pictures.files]

@@ -4,6 +4,7 @@ project/project.toml     data, classes, budget, prices, people
 project/pictures.csv     what the images are like, and which are left out
 project/order1 ...       orders; see `simkit.orders.order`
 project/labels.csv       made from the answers: the pilot as a labelled data set
+project/plan.json        the last plan, whose purchase the next round orders
 project/grid-1.toml ...  made from the answers: comparisons of schemes on the pilot
 """
 
@@ -29,7 +30,7 @@ from simkit.errors import BadInput, located
 from simkit.files import readable, whole
 from simkit.orders.making import round_of
 from simkit.orders.order import ABOUT, Order, Terms, effort_of
-from simkit.orders.receiving import State
+from simkit.orders.receiving import DATA, State, data_of
 from simkit.planning.pilot import (
     DATA_LINES,
     MOST_SHOWN,
@@ -44,6 +45,7 @@ from simkit.registry import Count, Positive, build, setting, settle
 from simkit.study.toml import toml_lines
 
 FILE, FIRST, TABLE, PICTURES = "project.toml", "order1", "labels.csv", "pictures.csv"
+PLAN = "plan.json"
 
 
 @dataclass(frozen=True)
@@ -208,6 +210,8 @@ def write_pilot(project: Project, state: State) -> list[str]:
     for name in written:
         with whole(project.folder / name) as part:
             part.write_text(texts[name], "utf-8")
+    with whole(order.folder / DATA) as part:  # models are scored on the pilot's test images
+        part.write_text(data_of(order, pilot_data(project)), "utf-8")
     return written
 
 
@@ -239,21 +243,22 @@ def next_step(project: Project, states: Sequence[State]) -> str:
     for grid, out in zip(grids, runs, strict=True):
         if not (out / "table.csv").exists():
             return f"simkit compare {quote(str(grid))} --out {quote(str(out))}"
-    labelled = {image for state in states for image in state.answers["image"].unique()}
-    left = len(states[0].order.images) - len(labelled)
+    first = states[0].order
+    left = len(first.images) - int(first.rounds[0].table["image"].nunique())  # besides the pilot
     rest = project.budget - spent(project, states, measured=True)
     if grids and left > 0 and rest >= 1:
-        folders = " ".join(quote(str(out)) for out in runs)
-        return (
-            f"simkit plan {folders} --budget {rest:.2f} --images {left} --prices "
-            f"{quote(project.prices)}"
-        )
-    table, data = project.folder / TABLE, project.data
-    labels = states[-1].order.folder / "labels.parquet"
-    if table.exists():
-        data, labels = pilot_data(project), table
+        folders, report = " ".join(quote(str(out)) for out in runs), project.folder / PLAN
+        order = quote(str(states[-1].order.folder))
+        command = f"simkit plan {folders} --budget {rest:.2f} --images {left}"
+        if len(states[-1].order.rounds) > 1:
+            return f"{command} --continue {order} --report {quote(str(report))}"
+        if report.exists():
+            return f"simkit order --next {order} --plan {quote(str(report))}"
+        return f"{command} --prices {quote(project.prices)} --report {quote(str(report))}"
+    place, model = states[-1].order.folder, quote(str(project.folder / "model"))
+    weights = f" --weights {quote(project.weights)}" if project.weights else ""
     return (
-        f"simkit train --method an --data {quote(data)} --labels {quote(str(labels))} --backbone "
-        f"{project.backbone} --weights {quote(project.weights)} --out "
-        f"{quote(str(project.folder / 'model'))}"
+        f"simkit train --method an --data {quote(str(place / DATA))} --labels "
+        f"{quote(str(place / 'labels.parquet'))} --backbone {project.backbone}{weights} "
+        f"--out {model}"
     )

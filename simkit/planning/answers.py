@@ -122,6 +122,11 @@ def _so_far(plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def _spend(plan: Plan) -> Iterator[str]:
+    if plan.bought is not None and np.median(plan.chosen.map - plan.curves.floor) < LOSS:
+        yield (
+            "Nothing need be bought: no purchase within the budget is expected to add 1 point to "
+            "the labels so far. The best would be"
+        )
     now = math.fsum(line.dollars for line in plan.bill if line.when == "now")
     if len(plan.order) == 1:
         yield f"{dollars(now)} on {described(plan.chosen)}.{_fewer(plan.chosen)}"

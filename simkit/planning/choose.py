@@ -171,7 +171,8 @@ def candidates(curves: Curves, project: Project) -> list[Candidate]:
         if grid is None:
             continue
         value = curves.as_scored(pair, curves(pair, grid.present, grid.absent, grid.times))
-        value = value[curves.kept]
+        # Labels of another option add to those that are there; by how much is not known.
+        value = np.maximum(value[curves.kept], curves.floor[:, None])
         medians = np.median(value, axis=0).tolist()
         seen = _seen(curves, pair, grid) & _cheaper_than_complete(curves, pair, grid, project)
         if needs_absent(pair[1]):

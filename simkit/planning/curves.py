@@ -228,6 +228,7 @@ class Curves:
         self._decay, self._slope = rng.standard_normal(SAMPLES), rng.standard_normal(SAMPLES)
         self._moves, self._mix = rng.standard_normal(SAMPLES), rng.random((SAMPLES, 1))
         self.kept = np.arange(SAMPLES)  # samples, some repeatedly, that agree with what was bought
+        self.floor = np.zeros(SAMPLES)  # mAP in these samples that is reached without a purchase
 
     def expected(self, bought: Bought) -> Array:
         """(R,) mAP of one model on these labels, in the samples `kept`."""
@@ -256,6 +257,7 @@ class Curves:
         rng = self._rng("bought", str(bought.option), bought.method)
         chosen = rng.choice(SAMPLES, SAMPLES, p=weights / weights.sum())
         self.kept = self.kept[np.sort(chosen)]
+        self.floor = self.expected(bought)
 
     def full(self, pair: Pair) -> FullCurve:
         """The curve of complete labels by the same annotators with the same method."""

@@ -342,6 +342,9 @@ def labels_of_train(labels: PartialLabels, data: Dataset, where: str) -> Partial
     Raises BadInput, naming `where`, for labels of another data set.
     """
     train, whole = data.truth["train"], data.truth[data.to_label]
+    here = np.isin(labels.images, train.images)
+    if labels.history.command == "receive" and here.any():
+        labels = labels.of_images(labels.images[here])  # without images that are scored on
     if labels.history.command != "simulate":
         labels = _over(labels, whole, where)
     if len(labels.images) != len(whole.images):
