@@ -109,7 +109,7 @@ DATA = f"folder:{FOLDER},labels=labels.csv"
 warnings.simplefilter("ignore", UserWarning)  # scenes-net on other images; SE without negatives
 data = simkit.data.open(DATA)
 if "test" not in data.truth:
-    DATA += ",test=0.3"  # chapter 10 writes down which images these are
+    DATA += ",test=0.3"
     data = simkit.data.open(DATA)
 train, test = data.truth["train"], data.truth["test"]
 (N, L), per_image = train.shape, train.counts.sum() / train.shape[0]

@@ -65,10 +65,10 @@ def round_of(
         terms = _bought(terms, order, known, money)
         money = None
     questions = in_turn(_questions(terms.made, terms.images, terms, order, known))
-    if money is not None:
-        questions = questions.first(_paid(questions, terms, order, money))
     if not len(questions):
         raise BadInput("nothing is left to ask; raise the amount of the scheme or the images")
+    if money is not None:
+        questions = questions.first(_paid(questions, terms, order, money))
     gold = _gold(terms, order, questions, answers) if terms.gold else _frame(questions.first(0))
     first = 1 + max((int(part.table["question"].max()) for part in order.rounds), default=0)
     table = _in_tasks(_frame(questions), gold, Chance.seeded(terms.seed).of("order", first))
