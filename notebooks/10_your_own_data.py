@@ -144,15 +144,16 @@ _ = figure.tight_layout()
 # (`project/labels.csv`) and grids to compare on it: which scheme, with which training method, for how much.
 
 # %%
-for file in Path("project").glob("grid-*.toml"):
-    if quick:
-        few = file.read_text().replace("draws = 3", "draws = 1")
-        file.write_text(few.replace(', "ll-r", "ll-r+boostlu"', ', "ll-r"'))
-# !{run} compare project/grid-1.toml --out project/runs/1 > /dev/null 2>&1
-# !{run} compare project/grid-2.toml --out project/runs/2 > /dev/null 2>&1
+grids = sorted(Path("project").glob("grid-*.toml"))
+if quick:
+    grids.pop().unlink()
+    few = grids[0].read_text().replace("draws = 3", "draws = 1").replace(', "ll-r", "ll-r+boostlu"', "")
+    grids[0].write_text(few.replace('"single-positive", "rpa", "mixed"', '"rpa"'))
+for number in range(1, len(grids) + 1):
+    os.system(f"{run} compare project/grid-{number}.toml --out project/runs/{number} > log.txt 2>&1")
 
 # %%
-table = pd.concat([simkit.open_runs(f"project/runs/{n}").every for n in (1, 2)])
+table = pd.concat([simkit.open_runs(runs).every for runs in sorted(Path("project/runs").iterdir())])
 simkit.figures.make("cost-curve")(table)
 
 # %% [markdown]
@@ -185,7 +186,7 @@ if drawn:
 
 # %%
 left = len(labels.images) - int(labels.asked.sum())
-runs = "project/runs/1 project/runs/2"
+runs = " ".join(map(str, sorted(Path("project/runs").iterdir())))
 # !{run} plan {runs} --budget 10 --images {left} --continue project/order1 2>/dev/null | head -16
 
 # %% [markdown]
