@@ -40,7 +40,7 @@ LABELS = {
 
 
 def photographs(folder: Path) -> dict[str, Any]:
-    """The fields of a grid on photographs; their images and features are written into the folder."""
+    """The fields of a grid on photographs; images and features are written into the folder."""
     import atlas
 
     atlas.ATLAS = folder
@@ -58,7 +58,9 @@ def compared(source: dict[str, Any], rest: str, methods: tuple[str, ...], out: P
     return runs.assign(positives=present.sum(1), classes=(present > 0).sum(1))
 
 
-def map_differences(runs: pd.DataFrame, labels: str, rest: str, methods: tuple[str, ...]) -> list[list[str]]:
+def map_differences(
+    runs: pd.DataFrame, labels: str, rest: str, methods: tuple[str, ...]
+) -> list[list[str]]:
     """Table rows by method and share: mAP of random images, and differences from it."""
     rows = []
     for method in methods:
