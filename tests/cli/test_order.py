@@ -119,7 +119,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(rpa, tmp_path, capsys):
         (["receive", str(rpa.folder), str(empty)], "no rows"),
         (["receive", str(rpa.folder)], "no answers yet"),
         (["receive", str(tmp_path / "nowhere")], "holds no order"),
-        (["order", "--next", str(rpa.folder), "--data", "scenes"], "same images"),
+        (["order", "--next", str(rpa.folder), "--data", "scenes"], "without --next"),
         (["order", "--data", "scenes:images=60", "--scheme", "rpa", "--out", str(rpa.folder)],
          "an order already"),
         (["order", "--scheme", "rpa"], "--data is missing"),

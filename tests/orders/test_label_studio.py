@@ -41,7 +41,7 @@ def test_what_is_no_answer_does_not_count(tmp_path):
     result = checked(order, label_studio.read(tmp_path / "export.json", order))
     assert not len(result.answers)
     text = " ".join(result.problems["problem"])
-    assert "too many" in text and "nobody is named" in text
+    assert "too many" in text and "worker is not named" in text
 
 
 def test_json_min_is_refused_in_one_sentence(tmp_path, capsys):
