@@ -147,7 +147,7 @@ def test_scores_make_a_search_shorter(tmp_path):
     assert looks[1] > 1.5 * looks[0]
 
 
-def test_an_order_buys_what_a_plan_says(tmp_path, capsys):
+def test_an_order_buys_the_purchase_of_a_plan(tmp_path, capsys):
     parts = [{"scheme": "rpa(keep=0.2)", "images": 30}, {"scheme": "full-subset", "images": 5}]
     (tmp_path / "plan.json").write_text(json.dumps({"order": parts}))
     options = ("--plan", str(tmp_path / "plan.json"))

@@ -30,7 +30,7 @@ def test_people_are_the_same_in_every_kind_of_export(tmp_path):
     assert raw[0].equals(raw[1])
 
 
-def test_what_is_no_answer_does_not_count(tmp_path):
+def test_invalid_annotations_do_not_count(tmp_path):
     order, tasks = ordered(tmp_path / "one", "names"), json.loads((HERE / "names.json").read_text())
     (one,), nobody, empty = (task["annotations"][:1] for task in tasks[:3])
     one["result"][0]["value"]["choices"] = list(order.classes[:3])
