@@ -85,7 +85,8 @@ def command(**arguments: Any) -> None:
     """List questions about images for people to answer, and price them.
 
     Searches (fpc, federated) and questions down a hierarchy need several rounds. A further round
-    (--next) starts from the answers that `simkit receive` has read; no question is asked twice.
+    (--next) starts from the answers that `simkit receive` has read. Answered questions are not
+    asked again; open ones are, so receive all answers first.
     """
     from dataclasses import replace
 
@@ -173,7 +174,7 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
 
 
 def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
-    """The order to go on with, the terms of the next round, and the answers so far."""
+    """The earlier order, the terms of its next round, and the answers so far."""
     from dataclasses import replace
 
     from simkit.data import open
