@@ -1,8 +1,8 @@
 # make demo   installs into .venv and answers the main question on the built-in data set
 # make test   installs into .venv and runs the whole suite, notebooks included
 # make atlas  installs into .venv and repeats the comparison of all schemes and methods (hours)
-# make test-label-studio   installs Label Studio beside .venv and answers orders in it; with
-#             RECORD=--record its exports are kept for the tests
+# make test-label-studio   installs Label Studio beside .venv and answers orders in it;
+#             RECORD=--record keeps its exports for the tests
 # make docs   installs into .venv and writes the API reference: docs/api/index.html
 PYTHON ?= python3
 VENV ?= .venv

@@ -3,11 +3,11 @@
     python benchmarks/picking.py                                  # scenes
     SIMKIT_DATA=... python benchmarks/picking.py photographs
 
-Coverage and typicality against random images, for the same number of images and so the same price:
-complete labels and one positive label, of 5 to 40 % of the training images. Heads on frozen
-features, 10 draws; the learning rate of every row is chosen on complete validation labels. On
-complete labels LL-R is the same as `full`, as nothing is unknown.
-The photographs are the VOC 2012 animals, prepared as for the atlas, in a temporary folder.
+Compares images picked by coverage and by typicality with random ones, for the same number of images
+and so the same price: complete labels or one positive label, for 5 to 40 % of the training images.
+Heads on frozen features, 10 draws; the learning rate of every row is chosen on complete validation
+labels. With complete labels LL-R equals `full`, because no label is unknown. The photographs are
+the VOC 2012 animals, prepared as for the atlas, in a temporary folder.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LABELS = {
 
 
 def photographs(folder: Path) -> dict[str, Any]:
-    """The fields of a grid on photographs, whose images and features go into the folder."""
+    """The fields of a grid on photographs; images and features are written into the folder."""
     import atlas
 
     atlas.ATLAS = folder
@@ -48,7 +48,7 @@ def photographs(folder: Path) -> dict[str, Any]:
 
 
 def compared(source: dict[str, Any], rest: str, methods: tuple[str, ...], out: Path) -> Any:
-    """All runs on images picked in every way, and on all images."""
+    """The runs on images picked in every way and on all images, with counts of positive labels."""
     picked = [f"picked(share={s}, by={by}, rest={rest})" for s in SHARES for by in WAYS]
     grid = simkit.Grid(
         schemes=(*picked, rest), methods=methods, draws=DRAWS, fair=True, reference=False, **source
@@ -58,34 +58,36 @@ def compared(source: dict[str, Any], rest: str, methods: tuple[str, ...], out: P
     return runs.assign(positives=present.sum(1), classes=(present > 0).sum(1))
 
 
-def gaps(runs: pd.DataFrame, labels: str, rest: str, methods: tuple[str, ...]) -> list[list[str]]:
-    """Rows of the table: by method and share, mAP of random images and the differences to it."""
+def map_differences(
+    runs: pd.DataFrame, labels: str, rest: str, methods: tuple[str, ...]
+) -> list[list[str]]:
+    """Table rows by method and share: mAP of random images, and differences from it."""
     rows = []
     for method in methods:
         of_method = runs[runs["method"] == method]
 
         def scores(scheme: str, of_method: pd.DataFrame = of_method) -> list[float]:
-            own = of_method[of_method["scheme"] == scheme].sort_values("draw")
-            return own["map"].tolist()
+            of_scheme = of_method[of_method["scheme"] == scheme].sort_values("draw")
+            return of_scheme["map"].tolist()
 
         for share in SHARES:
-            found = [scores(f"picked(share={share}, by={by}, rest={rest})") for by in WAYS]
-            apart = [shown(np.subtract(one, found[0]).tolist()) for one in found[1:]]
-            rows.append([f"{labels}, {method}", f"{share:.0%}", shown(found[0]), *apart])
+            maps = [scores(f"picked(share={share}, by={by}, rest={rest})") for by in WAYS]
+            differences = [shown(np.subtract(one, maps[0]).tolist()) for one in maps[1:]]
+            rows.append([f"{labels}, {method}", f"{share:.0%}", shown(maps[0]), *differences])
         rows.append([f"{labels}, {method}", "100%", shown(scores(rest)), "", ""])
     return rows
 
 
-def revealed(runs: pd.DataFrame, labels: str, rest: str, method: str) -> list[list[str]]:
-    """Rows of the table: dollars, positive labels and classes with any, means over draws."""
+def label_counts(runs: pd.DataFrame, labels: str, rest: str, method: str) -> list[list[str]]:
+    """Table rows by share: dollars, positive labels and classes with any, as means over draws."""
     rows = []
     for share in SHARES:
         cells = []
         for by in WAYS:
             scheme = f"picked(share={share}, by={by}, rest={rest})"
-            own = runs[(runs["scheme"] == scheme) & (runs["method"] == method)]
-            cells.append(f"{own['positives'].mean():,.0f} ({own['classes'].mean():.1f})")
-        rows.append([labels, f"{share:.0%}", f"{own['dollars'].mean():,.0f}", *cells])
+            chosen = runs[(runs["scheme"] == scheme) & (runs["method"] == method)]
+            cells.append(f"{chosen['positives'].mean():,.0f} ({chosen['classes'].mean():.1f})")
+        rows.append([labels, f"{share:.0%}", f"{chosen['dollars'].mean():,.0f}", *cells])
     return rows
 
 
@@ -95,23 +97,23 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="end with one JSON object")
     wants = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
-    points, known = [], []
+    map_rows, label_rows = [], []
     with tempfile.TemporaryDirectory() as folder:
         source: dict[str, Any] = {"data": "scenes:images=1000", "train": simkit.demo_grid().train}
         if wants.what == "photographs":
             source = photographs(Path(folder))
         for labels, (rest, methods) in LABELS.items():
             runs = compared(source, rest, methods, Path(folder) / "runs" / rest)
-            points += gaps(runs, labels, rest, methods)
-            known += revealed(runs, labels, rest, methods[0])
-    print("\nmAP in points, and differences to random images, with 95 % intervals\n")
+            map_rows += map_differences(runs, labels, rest, methods)
+            label_rows += label_counts(runs, labels, rest, methods[0])
+    print("\nmAP in points, and differences from random images, with 95 % intervals\n")
     heads = ["labels, method", "images", "random", "coverage − random", "typicality − random"]
-    measuring.table(heads, points)
+    measuring.table(heads, map_rows)
     print("\nDollars, positive labels, and in brackets classes with any\n")
-    measuring.table(["labels", "images", "$", *WAYS], known)
+    measuring.table(["labels", "images", "$", *WAYS], label_rows)
     if wants.json:
-        found = {"rows": points, "labels": known, "versions": versions()}
-        print(json.dumps({"name": f"picking {wants.what}", **found}))
+        results = {"rows": map_rows, "labels": label_rows, "versions": versions()}
+        print(json.dumps({"name": f"picking {wants.what}", **results}))
 
 
 if __name__ == "__main__":

@@ -121,7 +121,7 @@ def least(
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One amount of a scheme: what it gives and costs.
+    """The result and cost of one amount of a scheme.
 
     With too many answers `annotated` and `cost` are None and `spent` is infinite.
     """
@@ -140,9 +140,9 @@ class Trial:
 class Ladder:
     """Amounts of a scheme as whole numbers 1 .. steps, tried and billed one at a time.
 
-    annotate: labels or questions, of a scheme and a number of images, whose effort is billed;
-    classes: their number; top: the amount of the last step; share: whether amounts are shares of
-    it.
+    annotate: function of a scheme and a number of images; its labels or effort are billed;
+    classes: number of classes; top: the amount of the last step; share: whether amounts are shares
+    of it.
     """
 
     scheme: Scheme
@@ -160,7 +160,7 @@ class Ladder:
         annotate: Callable[[Scheme, int], Any], shape: tuple[int, int], scheme: Scheme | str,
         prices: Any, unit: str = "dollars",
     ) -> Ladder:  # fmt: skip
-        """From the number of images that may be asked about and of classes."""
+        """The ladder for at most shape = (images, classes)."""
         (images, classes), share = shape, False
         chosen = schemes.make(scheme) if isinstance(scheme, str) else scheme
         top = steps = images
@@ -177,7 +177,7 @@ class Ladder:
     def of_truth(
         truth: Any, scheme: Scheme | str, prices: Any, unit: str, options: Mapping[str, Any]
     ) -> Ladder:
-        """Of labels that are simulated from a truth."""
+        """The ladder of labels simulated from a truth."""
         truth = Truth.of(truth)
         images = how_many(options.get("images", 1.0), truth.shape[0])
         others = {key: value for key, value in options.items() if key != "images"}
@@ -213,7 +213,7 @@ class Ladder:
 def affordable(ladder: Ladder, budget: float) -> tuple[Trial, Trial | None]:
     """The trial of the largest affordable step, and that of the next one (None: there is none).
 
-    Raises BadInput where not even the first step is affordable, or asks nothing.
+    Raises BadInput if the first step is not affordable, or if no affordable step asks a question.
     """
     best, above = _largest(ladder, budget)
     if best is None and above is not None and above.refused is not None:

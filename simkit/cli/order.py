@@ -1,4 +1,4 @@
-"""`simkit order`: which questions to ask about images without labels, ready for people."""
+"""`simkit order`: list the questions of a scheme about images, in files for people."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,41 +34,46 @@ FORMS = ("html", "csv", "jsonl", "label-studio")
 # fmt: off
 @click.command(
     cls=SchemeCommand,
-    epilog="\b\nExample: simkit order --data folder:photos --classes names.txt --scheme rpa "
-    "--budget 50",
+    epilog="\b\nExample: simkit order --data folder:photos,labels=none --classes names.txt "
+    "--scheme rpa --budget 50",
 )
-@click.option("--data", "spec", help="Images, labelled or not, such as folder:photos.")
+@click.option("--data", "spec",
+              help="The images, such as folder:photos,labels=none (a folder without labels).")
 @click.option("--classes", "names_file", type=FILE,
-              help="The classes, one a line. [default: those of the data]")
-@click.option("--scheme", help="Which questions to ask; see `simkit list schemes`.")
+              help="The classes, one per line. [default: those of the data]")
+@click.option("--scheme", help="The scheme that chooses the questions; see `simkit list schemes`.")
 @click.option("--plan", "plan_file", type=FILE, metavar="PLAN.json",
-              help="Buy what a plan says (simkit plan ... --report plan.json): its scheme and "
-              "images.")
+              help="Order what a plan recommends (simkit plan ... --report plan.json): its scheme "
+              "and images.")
 @click.option("--part", type=click.Choice(["a", "b"]), default="a", show_default=True,
-              help="Which part of a plan's first round.")
+              help="The part of the plan's first round to order.")
 @click.option("--next", "earlier", type=FOLDER, metavar="ORDER",
-              help="Add a round to this order, whose settings hold unless others are given.")
+              help="Add a round to this order, with its settings unless others are given.")
 @click.option("--budget", type=DOLLARS, metavar="AMOUNT",
-              help="What this round may cost; a scheme without an amount gets the largest one.")
+              help="Largest cost of this round. Without an amount of the scheme, the largest "
+              "affordable one is chosen.")
 @click.option("--split", help="The split to label. [default: the training set]")
 @click.option("--images", type=Quantity("images", images_of), metavar="SHARE|NUMBER",
-              help="How many of the images to ask about. [default: all]")
-@click.option("--people", type=COUNT, help="Who answer each question. [default: 1]")
+              help="Share or number of the images to ask about. [default: all]")
+@click.option("--people", type=COUNT, help="How many people answer each question. [default: 1]")
 @click.option("--join", type=click.Choice(["majority", "union", "dawid-skene"]),
-              help="How their answers become one. [default: majority; a tie is unsure]")
+              help="How several answers to a question are joined. [default: majority; a tie is "
+              "unsure]")
 @click.option("--gold", type=SHARE,
-              help="Questions with a known answer, as a share of the others, to measure people.")
+              help="Questions with a known answer, as a share of the others, to measure people's "
+              "errors.")
 @click.option("--known", "known_file", type=FILE, metavar="LABELS",
-              help="Labels that are known to be right, for --gold.")
-@click.option("--hierarchy", "tree", help="Of the classes, for knowledge-graph: a file or a name.")
+              help="Labels known to be correct, for --gold.")
+@click.option("--hierarchy", "tree", help="Class hierarchy for knowledge-graph: a file or a name.")
 @click.option("--scores", "scores_file", type=FILE,
-              help="A model's scores, as `simkit predict` writes them: what to look at first.")
+              help="A model's scores, as `simkit predict` writes them; searches start with the "
+              "highest ones.")
 @click.option("--features", type=FILE,
-              help="For picked: a folder from simkit features, or an npz file. [default: computed "
-              "by scenes-net]")
+              help="Features for picked: a folder from simkit features, or an npz file. [default: "
+              "computed by scenes-net]")
 @click.option("--prices", "price_list", help="A preset or a TOML file. [default: hourly]")
 @click.option("--to", "forms", type=click.Choice(FORMS), multiple=True,
-              help="For whom: a page for the browser, a table, Label Studio; repeatable. "
+              help="Files for people: a page for the browser, a table, Label Studio; repeatable. "
               "[default: html]")
 @click.option("--image-root", default="", metavar="ADDRESS",
               help="Where Label Studio finds the images. [default: its local files, in a folder of "
@@ -78,9 +84,9 @@ FORMS = ("html", "csv", "jsonl", "label-studio")
 def command(**arguments: Any) -> None:
     """List questions about images for people to answer, and price them.
 
-    Nothing is asked twice: a further round (--next) goes on from the answers that
-    `simkit receive` has taken in. Searches (fpc, federated) and questions down a hierarchy are
-    answered in several rounds.
+    Searches (fpc, federated) and questions down a hierarchy need several rounds. A further round
+    (--next) starts from the answers that `simkit receive` has read. Answered questions are not
+    asked again; open ones are, so receive all answers first.
     """
     from dataclasses import replace
 
@@ -92,12 +98,12 @@ def command(**arguments: Any) -> None:
     order, terms, known = begin(_planned(arguments))
     file = arguments["known_file"]
     answers = None if file is None else formats.for_path(file).read(file)
-    made = round_of(
+    new_round = round_of(
         terms, order, known,
         budget=arguments["budget"], largest=_largest(terms, arguments), answers=answers,
     )
-    order = replace(order, rounds=(*order.rounds, made))
-    bill = cost(order.effort(made.table), made.terms.prices)
+    order = replace(order, rounds=(*order.rounds, new_round))
+    bill = cost(order.effort(new_round.table), new_round.terms.prices)
     files = write(order, arguments["forms"] or ("html",), arguments["image_root"])
     if arguments["as_json"]:
         print_json(_facts(order, bill, files))
@@ -118,19 +124,19 @@ def _planned(arguments: dict[str, Any]) -> dict[str, Any]:
         return arguments
     for name in ("scheme", "images"):
         if arguments[name] is not None:
-            raise BadInput(f"--plan says what to buy, and --{name} too; leave one of them out")
+            raise BadInput(f"--plan and --{name} are both given; leave one of them out")
     try:
         parts = json.loads(readable(file, "a plan").read_text("utf-8"))["order"]
         part = parts[min("ab".index(arguments["part"]), len(parts) - 1)]
-        # Plans are of the papers' schemes; people's further answers are kept all the same.
+        # Plans simulate the papers' schemes; all answers of people are kept nevertheless.
         scheme = re.sub(", keep_looks=False", "", str(part["scheme"]))
         bought: dict[str, Any] = {"scheme": scheme, "images": int(part["images"])}
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise BadInput(
-            f"{file} is no plan ({error!r}); write one with simkit plan RUNS --budget ... --report "
-            "plan.json"
+            f"{file} is no plan ({error!r}); write one with: simkit plan RUNS --budget ... "
+            "--report plan.json"
         ) from None
-    if arguments["earlier"] is not None:  # a plan counts images besides those of the pilot
+    if arguments["earlier"] is not None:  # a plan counts the images besides the pilot's
         order = Order.read(arguments["earlier"])
         images = bought["images"] + int(order.table["image"].nunique())
         bought["images"] = min(images, len(order.images))
@@ -138,17 +144,18 @@ def _planned(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
-    """An order without rounds, the terms of the first one, and no answers."""
+    """An order without rounds, the terms of the first round, and no answers."""
     from simkit.data import open
     from simkit.orders.asking import Known
     from simkit.orders.order import Order, Terms
 
     for name, option in (("spec", "--data"), ("scheme", "--scheme")):
         if arguments[name] is None:
-            raise BadInput(f"{option} is missing; give it, or an order to go on with by --next")
+            raise BadInput(f"{option} is missing; give it, or --next ORDER for a further round")
     out = arguments["out"] or Path("order1")
     if (out / "round-1").exists():
-        raise BadInput(f"{out} is an order already; add a round with --next {out}, or give --out")
+        raise BadInput(f"{out} is an order already; add a round with --next {out}, or name another "
+                       "folder with --out")  # fmt: skip
     scheme, hierarchy = _scheme(arguments["scheme"], arguments), None
     data = open(arguments["spec"])
     split = arguments["split"] or data.to_label
@@ -167,7 +174,7 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
 
 
 def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
-    """The order to go on with, the terms of the next round, and the answers so far."""
+    """The earlier order, the terms of its next round, and the answers so far."""
     from dataclasses import replace
 
     from simkit.data import open
@@ -177,8 +184,8 @@ def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
     for name in ("spec", "names_file", "split", "tree", "out"):
         if arguments[name] is not None:
             raise BadInput(
-                f"{arguments[name]} is given, and a further round is about the same images and "
-                "classes in the same folder; leave it out, or make another order without --next"
+                f"{arguments[name]} is given with --next, but a further round has the images, "
+                "classes and folder of its order; leave it out, or start a new order without --next"
             )
     order = Order.read(arguments["earlier"])
     state = State.of(order)
@@ -195,21 +202,21 @@ def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
 
 
 def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The terms that were given as options of their own."""
+    """The terms that were given as options."""
     names = ("images", "people", "join", "gold", "seed")
-    given = {name: arguments[name] for name in names if arguments[name] is not None}
-    listed = arguments["price_list"]
-    return given if listed is None else given | {"prices": str(listed)}
+    terms = {name: arguments[name] for name in names if arguments[name] is not None}
+    price_list = arguments["price_list"]
+    return terms if price_list is None else terms | {"prices": str(price_list)}
 
 
 def _settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of schemes that were given as options."""
+    """The scheme's settings that were given as options."""
     names = [param.name for param in command.params if isinstance(param, SchemeOption)]
     return {name: arguments[name] for name in names if arguments[name] is not None}
 
 
 def _scheme(name: str, arguments: Mapping[str, Any]) -> str:
-    """The scheme as text; unless stated otherwise all answers are kept, as all are paid for."""
+    """The scheme as text. All answers are kept by default, because all are paid for."""
     from simkit.cli.settings import settings
 
     options = _settings(arguments)
@@ -221,7 +228,7 @@ def _scheme(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _largest(terms: Terms, arguments: Mapping[str, Any]) -> bool:
-    """Whether the budget decides how much is asked, as no amount was given."""
+    """Whether the budget decides the amount, because none was given."""
     amount, further = terms.made.amount, arguments["earlier"] is not None
     if amount is None:
         return not further and arguments["images"] is None
@@ -238,17 +245,17 @@ def class_names(file: Path | None, data: Dataset) -> tuple[str, ...]:
     if file is None:
         if data.classes == UNLABELLED:
             raise BadInput("the images have no labels, so their classes are not known; give "
-                           "--classes FILE, one class a line")  # fmt: skip
+                           "--classes FILE, one class per line")  # fmt: skip
         return data.classes
     try:
         lines = readable(file, "class names").read_text("utf-8-sig").splitlines()
     except UnicodeDecodeError:
-        raise BadInput(f"{file} is not UTF-8 text; write one class name a line") from None
+        raise BadInput(f"{file} is not UTF-8 text; write one class per line, as UTF-8") from None
     names = tuple(line.strip() for line in lines if line.strip())
     twice = [name for place, name in enumerate(names) if name in names[:place]]
     if not names or twice:
         problem = f"names {twice[0]!r} twice" if twice else "is empty"
-        raise BadInput(f"{file} {problem}; write one class a line, each once")
+        raise BadInput(f"{file} {problem}; write one class per line, each once")
     return names
 
 
@@ -258,15 +265,15 @@ def _hierarchy(name: str | None, data: Dataset) -> Hierarchy:
     if name is None:
         if data.hierarchy is not None:
             return data.hierarchy
-        raise BadInput("this scheme asks along a class hierarchy; give --hierarchy, a file (make "
-                       "one with simkit hierarchy --classes) or a shipped one")  # fmt: skip
+        raise BadInput("this scheme needs a class hierarchy; give --hierarchy, a file (make one "
+                       "with: simkit hierarchy --classes FILE) or a shipped one")  # fmt: skip
     return Hierarchy.load(name) if name.endswith(".json") else shipped(name)
 
 
 def _scores(
     file: Path | None, images: NDArray[Any], classes: tuple[str, ...]
 ) -> NDArray[np.floating] | None:
-    """The table of `simkit predict` in the order of these images and classes."""
+    """(N, L) scores from the table of `simkit predict`, for these images and classes."""
     import pandas as pd
 
     from simkit.files import readable
@@ -282,13 +289,13 @@ def _scores(
         return scores.to_numpy(float, na_value=-1e9)
     except (KeyError, ValueError, OSError) as error:
         raise BadInput(
-            f"{file} does not have a score of every image and class ({str(error)[:200]}); make it "
+            f"{file} does not have a score for every image and class ({str(error)[:200]}); make it "
             "with: simkit predict MODEL --data ..."
         ) from None
 
 
 def write(order: Order, forms: Collection[str], image_root: str = "") -> list[str]:
-    """Write the last round, and what people get of it; the paths."""
+    """Write the last round and its files for people; returns the paths."""
     from simkit.orders.tools import label_studio, page, sheet
 
     questions = order.table[order.table["round"] == len(order.rounds)]
@@ -322,9 +329,7 @@ def _pictures(order: Order) -> tuple[Pictures, NDArray[np.integer]]:
     ids = pd.Index(data.truth[terms.split].images.astype(str))
     rows = ids.get_indexer(order.images.astype(str))
     if (rows < 0).any():
-        raise BadInput(
-            f"{terms.data} has no image {order.images[rows < 0][0]} any more; restore it"
-        )
+        raise BadInput(f"{terms.data} no longer has image {order.images[rows < 0][0]}; restore it")
     return data.pictures[terms.split], rows
 
 
@@ -351,8 +356,20 @@ def _print(order: Order, bill: Cost, files: list[str]) -> None:
     click.echo(f"scheme: {terms.scheme}")
     cost_table(bill, prices(terms.prices), terms.people)
     if (table["kind"] == "search").any() and order.scores is None:
-        click.echo("without --scores images are searched at random; with a model's scores the "
-                   "same labels take fewer looks")  # fmt: skip
+        click.echo("without --scores images are searched in random order; a model's scores "
+                   "reduce the number of looks")  # fmt: skip
     for file in files:
         click.echo(f"wrote {file}")
-    click.echo(f"then: simkit receive {order.folder} FILE...")
+    click.echo(f"next: {_next(order, files)}")
+
+
+def _next(order: Order, files: list[str]) -> str:
+    """What people do, and the command that reads their answers."""
+    folder = quote(str(order.folder))
+    page = next((file for file in files if file.endswith("page.html")), None)
+    if page is None:
+        return f"have the questions answered, then run: simkit receive {folder} FILE"
+    return (
+        f"have {page} answered in a browser, then run:\n"
+        f"  simkit receive {folder} ~/Downloads/answers-{order.id}-*.jsonl"
+    )

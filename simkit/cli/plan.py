@@ -54,10 +54,9 @@ _PILOT_ONLY = ("data", "classes", "per_image")
 @click.option("--people", type=COUNT, metavar="N", help="Number of annotators, to count weeks.")
 @click.option("--hours-a-week", type=COUNT, metavar="N", help="Working hours of each annotator.")
 @click.option("--continue", "continue", type=FOLDER, metavar="ORDER",
-              help="Go on from the labels that `simkit receive` has taken in: a model is trained "
-              "on them.")
+              help="Plan from the labels received for an order; a model is trained on them.")
 @click.option("--measured", type=SCORE, metavar="MAP",
-              help="With --continue: mAP of a model of yours on the pilot's test images.")
+              help="With --continue: mAP of your own model on the pilot's test images.")
 @click.option("--pilot", is_flag=True, help="Without runs: say which images to label first.")
 @click.option("--data", metavar="DATA",
               help="With --pilot: labelled data like yours, such as coco:train.json.")
@@ -137,7 +136,7 @@ def _plan(folders: tuple[Path, ...], options: dict[str, Any]) -> Plan:
         options["target"] = options["target"], options.pop("confidence")
     if "continue" not in options:
         if "measured" in options:
-            raise BadInput("--measured is the mAP of an order; add --continue ORDER")
+            raise BadInput("--measured is the mAP on the labels of an order; add --continue ORDER")
         return plan(folders, options.pop("budget"), staff=_staff(options), **options)
     from simkit.cli.output import progress
     from simkit.orders.replan import plan_next

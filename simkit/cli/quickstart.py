@@ -1,4 +1,4 @@
-"""`simkit quickstart`: from a folder of photographs to a project with a first order."""
+"""`simkit quickstart`: start a project with a first order for a folder of photographs."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from simkit.planning.pilot import PilotPlan
 
 SCENES_NET = "scenes-net"
-NEAR = 0.1  # one minus cosine, below which two pictures count as near duplicates
-SHOWN = 3  # names of images in a line
+NEAR = 0.1  # largest cosine distance of near duplicates
+SHOWN = 3  # images named in a line
 
 
 # fmt: off
 @click.command(
-    epilog="\b\nExample: simkit quickstart folder:photos --classes names.txt --budget 2000"
+    epilog="\b\nExample: simkit quickstart photos --classes names.txt --budget 2000"
 )
 @click.argument("spec", metavar="DATA")
 @click.option("--classes", "names_file", type=FILE,
-              help="The classes, one a line. [default: those of the data]")
+              help="The classes, one per line. [default: those of the data]")
 @click.option("--budget", type=DOLLARS, required=True, metavar="DOLLARS",
               help="Money for all labels.")
 @click.option("--prices", default="hourly", show_default=True, help="A preset or a TOML file.")
 @click.option("--people", type=COUNT, default=1, show_default=True,
               help="How many people answer each question.")
 @click.option("--per-image", type=float, metavar="X",
-              help="How many of the classes an image shows on average, as you expect. [default: 2, "
-              "or half of the classes]")
-@click.option("--backbone", help="A network to find near duplicates with, such as mobilenet_v2.")
+              help="Expected mean number of classes in an image. [default: 2, or half of the "
+              "classes]")
+@click.option("--backbone", help="Network that finds near duplicates, such as mobilenet_v2.")
 @click.option("--weights", metavar="FILE",
               help="Its weights: a file, `imagenet` to download them, or `random`.")
 @click.option("--out", type=FOLDER, default=Path("project"), show_default=True,
@@ -52,10 +52,11 @@ SHOWN = 3  # names of images in a line
 def command(
     spec: str, names_file: Path | None, out: Path, as_json: bool, **options: Any
 ) -> None:
-    """Look at photographs, say what to label first, and write it as an order.
+    """Check photographs, recommend what to label first, and write it as an order.
 
-    Makes a project: a folder with project.toml, a table of the pictures, and order1, complete
-    labels of images chosen at random. `simkit status` says how to go on.
+    DATA is a folder of images or a data set. The project is a folder with project.toml, a table of
+    the images, and order1: complete labels of images chosen at random. `simkit status` prints the
+    next command.
     """
     from simkit.annotate.prices import cost
     from simkit.cli.order import class_names, write
@@ -67,23 +68,23 @@ def command(
     from simkit.orders.project import FIRST, PICTURES, first_round
 
     if out.exists() and any(out.iterdir()):
-        raise BadInput(f"{out} is there already, and nothing in it is overwritten; see simkit "
-                       f"status {out}, or give --out for another project")  # fmt: skip
+        raise BadInput(f"{out} exists and is not overwritten; see simkit status {out}, or name "
+                       "another folder with --out")  # fmt: skip
     may_write(out / PROJECT)
-    spec = _with_paths(spec)
+    spec = _with_absolute_paths(spec)
     data = open(spec)
     net = _network(data, options["backbone"], options["weights"])
     project = _project(spec, class_names(names_file, data), out, options)
     split = data.to_label
     if split not in data.pictures:
-        raise BadInput(f"{spec} has no pictures; open it with its folder of images")
-    with progress("looking at the pictures", "features", quiet=as_json) as (looking, computing):
+        raise BadInput(f"{spec} has no images; name their folder in the data")
+    with progress("reading images", "features", quiet=as_json) as (looking, computing):
         table = look(data, split, looking)
         if net is not None:
             table = with_nearest(table, data, split, net, computing)
     images = data.truth[split].images[(table["left_out"] == "").to_numpy()]
     if not len(images):
-        raise BadInput(f"none of the {len(table):,} images of {spec} can be read; give others")
+        raise BadInput(f"none of the {len(table):,} images of {spec} can be read; replace them")
     plan = project.pilot(len(images))
     order = first_round(project, Order(out / FIRST, images, ()), split, plan)
     with whole(out / PICTURES) as part:
@@ -99,9 +100,11 @@ def command(
 # fmt: on
 
 
-def _with_paths(text: str) -> str:
-    """The text of the data with paths from the root, and without labels where there is no table:
-    the project can be used from any folder."""
+def _with_absolute_paths(text: str) -> str:
+    """The text of the data with absolute paths, so that the project can be used from any folder.
+
+    A folder without a table of labels gets `labels=none`.
+    """
     from simkit.data.dataset import LABELS, read_spec
     from simkit.files import expanded
     from simkit.orders.project import spelled
@@ -113,12 +116,12 @@ def _with_paths(text: str) -> str:
     if source.name == "folder" and "labels" not in settings and not (root / LABELS).exists():
         settings["labels"] = "none"
     for key in getattr(source, "paths", ()):
-        settings |= {key: _whole_path(settings[key])} if key in settings else {}
+        settings |= {key: _absolute_path(settings[key])} if key in settings else {}
     return spelled(source.name, settings) if settings else source.name
 
 
-def _whole_path(text: str) -> str:
-    """A path from the root, if there is such a file or folder; other texts are names."""
+def _absolute_path(text: str) -> str:
+    """The absolute path, if there is such a file or folder; other texts are names."""
     from simkit.files import expanded
 
     path = expanded(text)
@@ -126,16 +129,16 @@ def _whole_path(text: str) -> str:
 
 
 def _network(data: Dataset, backbone: str | None, weights: str | None) -> Any:
-    """The network that finds near duplicates, if one was named. Raises BadInput."""
+    """The network that finds near duplicates; None without --backbone. Raises BadInput."""
     from simkit.embed.backbones import backbone as load
 
     if backbone is None and weights is not None:
-        raise BadInput("--weights are those of --backbone; name the backbone, too")
+        raise BadInput("--weights are those of --backbone; name the backbone too")
     if backbone == SCENES_NET and data.name != "scenes":
         raise BadInput(
-            f"backbone {SCENES_NET} was made for the drawn data set scenes and sees nothing in "
-            "photographs; give --backbone mobilenet_v2, resnet50 or another network of ImageNet, "
-            "with --weights FILE, or imagenet to download them"
+            f"backbone {SCENES_NET} was trained on the drawn data set scenes and does not fit "
+            "photographs; give --backbone mobilenet_v2, resnet50 or another ImageNet network, with "
+            "--weights FILE, or --weights imagenet to download them"
         )
     return None if backbone is None else load(backbone, weights)
 
@@ -144,12 +147,12 @@ def _project(spec: str, classes: tuple[str, ...], out: Path, options: Any) -> Pr
     from simkit.orders.project import Project
 
     network = {
-        name: _whole_path(options[name]) for name in ("backbone", "weights") if options[name]
+        name: _absolute_path(options[name]) for name in ("backbone", "weights") if options[name]
     }
     if "backbone" in network:
         network.setdefault("weights", "")
     return Project(
-        out, spec, classes, options["budget"], prices=_whole_path(options["prices"]),
+        out, spec, classes, options["budget"], prices=_absolute_path(options["prices"]),
         people=options["people"], per_image=options["per_image"] or min(2.0, len(classes) / 2),
         seed=options["seed"], **network,
     )  # fmt: skip
@@ -188,7 +191,7 @@ def _print_pictures(
             texts = texts + " = " + rows["left_out"].str.removeprefix(COPY)
         click.echo(f"{title}: {_some(texts.tolist(), ', left out')}")
     if "distance" not in table:
-        click.echo("near duplicates: not looked for; name a network of ImageNet, such as "
+        click.echo("near duplicates: not checked; this needs a network, such as "
                    "--backbone mobilenet_v2 --weights imagenet")  # fmt: skip
     else:
         near = table[table["distance"] < NEAR].sort_values("distance", kind="stable")
@@ -196,17 +199,17 @@ def _print_pictures(
             f"{' ~ '.join(sorted((str(a), str(b))))} ({distance:.3f})"
             for a, b, distance in near[["image", "nearest", "distance"]].itertuples(False)
         )
-        click.echo(f"near duplicates by {backbone} (1 - cosine below {NEAR:g}): "
+        click.echo(f"near duplicates by {backbone} (cosine distance below {NEAR:g}): "
                    f"{_some(list(pairs), ' pairs, which stay in')}")  # fmt: skip
-    click.echo(f"all pictures one by one: {out / PICTURES}")
+    click.echo(f"table of all images: {out / PICTURES}")
 
 
-def _some(texts: list[str], then: str) -> str:
-    """How many there are, the first names, and what happens to them."""
+def _some(texts: list[str], remark: str) -> str:
+    """The number of texts, a remark on them, and the first ones."""
     if not texts:
         return "none"
     more = ", ..." if len(texts) > SHOWN else ""
-    return f"{len(texts):,}{then}: {', '.join(texts[:SHOWN])}{more}"
+    return f"{len(texts):,}{remark}: {', '.join(texts[:SHOWN])}{more}"
 
 
 def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: Cost) -> None:
@@ -217,20 +220,21 @@ def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: C
     click.echo("")
     if plan is not None:
         click.echo(plan.recommendation)
-        click.echo(f"Then mAP is known to about ±{plan.half_width:.1f} points, if an image shows "
+        click.echo(f"This measures mAP to about ±{plan.half_width:.1f} points, if an image shows "
                    f"{project.per_image:g} classes on average (--per-image); ${plan.rest:,.2f} "
-                   "remain for the plan that follows.")  # fmt: skip
+                   "remain for the next plan.")  # fmt: skip
     else:
         which = f"all {N:,}" if asked == N else f"{asked:,} of the {N:,}"
-        click.echo(f"Label {which} images completely: they are too few for a pilot that compares "
-                   "schemes.")  # fmt: skip
+        click.echo(f"Label {which} images completely: there are too few for a pilot that "
+                   "compares schemes.")  # fmt: skip
     time = "" if bill.seconds is None else f", {hours(bill.seconds)} hours of work"
+    images = "all images" if asked == N else f"{asked:,} random images"
     click.echo(
-        f"order 1: {len(order.table):,} questions, every class of "
-        f"{'all' if asked == N else f'{asked:,} random'} images; ${bill.dollars:,.2f} of "
-        f"${project.budget:,.2f} at {project.prices} prices{time}"
+        f"{order.folder.name}: {len(order.table):,} questions, all {len(project.classes)} classes "
+        f"of {images}; ${bill.dollars:,.2f} of ${project.budget:,.2f} at {project.prices} "
+        f"prices{time}"
     )
-    click.echo(f"complete {order.place() / 'instructions.md'} first, then have the page answered: "
-               f"{order.place() / 'page.html'}")  # fmt: skip
+    click.echo(f"describe the classes in {order.place() / 'instructions.md'}, then have the "
+               f"page answered in a browser: {order.place() / 'page.html'}")  # fmt: skip
     click.echo(f"next: {next_step(project, [State.of(order)])}")
     click.echo(f"at any time: simkit status {quote(str(project.folder))}")

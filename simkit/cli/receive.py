@@ -1,8 +1,9 @@
-"""`simkit receive`: take in the answers to an order, and say what they amount to."""
+"""`simkit receive`: read the answers to an order, and write labels, votes and times."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,16 +24,17 @@ if TYPE_CHECKING:
 @click.argument("folder", type=FOLDER, metavar="ORDER")
 @click.argument("files", type=FILE, nargs=-1)
 @click.option("--columns", multiple=True, metavar="FIELD=NAME",
-              help="Which column of a table is question, image, class, answer, worker or seconds.")
+              help="Column of a table for question, image, class, answer, worker or seconds.")
 @json_option
 def command(
     folder: Path, files: tuple[Path, ...], columns: tuple[str, ...], as_json: bool
 ) -> None:
-    """Add answers to an order: of its page, of a table (CSV, JSONL) or of Label Studio (JSON).
+    """Add answers to an order: from its page, a table (CSV, JSONL) or Label Studio (JSON).
 
-    Answers are checked, added and never replaced; the same file a second time changes nothing.
+    Answers are checked, added and never replaced; receiving the same file again changes nothing.
     Labels, votes, measured times and open questions are written into the order's folder. Without
-    FILE the order is shown. ORDER may be a project: its order is found by the files.
+    FILES they are written again from the answers so far. ORDER may be a project: the files name
+    their order.
     """
     from simkit.orders.answers import checked, keep
     from simkit.orders.order import Order
@@ -42,8 +44,8 @@ def command(
     folder = order_of(folder, files)
     project = project_of(folder)
     order = Order.read(folder)
-    named = pairs(columns, "--columns", "field=NAME, such as answer=label")
-    raw = [(file, _rows(file, order, named)) for file in files]  # all are read before any is kept
+    names = pairs(columns, "--columns", "field=NAME, such as answer=label")
+    raw = [(file, _rows(file, order, names)) for file in files]  # all are read before any is kept
     added, problems = 0, []
     for file, rows in raw:
         result = checked(order, rows)
@@ -52,7 +54,7 @@ def command(
         problems += [(str(file), *row) for row in result.problems.itertuples(index=False)]
     state = State.of(order)
     if not len(state.answers):
-        raise BadInput(f"{folder} has no answers yet; give the files that people sent back"
+        raise BadInput(f"{folder} has no answers yet; give the files with people's answers"
                        + _of_problems(problems))
     written = write(state)
     if project is not None:
@@ -71,7 +73,8 @@ def _rows(file: Path, order: Order, columns: dict[str, str]) -> pd.DataFrame:
     if file.suffix.lower() == ".json":
         return label_studio.read(file, order)
     if file.suffix.lower() not in (".csv", ".jsonl", ".ndjson"):
-        raise BadInput(f"{file} is no answer file; give .jsonl, .csv, or .json of Label Studio")
+        raise BadInput(f"{file} is not a file of answers; give .jsonl, .csv, or .json of Label "
+                       "Studio")  # fmt: skip
     return sheet.read(file, order, columns)
 
 
@@ -104,7 +107,7 @@ def _print(state: State, added: int, problems: list[tuple[Any, ...]], written: l
             click.echo(f"  ... and {len(problems) - 5:,} more (--json lists all)")
     if len(state.seconds):
         times = ", ".join(f"{kind} {value:.1f} s" for kind, value in state.seconds.items())
-        click.echo(f"measured, one person for a question: {times}")
+        click.echo(f"mean time per question: {times}")
     people = state.people
     rows = [
         [str(who), f"{int(one.answers):,}", f"{one.unsure:.0%}",
@@ -112,15 +115,22 @@ def _print(state: State, added: int, problems: list[tuple[Any, ...]], written: l
          "" if one.gold != one.gold else f"{one.right:.0%} of {int(one.gold)}"]
         for who, one in people.iterrows()
     ]  # fmt: skip
-    table(["person", "answers", "unsure", "s each", "gold right"], rows)
+    table(["person", "answers", "unsure", "s each", "gold correct"], rows)
     click.echo(f"wrote {', '.join(written)} in {order.folder}")
 
 
 def _next(state: State) -> str:
+    """What to do next, outside a project."""
+    from simkit.orders.receiving import DATA
+
     if len(state.open):
-        return f"{len(state.open):,} questions are open (open.csv)"
-    folder = state.order.folder
+        return f"receive the answers to the {len(state.open):,} open questions (open.csv)"
+    order = state.order
+    data, labels = (quote(str(order.folder / name)) for name in (DATA, "labels.parquet"))
+    drawn = order.terms.data.partition(":")[0] == "scenes"
+    network = "" if drawn else " --backbone mobilenet_v2 --weights imagenet"
     return (
-        f"simkit order --next {folder}, or train: simkit train --data {folder}/data.toml "
-        f"--labels {folder}/labels.parquet --out model"
+        f"simkit train --method an --data {data} --labels {labels}{network} --out model\n"
+        f"or a further round, for more labels or the next step of a search: "
+        f"simkit order --next {quote(str(order.folder))}"
     )

@@ -106,8 +106,8 @@ def images_of(text: Any, option: str) -> float | int:
               help="How people err, as `simkit habits` fitted it from votes; instead of the four "
               "above.")
 @click.option("--features", type=FILE,
-              help="For picked: a folder from simkit features, or an npz file. [default: computed "
-              "by scenes-net]")
+              help="Features for picked: a folder from simkit features, or an npz file. [default: "
+              "computed by scenes-net]")
 @click.option("--legacy-rng", is_flag=True,
               help="The published simulator's own arrays, bit for bit.")
 @click.option("--seed", type=int,
@@ -259,13 +259,13 @@ def _annotate(
 
 
 def features_of(scheme: Scheme, arguments: Mapping[str, Any], data: Dataset, split: str) -> Any:
-    """Features of a split, from --features or by the network that ships; None if not needed."""
+    """(N, D) features of a split, from --features or by scenes-net; None if not needed."""
     from simkit.study.sources import SCENES_NET, Source, open_source
 
     file, spec = arguments["features"], arguments["spec"]
     if not scheme.needs_features:
         if file is not None:
-            raise BadInput(f"--features is given, but {scheme.name} needs none; leave it out")
+            raise BadInput(f"--features is given, but {scheme.name} uses none; leave it out")
         return None
     precomputed = () if file is None else ((split, str(file)),)
     source = Source(spec, (split,), ("pooled",), SCENES_NET, features=precomputed)

@@ -1,4 +1,4 @@
-"""`simkit status`: where a project stands, and what to do next."""
+"""`simkit status`: the state of a project and the next command."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from simkit.cli.output import print_json, table
 @click.argument("folder", type=FOLDER, default=Path("."), metavar="[PROJECT]")
 @json_option
 def command(folder: Path, as_json: bool) -> None:
-    """Show where a project stands: budget, orders, answers, and the next command.
+    """Show the state of a project: budget, orders, answers and the next command.
 
-    Nothing is changed.
+    No file is changed.
     """
     from simkit.orders.project import Project, next_step, spent
 
     project = Project.read(folder)
     states = project.states
-    by_list, paid = (spent(project, states, measured=measured) for measured in (False, True))
+    by_prices, by_times = (spent(project, states, measured=measured) for measured in (False, True))
     rows = [row for state in states for row in _rounds(state)]
     step = next_step(project, states)
     if as_json:
         facts = {"data": project.data, "classes": list(project.classes), "budget": project.budget}
-        money = {"spent": paid, "spent_by_prices": by_list}
+        money = {"spent": by_times, "spent_by_prices": by_prices}
         print_json({**facts, **money, "rounds": rows, "next": step})
         return
     images = len(states[0].order.images)
     click.echo(f"{project.data}: {images:,} images to label, {len(project.classes)} classes")
     how = f"at {project.prices} prices"
-    if paid != by_list:
-        how = f"by measured times; ${by_list:,.2f} {how}"
-    click.echo(f"spent ${paid:,.2f} of ${project.budget:,.2f} ({how}); "
-               f"${max(project.budget - paid, 0):,.2f} left")
+    if by_times != by_prices:
+        how = f"by measured times; ${by_prices:,.2f} {how}"
+    click.echo(f"spent ${by_times:,.2f} of ${project.budget:,.2f} ({how}); "
+               f"${max(project.budget - by_times, 0):,.2f} left")
     table(
         ["order", "round", "scheme", "questions", "answered", "open", "people"],
         [[f"{v:,}" if isinstance(v, int) else v for v in row.values()] for row in rows],
@@ -47,7 +47,7 @@ def command(folder: Path, as_json: bool) -> None:
     for state in states:
         page = state.order.place() / "page.html"
         if len(state.open) and page.is_file():
-            click.echo(f"people answer {page}")
+            click.echo(f"page to answer: {page}")
     click.echo(f"next: {step}")
 # fmt: on
 

@@ -306,7 +306,7 @@ def _means(done: Trial) -> str:
 
 def _print(done: Trial) -> None:
     if not done.split:
-        click.echo("not scored: no labels of test images are known (field `scored` of the data)")
+        click.echo("not scored: there are no labelled test images (field `scored` of the data)")
         return
     click.echo(f"mAP {_means(done)} ({done.split} split, {done.images:,} images)")
     if done.chosen_by:
@@ -318,5 +318,6 @@ def _print(done: Trial) -> None:
         click.echo(line)
     if done.held_out:
         click.echo(
-            f"{done.held_out:,} further asked images are held out for validation (split val)"
+            f"{done.held_out:,} further asked images are not trained on: they are held out for "
+            "validation or testing"
         )

@@ -117,7 +117,7 @@ class Folder:
         raise BadInput(
             f"{place} holds no {LABELS}, and labels are needed; write them into a table with the "
             f"columns file and class and give it as labels=FILE.csv, or give labels=none for "
-            "images without labels, which simkit features and simkit neighbours accept"
+            "images without labels, which simkit order, features and neighbours accept"
         )
 
 

@@ -1,4 +1,4 @@
-"""Images whose labels people are asked for, and the test images of other data."""
+"""Images of an order, without known labels, and the test images of another data set."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from simkit.registry import setting
 @register
 @dataclass(frozen=True)
 class Unlabelled:
-    """Images without known labels, to train on labels of an order; written as a TOML file.
+    """Images without known labels, to train on the labels of an order; written as a TOML file.
 
-    `simkit receive` writes such a file, `data.toml`, beside the labels. Nothing can be simulated
-    on these images, since their truth is not known.
+    `simkit receive` writes such a file, `data.toml`, beside the labels. Labels cannot be simulated
+    on these images, because their truth is not known.
 
-    images: the text of a data set; its labels, if it has any, are not looked at.
+    images: the text of a data set; its labels, if it has any, are not used.
     split: its split.
     classes: names of the classes of the labels.
-    scored: the text of a data set with labels of the same classes, such as a pilot; its splits val
-    and test are taken over, and their images are not trained on. Without one a model is trained and
-    not scored.
+    scored: the text of a data set with labels of the same classes, such as a pilot. Its splits val
+    and test are used, and their images are not trained on. Without it, models are trained but not
+    scored.
     """
 
     name: ClassVar[str] = "unlabelled"
-    title: ClassVar[str] = "Images of an order, with the test images of other data"
+    title: ClassVar[str] = "Images of an order, with the test images of another data set"
     example: ClassVar[str] = "unlabelled:folder:photos"
 
-    images: str = setting(..., "the text of a data set, whose labels are not looked at")
+    images: str = setting(..., "the text of a data set, whose labels are not used")
     classes: tuple[str, ...] = setting((), "names of the classes")
     split: str = setting("train", "the split of `images` that is labelled")
     scored: str = setting("", "the text of a labelled data set, for its splits val and test")
 
     def open(self) -> Dataset:
-        """Open both data sets. Raises BadInput."""
+        """Open both data sets. Raises BadInput for missing classes or splits."""
         if not self.classes:
             raise BadInput(
                 "unlabelled: classes is empty; write the data set as a TOML file with source = "
@@ -59,7 +59,7 @@ class Unlabelled:
             truth = {s: self._of_classes(other.truth[s]) for s in SPLITS[1:] if s in other.truth}
             pictures = {s: other.pictures[s] for s in SPLITS[1:] if s in other.pictures}
         if isinstance(own, FilePictures):
-            # Of a pilot from the same folder: what is scored on must not be trained on.
+            # A pilot may be from the same folder: its scored images must not be trained on.
             scored = {file for s in pictures for file in _files(pictures[s])}
             kept = np.array([file not in scored for file in _files(own)], bool)
             ids, own = ids[kept], own.select(np.flatnonzero(kept))
@@ -83,7 +83,7 @@ class Unlabelled:
 
 
 def _files(pictures: Pictures) -> list[Path]:
-    """The files of the images; none where they are drawn."""
+    """The files of the images; none if the images are drawn."""
     if not isinstance(pictures, FilePictures):
         return []
     folder = pictures.folder.resolve()

@@ -1,4 +1,4 @@
-"""Answers as they came back: checked against the order, and kept in files that never change."""
+"""Answers of people: checked against the order, and kept in files that never change."""
 
 from __future__ import annotations
 
@@ -27,11 +27,16 @@ WORDS = {
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """Answers of one file.
+    """The answers of one file after the check.
 
-    answers   those that count: columns question, worker (hashed), answer, seconds (nan: not
-              measured) and shared (how many questions these seconds are for).
-    problems  the others: columns row, problem; nothing is left out without a line here.
+    Attributes
+    ----------
+    answers : DataFrame
+        Valid new answers: columns question, worker (hashed), answer, seconds (nan: not measured)
+        and shared (the number of questions that these seconds are for).
+    problems : DataFrame
+        Rows that do not count: columns row (from 0) and problem. Every such row is listed, except
+        empty answers and repetitions.
     """
 
     answers: pd.DataFrame
@@ -39,20 +44,20 @@ class Checked:
 
 
 def checked(order: Order, rows: pd.DataFrame) -> Checked:
-    """Check raw answers against the order and the answers that are kept.
+    """Check raw answers against the questions of an order and its earlier answers.
 
     Parameters
     ----------
     order : Order
     rows : DataFrame
-        Columns question, worker, answer, and if measured seconds and shared.
+        Raw answers: columns question, worker, answer, and optionally seconds and shared.
 
     Returns
     -------
     Checked
     """
     problems: list[tuple[int, str]] = []
-    fine: list[tuple[int, str, str, float, int]] = []
+    valid: list[tuple[int, str, str, float, int]] = []
     table, classes = order.table, set(order.classes)
     kinds = table["kind"].to_dict()
     before = {
@@ -73,27 +78,27 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
             problems.append((place, f"question {number}: {text!r} is not {what}"))
             continue
         if not str(row["worker"]).strip():
-            problems.append((place, f"question {number}: nobody is named as worker"))
+            problems.append((place, f"question {number}: the worker is not named"))
             continue
         earlier = before.get((number, worker))
         if earlier is not None:
             if earlier != answer:
                 problems.append((
-                    place, f"question {number}: the same person said {earlier} first, and now "
-                    f"{answer}; the first answer counts",
+                    place, f"question {number}: the same person answered {earlier} before and "
+                    f"{answer} now; the first answer counts",
                 ))  # fmt: skip
             continue
         before[number, worker] = answer
         seconds = pd.to_numeric(row.get("seconds"), errors="coerce")
-        fine.append((number, worker, answer, float(seconds), int(row.get("shared") or 1)))
+        valid.append((number, worker, answer, float(seconds), int(row.get("shared") or 1)))
     return Checked(
-        pd.DataFrame(fine, columns=list(COLUMNS)),
+        pd.DataFrame(valid, columns=list(COLUMNS)),
         pd.DataFrame(problems, columns=["row", "problem"]),
     )
 
 
 def keep(order: Order, answers: pd.DataFrame) -> Path | None:
-    """Add answers to the order's folder; None where there are none. No file is changed."""
+    """Add answers to the order's folder as a new file; None if there are no answers."""
     if not len(answers):
         return None
     lines = [
@@ -110,9 +115,17 @@ def keep(order: Order, answers: pd.DataFrame) -> Path | None:
 
 
 def kept(order: Order) -> pd.DataFrame:
-    """All answers of an order, in the order in which they came.
+    """All answers of an order, in the order in which they were received.
 
-    Raises BadInput for a file that was changed or is another order's.
+    Returns
+    -------
+    DataFrame
+        Columns question, worker, answer, seconds and shared.
+
+    Raises
+    ------
+    BadInput
+        If a file was changed or belongs to another order.
     """
     rows: list[dict[str, Any]] = []
     for file in sorted((order.folder / "answers").glob("*.jsonl")):
@@ -120,15 +133,15 @@ def kept(order: Order) -> pd.DataFrame:
         if hashlib.sha256(text).hexdigest()[:12] != file.stem.partition("-")[2]:
             raise BadInput(f"{file} was changed after it was received; restore the file")
         rows += [json.loads(line) for line in text.decode().splitlines()]
-    strange = {row["order"] for row in rows} - {order.id}
-    if strange:
-        raise BadInput(f"{order.folder / 'answers'} holds answers to order {strange.pop()}; move "
+    other_ids = {row["order"] for row in rows} - {order.id}
+    if other_ids:
+        raise BadInput(f"{order.folder / 'answers'} holds answers to order {other_ids.pop()}; move "
                        "them to its folder")  # fmt: skip
     return pd.DataFrame(rows, columns=["order", *COLUMNS]).drop(columns="order")
 
 
 def _answer(text: str, kind: str, classes: set[str]) -> str | None:
-    """The answer in one spelling; None if it is none."""
+    """The answer in its standard spelling; None if it is not valid."""
     if kind == "name":
         if text in classes:
             return text
@@ -137,7 +150,7 @@ def _answer(text: str, kind: str, classes: set[str]) -> str | None:
 
 
 def _hashed(order: Order, worker: str) -> str:
-    """A worker's name in this order, from which nobody can tell who it is."""
+    """A pseudonym of a worker in this order."""
     return "w-" + hashlib.sha256(f"{order.id} {worker}".encode()).hexdigest()[:10]
 
 

@@ -1,9 +1,8 @@
-"""A crowd that lists its questions instead of answering them, and learns from answers so far.
+"""A crowd that lists questions for people instead of answering them.
 
-A scheme asks it as it asks the simulated crowd. What people have answered goes into the labels; of
-what they have not, only those questions are listed which the scheme needs whatever the answers to
-the others are. So schemes that go on from answers become queues: answers come in, and the same
-scheme is asked again.
+A scheme asks this crowd as it asks the simulated one. Answers that people have given become labels.
+Of the unanswered questions, only those are listed that the scheme asks whatever the other answers
+are. A scheme whose questions depend on answers is run again after each round of answers.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import frozen, locked
 
 YES, NO, UNSURE, OPEN, LEFT_OUT = 1, -1, 0, 2, 3
-END = -1  # in place of a class: nothing (else) can be named
-PATIENCE = 50  # a search by scores ends when so many images in a row do not show the class
+END = -1  # instead of a class: no (further) class can be named
+PATIENCE = 50  # images in a row without the class after which a search by scores ends
 States = NDArray[np.int8]
 
 
@@ -42,9 +41,14 @@ States = NDArray[np.int8]
 class Known:
     """The answers so far.
 
-    places  (K,) image * L + class of the pairs with an answer, ascending.
-    states  (K,) YES, NO or UNSURE.
-    named   for an image the classes named in it, in order; END closes them.
+    Attributes
+    ----------
+    places : (K,) int64
+        image * L + class of the pairs with an answer, ascending.
+    states : (K,) int8
+        YES, NO or UNSURE.
+    named : mapping of int to tuple of int
+        For each image, the classes named in it, in order; END closes them.
     """
 
     places: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -52,19 +56,25 @@ class Known:
     named: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     def states_at(self, places: Ints) -> States:
-        """The answer at each place, OPEN where there is none; of any shape."""
+        """The answer at each place, OPEN without an answer; same shape as `places`."""
         if not len(self.places):
             return np.full(places.shape, OPEN, np.int8)
-        near = np.searchsorted(self.places, places).clip(max=len(self.places) - 1)
-        return np.where(self.places[near] == places, self.states[near], np.int8(OPEN))
+        index = np.searchsorted(self.places, places).clip(max=len(self.places) - 1)
+        return np.where(self.places[index] == places, self.states[index], np.int8(OPEN))
 
 
 @dataclass(frozen=True, eq=False)
 class Questions:
     """Q questions without an answer.
 
-    kinds  (Q,) texts, as in `labels.effort.QUESTIONS`;  images (Q,) places;  classes (Q,) places, 0
-    for kind `name`;  nth (Q,) which naming in the image it is, 0 for other kinds.
+    Attributes
+    ----------
+    kinds : (Q,) str
+        Kinds of question, as in `labels.effort.QUESTIONS`.
+    images, classes : (Q,) int64
+        Indices; class 0 for kind `name`.
+    nth : (Q,) int64
+        For kind `name`, the index of the question in its image; 0 for other kinds.
     """
 
     kinds: NDArray[np.str_]
@@ -76,11 +86,11 @@ class Questions:
         return len(self.images)
 
     def first(self, count: int) -> Questions:
-        """The first `count` of them."""
+        """The first `count` questions."""
         return Questions(*(values[:count] for values in vars(self).values()))
 
     def effort(self, shape: tuple[int, int], workers: int) -> Effort:
-        """What asking them takes, of so many people each."""
+        """The effort if `workers` people answer each question; shape is (N, L)."""
         N, L = shape
         counted = {
             kind: histogram(np.bincount(self.images[self.kinds == kind], minlength=N))
@@ -92,7 +102,7 @@ class Questions:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """The result of `ask`: questions to be asked now, and the labels of the answers so far."""
+    """The result of `ask`: the questions to ask now, and the labels of the answers so far."""
 
     questions: Questions
     labels: PartialLabels
@@ -112,42 +122,47 @@ def ask(
     batch: int = 1,
     history: History = History("ask"),
 ) -> Asked:
-    """Ask a scheme's questions about images whose labels nobody knows.
+    """List a scheme's questions about images without labels.
 
-    With all answers in, the labels are those of `simulate` with the same seed.
+    Once all questions are answered correctly, the labels equal those of `simulate` with the same
+    seed.
 
     Parameters
     ----------
     scheme : Scheme
+        The scheme with its amount.
     images : (N,) int or str
-        Ids.
+        Ids of the images.
     classes : tuple of str
+        Names of the L classes.
     known : Known
         The answers so far.
     part : float or int
-        The share or number of the images to ask about, as `images` in `simulate`.
+        Share or number of the images to ask about, as `images` in `simulate`.
     seed : int
+        Same seed, same questions.
     hierarchy : Hierarchy, optional
-        Of these classes, for schemes that ask along one.
+        Hierarchy of these classes, for schemes that need one.
     scores : (N, L) float, optional
-        A model's scores. Searches look at images with a high one first, and `proposals` asks about
-        the classes with the highest ones.
+        A model's scores. Searches start with the images of the highest scores, and `proposals` asks
+        about the classes with the highest scores.
     features : (N, D) float, optional
         Features of the images, for schemes that choose images by them.
     batch : int, default 1
-        A search lists at least so many looks for a class, as long as it is not finished; more make
-        fewer rounds and some looks beyond the goal.
+        Smallest number of looks that an unfinished search lists for a class. Larger batches need
+        fewer rounds, and list some looks beyond the goal.
     history : History
-        Of the labels.
+        History of the labels.
 
     Returns
     -------
     Asked
+        The open questions and the labels so far.
 
     Raises
     ------
     BadInput
-        For a scheme whose questions cannot be asked without the truth.
+        If the scheme needs the truth, or a hierarchy, scores or features that are not given.
     """
     root = Chance.seeded(seed).of("draw", 0)
     chosen = chosen_images(len(images), part, root)
@@ -156,13 +171,15 @@ def ask(
     if chosen is not None:
         crowd = crowd.among(chosen)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # about what is not found while all is open
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # about missing classes while questions are open
         scheme.ask(crowd, root.of("scheme", scheme.name))
     return Asked(crowd.questions(), crowd.labels(history))
 
 
 class AskingCrowd(Crowd):
-    """The images and classes of an order in place of a truth; see the module."""
+    """A crowd without a truth; see the module."""
 
     def __init__(
         self,
@@ -185,13 +202,13 @@ class AskingCrowd(Crowd):
         self._unnamed = np.zeros(len(images), bool)  # images with an open question of kind name
 
     def among(self, images: Ints) -> AskingCrowd:
-        """The same for a subset of the images, with common questions and labels."""
+        """This crowd for a subset of the images, with shared questions and labels."""
         part = copy(self)
         part.images = np.asarray(images, np.int64)
         return part
 
     def questions(self) -> Questions:
-        """All questions without an answer, in the order in which they were asked."""
+        """All questions without an answer, in the order in which the scheme asked them."""
         none = np.zeros(0, np.int64)
         kinds = [np.full(len(images), kind) for kind, images, *_ in self._listed]
         columns = zip(*(rest for _, *rest in self._listed), strict=True)
@@ -226,7 +243,7 @@ class AskingCrowd(Crowd):
         named, closed = self._named_so_far(images, most)
         self._unnamed[images] = ~closed
         count = (named >= 0).sum(1)
-        # "Nothing (else)" is a question, too.
+        # "Nothing (else)" is an answer and is paid for.
         self._ledger.bill("name", images, np.minimum(count + closed, most))
         self._ledger.record(np.repeat(images, count), named[named >= 0], True)
         owner, nth = spread(np.where(closed, 0, most - count))
@@ -235,8 +252,8 @@ class AskingCrowd(Crowd):
 
     def name_share(self, share: float, *, chance: Chance) -> int:
         raise BadInput(
-            "fraction-of-positives names a share of all present labels, and before labelling "
-            "nobody knows how many there are; order single-positive or rpa instead"
+            "fraction-of-positives names a share of all present labels, whose number is not known "
+            "before labelling; order single-positive or rpa instead"
         )
 
     def rule_out(
@@ -290,8 +307,11 @@ class AskingCrowd(Crowd):
         precision: float | None = None,
         keep_looks: bool = False,
     ) -> Ints:
-        """As by the simulated crowd with precision=None; a model's scores, if any, order the
-        images until `present` are found, and the class's own order the others."""
+        """Search as the simulated crowd with precision=None.
+
+        A model's scores, if given, order the images until `present` are found; the keyed order of
+        the class orders the others.
+        """
         classes = np.asarray(classes, np.int64)
         order = chance.permutation(len(self.images))
         goals = np.broadcast_to(present, len(classes)), np.broadcast_to(absent, len(classes))
@@ -306,7 +326,7 @@ class AskingCrowd(Crowd):
 
     def descend(self, images: Any, *, chance: Chance, mode: str = "verify") -> None:
         if self.hierarchy is None:
-            raise BadInput("this scheme asks along a class hierarchy; give --hierarchy FILE.json")
+            raise BadInput("this scheme needs a class hierarchy; give --hierarchy FILE.json")
         images = np.asarray(images, np.int64)
         descent, kind = Descent(self.hierarchy), "sweep" if mode == "truth" else "descend"
         first, closed = self._named_so_far(images, 1)
@@ -321,7 +341,7 @@ class AskingCrowd(Crowd):
             self._ledger.bill(kind, block, answered.sum(1))
             rows, classes = np.nonzero(asked & ~answered)
             self._list(kind, block[rows], classes)
-            # Only where all is answered a "no" settles what is below it.
+            # A "no" settles the classes below it only once all questions are answered.
             complete = ~(asked & (np.abs(states) != 1)).any(1)
             path = self.hierarchy.above[named] & (named >= 0)[:, None]
             said = np.where(path, YES, np.where(answered, states, UNSURE))
@@ -329,7 +349,7 @@ class AskingCrowd(Crowd):
             rows, classes = np.nonzero(said)
             self._ledger.record(block[rows], classes, said[rows, classes] == YES)
 
-    # -- what is known and what is not ------------------------------------------------------------
+    # -- answers so far ---------------------------------------------------------------------------
 
     def _states(self, images: Ints, classes: Ints) -> States:
         return self._known.states_at(images * self.shape[1] + classes)
@@ -340,7 +360,7 @@ class AskingCrowd(Crowd):
             self._listed.append((kind, images, np.asarray(classes, np.int64), numbers))
 
     def _named_so_far(self, images: Ints, most: int) -> tuple[Ints, Bools]:
-        """(n, most) classes named, -1 where there is none, and (n,) whether no more are asked."""
+        """(n, most) classes named, -1 for none, and (n,) whether no further ones are asked."""
         named, closed = np.full((len(images), most), -1, np.int64), np.zeros(len(images), bool)
         for row, image in enumerate(images.tolist()):
             given = self._known.named.get(image, ())
@@ -350,8 +370,12 @@ class AskingCrowd(Crowd):
         return named, closed
 
     def _by_score(self, queue: Ints, c: int, goal: tuple[int, int]) -> tuple[Ints, tuple[int, int]]:
-        """The images with the highest scores, until enough show the class or `PATIENCE` in a row
-        do not, and then the others; and the goal, with no more present ones than there are."""
+        """The images in the order of the search, and the goal.
+
+        Images with the highest scores come first, until enough show the class or `PATIENCE` in a
+        row do not; then the others. Once the search by scores has ended, the goal is at most the
+        number of present labels found.
+        """
         assert self._scores is not None
         ranked = queue[np.argsort(-self._scores[queue, c], kind="stable")]
         states = self._states(ranked, np.full(len(ranked), c))
@@ -368,8 +392,10 @@ class AskingCrowd(Crowd):
         return np.concatenate([candidates, others]), goal
 
     def _look_through(self, queue: Ints, c: int, goal: tuple[int, int], keep: bool) -> int:
-        """Look at images in this order until so many show the class and so many do not; returns
-        how many were found, or the number wanted while there are open questions."""
+        """Search the images in this order until `goal` (present, absent) labels are found.
+
+        Returns the number of present labels found, or their goal while questions are open.
+        """
         states = self._states(queue, np.full(len(queue), c))
         seen = _needed(states, *goal, self._batch)
         if keep:
@@ -390,9 +416,9 @@ class AskingCrowd(Crowd):
 
 
 def _needed(states: States, yes: int, no: int, batch: int = 1) -> Bools:
-    """Which questions, in the order of the last axis, are asked until `yes` and `no` such answers
-    are there, whatever the open ones turn out to be; but at least `batch` open ones."""
-    # How many came before each place.
+    """Mask of the questions, in the order of the last axis, that are needed to reach `yes` and `no`
+    answers whatever the open answers are; at least `batch` open ones while the goal is not met."""
+    # Numbers of each answer before each place.
     before = {s: np.cumsum(states == s, -1) - (states == s) for s in (YES, NO, OPEN)}
     lacking = (yes - before[YES]).clip(min=0) + (no - before[NO]).clip(min=0)
     lacking = np.where(lacking > 0, lacking.clip(min=batch), 0)

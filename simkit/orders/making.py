@@ -1,4 +1,4 @@
-"""Make a round of an order: questions without an answer, within a budget, in tasks, with gold."""
+"""Make a round of an order: choose open questions within a budget, add gold, form tasks."""
 
 from __future__ import annotations
 
@@ -33,32 +33,34 @@ def round_of(
     largest: bool = False,
     answers: PartialLabels | None = None,
 ) -> Round:
-    """The questions of the next round.
+    """Choose the questions of the next round.
 
     Parameters
     ----------
     terms : Terms
+        Settings of the round.
     order : Order
-        Its images, hierarchy, scores and earlier rounds.
+        Gives images, hierarchy, scores, features and earlier rounds.
     known : Known
         The answers so far.
     budget : float, optional
-        Dollars for this round, gold questions included: so many of the questions are listed as it
-        pays for.
-    largest : bool
-        Instead replace the scheme's amount, or the number of images where it has none, by the
+        Dollars for this round, gold questions included. The first questions that it pays for are
+        listed.
+    largest : bool, default False
+        Replace the scheme's amount, or the number of images if the scheme has no amount, by the
         largest one that the budget pays for.
     answers : PartialLabels, optional
-        Labels that are known to be right, for gold questions.
+        Labels known to be correct, for gold questions.
 
     Returns
     -------
     Round
+        With a task for each group of questions that are shown together.
 
     Raises
     ------
     BadInput
-        If there is nothing to ask, or nothing that the budget pays for.
+        If no question is left, or the budget pays for none.
     """
     money = None if budget is None else budget / (1 + terms.gold)
     if money is not None and largest:
@@ -66,7 +68,7 @@ def round_of(
         money = None
     questions = in_turn(_questions(terms.made, terms.images, terms, order, known))
     if not len(questions):
-        raise BadInput("nothing is left to ask; raise the amount of the scheme or the images")
+        raise BadInput("no question is left to ask; raise the amount of the scheme or the images")
     if money is not None:
         questions = questions.first(_paid(questions, terms, order, money))
     gold = _gold(terms, order, questions, answers) if terms.gold else _frame(questions.first(0))
@@ -92,7 +94,7 @@ def _bought(terms: Terms, order: Order, known: Known, budget: float) -> Terms:
         questions = _questions(scheme, images, terms, order, known)
         if (questions.kinds == "search").any():
             raise BadInput(
-                f"{scheme.name} searches, and nobody knows how many looks that takes; give its "
+                f"{scheme.name} searches, and the number of looks is not known before; give its "
                 f"amount, such as '{scheme.name}({scheme.amount}=50)', and --budget limits each "
                 "round"
             )
@@ -104,14 +106,14 @@ def _bought(terms: Terms, order: Order, known: Known, budget: float) -> Terms:
 
 
 def _paid(questions: Questions, terms: Terms, order: Order, budget: float) -> int:
-    """How many of the first questions the budget pays for."""
+    """The number of first questions that the budget pays for."""
     listed, low, high = price_list(terms.prices), 0, len(questions)
     while low < high:
         middle = (low + high + 1) // 2
         spent = cost(_effort(questions.first(middle), terms, order), listed).dollars
         low, high = (middle, high) if spent <= budget else (low, middle - 1)
     if not low:
-        raise BadInput(f"${budget:,g} do not pay for one question; raise the budget")
+        raise BadInput(f"${budget:,g} does not pay for one question; raise the budget")
     return low
 
 
@@ -121,7 +123,7 @@ def _effort(questions: Questions, terms: Terms, order: Order) -> Effort:
 
 
 def in_turn(questions: Questions) -> Questions:
-    """The same with the searches of all classes taking turns, so that a cut is fair to them."""
+    """The same questions with the classes of a search in turn, so that a cut is fair to them."""
     searching = questions.kinds == "search"
     if not searching.any():
         return questions
@@ -145,12 +147,14 @@ def _frame(questions: Questions, gold: int | Ints = 0) -> pd.DataFrame:
 def _gold(
     terms: Terms, order: Order, questions: Questions, answers: PartialLabels | None
 ) -> pd.DataFrame:
-    """Pairs with a known answer, as many present as absent ones where there are."""
+    """Gold questions: pairs with a known answer, half of them present if there are enough."""
     wanted = round(terms.gold * len(questions))
     if answers is None:
         raise BadInput("gold questions need known answers; give --known, a file of labels")
     if answers.classes != terms.classes:
-        raise BadInput("the labels of --known have other classes; give labels of the same ones")
+        raise BadInput(
+            "the labels of --known have other classes; give labels of the order's classes"
+        )
     places = {image: place for place, image in enumerate(map(str, order.images.tolist()))}
     rows, classes = answers.codes.nonzero()
     images = np.array([places.get(str(name), -1) for name in answers.images.tolist()])[rows]
@@ -167,22 +171,22 @@ def _gold(
     chosen = np.concatenate(halves)[:wanted]
     if len(chosen) < wanted:
         raise BadInput(
-            f"{wanted} gold questions are wanted, and --known has {len(chosen)} labels for them; "
-            "lower --gold or give more labels"
+            f"{wanted} gold questions are needed, and --known has labels for {len(chosen)}; lower "
+            "--gold or give more labels"
         )
     pairs = np.full(len(chosen), "verify"), images[chosen], classes[chosen], np.zeros_like(chosen)
     return _frame(Questions(*pairs), codes[chosen])
 
 
 def _in_tasks(questions: pd.DataFrame, gold: pd.DataFrame, chance: Chance) -> pd.DataFrame:
-    """All questions by task, gold ones among the others; tasks are numbered from 0."""
-    # A search is for one class at a time; other questions about an image are asked together.
+    """All questions by task, with gold ones among them; tasks are numbered from 0."""
+    # A search is about one class at a time; other questions about an image are shown together.
     searching = questions["kind"] == "search"
     page = questions.groupby(["kind", "image"]).cumcount() // PAGE
     keys = {"of_class": questions["class"].where(searching, -1), "page": page.where(~searching, 0)}
-    every = questions.assign(**keys).sort_values("of_class", kind="stable")
-    every["at"] = every.groupby(["of_class", "kind", "image", "page"], sort=False).ngroup() * 1.0
-    tasks = int(every["at"].max()) + 1
+    table = questions.assign(**keys).sort_values("of_class", kind="stable")
+    table["at"] = table.groupby(["of_class", "kind", "image", "page"], sort=False).ngroup() * 1.0
+    tasks = int(table["at"].max()) + 1
     between = chance(np.arange(len(gold))) / 2.0**64 * tasks
-    every = pd.concat([every, gold.assign(at=between)]).sort_values("at", kind="stable")
-    return every.assign(task=pd.factorize(every["at"])[0])
+    table = pd.concat([table, gold.assign(at=between)]).sort_values("at", kind="stable")
+    return table.assign(task=pd.factorize(table["at"])[0])

@@ -1,14 +1,14 @@
 """An order: questions for people about images, in rounds, in a folder of its own.
 
-    order1/images.txt                what the questions are about, one id a line
-    order1/features.npy              of these images, where a scheme chooses by them
+    order1/images.txt                ids of the images, one per line
+    order1/features.npy              features of these images, for schemes that choose by them
     order1/round-1/order.json        how the questions of this round were chosen
     order1/round-1/questions.parquet
-    order1/round-1/...               pages and tables made from them for people
-    order1/answers/*.jsonl           what came back; files are added, and never changed
-    order1/labels.parquet ...        made from the answers, at any time again
+    order1/round-1/...               pages and tables for people, made from the questions
+    order1/answers/*.jsonl           answers; files are added and never changed
+    order1/labels.parquet ...        made from the answers by each `simkit receive`
 
-Questions have numbers that go on from round to round.
+The numbers of questions continue from round to round.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from simkit.registry import Range, Share, build, setting, settle
 
 ABOUT, QUESTIONS, IMAGES = "order.json", "questions.parquet", "images.txt"
 SCORES, FEATURES, HIERARCHY = "scores.npy", "features.npy", "hierarchy.json"
-NOTHING = "nothing"  # the answer where no class of the list can be named
+NOTHING = "nothing"  # the answer if no class of the list can be named
 Join = Literal["majority", "union", "dawid-skene"]
 SCHEMA = pa.schema(
     {
@@ -52,7 +52,7 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class Terms:
-    """What a round of an order is about, and how its questions are chosen."""
+    """The settings of a round: images, classes, and how its questions are chosen."""
 
     data: str = setting(..., "the data set, such as folder:photos,labels=none")
     classes: tuple[str, ...] = setting(..., "names of the classes to ask about")
@@ -62,7 +62,7 @@ class Terms:
     people: Annotated[int, Range(1, 100)] = setting(1, "people who answer each question")
     gold: Share = setting(0.0, "questions with a known answer, as a share of the others")
     batch: Annotated[int, Range(1)] = setting(20, "looks for a class in one round of a search")
-    join: Join = setting("majority", "how the answers of several people become one")
+    join: Join = setting("majority", "how the answers of several people are joined")
     prices: str = setting("hourly", "price list")
     seed: int = setting(0, "same seed, same questions")
 
@@ -70,11 +70,13 @@ class Terms:
         settle(self, "order")
         _ = self.made  # a scheme that does not exist is refused at once
         if NOTHING in self.classes:
-            raise BadInput(f"a class is called {NOTHING!r}, which is an answer; rename the class")
+            raise BadInput(
+                f"a class has the name {NOTHING!r}, which is an answer; rename the class"
+            )
 
     @cached_property
     def made(self) -> Scheme:
-        """The scheme."""
+        """The scheme as an object."""
         return schemes.make(self.scheme)
 
 
@@ -82,9 +84,13 @@ class Terms:
 class Round:
     """The questions of one round.
 
-    table  one row a question: question (its number), task (questions of one task are shown
-           together), kind, image and class (places; class 0 for kind name), nth (which naming of
-           the image it is) and gold (1 or -1: the known answer; 0: none).
+    Attributes
+    ----------
+    terms : Terms
+    table : DataFrame
+        One row per question: question (its number), task (questions of one task are shown
+        together), kind, image and class (indices; class 0 for kind name), nth (for kind name, the
+        index of the question in its image) and gold (1 or -1: the known answer; 0: none).
     """
 
     terms: Terms
@@ -92,7 +98,7 @@ class Round:
 
     @cached_property
     def id(self) -> str:
-        """Content id of terms and questions."""
+        """Content id of the terms and questions."""
         columns = [self.table[name].to_numpy() for name in SCHEMA.names if name != "kind"]
         kinds = self.table["kind"].to_numpy(str)
         return content_id("order", json.dumps(dataclasses.asdict(self.terms)), kinds, *columns)
@@ -100,10 +106,21 @@ class Round:
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """All rounds of an order, and what they are about.
+    """All rounds of an order, with their images.
 
-    folder, images (N,) ids, rounds from the first to the last; hierarchy of the classes, scores
-    (N, L) of a model, and features (N, D) of the images, if there are any.
+    Attributes
+    ----------
+    folder : Path
+    images : (N,) int or str
+        Ids of the images.
+    rounds : tuple of Round
+        From the first to the last.
+    hierarchy : Hierarchy, optional
+        Hierarchy of the classes.
+    scores : (N, L) float, optional
+        Scores of a model, for searches and proposals.
+    features : (N, D) float, optional
+        Features of the images, for schemes that choose images by them.
     """
 
     folder: Path
@@ -115,12 +132,12 @@ class Order:
 
     @property
     def id(self) -> str:
-        """That of the first round; it stands in every page and file for people."""
+        """Id of the first round; every page and file for people has it."""
         return self.rounds[0].id
 
     @property
     def terms(self) -> Terms:
-        """Those of the last round."""
+        """The terms of the last round."""
         return self.rounds[-1].terms
 
     @property
@@ -129,12 +146,12 @@ class Order:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, L)."""
+        """(N, L): the numbers of images and classes."""
         return len(self.images), len(self.classes)
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """The questions of all rounds; the index is the question's number."""
+        """The questions of all rounds, with column round; the index is the question's number."""
         tables = [part.table.assign(round=n) for n, part in enumerate(self.rounds, 1)]
         return pd.concat(tables).set_index("question", drop=False).rename_axis(None)
 
@@ -143,17 +160,20 @@ class Order:
         return self.folder / f"round-{len(self.rounds)}"
 
     def effort(self, questions: pd.DataFrame) -> Effort:
-        """What it takes to ask these rows of `table`."""
+        """The effort of asking these rows of `table`."""
         return effort_of(questions, self.shape, self.terms.people)
 
     def write(self) -> None:
-        """Write the last round, and with the first one what all of them are about.
+        """Write the last round; with the first round also images and hierarchy.
 
-        Raises BadInput where the round is there already.
+        Raises
+        ------
+        BadInput
+            If the round exists already.
         """
         last, place = self.rounds[-1], self.place()
         if (place / ABOUT).exists():
-            raise BadInput(f"{place} is there already, and orders are not replaced; give --out")
+            raise BadInput(f"{place} exists and is not overwritten; name another folder with --out")
         if len(self.rounds) == 1:
             write_lines(self.folder / IMAGES, map(str, self.images.tolist()))
             if self.hierarchy is not None:
@@ -166,21 +186,23 @@ class Order:
             table = pa.Table.from_pandas(last.table, schema=SCHEMA, preserve_index=False)
             pq.write_table(table, part)
         about = {"id": last.id, **dataclasses.asdict(last.terms)}
-        with whole(place / ABOUT) as part:  # last: with it the round is there
+        with whole(place / ABOUT) as part:  # last: it marks the round as complete
             part.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
     @staticmethod
     def read(folder: str | PathLike[str]) -> Order:
-        """The order in a folder.
+        """Read the order in a folder.
 
         Raises
         ------
         BadInput
-            If there is none, or if it was changed after it was written.
+            If the folder holds no order, or if the order was changed after it was written.
         """
         place = Path(folder)
         if not (place / "round-1" / ABOUT).is_file():
-            raise BadInput(f"{place} holds no order; make one with: simkit order --out {place}")
+            raise BadInput(
+                f"{place} holds no order; make one with: simkit order --data ... --out {place}"
+            )
         texts = readable(place / IMAGES, "the ids of the images").read_text("utf-8").splitlines()
         rounds: list[Round] = []
         while (file := place / f"round-{len(rounds) + 1}" / ABOUT).is_file():
@@ -197,7 +219,7 @@ class Order:
         )
         N = len(order.images)
         if not order.table["image"].between(0, N - 1).all():
-            raise BadInput(f"{place / IMAGES} lists {N} images, and questions are about others; "
+            raise BadInput(f"{place / IMAGES} lists {N} images, but questions name others; "
                            "restore the file")  # fmt: skip
         return order
 
@@ -208,7 +230,7 @@ def _save(file: Path, values: NDArray[np.floating]) -> None:
 
 
 def effort_of(questions: pd.DataFrame, shape: tuple[int, int], people: int) -> Effort:
-    """The effort of asking so many people these questions, with columns kind, image and class."""
+    """The effort if `people` people answer these questions (columns kind, image and class)."""
     N, L = shape
     counted, looks = {}, np.zeros(L, np.int64)
     for kind, rows in questions.groupby("kind"):

@@ -1,4 +1,4 @@
-"""What the pictures of a data set are like, before anybody is asked about them."""
+"""Checks of the images before labelling: size, unreadable files, duplicates, neighbours."""
 
 from __future__ import annotations
 
@@ -25,14 +25,21 @@ COPY, BROKEN = "copy of ", "cannot be read: "
 
 
 def look(data: Dataset, split: str, progress: Progress = silent) -> pd.DataFrame:
-    """Decode every picture of a split.
+    """Decode every image of a split.
+
+    Parameters
+    ----------
+    data : Dataset
+    split : str
+    progress : callable
+        Called with (done, total).
 
     Returns
     -------
     DataFrame
-        One row for each image: image (id), width and height in pixels (0: unreadable), and
-        left_out, the reason for not asking about it: "copy of X" where its pixels are those of an
-        earlier image, "cannot be read: ...", or "".
+        One row per image: image (id), width and height in pixels (0: unreadable), and left_out, the
+        reason for leaving the image out: "copy of X" if an earlier image X has the same pixels,
+        "cannot be read: ...", or "".
     """
     pictures, ids = data.pictures[split], data.truth[split].images.tolist()
     rows, first = [], dict[str, str]()
@@ -49,8 +56,27 @@ def look(data: Dataset, split: str, progress: Progress = silent) -> pd.DataFrame
 def with_nearest(
     table: pd.DataFrame, data: Dataset, split: str, net: Backbone, progress: Progress = silent
 ) -> pd.DataFrame:
-    """The table of `look` with the columns nearest, the most similar other image that is not left
-    out, and distance: one minus the cosine of their features."""
+    """Add the nearest other image to the table of `look`.
+
+    Images that are left out neither have nor are neighbours.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `look`.
+    data : Dataset
+    split : str
+    net : Backbone
+        Network that computes the features.
+    progress : callable
+        Called with (done, total).
+
+    Returns
+    -------
+    DataFrame
+        The table with columns nearest (id) and distance (1 - cosine of the features; nan without a
+        neighbour).
+    """
     features = extract(
         data, split, net, kinds=("pooled",), unreadable="skip", progress=progress
     )["pooled"]  # fmt: skip

@@ -1,11 +1,11 @@
-"""A project: images to be labelled within a budget, in a folder with its orders beside it.
+"""A project: images to be labelled within a budget, in a folder with its orders.
 
 project/project.toml     data, classes, budget, prices, people
-project/pictures.csv     what the images are like, and which are left out
+project/pictures.csv     size of each image, and the reason for leaving it out
 project/order1 ...       orders; see `simkit.orders.order`
 project/labels.csv       made from the answers: the pilot as a labelled data set
-project/plan.json        the last plan, whose purchase the next round orders
 project/grid-1.toml ...  made from the answers: comparisons of schemes on the pilot
+project/plan.json        the last plan; the next round orders its purchase
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ PLAN = "plan.json"
 
 @dataclass(frozen=True)
 class Project:
-    """What a project is about; `project.toml` has all fields but the folder."""
+    """The settings of a project; `project.toml` has all fields except the folder."""
 
     example: ClassVar[str] = (
         'data = "folder:photos,labels=none", classes = ["cat", "dog"] and budget = 2000'
@@ -62,9 +62,9 @@ class Project:
     budget: Positive = setting(..., "dollars for all labels")
     prices: str = setting("hourly", "price list")
     people: Count = setting(1, "people who answer each question")
-    per_image: Positive = setting(2.0, "classes that an image shows on average, as assumed")
+    per_image: Positive = setting(2.0, "assumed mean number of classes in an image")
     backbone: str = setting("mobilenet_v2", "frozen network that computes the features")
-    weights: str = setting("imagenet", "its weights; imagenet: torchvision's are downloaded")
+    weights: str = setting("imagenet", "its weights; imagenet downloads torchvision's")
     seed: int = setting(0, "same seed, same questions")
 
     def __post_init__(self) -> None:
@@ -72,17 +72,17 @@ class Project:
         _ = self.listed  # a price list that does not exist is refused at once
         if self.per_image > MOST_SHOWN * len(self.classes):
             raise BadInput(
-                f"project: per_image is {self.per_image:g}; up to {MOST_SHOWN:.0%} of the "
-                f"{len(self.classes)} classes in an image are expected"
+                f"project: per_image is {self.per_image:g}; at most {MOST_SHOWN:.0%} of the "
+                f"{len(self.classes)} classes are expected in an image; lower it"
             )
 
     @property
     def listed(self) -> Prices:
-        """The price list, for so many people a question."""
+        """The price list, for `people` people per question."""
         return dataclasses.replace(price_list(self.prices), workers=self.people)
 
     def write(self) -> None:
-        """Write `project.toml`; to be called last: with it the project is there."""
+        """Write `project.toml`. Call it last: the file marks the project as complete."""
         values = dataclasses.asdict(self)
         del values["folder"]
         with whole(self.folder / FILE) as part:
@@ -90,12 +90,12 @@ class Project:
 
     @staticmethod
     def read(folder: str | PathLike[str]) -> Project:
-        """The project in a folder. Raises BadInput that names file, field and mend."""
+        """Read the project in a folder. Raises BadInput for a missing or invalid project.toml."""
         file = Path(folder) / FILE
         if not file.is_file():
             raise BadInput(
-                f"{folder} holds no {FILE}; name the folder of a project, or make one with: "
-                "simkit quickstart folder:photos --classes names.txt --budget 2000"
+                f"{folder} holds no {FILE}; name the folder of a project, or start one with: "
+                "simkit quickstart photos --classes names.txt --budget 2000"
             )
         try:
             values = tomllib.loads(readable(file, "a project").read_text("utf-8"))
@@ -106,16 +106,17 @@ class Project:
 
     @property
     def states(self) -> list[State]:
-        """All orders of the project with their answers, by name. Raises BadInput for none."""
+        """All orders of the project with their answers, by name. Raises BadInput without any."""
         places = sorted(self.folder.glob(f"*/round-1/{ABOUT}"))
         if not places:
             raise BadInput(f"{self.folder} holds no order; restore the folder order1")
         return [State.of(Order.read(place.parents[1])) for place in places]
 
     def pilot(self, images: int) -> PilotPlan | None:
-        """What to label first of so many images; None: everything, or what the budget pays for.
+        """The pilot to label first, of a number of images.
 
-        Raises BadInput for a budget that is too small for a pilot of many images.
+        None if there are too few images for a pilot: then all are labelled, or as many as the
+        budget pays for. Raises BadInput if there are enough images and the budget is too small.
         """
         try:
             plan = plan_pilot(
@@ -131,20 +132,34 @@ class Project:
 
 
 def first_round(project: Project, order: Order, split: str, plan: PilotPlan | None) -> Order:
-    """The order with its first round: complete labels of the pilot, or, without a plan, of as many
-    images as the budget pays for."""
+    """Add the first round to an order: complete labels of the pilot, at random images.
+
+    Parameters
+    ----------
+    project : Project
+    order : Order
+        Without rounds.
+    split : str
+        The split to label.
+    plan : PilotPlan or None
+        None: label as many images as the budget pays for.
+
+    Returns
+    -------
+    Order
+    """
     terms = Terms(
         project.data, project.classes, "full-subset", split=split, people=project.people,
         prices=project.prices, seed=project.seed,
         images=1.0 if plan is None else plan.images + plan.test_images,
     )  # fmt: skip
     budget = project.budget if plan is None else None
-    made = round_of(terms, order, budget=budget, largest=plan is None)
-    return dataclasses.replace(order, rounds=(made,))
+    first = round_of(terms, order, budget=budget, largest=plan is None)
+    return dataclasses.replace(order, rounds=(first,))
 
 
 def order_of(folder: Path, files: Sequence[Path]) -> Path:
-    """The order that these files answer: the folder itself, or the one of its project."""
+    """The folder of the order that these files answer: the folder itself, or one of its project."""
     if not (folder / FILE).is_file():
         return folder
     orders = [state.order for state in Project.read(folder).states]
@@ -154,19 +169,31 @@ def order_of(folder: Path, files: Sequence[Path]) -> Path:
         if len(only) == 1:
             return only[0].folder
     names = ", ".join(str(one.folder) for one in orders)
-    raise BadInput(f"{folder} has several orders; give the folder of the one ({names})")
+    raise BadInput(f"{folder} has several orders; give the folder of one order ({names})")
 
 
 def project_of(order: Path) -> Project | None:
-    """The project that the folder of an order lies in, if any."""
+    """The project that contains an order's folder; None without one."""
     home = order.parent if order.name else order.absolute().parent
     return Project.read(home) if (home / FILE).is_file() else None
 
 
 def spent(project: Project, states: Sequence[State], *, measured: bool = False) -> float:
-    """Dollars for all answers, by the price list or by measured times where there are any.
+    """Dollars for all answers.
 
-    Each person is paid alone, and the set-up once.
+    Each person is paid for each answer, and the set-up is paid once.
+
+    Parameters
+    ----------
+    project : Project
+    states : sequence of State
+        All orders of the project.
+    measured : bool, default False
+        Use the measured times of an order, if there are any, instead of the price list.
+
+    Returns
+    -------
+    float
     """
     listed, total = project.listed, 0.0
     for state in states:
@@ -177,13 +204,16 @@ def spent(project: Project, states: Sequence[State], *, measured: bool = False) 
 
 
 def write_pilot(project: Project, state: State) -> list[str]:
-    """Write the first round of the first order as a data set with a quarter of its images for
-    testing, and once the comparisons to run on it, which may be edited; the names of the files."""
+    """Write the first round of the first order as a labelled data set, with grids to compare on it.
+
+    A quarter of its images is for testing. Existing grids are kept, because they may be edited.
+    Nothing is written for other orders or labelled data. Returns the names of the files.
+    """
     order = state.order
     unlabelled = read_spec(project.data)[1].get("labels") == "none"
     if not unlabelled or order.folder.absolute().name != FIRST:
         return []
-    # Later rounds may follow another scheme, whose labels are not complete.
+    # Labels of later rounds may be incomplete.
     pilot = State(
         dataclasses.replace(order, rounds=order.rounds[:1]),
         state.answers[state.answers["round"] == 1],
@@ -192,7 +222,7 @@ def write_pilot(project: Project, state: State) -> list[str]:
     drawn = np.argsort(Chance.seeded(project.seed).of("test")(asked), kind="stable")
     split = np.full(len(asked), "train", object)
     split[drawn[: round(TEST * len(asked))]] = "test"
-    split[drawn[:1]] = "val"  # without any, a fifth of the training images would become it
+    split[drawn[:1]] = "val"  # otherwise a fifth of the training images would be held out
     done = ~np.isin(asked, pilot.open["image"])
     codes = pilot.labels.codes[asked[done]].toarray()
     cells = np.array(["", "1", "0"])[codes]  # unknown, present, absent: -1 is the last one
@@ -218,7 +248,7 @@ def write_pilot(project: Project, state: State) -> list[str]:
 def pilot_data(project: Project) -> str:
     """The text of the data set that `write_pilot` writes.
 
-    What people were unsure about counts as absent where people are simulated, who are never unsure.
+    In training images, unsure answers count as absent: simulated people are never unsure.
     """
     source, settings, _ = read_spec(project.data)
     table = str((project.folder / TABLE).resolve())
@@ -227,13 +257,13 @@ def pilot_data(project: Project) -> str:
 
 
 def spelled(name: str, settings: dict[str, str]) -> str:
-    """The text of a data set; its first setting is the main one."""
+    """The text of a data set; its first setting is written without a key."""
     main, *others = settings.items()
     return f"{name}:" + ",".join([main[1], *(f"{key}={value}" for key, value in others)])
 
 
 def next_step(project: Project, states: Sequence[State]) -> str:
-    """The command that brings the project on."""
+    """The next command of the project."""
     folder = quote(str(project.folder))
     for state in states:
         if len(state.open):

@@ -1,4 +1,4 @@
-"""What the answers to an order say: labels, votes, times, agreement, and what is still open."""
+"""From the answers to an order: labels, votes, times, agreement, and open questions."""
 
 from __future__ import annotations
 
@@ -26,15 +26,19 @@ from simkit.orders.asking import END, NO, UNSURE, YES, Known, ask
 from simkit.orders.order import NOTHING, Order, effort_of
 
 DATA = "data.toml"  # the images as a data set, to train on with the labels
-LONG = 5  # a time counts as at most so many times the median of its kind: somebody went for lunch
+LONG = 5  # times are cut at this multiple of the median of their kind, because of breaks
 _STATES = {"yes": YES, "no": NO, "unsure": UNSURE}
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """An order with the answers that came back so far.
+    """An order with its answers so far.
 
-    answers  as `answers.kept`, with the columns of the questions beside them.
+    Attributes
+    ----------
+    order : Order
+    answers : DataFrame
+        As `answers.kept`, with the columns of the questions.
     """
 
     order: Order
@@ -42,14 +46,14 @@ class State:
 
     @staticmethod
     def of(order: Order) -> State:
-        """From the answers in the order's folder. Raises BadInput."""
+        """Read the answers in the order's folder. Raises BadInput."""
         answers = kept(order)
         about = order.table[["kind", "image", "class", "nth", "gold", "task", "round"]]
         return State(order, answers.join(about, on="question"))
 
     @cached_property
     def known(self) -> Known:
-        """One answer for each question that has any, gold ones left out."""
+        """One joined answer for each answered question; gold questions are left out."""
         real = self.answers[self.answers["gold"] == 0]
         naming = real["kind"] == "name"
         L = self.order.shape[1]
@@ -65,17 +69,17 @@ class State:
     def labels(self) -> PartialLabels:
         """The labels of all answers, with the answered questions as effort.
 
-        They are those of the scheme (under a hierarchy an answer settles more than its class), and
-        all answers that it did not ask for, in rounds of other schemes; but a scheme that says
-        keep_looks=False is taken at its word.
+        They are the labels of the scheme (with a hierarchy, an answer may label further classes)
+        and, unless the scheme has keep_looks=False, all other answers, such as those of rounds with
+        other schemes.
         """
         order, terms = self.order, self.order.terms
-        made = ask(
+        of_scheme = ask(
             terms.made, order.images, terms.classes, self.known, part=terms.images,
             seed=terms.seed, hierarchy=order.hierarchy, scores=order.scores,
             features=order.features, batch=terms.batch,
         ).labels  # fmt: skip
-        codes = made.codes
+        codes = of_scheme.codes
         if getattr(terms.made, "keep_looks", True):
             others = self._all_known()
             codes = codes + others - others.multiply(codes != 0)
@@ -89,12 +93,12 @@ class State:
         }  # fmt: skip
         history = History("receive", settings, terms.seed, (order.id,))
         return PartialLabels.of(
-            codes, order.images, order.classes, made.asked | asked,
-            effort=replace(effort, dropped=made.effort.dropped), history=history,
+            codes, order.images, order.classes, of_scheme.asked | asked,
+            effort=replace(effort, dropped=of_scheme.effort.dropped), history=history,
         )  # fmt: skip
 
     def _all_known(self) -> csr_array:
-        """(N, L) every yes and no, and every class that was named."""
+        """(N, L) int8: every yes and no, and every class that was named."""
         known, (N, L) = self.known, self.order.shape
         sure = known.states != UNSURE
         named = [image * L + c for image, given in known.named.items() for c in given if c != END]
@@ -105,7 +109,7 @@ class State:
 
     @cached_property
     def open(self) -> pd.DataFrame:
-        """Questions of all rounds that fewer people have answered than are to, with how many."""
+        """Questions that fewer people answered than required; column answered is their number."""
         table = self.order.table
         people = self.answers.groupby("question")["worker"].nunique()
         answered = people.reindex(table.index, fill_value=0)
@@ -116,7 +120,7 @@ class State:
 
     @cached_property
     def votes(self) -> Votes | None:
-        """All yes and no, for `simkit habits`; None without any."""
+        """All yes and no answers, for `simkit habits`; None without any."""
         said = self.answers[self.answers["answer"].isin(["yes", "no"])]
         said = said.drop_duplicates(["image", "class", "worker"])
         if not len(said):
@@ -140,7 +144,7 @@ class State:
 
     @cached_property
     def seconds(self) -> pd.Series[float]:
-        """Mean seconds of one person for a question, by kind, long pauses cut."""
+        """Mean seconds per question and person, by kind; long pauses are cut at `LONG` medians."""
         timed = self.answers.dropna(subset=["seconds"])
         each = timed["seconds"] / timed["shared"]
         longest = LONG * each.groupby(timed["kind"]).transform("median")
@@ -148,7 +152,7 @@ class State:
 
     @cached_property
     def people(self) -> pd.DataFrame:
-        """For each person: answers, seconds a question, and how often they agree with gold."""
+        """By worker: answers, unsure (share), seconds (median), gold (count), right (share)."""
         rows = self.answers.assign(each=self.answers["seconds"] / self.answers["shared"])
         gold = rows[rows["gold"] != 0]
         right = (gold["answer"] == "yes") == (gold["gold"] > 0)
@@ -160,7 +164,7 @@ class State:
         })  # fmt: skip
 
     def prices(self) -> Prices | None:
-        """The price list of the order with measured times; None where nothing was timed."""
+        """The price list of the order with the measured times; None without any."""
         if not len(self.seconds):
             return None
         listed = price_list(self.order.terms.prices)
@@ -179,27 +183,29 @@ class State:
     # -- joining ----------------------------------------------------------------------------------
 
     def _joined(self, said: pd.Series[str]) -> str:
-        """One answer of several people; a tie of yes and no is unsure."""
+        """The joined answer of several people; a tie of yes and no is unsure."""
         yes, no = (said == "yes").sum(), (said == "no").sum()
         if self.order.terms.join == "union" and yes:
             return "yes"
         return "unsure" if yes == no else "yes" if yes > no else "no"
 
     def _weighed(self, votes: Votes) -> pd.Series[int]:
-        """By place, YES where people probably mean that the class is there, each weighed by the
-        errors that a model of all votes finds; nothing where there are too few votes for it."""
+        """By place, YES where the class is probably present (model of Dawid and Skene), else NO.
+
+        Empty if there are too few votes to fit the model.
+        """
         from simkit.annotate.dawid_skene import fit_annotators
 
         try:
             present = fit_annotators(votes).present
         except BadInput as error:
-            warnings.warn(f"dawid-skene: {error}; the majority decides for now", stacklevel=2)
+            warnings.warn(f"dawid-skene: {error}; answers are joined by majority", stacklevel=2)
             return pd.Series(dtype=np.int8)
         places = votes.question_image * self.order.shape[1] + votes.question_class
         return pd.Series(np.where(present > 0.5, YES, NO), places)
 
     def _names(self, said: pd.DataFrame) -> dict[int, tuple[int, ...]]:
-        """The classes named in each image: for each naming the most frequent answer."""
+        """The classes named in each image: the most frequent answer to each question."""
         index = {name: c for c, name in enumerate(self.order.classes)} | {NOTHING: END}
         named: dict[int, list[int]] = {}
         for (image, _), answers in said.groupby(["image", "nth"])["answer"]:
@@ -210,13 +216,13 @@ class State:
         return {image: tuple(classes) for image, classes in named.items()}
 
     def _ended(self, table: pd.DataFrame) -> pd.Series[bool]:
-        """Namings that are not asked any more: in an image in which nothing else was found."""
+        """Mask of the name questions about images in which no further class was found."""
         ended = {image for image, given in self.known.named.items() if END in given}
         return (table["kind"] == "name") & table["image"].isin(ended)
 
 
 def write(state: State) -> list[str]:
-    """Write what the answers say into the order's folder; the names of the files."""
+    """Write labels, votes, times and open questions into the order's folder; the files' names."""
     folder = state.order.folder
     files = {"labels.parquet": None, "open.csv": _words(state.order, state.open)}
     files["people.csv"] = state.people.reset_index()
@@ -237,7 +243,7 @@ def write(state: State) -> list[str]:
 
 
 def data_of(order: Order, scored: str = "") -> str:
-    """A data set of the order's images as TOML, with val and test of the data `scored`."""
+    """The order's images as a data set in TOML, with val and test of the data set `scored`."""
     terms = order.terms
     values = {"source": "unlabelled", "images": terms.data, "split": terms.split, "scored": scored}
     lines = [
@@ -247,7 +253,7 @@ def data_of(order: Order, scored: str = "") -> str:
 
 
 def _words(order: Order, questions: pd.DataFrame) -> pd.DataFrame:
-    """Questions with the names of images and classes in place of their numbers."""
+    """Questions with names of images and classes instead of indices."""
     classes = np.array([*order.classes, ""], object)
     naming = (questions["kind"] == "name").to_numpy()
     return questions[["question", "round", "kind"]].assign(
@@ -270,7 +276,7 @@ def _votes_table(votes: Votes) -> pd.DataFrame:
 
 
 def _toml(listed: Prices, state: State) -> str:
-    """A price list as a file that `prices` reads: the measured rates over those of the order."""
+    """A price list in TOML: the order's list with the measured rates."""
     lines = [f"# measured on the answers to order {state.order.id}"]
     lines += [f'like = "{state.order.terms.prices}"', f"workers = {state.order.terms.people}"]
     for kind in state.seconds.index:

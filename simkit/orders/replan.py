@@ -1,4 +1,4 @@
-"""The next plan: what was bought by an order, what it is worth, and what to buy then."""
+"""The next plan, from the labels that an order bought and their mAP."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from simkit.progress import Progress
 
 DRAWS = 3  # trainings on the labels of an order
-SCORED = "scored.toml"  # the images of the order, with the test images of the pilot
+SCORED = "scored.toml"  # a data set: images of the order, test images of the pilot
 
 
 def plan_next(
@@ -36,26 +36,27 @@ def plan_next(
     progress: Progress | None = None,
     **options: Any,
 ) -> Plan:
-    """Plan the next purchase from the labels that an order has brought so far.
+    """Plan the next purchase from the labels received for an order.
 
     The pilot's best method for the scheme of the order is trained on the received labels and scored
-    on the pilot's test images. The plan goes on with the predictions that agree with this mAP, at
-    the prices that the order measured.
+    on the pilot's test images. The plan uses the predictions that agree with this mAP, and the
+    prices measured by the order.
 
     Parameters
     ----------
     order : Order or path
+        The order, or its folder.
     folders : path or sequence of paths
         Comparisons of the pilot, as for `plan`.
     budget : number or str
-        Dollars still to spend.
+        Dollars for further labels.
     measured : number or str, optional
-        mAP on the pilot's test images of a model trained on the labels, 0.6 or 60, in place of
-        training one here.
+        mAP on the pilot's test images of a model trained on the labels, 0.6 or 60. By default
+        models are trained here.
     progress : callable, optional
         Called with (done, total).
     **options
-        As for `plan`; prices are those that were measured, unless given.
+        As for `plan`; by default, prices are the measured ones.
 
     Returns
     -------
@@ -64,15 +65,15 @@ def plan_next(
     Raises
     ------
     BadInput
-        If the order has no answers yet, or if the pilot did not measure its scheme or has other
+        If the order has no answers, or if the pilot did not measure its scheme or has other
         classes.
     """
     order = order if isinstance(order, Order) else Order.read(order)
     places = [folders] if isinstance(folders, str | PathLike) else list(folders)
     listed = options.pop("prices", None) or _prices(order)
     bought = bought_by(order, Evidence.of(*places), listed, measured=measured, progress=progress)
-    made = plan(places, budget, prices=listed, bought=bought, **options)
-    return replace(made, command=f"{made.command} --continue {order.folder}")
+    next_plan = plan(places, budget, prices=listed, bought=bought, **options)
+    return replace(next_plan, command=f"{next_plan.command} --continue {order.folder}")
 
 
 def bought_by(
@@ -108,20 +109,20 @@ def _prices(order: Order) -> str:
 
 
 def _measured_pair(evidence: Evidence, order: Order) -> Pair:
-    """The label option of the order in the pilot, and the best method for it there."""
+    """The pilot's label option for the order's scheme, with its best method."""
     name = order.terms.made.name
     pairs = [pair for pair in evidence.cells if pair[0].part.name == name]
     if not pairs:
         known = ", ".join(sorted({pair[0].part.name for pair in evidence.cells}))
         raise BadInput(
             f"the pilot did not measure {name}, the scheme of {order.folder}, but {known}; compare "
-            f"{name} on the pilot's images as well, which costs no labels"
+            f"{name} on the pilot's images as well, which needs no further labels"
         )
     return max(pairs, key=lambda pair: evidence.cells[pair][-1].score)
 
 
 def _scored_classes(evidence: Evidence, order: Order) -> list[int]:
-    """Where the classes that the pilot scores stand in the order."""
+    """Indices, in the order, of the classes that the pilot scores."""
     names = [evidence.pool.truth.classes[c] for c in evidence.pool.scored]
     missing = [name for name in names if name not in order.classes]
     if missing:
@@ -146,9 +147,9 @@ def _trained(
     grid, order = evidence.grid, state.order
     if grid.get("features") or grid.get("pictures"):
         raise BadInput(
-            "the pilot was trained on features from files or on whole networks, which the images "
-            f"of {order.folder} do not have; train and score a model yourself, and give its mAP "
-            "as --measured"
+            "the pilot was trained from pixels or on features from files, which is not possible "
+            f"here for the images of {order.folder}; train and score a model yourself, and give "
+            "its mAP as --measured"
         )
     file = order.folder / SCORED
     with whole(file) as part:

@@ -107,7 +107,7 @@ def _people(plan: Plan) -> str:
 
 
 def _so_far(plan: Plan) -> Iterator[tuple[str, str]]:
-    """How the labels of earlier rounds compare with what was expected of them."""
+    """The mAP of earlier rounds' labels, compared with the expected mAP."""
     if plan.bought is None or plan.expected is None:
         return
     score, (median, low, high) = plan.bought.score, plan.expected
@@ -115,17 +115,17 @@ def _so_far(plan: Plan) -> Iterator[tuple[str, str]]:
     yield (
         "So far",
         f"{dollars(plan.bought.dollars)} of {plan.bought.option.part.name} labels give "
-        f"{label(plan.bought.method)} {points(score)} mAP. Expected were {points(median)} "
-        f"({points(low)} to {points(high)}): reality is {where} the range, and the plan goes on "
-        "from it.",
+        f"{label(plan.bought.method)} {points(score)} mAP, {where} the expected range "
+        f"({points(low)} to {points(high)}, median {points(median)}). The plan uses the "
+        "predictions that agree with this mAP.",
     )
 
 
 def _spend(plan: Plan) -> Iterator[str]:
     if plan.bought is not None and np.median(plan.chosen.map - plan.curves.floor) < LOSS:
         yield (
-            "Nothing need be bought: no purchase within the budget is expected to add 1 point to "
-            "the labels so far. The best would be"
+            "No purchase is needed: none within the budget is expected to add 1 point to the mAP "
+            "of the labels so far. The best purchase is"
         )
     now = math.fsum(line.dollars for line in plan.bill if line.when == "now")
     if len(plan.order) == 1:
@@ -138,7 +138,7 @@ def _spend(plan: Plan) -> Iterator[str]:
             f"be {dollars(plan.chosen.dollars)} on {described(plan.chosen)}."
         )
     if plan.bought is not None and plan.bought.option == plan.chosen.option:
-        yield "These amounts include the labels so far, and the price does not."
+        yield "These amounts include the labels so far; the price does not."
     yield (_machine(plan.chosen) + _people(plan)).strip()
     if (total := plan.hours) is not None:
         weeks = ""

@@ -45,8 +45,8 @@ class Project:
     image_price, set_up
         Dollars per image, and once for the project.
     spent
-        Dollars that were spent on label options in earlier rounds; further labels of these options
-        add to what there is.
+        Dollars spent on label options in earlier rounds; further labels of an option add to its
+        earlier ones.
     """
 
     dollars: float
@@ -171,7 +171,7 @@ def candidates(curves: Curves, project: Project) -> list[Candidate]:
         if grid is None:
             continue
         value = curves.as_scored(pair, curves(pair, grid.present, grid.absent, grid.times))
-        # Labels of another option add to those that are there; by how much is not known.
+        # Labels of another option add to the labels so far; by how much is not known.
         value = np.maximum(value[curves.kept], curves.floor[:, None])
         medians = np.median(value, axis=0).tolist()
         seen = _seen(curves, pair, grid) & _cheaper_than_complete(curves, pair, grid, project)
@@ -346,7 +346,7 @@ class _Grid:
 
 
 def _further(curves: Curves, option: LabelOption, project: Project) -> _Grid | None:
-    """All purchases within the budget that add to what was spent on the option before."""
+    """All purchases within the budget, in addition to earlier ones of the option."""
     spent, pool = project.spent.get(option, 0.0), curves.evidence.pool.images
     larger = replace(project, dollars=project.dollars + spent)
     grid = _grid(curves.purchases[option], pool, larger)

@@ -50,7 +50,7 @@ SHARED_GAIN = 0.3  # of the gain of complete labels: options with less in the pi
 OTHER_IMAGES = 0.006  # mAP: standard deviation between images of a project and of a pilot
 PARTS = np.geomspace(0.002, 1.0, 40)  # of the pool, at which complete labels are inverted
 EDGE = 1e-4  # of mAP, so that logits stay finite
-AGREEING = 40  # samples at least, in effect, that go on after a purchase was scored
+AGREEING = 40  # smallest effective number of samples that agree with a scored purchase
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,10 +173,14 @@ class FullCurve:
 
 @dataclass(frozen=True, eq=False)
 class Bought:
-    """Labels of earlier rounds, and the mAP of models that were trained on them.
+    """Labels of earlier rounds, and the mAP of models trained on them.
 
     Attributes
     ----------
+    option, method
+        Label option and training method.
+    dollars
+        Price of the labels.
     images
         Number of images that the option was allowed to ask about.
     asked
@@ -184,7 +188,7 @@ class Bought:
     present, absent
         (L',) number of known labels of each scored class.
     scores
-        (D,) mAP on new images of one model each, in [0, 1].
+        (D,) mAP of each model on new images, in [0, 1].
     """
 
     option: LabelOption
@@ -227,11 +231,11 @@ class Curves:
         # Within a sample, quantities that a pilot cannot measure are equal for all methods.
         self._decay, self._slope = rng.standard_normal(SAMPLES), rng.standard_normal(SAMPLES)
         self._moves, self._mix = rng.standard_normal(SAMPLES), rng.random((SAMPLES, 1))
-        self.kept = np.arange(SAMPLES)  # samples, some repeatedly, that agree with what was bought
-        self.floor = np.zeros(SAMPLES)  # mAP in these samples that is reached without a purchase
+        self.kept = np.arange(SAMPLES)  # samples that agree with earlier purchases, with repetition
+        self.floor = np.zeros(SAMPLES)  # mAP of the labels so far, in these samples
 
     def expected(self, bought: Bought) -> Array:
-        """(R,) mAP of one model on these labels, in the samples `kept`."""
+        """(R,) expected mAP of one model on these labels, in the samples `kept`."""
         pair, pool = (bought.option, bought.method), self.evidence.pool.images
         if bought.option.amount == "images":
             times, whole = np.array([bought.asked / pool]), self.purchases[bought.option]
@@ -243,9 +247,9 @@ class Curves:
         return np.asarray(value[self.kept])
 
     def agree_with(self, bought: Bought) -> None:
-        """Keep samples in proportion to the likelihood of the mAP that a purchase has.
+        """Resample in proportion to the likelihood of a purchase's mAP.
 
-        Where hardly any sample agrees the nearest are kept.
+        If fewer than `AGREEING` samples agree in effect, the likelihood is widened.
         """
         value = self.expected(bought)
         width = max(NOISE, _spread(bought.scores) / np.sqrt(len(bought.scores)))

@@ -345,7 +345,7 @@ def _joined(folders: Sequence[_Folder]) -> pd.DataFrame:
         table = one.table[one.table["draw"] != runs.SWEEP]
         by_features = table["scheme"].map(lambda spec: _made(spec).needs_features).astype(bool)
         for spec in table["scheme"][by_features].unique():
-            warnings.warn(f"{spec} is left out: plans do not look at features", stacklevel=2)
+            warnings.warn(f"{spec} is left out: plans do not use features", stacklevel=2)
         table = table[~by_features]
         habits = _habits(one.grid, one.folder)
         options = {spec: _option(spec, habits, one.folder) for spec in table["scheme"].unique()}

@@ -75,8 +75,8 @@ class Plan(Readable):
     weeks
         Working time of the annotators; None if their number is not set.
     bought, expected
-        Labels of earlier rounds with their mAP, if there are any, and the median and 90 % interval
-        of the mAP that was expected of them.
+        Labels of earlier rounds with their mAP, and the median and 90 % interval of their expected
+        mAP; None without earlier rounds.
     """
 
     project: Project
@@ -183,8 +183,8 @@ def plan(
     image_price : number or str
         Dollars to obtain one image.
     bought : Bought, optional
-        Labels of earlier rounds and the mAP of models trained on them. The plan goes on with the
-        predictions that agree with it, and further labels of the same option add to it.
+        Labels of earlier rounds and the mAP of models trained on them. The plan uses the
+        predictions that agree with this mAP; further labels of the same option add to them.
     seed : int
         Seed of all samples.
 

@@ -164,9 +164,9 @@ def trial(
 ) -> Trial:
     """Train `method` on `labels` of the train split, from cached features or from pixels.
 
-    It is scored on the test split, or on val without a test split; images of an order alone are
-    trained on and not scored. The epoch is chosen only if the
-    settings ask for it, on the val split, and never on the scored split.
+    It is scored on the test split, or on val without a test split. Without labelled images other
+    than those of an order, it is not scored. The epoch is chosen only if the settings ask for it,
+    on the val split, and never on the scored split.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def trial(
     split = "test" if "test" in data.truth else "val"
     known = data.truth["train"].known
     if split not in data.truth and known is not None and not known.nnz:
-        split = ""  # images of an order: no label of them is known, to score on
+        split = ""  # images of an order have no known labels to score on
     splits = _splits(data, split, settings, source.data, report)
     kinds = () if transform else (kind_of(spell(method)),)
     source = replace(source, splits=splits, kinds=kinds)

@@ -119,7 +119,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(rpa, tmp_path, capsys):
         (["receive", str(rpa.folder), str(empty)], "no rows"),
         (["receive", str(rpa.folder)], "no answers yet"),
         (["receive", str(tmp_path / "nowhere")], "holds no order"),
-        (["order", "--next", str(rpa.folder), "--data", "scenes"], "same images"),
+        (["order", "--next", str(rpa.folder), "--data", "scenes"], "without --next"),
         (["order", "--data", "scenes:images=60", "--scheme", "rpa", "--out", str(rpa.folder)],
          "an order already"),
         (["order", "--scheme", "rpa"], "--data is missing"),
@@ -147,7 +147,7 @@ def test_scores_make_a_search_shorter(tmp_path):
     assert looks[1] > 1.5 * looks[0]
 
 
-def test_an_order_buys_what_a_plan_says(tmp_path, capsys):
+def test_an_order_buys_the_purchase_of_a_plan(tmp_path, capsys):
     parts = [{"scheme": "rpa(keep=0.2)", "images": 30}, {"scheme": "full-subset", "images": 5}]
     (tmp_path / "plan.json").write_text(json.dumps({"order": parts}))
     options = ("--plan", str(tmp_path / "plan.json"))

@@ -1,4 +1,4 @@
-"""`simkit quickstart`: from a folder of photographs to a project with a first order."""
+"""`simkit quickstart`: a project with a first order for a folder of photographs."""
 
 from __future__ import annotations
 

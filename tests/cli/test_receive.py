@@ -1,4 +1,4 @@
-"""`simkit receive`: what counts of the answers to an order, and what is made of them."""
+"""`simkit receive`: which answers to an order count, and the files made from them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rpa(tmp_path) -> Order:
     return ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)")
 
 
-def test_the_same_answers_a_second_time_change_nothing(rpa):
+def test_receiving_the_same_answers_again_changes_nothing(rpa):
     raw = rows(rpa, TRUTH)
     assert keep(rpa, checked(rpa, raw).answers) is not None
     before = {file: file.read_bytes() for file in rpa.folder.rglob("*") if file.is_file()}
@@ -37,7 +37,7 @@ def test_the_same_answers_a_second_time_change_nothing(rpa):
     assert {f: f.read_bytes() for f in rpa.folder.rglob("*") if f.is_file()} == before
 
 
-def test_what_does_not_count_is_listed(rpa):
+def test_refused_rows_are_listed(rpa):
     raw = rows(rpa, TRUTH).reset_index(drop=True)
     keep(rpa, checked(rpa, raw).answers)
     flipped = raw.assign(answer=raw["answer"].map({"yes": "no", "no": "yes"}))
@@ -50,7 +50,7 @@ def test_what_does_not_count_is_listed(rpa):
 
 
 @pytest.mark.parametrize(("join", "said"), [("majority", 1), ("union", 1)])
-def test_several_people_are_joined(tmp_path, join, said):
+def test_answers_of_several_people_are_joined(tmp_path, join, said):
     order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)", "--people", "3", "--join", join)
     raw = [rows(order, TRUTH, worker=name) for name in ("a", "b", "c")]
     raw[0]["answer"] = "yes"

@@ -1,4 +1,4 @@
-"""`simkit status`: what a project has spent, what is open, and what to do next."""
+"""`simkit status`: money spent, open questions, and the next command."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_spent_is_the_price_of_the_answers(shell, project) -> None:
     assert f"${expected * 36 * 2 * 15 / 3600:.2f} of $50.00" in shell("status", "project").out
 
 
-def test_the_next_step_works_as_it_stands(shell, project) -> None:
+def test_the_next_command_runs_as_printed(shell, project) -> None:
     done = shell("receive", "project", answers("all.jsonl", project))
     assert done.code == 0 and "../labels.csv" in done.out
     step = shell("status", "project", "--json").json["next"]
@@ -121,6 +121,6 @@ def test_answers_find_their_order_among_several(shell, project) -> None:
     assert done.code == 2 and "project/order1" in done.err
 
 
-def test_a_folder_without_a_project_is_told_how_to_make_one(shell) -> None:
+def test_without_a_project_the_message_names_the_command_that_starts_one(shell) -> None:
     done = shell("status")
     assert done.code == 2 and "simkit quickstart" in done.err

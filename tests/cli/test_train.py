@@ -175,7 +175,7 @@ def test_pictures_of_many_sizes_are_fine_tuned_on(shell) -> None:
     assert (done.json["asked"], done.json["held_out"], done.json["split"]) == (10, 2, "val")
     done = shell("train", "--method", "an", *options)
     assert "10 asked images" in done.out
-    assert "2 further asked images are held out for validation" in done.out
+    assert "2 further asked images are not trained on" in done.out
 
 
 def test_a_file_without_its_kind_is_told_how_to_be_written(shell, labels: str) -> None:

@@ -1,4 +1,4 @@
-"""Images of an order: no label is known, and the test images are those of other data."""
+"""Images of an order: no label is known, and the test images are of another data set."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def data(folder, *lines):
     return str(file)
 
 
-def test_nothing_is_known_of_the_images_and_test_is_another_datas(tmp_path):
+def test_no_label_is_known_and_the_test_split_is_of_another_data_set(tmp_path):
     alone, scored = open(data(tmp_path)), open(data(tmp_path, 'scored = "scenes:test=7"'))
     assert alone.truth["train"].known.nnz == 0 and set(alone.truth) == {"train"}
     assert scored.truth["test"].id == open("scenes:test=7").truth["test"].id

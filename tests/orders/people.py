@@ -21,7 +21,7 @@ from simkit.orders.receiving import State
 
 
 def naming_chance(scheme: Scheme, seed: int = 0) -> Chance:
-    """The numbers by which simulated people choose what to name."""
+    """The random numbers by which simulated people choose what to name."""
     chance = Chance.seeded(seed).of("draw", 0).of("scheme", scheme.name)
     if scheme.name != "mixed":
         return chance
@@ -36,7 +36,7 @@ def names(truth: Truth, scheme: Scheme, most: int, seed: int = 0) -> np.ndarray:
 
 
 def answered(known: Known, questions: Questions, truth: Truth, named: np.ndarray) -> Known:
-    """What is known once all these questions were answered truthfully."""
+    """The answers so far and the true answers to these questions."""
     naming = questions.kinds == "name"
     images, classes = questions.images[~naming], questions.classes[~naming]
     says = np.where(lookup(truth.present, images, classes), YES, NO).astype(np.int8)

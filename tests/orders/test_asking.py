@@ -1,4 +1,4 @@
-"""Questions about images without labels: those of `simulate`, and with their answers its labels."""
+"""Questions about images without labels, and the labels from their answers, as in `simulate`."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_unsure_answers_are_billed_and_leave_labels_unknown():
     assert labels.codes.nnz == len(first) // 2
 
 
-def test_scores_decide_what_is_looked_at_and_proposed():
+def test_scores_order_searches_and_choose_proposals():
     truth = SCENES.truth["train"]
     scores = truth.present.toarray() + np.random.default_rng(0).uniform(0, 0.5, truth.shape)
     scheme = schemes.make("fpc(per_class=5)")
@@ -89,7 +89,7 @@ def test_scores_decide_what_is_looked_at_and_proposed():
 @pytest.mark.parametrize(
     ("spec", "word"), [("fraction-of-positives", "rpa"), ("proposals", "--scores")]
 )
-def test_schemes_that_need_what_nobody_knows_are_refused(spec, word):
+def test_schemes_that_need_the_truth_are_refused(spec, word):
     truth = SCENES.truth["train"]
     with pytest.raises(BadInput, match=word):
         ask(schemes.make(spec), truth.images, truth.classes)

@@ -30,7 +30,7 @@ def test_people_are_the_same_in_every_kind_of_export(tmp_path):
     assert raw[0].equals(raw[1])
 
 
-def test_what_is_no_answer_does_not_count(tmp_path):
+def test_invalid_annotations_do_not_count(tmp_path):
     order, tasks = ordered(tmp_path / "one", "names"), json.loads((HERE / "names.json").read_text())
     (one,), nobody, empty = (task["annotations"][:1] for task in tasks[:3])
     one["result"][0]["value"]["choices"] = list(order.classes[:3])
@@ -41,7 +41,7 @@ def test_what_is_no_answer_does_not_count(tmp_path):
     result = checked(order, label_studio.read(tmp_path / "export.json", order))
     assert not len(result.answers)
     text = " ".join(result.problems["problem"])
-    assert "too many" in text and "nobody is named" in text
+    assert "too many" in text and "worker is not named" in text
 
 
 def test_json_min_is_refused_in_one_sentence(tmp_path, capsys):

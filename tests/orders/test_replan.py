@@ -1,4 +1,4 @@
-"""Plans that go on from what was bought: three rounds with simulated people."""
+"""Plans from earlier purchases: three rounds with simulated people."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def pilot(tmp_path_factory):
 
 
 def people_answer(order: Order, folder, number: int) -> None:
-    """One person who errs in 3 % of the questions, and takes his time, fills in the page's file."""
+    """One person answers with 3 % errors and measured times, as the page writes them."""
     raw = rows(order, simkit.data.open(DATA).truth["train"], worker="ann", wrong=0.03)
     raw["seconds"] = np.random.default_rng(number).lognormal(0.5, 0.4, len(raw))
     file = folder / f"{number}.jsonl"
@@ -39,7 +39,7 @@ def people_answer(order: Order, folder, number: int) -> None:
     assert code(["receive", str(order.folder), str(file)]) == 0
 
 
-def test_after_two_rounds_the_plan_is_nearer_to_what_is_reached(pilot, tmp_path):
+def test_after_two_rounds_the_prediction_is_closer_to_the_result(pilot, tmp_path):
     before = simkit.plan(pilot, 30, images=900)
     folder = tmp_path / "order1"
     words = ["order", "--data", DATA, "--scheme", "rpa", "--budget", "8", "--to", "csv"]
@@ -59,7 +59,7 @@ def test_after_two_rounds_the_plan_is_nearer_to_what_is_reached(pilot, tmp_path)
     assert spread[0] > spread[1] and spread[2] < 0.5 * spread[0]
     # Measured times, 1.8 seconds in place of 1, make the questions dearer.
     assert 1.6 < second.prices.rates["verify"].seconds < 2.0
-    assert "So far" in second.text() and "the plan goes on from it" in second.text()
+    assert "So far" in second.text() and "predictions that agree" in second.text()
     measured = plan_next(folder, pilot, 14, images=900, measured=30)
     assert measured.bought.score == pytest.approx(0.3, abs=0.02)
 

@@ -29,7 +29,7 @@ class Scheme(Protocol):
             labels of a larger amount contain those of a smaller one.
     needs_hierarchy  whether it asks along a class hierarchy.
     needs_boxes  whether it chooses by the boxes of the objects.
-    needs_features  whether it chooses by features of the images.
+    needs_features  whether it chooses images by their features.
 
     A scheme may also have `gist`, its questions in a few words; `caution`, the biases of its
     labels, for data sheets; `by_image`, whether the labels of an image depend on this image alone
@@ -67,7 +67,7 @@ class Scheme(Protocol):
 
 
 class WithRest(Scheme):
-    """A scheme that leaves some images to another one, `rest`, which decides image by image."""
+    """A scheme that labels some images by another one, `rest`, which decides image by image."""
 
     rest: str
 

@@ -19,12 +19,12 @@ from simkit.registry import Share, setting
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
 
-# K_NN, MAX_NUM_CLUSTERS and MIN_CLUSTER_SIZE of TypiClust's published code, which takes squared
-# distances, of at most half of a cluster, and leaves clusters of 5 images out; here they are last.
+# K_NN, MAX_NUM_CLUSTERS and MIN_CLUSTER_SIZE of TypiClust's published code. That code uses squared
+# distances to at most half of a cluster, and leaves out clusters of 5 images; here they come last.
 NEIGHBOURS, MOST, LEAST = 20, 500, 5
 FIRST = 16  # clusters of the first round
 ROUNDS = 20  # of k-means
-CHUNK = 1 << 22  # distances worked on at a time; changes no result
+CHUNK = 1 << 22  # distances computed at a time; does not change results
 Rows = NDArray[np.float64]
 
 
@@ -33,15 +33,19 @@ Rows = NDArray[np.float64]
 class Picked(WithRest):
     """Label a part of the images, picked by their features, by another scheme.
 
-    Images are picked one after another, so that a larger share contains a smaller one. Distances
-    are Euclidean, between features of unit length; where they are equal the smaller index wins.
+    Images are picked one after another, so a larger share contains a smaller one. Distances are
+    Euclidean, between features of unit length; ties go to the smaller index.
 
-    coverage: greedy k-centre. The first image is random; each further one is the farthest from
-    those already picked. typicality: TypiClust in rounds of 16, 32, 64 ... images. Each round
-    groups all images by k-means into as many clusters as there will be picked images (at most 500,
-    and at least 5 images for each), and picks from the cluster with the fewest picked images, the
-    largest of them first, the image with the smallest mean distance to its 20 nearest neighbours
-    in the cluster. random: the baseline.
+    coverage: greedy k-centre. The first image is random; each further image is the farthest from
+    those already picked.
+
+    typicality: TypiClust in rounds that end with 16, 32, 64 ... picked images. Each round groups
+    all images by k-means into that number of clusters (at most 500, with at least 5 images each on
+    average). The next image comes from the cluster with the fewest picked images (ties: the largest
+    cluster). It is the image with the smallest mean distance to its 20 nearest neighbours in the
+    cluster.
+
+    random: the baseline.
 
     Example: simkit simulate --scheme "picked(share=0.1, by=typicality, rest=single-positive)"
     """
@@ -65,14 +69,15 @@ class Picked(WithRest):
     @property
     def caution(self) -> str:
         caution = {
-            "coverage": "The images are no random sample: they were picked to differ from one "
+            "coverage": "The images are not a random sample: they were picked to differ from one "
             "another, so unusual images are more frequent than in the data.",
-            "typicality": "The images are no random sample: typical ones of each kind were picked, "
-            "so unusual images are missing, and kinds are more equal in number than in the data.",
-            "random": "The images are a random part of the data.",
+            "typicality": "The images are not a random sample: typical images of each cluster were "
+            "picked, so unusual images are missing, and clusters are more equal in size than in "
+            "the data.",
+            "random": "The images are a random sample of the data.",
         }[self.by]
         if self.by != "random" and getattr(self._rest(), "even", False):
-            return caution  # that of `rest` calls its labels an even sample
+            return caution  # the caution of `rest` calls its labels an even sample
         return f"{caution} {getattr(self._rest(), 'caution', '')}".strip()
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
@@ -87,15 +92,15 @@ class Picked(WithRest):
 
 
 def on_grid(features: Any, images: int) -> Rows:
-    """Features of unit length as whole numbers of 2**-20.
+    """(images, D) features of unit length, rounded to multiples of 2**-20 and scaled to integers.
 
-    Sums of their products are exact, so picks do not depend on the order in which a machine adds.
-    Raises BadInput without finite features (images, D).
+    Sums of their products are exact, so picks do not depend on the order of additions. Raises
+    BadInput unless the features are finite numbers of shape (images, D).
     """
     if features is None:
         raise BadInput(
             "picked chooses images by their features, and none were given; pass features=, an "
-            "array with a row for each image, or pick by=random"
+            "array with a row for each image, or choose by=random"
         )
     rows = np.asarray(features, np.float64)
     if rows.ndim != 2 or len(rows) != images or not np.isfinite(rows).all():
@@ -107,7 +112,7 @@ def on_grid(features: Any, images: int) -> Rows:
 
 
 def covering(rows: Rows, first: int) -> Iterator[int]:
-    """All rows, each the farthest from those before it."""
+    """Indices of all rows, each the farthest from those before it."""
     squares, place = (rows**2).sum(1), int(first)
     distance = np.full(len(rows), np.inf)
     for _ in rows:
@@ -118,7 +123,7 @@ def covering(rows: Rows, first: int) -> Iterator[int]:
 
 
 def typical(rows: Rows, chance: Chance) -> Iterator[int]:
-    """All rows, typical ones of every cluster first; see `Picked`."""
+    """Indices of all rows, typical ones of every cluster first; see `Picked`."""
     n = len(rows)
     most = max(1, min(MOST, n // LEAST))
     clusters, left = min(FIRST, most), np.ones(n, bool)
@@ -138,7 +143,7 @@ def typical(rows: Rows, chance: Chance) -> Iterator[int]:
 
 
 def spread_around(rows: Rows, cluster: NDArray[np.int64]) -> Rows:
-    """(n,) sum of distances to the nearest neighbours in the same cluster."""
+    """(n,) sum of the distances to the nearest neighbours in the same cluster."""
     spread = np.zeros(len(rows))
     for c in np.unique(cluster):
         members = np.flatnonzero(cluster == c)
@@ -153,7 +158,7 @@ def spread_around(rows: Rows, cluster: NDArray[np.int64]) -> Rows:
 
 
 def k_means(rows: Rows, clusters: int, chance: Chance) -> NDArray[np.int64]:
-    """(n,) the cluster of each row: Lloyd's algorithm from random rows, its centres on the grid."""
+    """(n,) cluster of each row, by Lloyd's algorithm from random rows, with rounded centres."""
     from scipy.sparse import csr_array
 
     n = len(rows)

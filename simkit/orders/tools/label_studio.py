@@ -1,8 +1,8 @@
 """Label Studio (labelstud.io): tasks and labelling configurations, and its JSON export.
 
-The classes of a task come from its own data (`value="$ask"`): listed and ticked is present, listed
-and not ticked is absent, and what is not listed stays unknown. Questions of kind `name` have a
-project of their own, in which as many classes are chosen as are to be named.
+The classes of a task come from its own data (`value="$ask"`): a class that is listed and ticked is
+present, listed and not ticked absent, not listed unknown. Questions of kind `name` have a project
+of their own, in which people choose the classes they name.
 """
 
 from __future__ import annotations
@@ -25,13 +25,26 @@ _CONFIG = """<View>
   <Image name="image" value="$image" zoom="true"/>
 </View>
 """
-_TICK = "Tick everything that is in the image. What you do not tick counts as absent."
+_TICK = "Tick every class that is in the image. Classes that you do not tick count as absent."
 
 
 def write(order: Order, questions: pd.DataFrame, folder: Path, root: str) -> list[Path]:
-    """For each kind of project `tasks.json` and `config.xml`.
+    """Write `tasks.json` and `config.xml` for each kind of project.
 
-    root: where Label Studio finds the images; their ids are appended.
+    Parameters
+    ----------
+    order : Order
+    questions : DataFrame
+        Rows of `order.table`.
+    folder : Path
+        Folder of the round.
+    root : str
+        Address of the images in Label Studio; their ids are appended.
+
+    Returns
+    -------
+    list of Path
+        The folders written.
     """
     out = []
     for name, required in ((PRESENT, ""), (NAMED, ' required="true"')):
@@ -57,7 +70,7 @@ def _task(order: Order, name: str, rows: pd.DataFrame, root: str) -> dict[str, A
     if name == NAMED:
         ask = [*order.classes, NOTHING]
         text = (
-            f"Choose {len(rows)} of the classes in the image; fewer, or {NOTHING}, only where "
+            f"Choose {len(rows)} of the classes in the image; choose fewer, or {NOTHING}, only if "
             "there are no more."
         )
     else:
@@ -72,9 +85,22 @@ def _task(order: Order, name: str, rows: pd.DataFrame, root: str) -> dict[str, A
 
 
 def read(file: Path, order: Order) -> pd.DataFrame:
-    """Raw answers of a JSON export: columns question, worker, answer, seconds and shared.
+    """Read the raw answers of a JSON export. Skipped tasks have no answers.
 
-    Skipped tasks have no answers. Raises BadInput for other files and other orders.
+    Parameters
+    ----------
+    file : Path
+    order : Order
+
+    Returns
+    -------
+    DataFrame
+        Columns question, worker, answer, seconds and shared.
+
+    Raises
+    ------
+    BadInput
+        If the file is no JSON export, or answers another order.
     """
     try:
         tasks = json.loads(readable(file, "an export of Label Studio").read_text("utf-8"))
@@ -101,13 +127,13 @@ def _answers(task: dict[str, Any], order: Order, file: Path) -> list[tuple[Any, 
         if annotation["was_cancelled"]:
             continue
         by = annotation["completed_by"]
-        if isinstance(by, dict):  # some exports tell more of a person than the number
+        if isinstance(by, dict):  # some exports have a record of the person instead of the number
             by = by["id"]
         worker = "" if by is None else str(by)
         results = annotation["result"]
         chosen = [c for r in results if r["type"] == "choices" for c in r["value"]["choices"]]
         unknown = [c for c in chosen if c not in asked]
-        if unknown:  # a class that was renamed in the tool: nobody can say what was ticked
+        if unknown:  # a class was renamed in the tool, so the ticks are ambiguous
             answers = [f"{unknown[0]} (not asked)"] * len(numbers)
         elif not naming:
             answers = ["yes" if c in chosen else "no" for c in asked]

@@ -1,6 +1,6 @@
-"""One HTML file that shows pictures and asks questions: no server and no network is needed.
+"""One HTML file that shows images and asks questions; it needs no server and no network.
 
-Answers stay in the browser until they are downloaded as JSONL, with the seconds that each took.
+Answers stay in the browser until they are downloaded as JSONL, with the seconds of each.
 """
 
 from __future__ import annotations
@@ -23,16 +23,35 @@ from simkit.data.images import FilePictures
 from simkit.files import whole
 from simkit.orders.order import Order
 
-WITHIN = 500  # pictures are part of the page; of more, the page shows the files
-SIDE = 800  # pixels of the longer side of a picture in the page
+WITHIN = 500  # largest number of images in the page; with more, the page shows the files
+SIDE = 800  # pixels of the longer side of an image in the page, at most
 
 
 def write(
     order: Order, questions: pd.DataFrame, folder: Path, pictures: Pictures, rows: np.ndarray
 ) -> Path:
-    """`page.html` with these questions. Raises BadInput for an image that cannot be read.
+    """Write `page.html`.
 
-    rows: for each image of the order its row among the pictures.
+    Parameters
+    ----------
+    order : Order
+    questions : DataFrame
+        Rows of `order.table`.
+    folder : Path
+        Folder of the round.
+    pictures : Pictures
+    rows : (N,) int
+        For each image of the order, its row in `pictures`.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    BadInput
+        If an image cannot be read.
     """
     file = folder / "page.html"
     sources = _sources(np.unique(questions["image"]), pictures, rows, folder)
@@ -61,7 +80,7 @@ def _task(order: Order, rows: pd.DataFrame, sources: dict[int, str]) -> dict[str
 def _sources(
     images: np.ndarray, pictures: Pictures, rows: np.ndarray, folder: Path
 ) -> dict[int, str]:
-    """The address of each picture: its own bytes, or its file relative to the page."""
+    """The address of each image: its encoded bytes, or its file relative to the page."""
     if len(images) > WITHIN and isinstance(pictures, FilePictures):
         paths = (pictures.folder / pictures.files[rows[image]] for image in images)
         return {

@@ -1,4 +1,4 @@
-"""Tables for spreadsheets and vendors (CSV, JSONL), and the instruction sheet."""
+"""Tables for spreadsheets and vendors (CSV, JSONL), and the instructions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simkit.errors import BadInput
 from simkit.files import readable, whole
 from simkit.orders.order import Order
 
-# What columns are called, ours first.
+# Usual names of columns; the first is that of simkit.
 USUAL = {
     "question": ("question", "question_id", "id"),
     "image": ("image", "file", "filename", "file_name", "image_id", "path"),
@@ -23,16 +23,16 @@ USUAL = {
     "seconds": ("seconds", "time", "duration", "lead_time", "work_time", "time_spent"),
 }
 TEXTS = {
-    "verify": "Is this in the image?",
-    "search": "Is this in the image?",
-    "sweep": "Is this in the image?",
-    "descend": "Is this, or any kind of it, in the image?",
-    "name": "Name one thing in the image: a class of the list, or `nothing`.",
+    "verify": "Is this class in the image?",
+    "search": "Is this class in the image?",
+    "sweep": "Is this class in the image?",
+    "descend": "Is this class, or any kind of it, in the image?",
+    "name": "Name one class of the list that is in the image, or `nothing`.",
 }
 
 
 def listed(order: Order, questions: pd.DataFrame) -> pd.DataFrame:
-    """Questions with names, one row for each question; gold ones look like all others."""
+    """Questions with names of images and classes; gold questions look like all others."""
     classes = np.where(questions["kind"] == "name", "", np.array(order.classes, object)[
         questions["class"].to_numpy(np.int64)
     ])  # fmt: skip
@@ -44,9 +44,9 @@ def listed(order: Order, questions: pd.DataFrame) -> pd.DataFrame:
 
 
 def write(order: Order, questions: pd.DataFrame, folder: Path, *, jsonl: bool = False) -> Path:
-    """`questions.csv` (or .jsonl) with empty columns answer, worker and seconds.
+    """Write `questions.csv` (or .jsonl) with empty columns answer, worker and seconds.
 
-    A question for several people has as many rows.
+    A question for several people has one row for each of them. Returns the file.
     """
     table = listed(order, questions)
     people = np.where(questions["gold"] == 0, order.terms.people, 1)
@@ -62,15 +62,27 @@ def write(order: Order, questions: pd.DataFrame, folder: Path, *, jsonl: bool = 
 
 
 def read(file: Path, order: Order, columns: dict[str, str]) -> pd.DataFrame:
-    """Raw answers of a table: columns question, worker, answer, seconds and shared.
+    """Read the raw answers in a table.
 
-    columns: which column of the file is which, where its names are not the usual ones. Rows are
-    about a question by its number, or by image and class.
+    A row names its question by number, or by image and class.
+
+    Parameters
+    ----------
+    file : Path
+        CSV or JSONL.
+    order : Order
+    columns : dict of str to str
+        Columns of the file whose names are not the usual ones, by field (see `USUAL`).
+
+    Returns
+    -------
+    DataFrame
+        Columns question, worker, answer, and, if the table has them, seconds and shared.
 
     Raises
     ------
     BadInput
-        If it is unclear which column is which.
+        If a column is missing or ambiguous, or the file answers another order.
     """
     text = readable(file, "answers").read_text("utf-8-sig")
     if file.suffix.lower() == ".csv":
@@ -83,18 +95,18 @@ def read(file: Path, order: Order, columns: dict[str, str]) -> pd.DataFrame:
     table = pd.DataFrame(rows).fillna("")
     if not len(table):
         raise BadInput(f"{file} has no rows; give a file with answers")
-    strange = {str(one) for one in table["order"]} - {order.id} if "order" in table else set()
-    if strange:
-        raise BadInput(f"{file} answers order {strange.pop()}, and this is {order.id}; give the "
+    other_ids = {str(one) for one in table["order"]} - {order.id} if "order" in table else set()
+    if other_ids:
+        raise BadInput(f"{file} answers order {other_ids.pop()}, and this is {order.id}; give the "
                        "folder of that order")  # fmt: skip
-    found = {field: _column(field, table, columns, file) for field in USUAL}
+    names = {field: _column(field, table, columns, file) for field in USUAL}
     for field in ("answer", "worker"):
-        if found[field] is None:
+        if names[field] is None:
             raise BadInput(
-                f"{file} has no column for {field} (columns: {', '.join(table.columns)}); say "
-                f"which one it is with --columns {field}=NAME"
+                f"{file} has no column for {field} (columns: {', '.join(table.columns)}); name it "
+                f"with --columns {field}=NAME"
             )
-    out = pd.DataFrame({field: table[name] for field, name in found.items() if name is not None})
+    out = pd.DataFrame({field: table[name] for field, name in names.items() if name is not None})
     if "question" not in out:
         out["question"] = _numbers(out, order, file)
     if "shared" in table:
@@ -113,7 +125,7 @@ def _object(line: str, file: Path, number: int) -> dict[str, object]:
 
 
 def _column(field: str, table: pd.DataFrame, columns: dict[str, str], file: Path) -> str | None:
-    """The column of the file with this field; None if there is none."""
+    """The file's column for this field; None without one."""
     if field in columns:
         if columns[field] not in table:
             raise BadInput(f"{file} has no column {columns[field]!r}; it has "
@@ -123,16 +135,16 @@ def _column(field: str, table: pd.DataFrame, columns: dict[str, str], file: Path
     usual = [names[name] for name in USUAL[field] if name in names]
     if len(usual) > 1 and usual[0] != field:
         raise BadInput(
-            f"{file}: {field} could be {' or '.join(usual)}; say which with --columns {field}=NAME"
+            f"{file}: {field} could be {' or '.join(usual)}; name one with --columns {field}=NAME"
         )
     return usual[0] if usual else None
 
 
 def _numbers(rows: pd.DataFrame, order: Order, file: Path) -> pd.Series[int]:
-    """The number of each row's question, by image and class; -1 where there is none."""
+    """The number of each row's question, by image and class; -1 without one."""
     if "image" not in rows or "class" not in rows:
-        raise BadInput(f"{file} has neither a column question nor image and class; name them with "
-                       "--columns question=NAME")  # fmt: skip
+        raise BadInput(f"{file} has neither a column for question nor for image and class; name it "
+                       "with --columns question=NAME")  # fmt: skip
     table = listed(order, order.table)
     keys = table["image"].astype(str) + "\0" + table["class"]
     number = pd.Series(table["question"].to_numpy(), keys).groupby(level=0).first()
@@ -141,17 +153,17 @@ def _numbers(rows: pd.DataFrame, order: Order, file: Path) -> pd.Series[int]:
 
 
 def instructions(order: Order, questions: pd.DataFrame, folder: Path) -> Path:
-    """`instructions.md`: what the people who answer have to know."""
+    """Write `instructions.md` for the people who answer. Returns the file."""
     kinds = list(dict.fromkeys(questions["kind"]))
     text = [
         f"# Instructions for order {order.id}, round {len(order.rounds)}", "",
         f"{len(questions):,} questions about {questions['image'].nunique():,} images.", "",
         *(f"* `{kind}`: {TEXTS[kind]}" for kind in kinds), "",
-        "Answer `yes` if any part of one can be seen, however small, and `no` if you looked and "
-        "found none. Answer `unsure` if you cannot tell, for example because the image is too "
-        "dark; do not guess. Some questions have a known answer, to measure how well we ask.", "",
+        "Answer `yes` if you see any part of the class, however small, and `no` if you looked and "
+        "found none. Answer `unsure` if you cannot decide, for example because the image is too "
+        "dark; do not guess. The answers to some questions may be known already, as a check.", "",
         "## Classes", "",
-        "Write below what belongs to each class and what does not, before work starts.", "",
+        "Before work starts, describe what belongs to each class and what does not.", "",
         *(f"* **{name}**:" for name in order.classes), "",
     ]  # fmt: skip
     file = folder / "instructions.md"

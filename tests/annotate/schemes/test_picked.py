@@ -112,11 +112,11 @@ def test_the_history_names_the_features(truth, blobs):
     assert free.history == simulate(truth, "picked(by=random)").history
 
 
-def test_it_says_that_images_are_no_random_sample():
+def test_the_data_sheet_says_that_images_are_not_a_random_sample():
     for rest in ("full-subset", "rpa", "proposals"):
         picked = schemes.make(f"picked(rest={rest})")
-        assert "no random sample" in picked.caution and "even sample" not in picked.caution
-    assert "no random sample" not in schemes.make("picked(by=random)").caution
+        assert "not a random sample" in picked.caution and "even sample" not in picked.caution
+    assert "not a random sample" not in schemes.make("picked(by=random)").caution
     assert not getattr(schemes.make("picked"), "even", False)
 
 
@@ -128,7 +128,7 @@ def test_it_says_that_images_are_no_random_sample():
         (np.full((300, 4), np.nan), "finite numbers"),
     ],
 )
-def test_features_that_cannot_be(truth, features, message):
+def test_invalid_features_are_refused(truth, features, message):
     with pytest.raises(BadInput, match=message):
         simulate(truth, "picked", features=features)
 

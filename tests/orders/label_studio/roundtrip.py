@@ -1,6 +1,6 @@
-"""Orders that people answer in the real Label Studio, by its API: `make test-label-studio`.
+"""Orders answered in Label Studio through its API: `make test-label-studio`.
 
-With --record, what it exports is kept beside this file for tests/orders/test_label_studio.py.
+--record keeps its exports beside this file, for tests/orders/test_label_studio.py.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def ordered(folder: Path, name: str) -> Order:
 
 
 def said(order: Order) -> pd.DataFrame:
-    """Raw answers, true ones, but Ben errs in the first question, and Cleo skips a task."""
+    """True raw answers, except that Ben errs in the first question and Cleo skips a task."""
     every = {who: rows(order, TRUTH, worker=who).assign(seconds=SECONDS) for who in PEOPLE}
     first, shown = order.table.iloc[0], TRUTH.present.toarray()[order.table["image"].iloc[0]]
     absent = next(c for c, there in zip(order.classes, shown, strict=True) if not there)
@@ -62,7 +62,7 @@ def said(order: Order) -> pd.DataFrame:
 
 
 def direct(folder: Path, name: str) -> State:
-    """The same order with the same answers, Label Studio left out."""
+    """The same order with the same answers, without Label Studio."""
     order = ordered(folder, name)
     result = checked(order, said(order))
     assert not len(result.problems)
@@ -76,7 +76,7 @@ def received(order: Order, export: Path) -> State:
 
 
 def facts(state: State) -> tuple[Any, ...]:
-    """What two ways to the same answers have in common: all but the names of people."""
+    """The results that do not depend on the names of people."""
     people = sorted(state.people.fillna(-1).to_numpy().tolist())
     answers = state.answers.value_counts(["task", "class", "answer"]).to_dict()
     return state.labels.id, state.open.to_dict("list"), state.seconds.to_dict(), people, answers
@@ -84,7 +84,7 @@ def facts(state: State) -> tuple[Any, ...]:
 
 @contextmanager
 def running(program: Path) -> Iterator[str]:
-    """The address of a Label Studio that keeps its data in a temporary folder."""
+    """The address of a Label Studio with its data in a temporary folder."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     address = f"http://127.0.0.1:{port}"
@@ -114,7 +114,7 @@ def _answers(address: str) -> bool:
 
 
 class Person:
-    """Somebody who signs up and works in a browser."""
+    """A person who signs up and works through HTTP requests."""
 
     def __init__(self, address: str, name: str) -> None:
         self._address, self._cookies = address, CookieJar()
@@ -128,14 +128,14 @@ class Person:
         return next(str(one.value) for one in self._cookies if one.name == "csrftoken")
 
     def call(self, path: str, data: Any = None) -> Any:
-        """GET, or POST with data; what the API returns."""
+        """Response of the API to GET, or to POST with data."""
         body = None if data is None else json.dumps(data).encode()
         headers = {"Content-Type": "application/json", "X-CSRFToken": self._token()}
         return json.load(self._opener.open(Request(self._address + path, body, headers)))
 
 
 def export(people: dict[str, Person], order: Order) -> dict[str, Any]:
-    """What Label Studio exports once these people have answered: for each format a value."""
+    """Exports of Label Studio after these people have answered, by format."""
     (place,) = (order.place() / "label-studio").iterdir()
     owner, answers = people[ANN], said(order)
     project = owner.call("/api/projects/", {
@@ -159,7 +159,7 @@ def export(people: dict[str, Person], order: Order) -> dict[str, Any]:
 
 
 def _annotation(data: dict[str, Any], answers: pd.Series) -> dict[str, Any]:
-    """What the page sends: choices as they are listed, and none where nothing is ticked."""
+    """The annotation that the page sends: choices in their order, none if nothing is ticked."""
     asked, mine = [one["value"] for one in data["ask"]], answers.reindex(data["questions"])
     skipped = bool(mine.isna().all())
     if NOTHING in asked:
@@ -184,7 +184,7 @@ def _nothing_left(person: Person, project: int) -> None:
 
 
 def lasting(value: Any) -> Any:
-    """The same without what differs from run to run."""
+    """The export without the values that differ between runs."""
     if isinstance(value, list):
         return [lasting(one) for one in value]
     if not isinstance(value, dict):
