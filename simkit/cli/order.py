@@ -18,6 +18,7 @@ from simkit.errors import BadInput
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
     from numpy.typing import NDArray
 
     from simkit.annotate.prices import Cost
@@ -89,12 +90,13 @@ def command(**arguments: Any) -> None:
     from simkit.orders.making import round_of
 
     begin = _further if arguments["earlier"] else _first
-    order, terms, known = begin(_planned(arguments))
+    order, terms, known, opened = begin(_planned(arguments))
     file = arguments["known_file"]
     answers = None if file is None else formats.for_path(file).read(file)
     made = round_of(
         terms, order, known,
         budget=arguments["budget"], largest=_largest(terms, arguments), answers=answers,
+        opened=opened,
     )
     order = replace(order, rounds=(*order.rounds, made))
     bill = cost(order.effort(made.table), made.terms.prices)
@@ -137,17 +139,17 @@ def _planned(arguments: dict[str, Any]) -> dict[str, Any]:
     return {**arguments, **bought}
 
 
-def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
+def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known, None]:
     """An order without rounds, the terms of the first one, and no answers."""
     from simkit.data import open
     from simkit.orders.asking import Known
-    from simkit.orders.order import Order, Terms
+    from simkit.orders.order import ABOUT, Order, Terms
 
     for name, option in (("spec", "--data"), ("scheme", "--scheme")):
         if arguments[name] is None:
             raise BadInput(f"{option} is missing; give it, or an order to go on with by --next")
     out = arguments["out"] or Path("order1")
-    if (out / "round-1").exists():
+    if (out / "round-1" / ABOUT).exists():
         raise BadInput(f"{out} is an order already; add a round with --next {out}, or give --out")
     scheme, hierarchy = _scheme(arguments["scheme"], arguments), None
     data = open(arguments["spec"])
@@ -163,11 +165,12 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
     terms = Terms(arguments["spec"], classes, scheme, split=split, **_given(arguments))
     scores = _scores(arguments["scores_file"], images, classes)
     features = features_of(terms.made, arguments, data, split)
-    return Order(out, images, (), hierarchy, scores, features), terms, Known()
+    return Order(out, images, (), hierarchy, scores, features), terms, Known(), None
 
 
-def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
-    """The order to go on with, the terms of the next round, and the answers so far."""
+def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known, pd.DataFrame]:
+    """The order to go on with, the terms of the next round, the answers so far, and the questions
+    that are open."""
     from dataclasses import replace
 
     from simkit.data import open
@@ -191,7 +194,7 @@ def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
     features, about = order.features, {**arguments, "spec": terms.data}
     if features is None and terms.made.needs_features:
         features = features_of(terms.made, about, open(terms.data), terms.split)
-    return replace(order, scores=scores, features=features), terms, state.known
+    return replace(order, scores=scores, features=features), terms, state.known, state.open
 
 
 def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -293,9 +296,10 @@ def write(order: Order, forms: Collection[str], image_root: str = "") -> list[st
 
     questions = order.table[order.table["round"] == len(order.rounds)]
     place = order.place()
-    files = [sheet.instructions(order, questions, place)]
-    if "html" in forms:
+    files = []
+    if "html" in forms:  # first: where a picture cannot be read, nothing is written
         files.append(page.write(order, questions, place, *_pictures(order)))
+    files.append(sheet.instructions(order, questions, place))
     files += [
         sheet.write(order, questions, place, jsonl=form == "jsonl")
         for form in ("csv", "jsonl") if form in forms

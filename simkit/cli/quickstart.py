@@ -67,8 +67,10 @@ def command(
     from simkit.orders.project import FIRST, PICTURES, first_round
 
     if out.exists() and any(out.iterdir()):
-        raise BadInput(f"{out} is there already, and nothing in it is overwritten; see simkit "
-                       f"status {out}, or give --out for another project")  # fmt: skip
+        done = (out / PROJECT).exists()
+        see = f"see simkit status {out}" if done else f"it is no whole project: remove {out}"
+        raise BadInput(f"{out} is there already, and nothing in it is overwritten; {see}, or give "
+                       "--out for another project")  # fmt: skip
     may_write(out / PROJECT)
     spec = _with_paths(spec)
     data = open(spec)
@@ -113,7 +115,8 @@ def _with_paths(text: str) -> str:
     if source.name == "folder" and "labels" not in settings and not (root / LABELS).exists():
         settings["labels"] = "none"
     for key in getattr(source, "paths", ()):
-        settings |= {key: _whole_path(settings[key])} if key in settings else {}
+        if settings.get(key, "none") != "none":  # labels=none names no file
+            settings[key] = _whole_path(settings[key])
     return spelled(source.name, settings) if settings else source.name
 
 

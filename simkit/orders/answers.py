@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,8 +85,8 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
                 ))  # fmt: skip
             continue
         before[number, worker] = answer
-        seconds = pd.to_numeric(row.get("seconds"), errors="coerce")
-        fine.append((number, worker, answer, float(seconds), int(row.get("shared") or 1)))
+        shared = max(1, _whole(row.get("shared")))
+        fine.append((number, worker, answer, _number(row.get("seconds")), shared))
     return Checked(
         pd.DataFrame(fine, columns=list(COLUMNS)),
         pd.DataFrame(problems, columns=["row", "problem"]),
@@ -110,7 +111,7 @@ def keep(order: Order, answers: pd.DataFrame) -> Path | None:
 
 
 def kept(order: Order) -> pd.DataFrame:
-    """All answers of an order, in the order in which they came.
+    """All answers of an order, in the order in which they came; one of a person to a question.
 
     Raises BadInput for a file that was changed or is another order's.
     """
@@ -124,7 +125,9 @@ def kept(order: Order) -> pd.DataFrame:
     if strange:
         raise BadInput(f"{order.folder / 'answers'} holds answers to order {strange.pop()}; move "
                        "them to its folder")  # fmt: skip
-    return pd.DataFrame(rows, columns=["order", *COLUMNS]).drop(columns="order")
+    answers = pd.DataFrame(rows, columns=["order", *COLUMNS]).drop(columns="order")
+    # Two who receive the same file at the same time both keep it.
+    return answers.drop_duplicates(["question", "worker"], ignore_index=True)
 
 
 def _answer(text: str, kind: str, classes: set[str]) -> str | None:
@@ -138,12 +141,24 @@ def _answer(text: str, kind: str, classes: set[str]) -> str | None:
 
 def _hashed(order: Order, worker: str) -> str:
     """A worker's name in this order, from which nobody can tell who it is."""
-    return "w-" + hashlib.sha256(f"{order.id} {worker}".encode()).hexdigest()[:10]
+    return (
+        "w-"
+        + hashlib.sha256(f"{order.id} {worker}".encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    )
 
 
 def _whole(value: Any) -> int:
-    number = pd.to_numeric(value, errors="coerce")
-    return int(number) if number == number and int(number) == number else -1
+    number = _number(value)
+    return int(number) if number.is_integer() else -1
+
+
+def _number(value: Any) -> float:
+    """Of any text; nan where it is no finite number that is at least 0."""
+    try:
+        number = float(str(value))
+    except ValueError:
+        return math.nan
+    return number if 0 <= number < math.inf else math.nan
 
 
 def _plain(value: Any) -> Any:
