@@ -99,7 +99,8 @@ def _questions(
     ).questions  # fmt: skip
     if opened is None or not len(opened):
         return questions
-    fresh = ~_pairs(_frame(questions)).isin(_pairs(opened))
+    # A gold question's answer is no label.
+    fresh = ~_pairs(_frame(questions)).isin(_pairs(opened[opened["gold"] == 0]))
     return Questions(*(values[fresh] for values in vars(questions).values()))
 
 

@@ -75,7 +75,7 @@ class Project:
         for name in self.classes:
             if name.lower() in (*IMAGE_COLUMNS, *SPLIT_COLUMNS):
                 raise BadInput(
-                    f"project: a class is called {name!r}, as a column of {TABLE} is; rename the class"
+                    f"project: a class is called {name!r}, as a column of {TABLE} may be; rename it"
                 )
         if self.per_image > MOST_SHOWN * len(self.classes):
             raise BadInput(
