@@ -19,6 +19,7 @@ from simkit.errors import BadInput
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
     from numpy.typing import NDArray
 
     from simkit.annotate.prices import Cost
@@ -95,12 +96,13 @@ def command(**arguments: Any) -> None:
     from simkit.orders.making import round_of
 
     begin = _further if arguments["earlier"] else _first
-    order, terms, known = begin(_planned(arguments))
+    order, terms, known, opened = begin(_planned(arguments))
     file = arguments["known_file"]
     answers = None if file is None else formats.for_path(file).read(file)
     new_round = round_of(
         terms, order, known,
         budget=arguments["budget"], largest=_largest(terms, arguments), answers=answers,
+        opened=opened,
     )
     order = replace(order, rounds=(*order.rounds, new_round))
     bill = cost(order.effort(new_round.table), new_round.terms.prices)
@@ -143,17 +145,17 @@ def _planned(arguments: dict[str, Any]) -> dict[str, Any]:
     return {**arguments, **bought}
 
 
-def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
-    """An order without rounds, the terms of the first round, and no answers."""
+def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known, None]:
+    """An order without rounds, the terms of the first round, no answers and no open questions."""
     from simkit.data import open
     from simkit.orders.asking import Known
-    from simkit.orders.order import Order, Terms
+    from simkit.orders.order import ABOUT, Order, Terms
 
     for name, option in (("spec", "--data"), ("scheme", "--scheme")):
         if arguments[name] is None:
             raise BadInput(f"{option} is missing; give it, or --next ORDER for a further round")
     out = arguments["out"] or Path("order1")
-    if (out / "round-1").exists():
+    if (out / "round-1" / ABOUT).exists():
         raise BadInput(f"{out} is an order already; add a round with --next {out}, or name another "
                        "folder with --out")  # fmt: skip
     scheme, hierarchy = _scheme(arguments["scheme"], arguments), None
@@ -170,11 +172,11 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
     terms = Terms(arguments["spec"], classes, scheme, split=split, **_given(arguments))
     scores = _scores(arguments["scores_file"], images, classes)
     features = features_of(terms.made, arguments, data, split)
-    return Order(out, images, (), hierarchy, scores, features), terms, Known()
+    return Order(out, images, (), hierarchy, scores, features), terms, Known(), None
 
 
-def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
-    """The earlier order, the terms of its next round, and the answers so far."""
+def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known, pd.DataFrame]:
+    """The earlier order, the terms of its next round, the answers so far and the open questions."""
     from dataclasses import replace
 
     from simkit.data import open
@@ -198,7 +200,7 @@ def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, Known]:
     features, about = order.features, {**arguments, "spec": terms.data}
     if features is None and terms.made.needs_features:
         features = features_of(terms.made, about, open(terms.data), terms.split)
-    return replace(order, scores=scores, features=features), terms, state.known
+    return replace(order, scores=scores, features=features), terms, state.known, state.open
 
 
 def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -300,9 +302,10 @@ def write(order: Order, forms: Collection[str], image_root: str = "") -> list[st
 
     questions = order.table[order.table["round"] == len(order.rounds)]
     place = order.place()
-    files = [sheet.instructions(order, questions, place)]
-    if "html" in forms:
+    files = []
+    if "html" in forms:  # first: where a picture cannot be read, nothing is written
         files.append(page.write(order, questions, place, *_pictures(order)))
+    files.append(sheet.instructions(order, questions, place))
     files += [
         sheet.write(order, questions, place, jsonl=form == "jsonl")
         for form in ("csv", "jsonl") if form in forms

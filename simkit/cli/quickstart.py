@@ -68,8 +68,10 @@ def command(
     from simkit.orders.project import FIRST, PICTURES, first_round
 
     if out.exists() and any(out.iterdir()):
-        raise BadInput(f"{out} exists and is not overwritten; see simkit status {out}, or name "
-                       "another folder with --out")  # fmt: skip
+        done = (out / PROJECT).exists()
+        see = f"see simkit status {out}" if done else f"it is no complete project: remove {out}"
+        raise BadInput(f"{out} exists and is not overwritten; {see}, or name another folder with "
+                       "--out")  # fmt: skip
     may_write(out / PROJECT)
     spec = _with_absolute_paths(spec)
     data = open(spec)
@@ -116,7 +118,8 @@ def _with_absolute_paths(text: str) -> str:
     if source.name == "folder" and "labels" not in settings and not (root / LABELS).exists():
         settings["labels"] = "none"
     for key in getattr(source, "paths", ()):
-        settings |= {key: _absolute_path(settings[key])} if key in settings else {}
+        if settings.get(key, "none") != "none":  # labels=none names no file
+            settings[key] = _absolute_path(settings[key])
     return spelled(source.name, settings) if settings else source.name
 
 

@@ -36,7 +36,7 @@ def command(
     FILES they are written again from the answers so far. ORDER may be a project: the files name
     their order.
     """
-    from simkit.orders.answers import checked, keep
+    from simkit.orders.answers import checked, keep, kept
     from simkit.orders.order import Order
     from simkit.orders.project import next_step, order_of, project_of, write_pilot
     from simkit.orders.receiving import State, write
@@ -52,13 +52,15 @@ def command(
         keep(order, result.answers)
         added += len(result.answers)
         problems += [(str(file), *row) for row in result.problems.itertuples(index=False)]
-    state = State.of(order)
-    if not len(state.answers):
-        raise BadInput(f"{folder} has no answers yet; give the files with people's answers"
-                       + _of_problems(problems))
-    written = write(state)
-    if project is not None:
-        written += [f"../{name}" for name in write_pilot(project, state)]
+    state = None
+    while state is None or len(kept(order)) > len(state.answers):  # others may receive, too
+        state = State.of(order)
+        if not len(state.answers):
+            raise BadInput(f"{folder} has no answers yet; give the files with people's answers"
+                           + _of_problems(problems))
+        written = write(state)
+        if project is not None:
+            written += [f"../{name}" for name in write_pilot(project, state)]
     if as_json:
         print_json(_facts(state, added, problems, written))
         return

@@ -101,6 +101,10 @@ class Folder:
         files = _pictures_in(place)
         if not files:
             raise BadInput(f"{place} holds no images ({', '.join(ENDINGS)}); give their folder")
+        odd = next((name for name in files if not name.isprintable()), None)
+        if odd is not None:  # line breaks, and bytes that are not UTF-8
+            raise BadInput(f"the name {odd!r} in {place} has characters that no list of files can "
+                           "hold; rename the image")  # fmt: skip
         none = csr_array((len(files), 1), dtype=bool)
         truth = Truth.of(none, text_ids(files), UNLABELLED, none)
         pictures = FilePictures.of(place, files)

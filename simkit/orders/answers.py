@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,8 +90,8 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
                 ))  # fmt: skip
             continue
         before[number, worker] = answer
-        seconds = pd.to_numeric(row.get("seconds"), errors="coerce")
-        valid.append((number, worker, answer, float(seconds), int(row.get("shared") or 1)))
+        shared = max(1, _whole(row.get("shared")))
+        valid.append((number, worker, answer, _number(row.get("seconds")), shared))
     return Checked(
         pd.DataFrame(valid, columns=list(COLUMNS)),
         pd.DataFrame(problems, columns=["row", "problem"]),
@@ -115,7 +116,7 @@ def keep(order: Order, answers: pd.DataFrame) -> Path | None:
 
 
 def kept(order: Order) -> pd.DataFrame:
-    """All answers of an order, in the order in which they were received.
+    """All answers of an order as they were received, one of a person to a question.
 
     Returns
     -------
@@ -137,7 +138,9 @@ def kept(order: Order) -> pd.DataFrame:
     if other_ids:
         raise BadInput(f"{order.folder / 'answers'} holds answers to order {other_ids.pop()}; move "
                        "them to its folder")  # fmt: skip
-    return pd.DataFrame(rows, columns=["order", *COLUMNS]).drop(columns="order")
+    answers = pd.DataFrame(rows, columns=["order", *COLUMNS]).drop(columns="order")
+    # Two who receive the same file at the same time both keep it.
+    return answers.drop_duplicates(["question", "worker"], ignore_index=True)
 
 
 def _answer(text: str, kind: str, classes: set[str]) -> str | None:
@@ -151,12 +154,22 @@ def _answer(text: str, kind: str, classes: set[str]) -> str | None:
 
 def _hashed(order: Order, worker: str) -> str:
     """A pseudonym of a worker in this order."""
-    return "w-" + hashlib.sha256(f"{order.id} {worker}".encode()).hexdigest()[:10]
+    text = f"{order.id} {worker}".encode("utf-8", "surrogatepass")
+    return "w-" + hashlib.sha256(text).hexdigest()[:10]
 
 
 def _whole(value: Any) -> int:
-    number = pd.to_numeric(value, errors="coerce")
-    return int(number) if number == number and int(number) == number else -1
+    number = _number(value)
+    return int(number) if number.is_integer() else -1
+
+
+def _number(value: Any) -> float:
+    """Of any text; nan where it is no finite number that is at least 0."""
+    try:
+        number = float(str(value))
+    except ValueError:
+        return math.nan
+    return number if 0 <= number < math.inf else math.nan
 
 
 def _plain(value: Any) -> Any:

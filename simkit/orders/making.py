@@ -14,6 +14,7 @@ from simkit.annotate.budget import Ladder, affordable
 from simkit.annotate.prices import cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.schemes import Scheme
+from simkit.annotate.simulate import how_many
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.effort import Effort
@@ -32,6 +33,7 @@ def round_of(
     budget: float | None = None,
     largest: bool = False,
     answers: PartialLabels | None = None,
+    opened: pd.DataFrame | None = None,
 ) -> Round:
     """Choose the questions of the next round.
 
@@ -51,6 +53,8 @@ def round_of(
         largest one that the budget pays for.
     answers : PartialLabels, optional
         Labels known to be correct, for gold questions.
+    opened : DataFrame, optional
+        Open questions of earlier rounds, as `State.open`; they are not asked again.
 
     Returns
     -------
@@ -64,10 +68,15 @@ def round_of(
     """
     money = None if budget is None else budget / (1 + terms.gold)
     if money is not None and largest:
-        terms = _bought(terms, order, known, money)
+        terms = _bought(terms, order, known, money, opened)
         money = None
-    questions = in_turn(_questions(terms.made, terms.images, terms, order, known))
+    questions = in_turn(_questions(terms.made, terms.images, terms, order, known, opened))
     if not len(questions):
+        if opened is not None and len(opened):
+            raise BadInput(
+                f"no further question is left while {len(opened):,} questions are open; receive "
+                "their answers first, or raise the amount of the scheme or the images"
+            )
         raise BadInput("no question is left to ask; raise the amount of the scheme or the images")
     if money is not None:
         questions = questions.first(_paid(questions, terms, order, money))
@@ -79,19 +88,38 @@ def round_of(
 
 
 def _questions(
-    scheme: Scheme, part: float | int, terms: Terms, order: Order, known: Known
+    scheme: Scheme,
+    part: float | int,
+    terms: Terms,
+    order: Order,
+    known: Known,
+    opened: pd.DataFrame | None,
 ) -> Questions:
-    return ask(
+    questions = ask(
         scheme, order.images, terms.classes, known, part=part, seed=terms.seed,
         hierarchy=order.hierarchy, scores=order.scores, features=order.features, batch=terms.batch,
     ).questions  # fmt: skip
+    if opened is None or not len(opened):
+        return questions
+    # A gold question's answer is no label.
+    fresh = ~_pairs(_frame(questions)).isin(_pairs(opened[opened["gold"] == 0]))
+    return Questions(*(values[fresh] for values in vars(questions).values()))
 
 
-def _bought(terms: Terms, order: Order, known: Known, budget: float) -> Terms:
+def _pairs(questions: pd.DataFrame) -> pd.MultiIndex:
+    """Image and class of each question, or image and number of a naming."""
+    naming = questions["kind"] == "name"
+    which = questions["class"].mask(naming, questions["nth"])
+    return pd.MultiIndex.from_arrays([naming, questions["image"], which])
+
+
+def _bought(
+    terms: Terms, order: Order, known: Known, budget: float, opened: pd.DataFrame | None
+) -> Terms:
     """The terms with the largest amount that the budget pays for."""
 
     def annotate(scheme: Scheme, images: int) -> Effort:
-        questions = _questions(scheme, images, terms, order, known)
+        questions = _questions(scheme, images, terms, order, known, opened)
         if (questions.kinds == "search").any():
             raise BadInput(
                 f"{scheme.name} searches, and the number of looks is not known before; give its "
@@ -100,7 +128,7 @@ def _bought(terms: Terms, order: Order, known: Known, budget: float) -> Terms:
             )
         return _effort(questions, terms, order)
 
-    N, L = len(order.images), len(terms.classes)
+    N, L = how_many(terms.images, len(order.images)), len(terms.classes)
     trial, _ = affordable(Ladder.of(annotate, (N, L), terms.made, terms.prices), budget)
     return dataclasses.replace(terms, scheme=schemes.spell(trial.scheme), images=trial.images)
 
@@ -160,6 +188,7 @@ def _gold(
     images = np.array([places.get(str(name), -1) for name in answers.images.tolist()])[rows]
     codes = answers.codes.data
     asked = set(zip(questions.images.tolist(), questions.classes.tolist(), strict=True))
+    asked.update(*(part.table[["image", "class"]].itertuples(False) for part in order.rounds))
     free = np.array([
         image >= 0 and (image, c) not in asked
         for image, c in zip(images.tolist(), classes.tolist(), strict=True)

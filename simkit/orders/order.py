@@ -130,10 +130,10 @@ class Order:
     scores: NDArray[np.floating] | None = None
     features: NDArray[np.floating] | None = None
 
-    @property
+    @cached_property
     def id(self) -> str:
-        """Id of the first round; every page and file for people has it."""
-        return self.rounds[0].id
+        """Content id of the first round and the images; every page and file for people has it."""
+        return content_id("order", self.rounds[0].id, "\n".join(map(str, self.images.tolist())))
 
     @property
     def terms(self) -> Terms:
@@ -203,7 +203,7 @@ class Order:
             raise BadInput(
                 f"{place} holds no order; make one with: simkit order --data ... --out {place}"
             )
-        texts = readable(place / IMAGES, "the ids of the images").read_text("utf-8").splitlines()
+        *texts, _ = readable(place / IMAGES, "the ids of the images").read_text("utf-8").split("\n")
         rounds: list[Round] = []
         while (file := place / f"round-{len(rounds) + 1}" / ABOUT).is_file():
             rounds.append(_read_round(file))

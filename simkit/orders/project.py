@@ -26,6 +26,8 @@ from simkit.annotate.prices import Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.chance import Chance
 from simkit.data.dataset import read_spec
+from simkit.data.label_table import FILE as IMAGE_COLUMNS
+from simkit.data.label_table import SPLIT as SPLIT_COLUMNS
 from simkit.errors import BadInput, located
 from simkit.files import readable, whole
 from simkit.orders.making import round_of
@@ -70,6 +72,11 @@ class Project:
     def __post_init__(self) -> None:
         settle(self, "project")
         _ = self.listed  # a price list that does not exist is refused at once
+        for name in self.classes:
+            if name.lower() in (*IMAGE_COLUMNS, *SPLIT_COLUMNS):
+                raise BadInput(
+                    f"project: a class is called {name!r}, as a column of {TABLE} may be; rename it"
+                )
         if self.per_image > MOST_SHOWN * len(self.classes):
             raise BadInput(
                 f"project: per_image is {self.per_image:g}; at most {MOST_SHOWN:.0%} of the "

@@ -113,7 +113,8 @@ class State:
         table = self.order.table
         people = self.answers.groupby("question")["worker"].nunique()
         answered = people.reindex(table.index, fill_value=0)
-        wanted = table["gold"].eq(0).map({True: self.order.terms.people, False: 1})
+        people_of = {n: part.terms.people for n, part in enumerate(self.order.rounds, 1)}
+        wanted = table["round"].map(people_of).where(table["gold"] == 0, 1)
         ended = self._ended(table)
         missing = (answered < wanted) & ~ended
         return table[missing].assign(answered=answered[missing].to_numpy())

@@ -7,11 +7,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 import simkit
 from simkit.annotate.simulate import simulate
 from simkit.cli.main import code
 from simkit.labels.formats import for_path
+from simkit.orders.answers import checked, keep
 from simkit.orders.order import Order
 from tests.orders.people import SCENES, TRUTH, answer, ordered, rows
 
@@ -171,3 +173,68 @@ def test_a_round_of_another_scheme_keeps_all_answers(tmp_path):
     assert (named.multiply(state.labels.codes) != 0).nnz == named.nnz
     assert state.labels.effort.count("verify") == before.effort.count("verify")
     assert state.labels.effort.count("name") == len(TRUTH.images)
+
+
+def test_open_questions_are_not_asked_again(rpa, capsys):
+    half = rows(rpa, TRUTH).iloc[: len(rpa.table) // 2]
+    keep(rpa, checked(rpa, half).answers)
+    words = ["order", "--next", str(rpa.folder), "--to", "csv"]
+    assert code(words) == 2
+    assert "questions are open" in capsys.readouterr().err
+    assert code([*words, "--keep", "0.2"]) == 0
+    order = Order.read(rpa.folder)
+    assert not order.table.duplicated(["image", "class"]).any()
+    assert (answer(order).labels.codes != simulate(TRUTH, "rpa(keep=0.2)").codes).nnz == 0
+
+
+def test_gold_questions_are_not_those_of_earlier_rounds(tmp_path):
+    known = simulate(TRUTH, "rpa(keep=0.9)", seed=9)
+    for_path(tmp_path / "known.parquet", writing=True).write(known, tmp_path / "known.parquet")
+    options = ("--gold", "0.5", "--known", str(tmp_path / "known.parquet"))
+    order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)", *options)
+    answer(order)
+    words = ["order", "--next", str(order.folder), "--keep", "0.2", "--to", "csv", *options[2:]]
+    assert code(words) == 0
+    first, second = (part.table for part in Order.read(order.folder).rounds)
+    gold = second[second["gold"] != 0].merge(first, on=["image", "class"])
+    assert len(second[second["gold"] != 0]) and not len(gold)
+
+
+def test_a_budget_buys_labels_of_the_images_that_are_named_only(tmp_path):
+    order = ordered(tmp_path / "one", "--scheme", "rpa", "--budget", "0.5", "--images", "0.1")
+    assert order.table["image"].nunique() <= 6
+
+
+def test_an_order_that_was_cut_short_is_made_again(rpa):
+    (rpa.place() / "order.json").unlink()  # written last
+    words = ["order", "--data", "scenes:images=60", "--scheme", "rpa(keep=0.1)", "--to", "csv"]
+    assert code([*words, "--out", str(rpa.folder)]) == 0
+    assert Order.read(rpa.folder).id == rpa.id
+
+
+def test_equal_questions_about_other_images_are_another_order(tmp_path, monkeypatch, capsys):
+    (tmp_path / "names.txt").write_text("cat\ndog\n")
+    for month in ("may", "june"):
+        (tmp_path / month / "photos").mkdir(parents=True)
+        for n in range(3):
+            Image.new("RGB", (8, 8)).save(tmp_path / month / "photos" / f"{month}{n}.png")
+        monkeypatch.chdir(tmp_path / month)
+        words = ["order", "--data", "folder:photos,labels=none", "--classes", "../names.txt"]
+        assert code([*words, "--scheme", "full-subset", "--to", "csv"]) == 0
+    table = pd.read_csv("../may/order1/round-1/questions.csv").assign(answer="yes", worker="bob")
+    table.to_csv("may.csv", index=False)
+    assert code(["receive", "order1", "may.csv"]) == 2
+    assert "answers order" in capsys.readouterr().err
+
+
+def test_a_picture_that_cannot_be_read_leaves_nothing(tmp_path, capsys):
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "a.jpg").write_text("no picture")
+    (tmp_path / "names.txt").write_text("cat\n")
+    words = ["order", "--data", f"folder:{tmp_path / 'photos'},labels=none", "--scheme", "rpa"]
+    words += ["--keep", "1", "--classes", str(tmp_path / "names.txt")]
+    assert code([*words, "--out", str(tmp_path / "one")]) == 2
+    assert "cannot be read" in capsys.readouterr().err and not (tmp_path / "one").exists()
+    (tmp_path / "photos" / "a.jpg").rename(tmp_path / "photos" / "two\nlines.jpg")
+    assert code([*words, "--to", "csv", "--out", str(tmp_path / "one")]) == 2
+    assert "rename the image" in capsys.readouterr().err

@@ -163,3 +163,55 @@ def test_an_order_or_answers_edited_by_hand_are_refused(rpa):
     with pytest.raises(BadInput, match="changed after it was received"):
         State.of(Order.read(rpa.folder))
     assert len(state.answers)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.csv", "question,answer,worker\n1,yes,Zo\xeb\n".encode("latin-1"), "not UTF-8"),
+        ("a.jsonl", b'{"question": 1, "worker": "\xeb"}\n', "not UTF-8"),
+        ("a.csv", b"question,answer,worker,answer\n1,yes,bob,no\n", "two columns 'answer'"),
+        ("a.csv", b"question\n1\n", "no column for answer"),
+        ("a.csv", b"question,answer,worker\n1,yes," + b"x" * 200_000, "is no table"),
+    ],
+)
+def test_tables_that_cannot_be_read_are_refused_in_a_sentence(
+    rpa, tmp_path, capsys, name, content, says
+):
+    (tmp_path / name).write_bytes(content)
+    assert code(["receive", str(rpa.folder), str(tmp_path / name)]) == 2
+    assert says in capsys.readouterr().err
+    assert not (rpa.folder / "answers").exists()
+
+
+def test_odd_values_do_not_count_and_odd_times_are_no_times(rpa):
+    raw = pd.DataFrame({
+        "question": ["inf", [1], True, "1.5", 1, "2.0", 3],
+        "worker": "bob", "answer": "yes",
+        "seconds": [1, 1, 1, 1, "inf", -5, [2]], "shared": [1, 1, 1, 1, "inf", 0, None],
+    })  # fmt: skip
+    result = checked(rpa, raw)
+    assert result.problems["row"].tolist() == [0, 1, 2, 3]
+    assert result.answers["question"].tolist() == [1, 2, 3]
+    assert result.answers["seconds"].isna().all() and (result.answers["shared"] == 1).all()
+
+
+def test_a_cell_may_hold_line_breaks(rpa, tmp_path):
+    raw = rows(rpa, TRUTH).assign(comment='one\ntwo\u2028"three"')
+    raw.to_csv(tmp_path / "a.csv", index=False)
+    result = checked(rpa, sheet.read(tmp_path / "a.csv", rpa, {}))
+    assert len(result.answers) == len(raw) and not len(result.problems)
+
+
+def test_two_who_receive_the_same_answers_at_once_count_them_once(rpa):
+    answers = checked(rpa, rows(rpa, TRUTH)).answers  # both have checked before one of them keeps
+    keep(rpa, answers)
+    keep(rpa, answers)
+    assert len(State.of(rpa).answers) == len(rpa.table)
+
+
+def test_a_further_round_for_more_people_does_not_open_earlier_ones(rpa):
+    answer(rpa)
+    words = ["order", "--next", str(rpa.folder), "--keep", "0.2", "--people", "3", "--to", "csv"]
+    assert code(words) == 0
+    assert (State.of(Order.read(rpa.folder)).open["round"] == 2).all()

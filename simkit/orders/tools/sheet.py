@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -48,7 +50,7 @@ def write(order: Order, questions: pd.DataFrame, folder: Path, *, jsonl: bool = 
 
     A question for several people has one row for each of them. Returns the file.
     """
-    table = listed(order, questions)
+    table = listed(order, questions).assign(order=order.id)
     people = np.where(questions["gold"] == 0, order.terms.people, 1)
     table = table.loc[table.index.repeat(people)].assign(answer="", worker="", seconds="")
     file = folder / ("questions.jsonl" if jsonl else "questions.csv")
@@ -84,18 +86,20 @@ def read(file: Path, order: Order, columns: dict[str, str]) -> pd.DataFrame:
     BadInput
         If a column is missing or ambiguous, or the file answers another order.
     """
-    text = readable(file, "answers").read_text("utf-8-sig")
+    try:
+        text = readable(file, "answers").read_text("utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadInput(f"{file} is not UTF-8 text; save it again as CSV UTF-8") from None
     if file.suffix.lower() == ".csv":
-        dialect = csv.Sniffer().sniff(text.partition("\n")[0], ",;\t") if text.strip() else "excel"
-        rows = list(csv.DictReader(text.splitlines(), dialect=dialect))
+        rows: list[Any] = _table(text, file)
     else:
         rows = [
-            _object(line, file, n) for n, line in enumerate(text.splitlines(), 1) if line.strip()
+            _object(line, file, n) for n, line in enumerate(text.split("\n"), 1) if line.strip()
         ]
     table = pd.DataFrame(rows).fillna("")
     if not len(table):
         raise BadInput(f"{file} has no rows; give a file with answers")
-    other_ids = {str(one) for one in table["order"]} - {order.id} if "order" in table else set()
+    other_ids = {*table["order"].astype(str)} - {order.id, ""} if "order" in table else set()
     if other_ids:
         raise BadInput(f"{file} answers order {other_ids.pop()}, and this is {order.id}; give the "
                        "folder of that order")  # fmt: skip
@@ -110,8 +114,23 @@ def read(file: Path, order: Order, columns: dict[str, str]) -> pd.DataFrame:
     if "question" not in out:
         out["question"] = _numbers(out, order, file)
     if "shared" in table:
-        out["shared"] = pd.to_numeric(table["shared"], errors="coerce").fillna(1)
+        out["shared"] = table["shared"]
     return out
+
+
+def _table(text: str, file: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file with commas, semicolons or tabs."""
+    header = text.partition("\n")[0]
+    delimiter = max(",;\t", key=header.count)
+    try:
+        lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    except csv.Error as error:
+        raise BadInput(f"{file} is no table ({error}); restore the file") from None
+    names, *rows = [line for line in lines if line] or [[]]
+    twice = [name for place, name in enumerate(names) if name and name in names[:place]]
+    if twice:
+        raise BadInput(f"{file} has two columns {twice[0]!r}; remove or rename one of them")
+    return [dict(zip(names, row, strict=False)) for row in rows]
 
 
 def _object(line: str, file: Path, number: int) -> dict[str, object]:
