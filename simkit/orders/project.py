@@ -285,13 +285,16 @@ def next_step(project: Project, states: Sequence[State]) -> str:
     rest = project.budget - spent(project, states, measured=True)
     if grids and left > 0 and rest >= 1:
         folders, report = " ".join(quote(str(out)) for out in runs), project.folder / PLAN
-        order = quote(str(states[-1].order.folder))
+        order = states[-1].order
+        made = (order.place() / ABOUT).stat().st_mtime
+        if report.exists() and report.stat().st_mtime > made:  # planned after the last round
+            return f"simkit order --next {quote(str(order.folder))} --plan {quote(str(report))}"
         command = f"simkit plan {folders} --budget {rest:.2f} --images {left}"
-        if len(states[-1].order.rounds) > 1:
-            return f"{command} --continue {order} --report {quote(str(report))}"
-        if report.exists():
-            return f"simkit order --next {order} --plan {quote(str(report))}"
-        return f"{command} --prices {quote(project.prices)} --report {quote(str(report))}"
+        measured = order.folder / "measured.toml"
+        how = f"--prices {quote(str(measured) if measured.exists() else project.prices)}"
+        if len(order.rounds) > 1:  # at measured prices by itself
+            how = f"--continue {quote(str(order.folder))}"
+        return f"{command} {how} --report {quote(str(report))}"
     place, model = states[-1].order.folder, quote(str(project.folder / "model"))
     weights = f" --weights {quote(project.weights)}" if project.weights else ""
     return (
