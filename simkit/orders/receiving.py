@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import tomllib
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -24,6 +26,7 @@ from simkit.labels.partial import PartialLabels
 from simkit.orders.answers import kept
 from simkit.orders.asking import END, NO, UNSURE, YES, Known, ask
 from simkit.orders.order import NOTHING, Order, effort_of
+from simkit.study.toml import toml_lines
 
 DATA = "data.toml"  # the images as a data set, to train on with the labels
 LONG = 5  # a time counts as at most so many times the median of its kind: somebody went for lunch
@@ -170,6 +173,8 @@ class State:
         counts = self.answers.groupby("kind").size()
         rates = dict(listed.rates)
         for kind, seconds in self.seconds.items():
+            if rates[str(kind)].dollars is not None:  # paid by the answer, however long it takes
+                continue
             source = f"measured on {counts[kind]:,} answers to order {self.order.id}"
             rates[str(kind)] = replace(
                 rates[str(kind)], per="question", page=0, dollars=None,
@@ -272,10 +277,13 @@ def _votes_table(votes: Votes) -> pd.DataFrame:
 
 def _toml(listed: Prices, state: State) -> str:
     """A price list as a file that `prices` reads: the measured rates over those of the order."""
-    lines = [f"# measured on the answers to order {state.order.id}"]
-    lines += [f'like = "{state.order.terms.prices}"', f"workers = {state.order.terms.people}"]
+    own = state.order.terms.prices
+    # Lists complete presets only: those of a file are written out.
+    values = tomllib.loads(Path(own).read_text("utf-8")) if own.endswith(".toml") else {"like": own}
+    values["workers"] = state.order.terms.people
     for kind in state.seconds.index:
         rate = listed.rates[str(kind)]
-        lines += ["", f"[{kind}]", 'per = "question"', f"seconds = {rate.seconds}"]
-        lines += [f'source = "{rate.source}"']
+        if rate.dollars is None:
+            values[kind] = {"per": "question", "seconds": rate.seconds, "source": rate.source}
+    lines = [f"# measured on the answers to order {state.order.id}", *toml_lines(values)]
     return "\n".join(lines) + "\n"
