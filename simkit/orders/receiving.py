@@ -8,6 +8,7 @@ import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -279,7 +280,9 @@ def _toml(listed: Prices, state: State) -> str:
     """A price list as a file that `prices` reads: the measured rates over those of the order."""
     own = state.order.terms.prices
     # Lists complete presets only: those of a file are written out.
-    values = tomllib.loads(Path(own).read_text("utf-8")) if own.endswith(".toml") else {"like": own}
+    values: dict[str, Any] = {"like": own}
+    if own.endswith(".toml"):
+        values = tomllib.loads(Path(own).read_text("utf-8"))
     values["workers"] = state.order.terms.people
     for kind in state.seconds.index:
         rate = listed.rates[str(kind)]
