@@ -287,6 +287,8 @@ def _scores(
         table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
         table = table.set_index(table.columns[0])
         table.index = table.index.astype(str)
+        if not (table.index.is_unique and table.columns.is_unique):
+            raise ValueError("an image or a class has two")
         scores = table.loc[[str(image) for image in images.tolist()], list(classes)]
         return scores.to_numpy(float, na_value=-1e9)
     except (KeyError, ValueError, OSError) as error:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import tomllib
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,6 +27,7 @@ from simkit.labels.partial import PartialLabels
 from simkit.orders.answers import kept
 from simkit.orders.asking import END, NO, UNSURE, YES, Known, ask
 from simkit.orders.order import NOTHING, Order, effort_of
+from simkit.study.toml import toml_lines
 
 DATA = "data.toml"  # the images as a data set, to train on with the labels
 LONG = 5  # times are cut at this multiple of the median of their kind, because of breaks
@@ -165,20 +169,35 @@ class State:
         })  # fmt: skip
 
     def prices(self) -> Prices | None:
-        """The price list of the order with the measured times; None without any."""
+        """The price list of the order with the measured times; None without any.
+
+        Kinds of questions that were not asked take longer, or less long, by the same factor.
+        """
         if not len(self.seconds):
             return None
         listed = price_list(self.order.terms.prices)
         if listed.wage is None:
             return None
         counts = self.answers.groupby("kind").size()
+        # A price in dollars is paid however long an answer takes.
+        timed = {kind: rate for kind, rate in listed.rates.items() if rate.dollars is None}
         rates = dict(listed.rates)
+        ratios: list[float] = []
         for kind, seconds in self.seconds.items():
+            rate = timed.pop(str(kind), None)
+            if rate is None or rate.seconds is None:
+                continue
+            if rate.per != "image" and rate.seconds * seconds > 0:
+                ratios.append(seconds * (rate.page or 1) / rate.seconds)
             source = f"measured on {counts[kind]:,} answers to order {self.order.id}"
             rates[str(kind)] = replace(
-                rates[str(kind)], per="question", page=0, dollars=None,
-                seconds=round(float(seconds), 2), source=source,
-            )  # fmt: skip
+                rate, per="question", page=0, seconds=round(float(seconds), 2), source=source
+            )
+        pace = float(np.exp(np.mean(np.log(ratios)))) if ratios else 1.0
+        for kind, rate in timed.items():
+            seconds = round((rate.seconds or 0) * pace, 3)
+            source = f"{rate.source}; times {pace:.2f}, as measured for other questions"
+            rates[kind] = replace(rate, seconds=seconds, source=source)
         return replace(listed, name="measured", rates=rates)
 
     # -- joining ----------------------------------------------------------------------------------
@@ -278,10 +297,15 @@ def _votes_table(votes: Votes) -> pd.DataFrame:
 
 def _toml(listed: Prices, state: State) -> str:
     """A price list in TOML: the order's list with the measured rates."""
-    lines = [f"# measured on the answers to order {state.order.id}"]
-    lines += [f'like = "{state.order.terms.prices}"', f"workers = {state.order.terms.people}"]
-    for kind in state.seconds.index:
-        rate = listed.rates[str(kind)]
-        lines += ["", f"[{kind}]", 'per = "question"', f"seconds = {rate.seconds}"]
-        lines += [f'source = "{rate.source}"']
+    own = state.order.terms.prices
+    # Lists complete presets only: those of a file are written out.
+    values: dict[str, Any] = {"like": own}
+    if own.endswith(".toml"):
+        values = tomllib.loads(Path(own).read_text("utf-8"))
+    values["workers"] = state.order.terms.people
+    for kind, rate in listed.rates.items():
+        if rate.dollars is None:
+            values[kind] = {"per": rate.per, "seconds": rate.seconds, "source": rate.source}
+            values[kind] |= {"page": rate.page} if rate.per == "page" else {}
+    lines = [f"# measured on the answers to order {state.order.id}", *toml_lines(values)]
     return "\n".join(lines) + "\n"

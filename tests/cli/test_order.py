@@ -147,6 +147,9 @@ def test_scores_make_a_search_shorter(tmp_path):
         found = answer(order).labels.counts()["present"]
         looks.append(found / len(order.table))
     assert looks[1] > 1.5 * looks[0]
+    pd.concat([table, table[:1]]).to_csv(tmp_path / "scores.csv", index=False)
+    words = ["order", "--data", "scenes:images=60", *scheme, *options, "--to", "csv"]
+    assert code([*words, "--out", str(tmp_path / "c")]) == 2
 
 
 def test_an_order_buys_the_purchase_of_a_plan(tmp_path, capsys):

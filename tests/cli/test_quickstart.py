@@ -114,6 +114,9 @@ def test_bad_input_is_one_sentence_and_writes_nothing(shell, tmp_path) -> None:
         done = start(shell, *options)
         assert done.code == 2 and text in done.err, done.err
         assert not Path("project").exists()
+    (tmp_path / "split.txt").write_text("cat\nsplit\n")
+    done = start(shell, "--classes", "split.txt")
+    assert done.code == 2 and "rename it" in done.err and not Path("project").exists()
     for file in photos.iterdir():
         file.write_bytes(b"no picture")
     assert "can be read" in start(shell).err and not Path("project").exists()
@@ -129,6 +132,8 @@ def test_a_project_is_not_made_twice(shell, tmp_path) -> None:
     assert start(shell, "--out", "other").code == 0
     for file, content in before.items():  # the same seed gives the same bytes
         assert Path("other", file.relative_to("project")).read_bytes() == content
+    Path("other/project.toml").unlink()  # written last: without it the project was cut short
+    assert "remove other" in start(shell, "--out", "other").err
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from simkit.errors import BadInput
 from simkit.labels.formats import for_path
 from simkit.orders.answers import checked, keep
 from simkit.orders.order import Order
-from simkit.orders.receiving import State
+from simkit.orders.receiving import State, write
 from simkit.orders.tools import label_studio, sheet
 from tests.orders.people import TRUTH, answer, ordered, rows
 
@@ -101,6 +101,8 @@ def test_receive_writes_labels_votes_and_measured_prices(rpa, tmp_path, capsys):
     assert len(votes.vote_answer) == len(rpa.table) and "ann" not in votes.workers
     measured = prices(rpa.folder / "measured.toml")
     assert measured.rates["verify"].seconds == 2.0
+    listed = prices("hourly").rates["name"].seconds  # twice as slow in all questions
+    assert measured.rates["name"].seconds == pytest.approx(2 * listed)
     assert simkit.cost(labels, measured).seconds == 2.0 * len(rpa.table)
     assert rpa.id in measured.rates["verify"].source
 
@@ -215,3 +217,12 @@ def test_a_further_round_for_more_people_does_not_open_earlier_ones(rpa):
     words = ["order", "--next", str(rpa.folder), "--keep", "0.2", "--people", "3", "--to", "csv"]
     assert code(words) == 0
     assert (State.of(Order.read(rpa.folder)).open["round"] == 2).all()
+
+
+def test_measured_times_do_not_change_a_price_in_dollars(tmp_path):
+    file = tmp_path / "prices.toml"
+    file.write_text('like = "hourly"\n[verify]\nper = "question"\ndollars = 0.01\nsource = "x"\n')
+    order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)", "--prices", str(file))
+    write(answer(order))
+    measured = prices(order.folder / "measured.toml")
+    assert measured.rates["verify"].dollars == 0.01

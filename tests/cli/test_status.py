@@ -98,8 +98,9 @@ def test_a_pilot_is_compared_and_then_planned_with(shell, tmp_path) -> None:
     (runs / "table.csv").touch()
     rest = f"{50 - facts['spent']:.2f}"
     step = shell("status", "project", "--json").json["next"]
-    command = f"simkit plan project/runs/1 --budget {rest} --images 440 --prices hourly"
-    assert step == f"{command} --report project/plan.json"
+    command = f"simkit plan project/runs/1 --budget {rest} --images 440"
+    measured = "--prices project/order1/measured.toml"
+    assert step == f"{command} {measured} --report project/plan.json"
     more = ("order", "--next", "project/order1", "--scheme", "rpa(keep=0.05)")
     assert shell(*more, "--images", "1.0", "--to", "csv").code == 0
     files = [answers(f"{n}.jsonl", Order.read("project/order1"), worker=n) for n in ("ann", "ben")]

@@ -118,7 +118,7 @@ def read(file: Path, order: Order, columns: dict[str, str]) -> pd.DataFrame:
     return out
 
 
-def _table(text: str, file: Path) -> list[dict[str, str]]:
+def _table(text: str, file: Path) -> list[dict[str, object]]:
     """The rows of a CSV file with commas, semicolons or tabs."""
     header = text.partition("\n")[0]
     delimiter = max(",;\t", key=header.count)
