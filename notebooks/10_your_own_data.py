@@ -102,19 +102,19 @@ print(len(list(Path(folder).rglob("*.*"))), "files;", ", ".join(Path("names.txt"
 
 # %%
 # %%writefile answer.py
-import sys
-import numpy as np, pandas as pd, simkit
-from simkit.orders.order import Order
+import sys  # noqa: I001
+import numpy, pandas, simkit  # noqa: E401, F811
+from simkit.orders.order import Order  # noqa: F811
 order, many, round_ = Order.read("project/order1"), *map(int, sys.argv[1:])
 truth = simkit.data.open(f"scenes:images={many}").truth["train"]
 asked = order.table[order.table["round"] == round_]
-rows = np.array([int(str(name)[:4]) for name in order.images])[asked["image"]]
-columns = np.array([truth.classes.index(name) for name in order.classes])[asked["class"]]
-rng = np.random.default_rng(round_)
+rows = numpy.array([int(str(name)[:4]) for name in order.images])[asked["image"]]
+columns = numpy.array([truth.classes.index(name) for name in order.classes])[asked["class"]]
+rng = numpy.random.default_rng(round_)
 present = truth.present.toarray()[rows, columns] ^ (rng.random(len(asked)) < 0.02)
 answers = {"order": order.id, "question": asked["question"], "worker": "Ann"}
-answers |= {"answer": np.where(present, "yes", "no"), "seconds": 6.5, "shared": 20}
-pd.DataFrame(answers).to_json(f"answers/{round_}.jsonl", orient="records", lines=True)
+answers |= {"answer": numpy.where(present, "yes", "no"), "seconds": 6.5, "shared": 20}
+pandas.DataFrame(answers).to_json(f"answers/{round_}.jsonl", orient="records", lines=True)
 
 # %%
 if drawn:

@@ -31,6 +31,7 @@ from simkit.study.toml import toml_lines
 
 DATA = "data.toml"  # the images as a data set, to train on with the labels
 LONG = 5  # times are cut at this multiple of the median of their kind, because of breaks
+FASTEST = 0.05  # seconds a question: shorter times are no person's
 _STATES = {"yes": YES, "no": NO, "unsure": UNSURE}
 
 
@@ -150,7 +151,8 @@ class State:
     @cached_property
     def seconds(self) -> pd.Series[float]:
         """Mean seconds per question and person, by kind; long pauses are cut at `LONG` medians."""
-        timed = self.answers.dropna(subset=["seconds"])
+        each = self.answers["seconds"] / self.answers["shared"]
+        timed = self.answers[each >= FASTEST]
         each = timed["seconds"] / timed["shared"]
         longest = LONG * each.groupby(timed["kind"]).transform("median")
         return each.clip(upper=longest).groupby(timed["kind"]).mean()
