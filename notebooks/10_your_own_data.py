@@ -103,7 +103,7 @@ print(len(list(Path(folder).rglob("*.*"))), "files;", ", ".join(Path("names.txt"
 # %%
 # %%writefile answer.py
 import sys  # noqa: I001
-import numpy, pandas, simkit  # noqa: E401, F811
+import numpy, pandas, simkit  # noqa: E401
 from simkit.orders.order import Order  # noqa: F811
 order, many, round_ = Order.read("project/order1"), *map(int, sys.argv[1:])
 truth = simkit.data.open(f"scenes:images={many}").truth["train"]
