@@ -152,7 +152,7 @@ def test_features_from_a_file(shell) -> None:
     refused = shell(*words, "--features", "few.npz")
     assert refused.code == 2 and "few.npz has features of 299 images" in refused.err
     refused = shell("simulate", "--scheme", "rpa", "--features", "a.npz")
-    assert refused.code == 2 and "rpa needs none; leave it out" in refused.err
+    assert refused.code == 2 and "rpa uses none; leave it out" in refused.err
 
 
 def test_unwritable_target(shell) -> None:
