@@ -16,7 +16,6 @@ from simkit import quantities
 from simkit.annotate import schemes
 from simkit.cli.options import COUNT, DOLLARS, FILE, FOLDER, Quantity, json_option
 from simkit.cli.output import cost_table, hours, print_json
-from simkit.cli.predict import read_scores
 from simkit.cli.simulate import SchemeCommand, SchemeOption, chosen, features_of, images_of
 from simkit.errors import BadInput
 
@@ -169,6 +168,7 @@ def _planned(arguments: dict[str, Any]) -> dict[str, Any]:
 def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
     """An order without rounds, the terms of the first round, and no answers."""
     from simkit.data import open
+    from simkit.embed.similarities import read_scores
     from simkit.orders.order import ABOUT, Order, Terms
     from simkit.orders.project import with_absolute_paths
 
@@ -203,6 +203,7 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
 def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, State]:
     """The earlier order, the terms of its next round, and the answers so far."""
     from simkit.data import open
+    from simkit.embed.similarities import read_scores
     from simkit.orders.order import Order
     from simkit.orders.receiving import State
 

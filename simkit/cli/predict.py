@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,9 +12,7 @@ from simkit.cli.output import print_json, progress
 from simkit.errors import BadInput
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
 
 
 # fmt: off
@@ -65,45 +63,6 @@ def command(
     else:
         click.echo(f"wrote {out} ({N:,} images, {L:,} classes)")
 # fmt: on
-
-
-def read_scores(
-    file: Path | None, split: str, images: NDArray[Any], classes: tuple[str, ...]
-) -> NDArray[np.floating] | None:
-    """(N, L) scores from the table of `simkit predict`, for these images and classes.
-
-    Or from the file of `simkit score`. An image without scores gets very low ones. Raises BadInput.
-    """
-    import pandas as pd
-
-    from simkit.annotate.schemes.base import MISSING
-    from simkit.files import readable
-
-    if file is None:
-        return None
-    path = readable(file, "scores")
-    if path.suffix == ".npz":
-        from simkit.embed.similarities import Similarities
-
-        return Similarities.read(path, split).logits(images, classes)
-    try:
-        table = (
-            pd.read_parquet(path)
-            if path.suffix == ".parquet"
-            else pd.read_csv(path, converters={0: str})
-        )
-        table = table.set_index(table.columns[0])
-        table.index = table.index.astype(str)
-        if not (table.index.is_unique and table.columns.is_unique):
-            raise ValueError("an image or a class occurs twice")
-        scores = table.loc[[str(image) for image in images.tolist()], list(classes)]
-        return scores.to_numpy(float, na_value=MISSING)
-    except (KeyError, ValueError, OSError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise BadInput(
-            f"{file} does not have a score for every image and class ({reason}); make it with: "
-            "simkit predict MODEL --data ... --split ..."
-        ) from None
 
 
 def _write(scores: pd.DataFrame, out: Path) -> None:

@@ -22,7 +22,6 @@ from simkit.cli.options import (
     json_option,
 )
 from simkit.cli.output import cost_table, counts_line, print_json, progress
-from simkit.cli.predict import read_scores
 from simkit.cli.settings import settings, spelled
 from simkit.errors import BadInput
 
@@ -289,6 +288,8 @@ def features_of(
 def _scores(
     scheme: Scheme, file: Path | None, split: str, truth: Truth
 ) -> NDArray[np.floating] | None:
+    from simkit.embed.similarities import read_scores
+
     if file is not None and not scheme.needs_scores:
         raise BadInput(f"--scores is given, but {scheme.name} uses none; leave it out")
     return read_scores(file, split, truth.images, truth.classes)

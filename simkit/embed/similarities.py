@@ -12,11 +12,12 @@ from zipfile import ZipFile
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import log_softmax, softmax
+from scipy.special import expit, log_softmax, softmax
 
+from simkit.annotate.schemes.base import MISSING
 from simkit.chance import Chance
 from simkit.errors import BadInput, unknown
-from simkit.files import whole
+from simkit.files import readable, whole
 from simkit.history import History, content_id
 from simkit.labels.formats.base import reading
 from simkit.labels.formats.npz import Arrays
@@ -105,6 +106,10 @@ class Similarities:
         log_p = log_softmax(scaled, axis=1)
         others = np.clip(1 - softmax(scaled, axis=1), 1e-15, None)
         return np.asarray(log_p - np.log(others))
+
+    def probabilities(self, images: NDArray[Any], classes: Sequence[str]) -> NDArray[np.float64]:
+        """(n, L') the model's probability that each class is in each whole image."""
+        return np.asarray(expit(self.logits(images, classes)))
 
     @staticmethod
     def read(path: str | PathLike[str], split: str) -> Similarities:
@@ -201,6 +206,39 @@ def splits_of(path: str | PathLike[str]) -> list[str]:
     """The splits in a file of similarities. Raises BadInput."""
     with reading(path, "similarities (npz)") as file, ZipFile(file) as archive:
         return list(Arrays(archive, file).get("splits", "U").tolist())
+
+
+def read_scores(
+    path: str | PathLike[str] | None, split: str, images: NDArray[Any], classes: Sequence[str]
+) -> NDArray[np.float64] | None:
+    """(n, L) logits of these images and classes, from a file of similarities or a table.
+
+    The table, CSV or parquet, has the image ids in its first column and a column for each class. An
+    image without scores there gets very low ones. Raises BadInput.
+    """
+    if path is None:
+        return None
+    file = readable(path, "scores")
+    if file.suffix == ".npz":
+        return Similarities.read(file, split).logits(images, classes)
+    try:
+        table = (
+            pd.read_parquet(file)
+            if file.suffix == ".parquet"
+            else pd.read_csv(file, converters={0: str})
+        )
+        table = table.set_index(table.columns[0])
+        table.index = table.index.astype(str)
+        if not (table.index.is_unique and table.columns.is_unique):
+            raise ValueError("an image or a class occurs twice")
+        scores = table.loc[[str(image) for image in images.tolist()], list(classes)]
+        return scores.to_numpy(float, na_value=MISSING)
+    except (KeyError, ValueError, OSError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise BadInput(
+            f"{path} does not have a score for every image and class ({reason}); make it with: "
+            "simkit predict MODEL --data ... --split ..."
+        ) from None
 
 
 def _indices(what: str, wanted: NDArray[Any], named: Any, count: int) -> NDArray[np.intp]:

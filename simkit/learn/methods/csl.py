@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from simkit.chance import Chance
+from simkit.embed.similarities import Similarities
 from simkit.learn.losses import reduce, wide
 from simkit.learn.method import register, sizes_of
 from simkit.learn.methods.asymmetric import Asymmetric
@@ -56,6 +57,9 @@ class ClassAwareSelective(Asymmetric):
     top_k_scope: Literal["image", "batch"] = setting("image", "scope of top_k")
     # "soft": labels not selected by likelihood have weight exp(-a * prior) instead (appendix B).
     prior: Literal["threshold", "soft", "none"] = setting("threshold", "use of the class prior")
+    prior_from: Literal["training", "scores"] = setting(
+        "training", "origin of the prior: a first training, or an image-text model's scores"
+    )
     eta: Share | Literal["auto"] = setting("auto", "threshold of the prior; auto: 5 times its mean")
     a: NonNegative = setting(10.0, "decay of the weights with the prior; for soft")
 
@@ -77,7 +81,8 @@ class ClassAwareSelective(Asymmetric):
     def needs(self) -> Needs:
         if self.prior == "none":
             return Needs()
-        return Needs(labels=True, aids=(ClassPrior,))
+        origin = Similarities if self.prior_from == "scores" else ClassPrior
+        return Needs(labels=True, aids=(origin,))
 
     def state_bytes(self, sizes: Sizes) -> int:
         return {"threshold": 1, "soft": 8, "none": 0}[self.prior] * sizes.classes
@@ -121,6 +126,10 @@ class ClassAwareSelective(Asymmetric):
 
     def _shares(self, task: Task) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """(L,) prior of each class, 0 if uninformative, and (L,) bool mask of these classes."""
+        if self.prior_from == "scores":
+            scores = task.aid(Similarities)
+            shares = scores.probabilities(task.labels.images, task.labels.classes).mean(axis=0)
+            return shares, np.zeros(len(shares), bool)
         prior = task.aid(ClassPrior)
         blind = prior.blind(task.labels)
         shares = prior.of(task.labels.classes, running=self.reproduce == "csl")

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from simkit.annotate.schemes import of_labels
 from simkit.chance import Chance
+from simkit.embed.similarities import Similarities
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN, PartialLabels
 from simkit.learn.losses import Epsilon, bce, reduce, wide
@@ -32,8 +33,11 @@ class ExpectedCount(Method):
     """
 
     # Positives per image. auto: estimated from completely labelled images, or from rpa; other
-    # labels do not determine it. The papers: VOC 1.5, COCO 2.9, NUS-WIDE 1.9, CUB 31.4.
-    expected: Positive | Literal["auto"] = setting("auto", "positives per image; auto: estimated")
+    # labels do not determine it. scores: the mean sum of an image-text model's probabilities. The
+    # papers: VOC 1.5, COCO 2.9, NUS-WIDE 1.9, CUB 31.4.
+    expected: Positive | Literal["auto", "scores"] = setting(
+        "auto", "positives per image; auto: estimated from labels; scores: from these"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -42,13 +46,15 @@ class ExpectedCount(Method):
 
     @property
     def needs(self) -> Needs:
+        if self.expected == "scores":
+            return Needs(labels=True, aids=(Similarities,))
         return Needs(labels=self.expected == "auto")
 
     def state_bytes(self, sizes: Sizes) -> int:
         return 8
 
     def estimates(self, task: Task | Sizes) -> dict[str, float]:
-        return {"expected": self._positives(task)} if self.expected == "auto" else {}
+        return {"expected": self._positives(task)} if isinstance(self.expected, str) else {}
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         positives = self._positives(task)
@@ -57,8 +63,12 @@ class ExpectedCount(Method):
         return state
 
     def _positives(self, task: Task | Sizes) -> float:
-        if self.expected != "auto":
+        if not isinstance(self.expected, str):
             return self.expected
+        if self.expected == "scores" and isinstance(task, Task):
+            scores = task.aid(Similarities)
+            each = scores.probabilities(task.labels.images, task.labels.classes)
+            return float(each.sum(axis=1).mean())
         estimate = None if isinstance(task, Sizes) else positives_per_image(task.labels)
         if estimate is None:
             source = "sizes" if isinstance(task, Sizes) else "these labels"
@@ -117,7 +127,7 @@ class ExpectedPositives(ExpectedCount):
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         classes = sizes_of(task).classes
-        if self.expected != "auto" and self.expected > classes:
+        if not isinstance(self.expected, str) and self.expected > classes:
             raise BadInput(
                 f"epr: expected is {self.expected} positives in an image, and there are {classes} "
                 "classes; give at most as many"
@@ -162,7 +172,7 @@ class Expecting(ExpectedCount):
 
     @property
     def needs(self) -> Needs:
-        return Needs(labels=True)
+        return super().needs | Needs(labels=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
         each = SCORE_BYTES + (1 if self.ranking == "all" else 2)

@@ -53,7 +53,7 @@ class LabelEstimation(ExpectedCount):
 
     @property
     def needs(self) -> Needs:
-        return Needs(labels=True)
+        return super().needs | Needs(labels=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
         return super().state_bytes(sizes) + self.learned_bytes(sizes)

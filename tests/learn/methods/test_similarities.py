@@ -82,3 +82,21 @@ def test_invalid_similarities_are_refused(values, word):
         make("vlpl").start(Task(labels, aids=(Similarities(values),)))
     with pytest.raises(BadInput, match="Similarities"):
         make("aevlp(expected=2)").start(Task(labels))
+
+
+def test_scores_give_csls_prior_and_the_expected_number_of_positives():
+    rng = np.random.default_rng(0)
+    labels = PartialLabels.of(rng.integers(-1, 2, (30, 6)).astype(np.int8))
+    scores = Similarities(rng.uniform(-0.2, 0.2, (30, 6)), scale=20.0, bias=-2.0)
+    p = scores.probabilities(labels.images, labels.classes)
+    assert np.allclose(p, 1 / (1 + np.exp(2 - 20 * scores.values)))
+    task = Task(labels, aids=(scores,))
+    soft = make("csl(prior=soft, prior_from=scores, a=3)").start(task)
+    assert np.allclose(soft.unknown_weight, np.exp(-3 * p.mean(axis=0)))
+    for name in ("epr", "en", "ep", "role", "aevlp"):
+        method = make(f"{name}(expected=scores)")
+        state = method.start(task)
+        assert state.positives.item() == pytest.approx(p.sum(axis=1).mean())
+        assert method.estimates(task) == {"expected": state.positives.item()}
+        with pytest.raises(BadInput, match="Similarities"):
+            method.start(Task(labels))
