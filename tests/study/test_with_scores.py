@@ -11,7 +11,7 @@ from simkit.errors import BadInput
 DATA = "scenes:images=120,val=10,test=80"
 GRID = {
     "data": DATA, "schemes": ["rpa", "machine(low=0.001, high=0.9)", "full-subset"],
-    "methods": ["an", "vlpl", "aevlp(expected=2)"], "budgets": [3, 8, 20], "prices": "hourly",
+    "methods": ["an", "vlpl", "aevlp"], "budgets": [3, 8, 20], "prices": "hourly",
     "draws": 2, "train": {"epochs": 2},
 }  # fmt: skip
 
@@ -26,7 +26,7 @@ def scores(tmp_path_factory):
 
 def test_a_comparison_with_a_teacher_and_a_plan_from_it(scores, tmp_path):
     runs = simkit.compare({**GRID, "scores": scores}, out=tmp_path / "runs", workers=1)
-    assert not runs.failures and {"vlpl", "aevlp(expected=2)"} <= {*runs.table["method"]}
+    assert not runs.failures and {"vlpl", "aevlp"} <= {*runs.table["method"]}
     machine = runs.table[runs.table["scheme"].str.startswith("machine")]
     assert all(json.loads(effort)["machine"] == 120 for effort in machine["effort"])
     assert (machine["dollars"] <= machine["budget"] + 1e-9).all()

@@ -50,6 +50,9 @@ class GeneralisedPseudoLabelRobust(GeneralisedRobust, PseudoLabelled, ExpectedCo
 
     w1: float = setting(10.0, "slope of k at the end; published: VOC 2")
     b1: float = setting(-8.0, "offset of k at the end; published: VOC -2")
+    expected: Positive | Literal["auto", "scores"] = setting(
+        "scores", "positives per image; scores: estimated from these; auto: from labels"
+    )
     temperature: Positive = setting(0.01, "divides the similarities")
     eta: Share = setting(0.3, "softmax of a tile above which a class is present in it")
     threshold: Share = setting(0.5, "smallest score of a pseudo-positive")

@@ -41,7 +41,8 @@ class ExpectedCount(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.expected == "auto" and getattr(self, "reproduce", None):
+        unset = self.expected == type(self).__dataclass_fields__["expected"].default
+        if unset and getattr(self, "reproduce", None):
             object.__setattr__(self, "expected", _COCO)
 
     @property

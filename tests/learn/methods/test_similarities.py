@@ -81,7 +81,7 @@ def test_invalid_similarities_are_refused(values, word):
     with pytest.raises(BadInput, match=word):
         make("vlpl").start(Task(labels, aids=(Similarities(values),)))
     with pytest.raises(BadInput, match="Similarities"):
-        make("aevlp(expected=2)").start(Task(labels))
+        make("aevlp").start(Task(labels))
 
 
 def test_scores_give_csls_prior_and_the_expected_number_of_positives():
