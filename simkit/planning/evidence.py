@@ -43,7 +43,6 @@ _COLUMNS: dict[str, Any] = {
     **dict.fromkeys(("budget", "budget_hours"), float | None), "map": float, "lr": float,
     **dict.fromkeys(("class_present", "class_absent"), list[int]), "ap": list[float | None],
 }  # fmt: skip
-_LARGEST = {"map": 1.0, "ap": 1.0, "class_present": np.inf, "class_absent": np.inf}
 _KEYS = ["method", "reference", "size", "seed", "draw"]  # of a run, beside its label option
 
 
@@ -254,15 +253,11 @@ class Evidence:
         pool, test = _opened(read[0], rows)
         cells, complete, trained_as = _grouped(rows, pool, test)
         share, sentence = max(_missing(one) for one in read)
-        if not complete and share:
-            raise BadInput(
-                f"{sentence}, and none of the finished runs is on complete labels, where every "
-                "curve ends; run the same `simkit compare` again to resume"
-            )
         if not complete:
+            mend = "set reference = true in its grid and compare again (finished runs are kept)"
             raise BadInput(
-                f"{read[0].folder} has no run on complete labels, where every curve ends; set "
-                "reference = true in its grid and compare again (finished runs are kept)"
+                f"{read[0].folder} has no run on complete labels, where every curve ends; "
+                + (f"{sentence}: run the same `simkit compare` again" if share else mend)
             )
         named = zip(rows["labels_id"], rows["method"], rows["map"].tolist(), strict=True)
         texts = [f"{labels} {method} {score!r}" for labels, method, score in named]
@@ -318,16 +313,6 @@ def _read(folder: Folder) -> _Folder:
                 f"the table in {folder} has runs of different data ({name} differs); compare each "
                 "data set in a folder of its own"
             )
-    for name, most in _LARGEST.items():
-        lists = [np.atleast_1d(values) for values in table[name]]
-        numbers = np.concatenate(lists)
-        wrong = numbers[(numbers < 0) | (numbers > most)]
-        if len(wrong) or (name != "map" and {*map(len, lists)} != {len(class_names(table))}):
-            what = f"{wrong[0]:g}" if len(wrong) else "of other classes"
-            raise BadInput(
-                f"the table in {folder} has {name} {what}; numbers from 0 to {most:g} for each "
-                "class are expected, so compare again"
-            )
     return _Folder(str(folder), table, _grid(Path(folder)))
 
 
@@ -336,13 +321,9 @@ def _grid(folder: Path) -> dict[str, Any]:
     path = folder / "grid.toml"
     try:
         text = path.read_text("utf-8") if path.is_file() else store.under_way(folder)["grid"]
-        grid = tomllib.loads(text)
+        return tomllib.loads(text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadInput(f"{path} cannot be read ({error}); compare again into this folder") from None
-    for name, kind in {"data": str, "prices": str, "habits": dict, "backbone": str}.items():
-        if name in grid and not isinstance(grid[name], kind):
-            raise BadInput(f"{path}: {name} is {grid[name]!r}; compare again into this folder")
-    return grid
 
 
 def _check_alike(one: _Folder, other: _Folder) -> None:
@@ -391,13 +372,13 @@ def _joined(folders: Sequence[_Folder]) -> pd.DataFrame:
         for spec in table["scheme"][by_features].unique():
             warnings.warn(f"{spec} is left out: plans do not use features", stacklevel=2)
         table = table[~by_features]
-        habits = _habits(one.grid, one.folder)
-        options = {spec: _option(spec, habits, one.folder) for spec in table["scheme"].unique()}
+        with located(one.folder):
+            habits = Habits(**one.grid.get("habits", {}))
+            options = {spec: LabelOption.of(spec, habits) for spec in table["scheme"].unique()}
         option = table["scheme"].map(options)
         seed = table["seed"].fillna(0).astype(int)
         parts.append(table.assign(option=option, seed=seed, size=_sizes(table, one.grid)))
-    rows = pd.concat(parts, ignore_index=True)
-    rows = rows.drop_duplicates(["option", *_KEYS])
+    rows = pd.concat(parts, ignore_index=True).drop_duplicates(["option", *_KEYS])
     if not len(rows):
         raise BadInput(
             f"{folders[0].folder} holds no finished runs; name the folder that `simkit compare` "
@@ -437,7 +418,12 @@ def _grouped(
     rows = rows.iloc[np.argsort(known[0] + known[1], kind="stable")]
     rows = rows.assign(
         habits=[option.habits for option in rows["option"]],
-        amount=[*map(_amount, rows["option"], rows["images"], rows["scheme_spec"])],
+        amount=[
+            float(images if option.amount == "images" else getattr(_made(spec), option.amount))
+            for option, images, spec in zip(
+                rows["option"], rows["images"], rows["scheme_spec"], strict=True
+            )
+        ],
     )
     complete = np.array([option.complete for option in rows["option"]])
     everything = rows[complete & (rows["images"] == pool.images)]
@@ -455,23 +441,6 @@ def _grouped(
         row = group.to_dict("records")[0]
         trained[pair] = {"method": row["method_spec"], "lr": row["lr"], "epochs": row["epochs"]}
     return cells, ends, trained
-
-
-def _amount(option: LabelOption, images: int, spec: str) -> float:
-    amount = option.part.amount
-    return float(images if amount is None else getattr(_made(spec), amount))
-
-
-def _option(spec: str, habits: Habits, folder: str) -> LabelOption:
-    with located(f"the table in {folder}"):
-        return LabelOption.of(spec, habits)
-
-
-def _habits(grid: Mapping[str, Any], where: str) -> Habits:
-    try:
-        return Habits(**grid.get("habits", {}))
-    except (BadInput, TypeError) as error:
-        raise BadInput(f"{where}: grid.toml: {error}") from None
 
 
 def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSet]:

@@ -166,22 +166,16 @@ class Job:
         return [dataclasses.replace(self, draws=(draw,)) for draw in self.draws]
 
     def __str__(self) -> str:
-        if self.grid.pictures:  # then every method has its own purchase
-            names = [f"{bought}, {', '.join(bought.methods)}" for bought in self.purchases]
-            return f"{' and '.join(names)}, {_draws(self.draws)}"
-        others = len(self.purchases) - 1
-        suffix = f" and {others} more" if others else ""
-        return f"{self.purchases[0]}{suffix}, {_draws(self.draws)}"
+        first, others = self.purchases[0], len(self.purchases) - 1
+        method = f", {first.methods[0]}" if self.grid.pictures else ""  # each its own purchase
+        more = f" and {others} more" if others else ""
+        draws = " to ".join(dict.fromkeys(map(draw_name, (self.draws[0], self.draws[-1]))))
+        return f"{first}{method}{more}, {draws}"
 
 
 def draw_name(draw: int) -> str:
     """ "draw 3", or "tuning" for the draw of the sweep."""
     return "tuning" if draw == SWEEP else f"draw {draw}"
-
-
-def _draws(draws: Sequence[int]) -> str:
-    first = draw_name(draws[0])
-    return first if len(draws) == 1 else f"{first.replace('draw', 'draws')} to {draws[-1]}"
 
 
 def transform_of(grid: Grid, spec: str) -> ImageTransform:
@@ -232,18 +226,12 @@ def check(grid: Grid, data: StudyData) -> None:
                 "none; add one to data, such as ,hierarchy=coco-80 or ,hierarchy=FILE, or "
                 "leave the scheme out"
             )
-        if schemes.make(spec).needs_scores:
-            _check_scores(grid, "schemes", spec)
-    for spec in grid.trained:
-        if Similarities in methods.make(spec).needs.aids:
-            _check_scores(grid, "methods", spec)
-
-
-def _check_scores(grid: Grid, field: str, spec: str) -> None:
-    if not grid.scores:
+    scored = [spec for spec in grid.schemes if schemes.make(spec).needs_scores]
+    scored += [spec for spec in grid.trained if Similarities in methods.make(spec).needs.aids]
+    if scored and not grid.scores:
         raise BadInput(
-            f"{field} lists {spec!r}, which needs a model's scores; make them with simkit score, "
-            'and name the file, as in scores = "scores.npz"'
+            f"the grid lists {scored[0]!r}, which needs a model's scores; make them with simkit "
+            'score, and name the file, as in scores = "scores.npz"'
         )
 
 

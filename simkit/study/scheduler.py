@@ -10,13 +10,14 @@ import signal
 import threading
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 import torch
 
@@ -257,7 +258,7 @@ def _processes(count: int) -> Iterator[tuple[futures.Executor, list[futures.Futu
         count, mp_context=context, initializer=_set_up, initargs=(devices,)
     )
     try:
-        with _interrupts_deferred(), _environment(dict.fromkeys(_THREADS, "1")):
+        with _interrupts_deferred(), patch.dict(os.environ, dict.fromkeys(_THREADS, "1")):
             starts = [pool.submit(_nothing) for _ in range(count)]
         yield pool, starts
     finally:
@@ -321,18 +322,6 @@ def _interrupts_deferred() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    before = dict(os.environ)
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name in values:
-            del os.environ[name]
-        os.environ.update(before)
 
 
 def _other_versions(done: Done) -> str:

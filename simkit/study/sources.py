@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from torch.utils.flop_counter import FlopCounterMode
 
 from simkit.data import Dataset
-from simkit.data import get as get_source
-from simkit.data import names as source_names
 from simkit.data import open as open_data
 from simkit.data.dataset import WHOLE
 from simkit.embed.backbones import backbone as load_backbone
@@ -112,7 +111,7 @@ class ImageTransform:
         return ImageInputs(pictures, flip=self.flip, vertical=self.vertical, crop=self.crop)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StudyData:
     """An open data set with its features by split and kind.
 
@@ -130,12 +129,6 @@ class StudyData:
     networks: Mapping[Side, Backbone] = field(default_factory=dict)
     pictures: Mapping[tuple[str, int], SizedPictures] = field(default_factory=dict)
     similarities: Mapping[str, Similarities] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        kinds = ", ".join(
-            f"{split} {kind} {f.values.shape}" for (split, kind), f in self.features.items()
-        )
-        return f"<StudyData of {self.data!r}; features: {kinds or 'none'}>"
 
     @property
     def hierarchy(self) -> Hierarchy | None:
@@ -263,7 +256,8 @@ def open_source(
     for split in source.splits:
         if split not in data.truth:
             raise BadInput(
-                f"{source.data!r} has no {split} split; {_way_to_a_split(source.data, split)}"
+                f"{source.data!r} has no {split} split; specify its images ({split}=...), or hold "
+                "out a share of them; `simkit list data` has the settings of each kind of data"
             )
     features: dict[tuple[str, str], Features] = {}
     for split in source.featured:
@@ -302,13 +296,12 @@ def opened_as(source: Source, ids: Mapping[str, str]) -> StudyData:
     BadInput
         If the data have other ids, even when opened again.
     """
-    for second_try in (False, True):
-        opened = _opened(source)
-        if opened.ids == dict(ids):
-            return opened
-        if not second_try:
-            _opened.cache_clear()  # the files may have changed since this process opened them
-    raise BadInput("the data or features changed since the comparison was planned; start it again")
+    if _opened(source).ids != dict(ids):
+        _opened.cache_clear()  # the files may have changed since this process opened them
+    opened = _opened(source)
+    if opened.ids != dict(ids):
+        raise BadInput("the data or features changed since the comparison was planned; start again")
+    return opened
 
 
 def warn_of_scenes_net(data: Dataset, backbone: str) -> None:
@@ -380,21 +373,15 @@ def labels_of_train(labels: PartialLabels, data: Dataset, where: str) -> Partial
 
 def _over(labels: PartialLabels, truth: Truth, where: str) -> PartialLabels:
     """The labels extended to all images and classes of the truth."""
-    indices = []
-    for noun, names, labelled in (
-        ("image", truth.images, labels.images),
-        ("class", truth.classes, labels.classes),
-    ):
-        index = {name: place for place, name in enumerate(np.asarray(names).tolist())}
-        wanted = np.asarray(labelled).tolist()
-        if missing := [name for name in wanted if name not in index]:
-            raise BadInput(
-                f"{where} is about {noun} {missing[0]!r}, which the data set does not have; name "
-                "the data set of the labels, or if they use other names (Open Images ids), "
-                "translate them with simkit convert --from \"openimages(names='FILE')\""
-            )
-        indices.append(np.array([index[name] for name in wanted]))
-    rows, columns = indices
+    rows = pd.Index(truth.images).get_indexer(labels.images)
+    columns = pd.Index(truth.classes).get_indexer(labels.classes)
+    others = [*labels.images[rows < 0], *np.array(labels.classes)[columns < 0]]
+    for name in others[:1]:
+        raise BadInput(
+            f"{where} is about {str(name)!r}, which the data set does not have; name the data set "
+            "of the labels, or if they use other names (Open Images ids), translate them with "
+            "simkit convert --from \"openimages(names='FILE')\""
+        )
     stored = labels.codes.tocoo()
     codes = coo_array((stored.data, (rows[stored.row], columns[stored.col])), shape=truth.shape)
     asked = np.zeros(truth.shape[0], bool)
@@ -510,12 +497,3 @@ def _operations(net: Backbone) -> int:
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         net(net.prepare(image))
     return int(counter.get_total_flops())
-
-
-def _way_to_a_split(spec: str, split: str) -> str:
-    kind = spec.partition(":")[0]
-    if kind == "folder" and split == "test":
-        return f"hold out a share of it, as in {spec},test=0.2, or add a column split to the table"
-    if kind in source_names() and split in {f.name for f in fields(get_source(kind))}:  # type: ignore[arg-type]
-        return f"name a file for it: {spec},{split}=FILE"
-    return "specify its images; `simkit list data` has the settings of each kind of data"
