@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -289,7 +290,7 @@ def _facts(done: Trial) -> dict[str, Any]:
         "split": done.split,
         "images": done.images,
         **done.scored,
-        **({"report": done.detailed.facts()} if done.detailed else {}),
+        **({"report": asdict(done.detailed)} if done.detailed else {}),
     }
 
 

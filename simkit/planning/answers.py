@@ -28,12 +28,16 @@ DRAWN = 3  # runners-up in the figure
 
 def page(plan: Plan) -> Page:
     """The plan as a page: the answer first, the rest folded."""
+    images, (low, high) = plan.project.images, plan.chosen.band
+    exist = "" if images is None else f", with {images:,} images"
     wanted = "" if plan.project.target is None else f", {100 * plan.project.target:g} mAP wanted"
+    because = f", because {'; '.join(plan.trust.reasons)}" if plan.trust.reasons else ""
     return Page(
-        title=f"What to label for {dollars(plan.project.dollars)}{_exist(plan)}{wanted}",
+        title=f"What to label for {dollars(plan.project.dollars)}{exist}{wanted}",
         answers=(
             *_so_far(plan), ("Spend", " ".join(_spend(plan))), ("Expect", " ".join(_expect(plan))),
-            ("Range", _range(plan)), ("Trust", _trust(plan)), ("Next step", _next(plan)),
+            ("Range", f"{points(low)} to {points(high)} mAP (90% interval)."),
+            ("Trust", f"{plan.trust.grade}{because}."), ("Next step", _next(plan)),
         ),
         tables=(_runners_up(plan), _bill(plan)),
         details=tuple(_details(plan)),
@@ -52,18 +56,10 @@ def points(value: float) -> str:
     return f"{100 * value:.1f}"
 
 
-def _exist(plan: Plan) -> str:
-    images = plan.project.images
-    return "" if images is None else f", with {images:,} images"
-
-
-def _images(count: int) -> str:
-    return "1 image" if count == 1 else f"{count:,} images"
-
-
 def described(one: Candidate) -> str:
     """A purchase in concrete numbers."""
-    option, part, images = one.option, one.option.with_amount(one.amount), _images(one.images)
+    option, part = one.option, one.option.with_amount(one.amount)
+    images = f"{one.images:,} image{'s' * (one.images != 1)}"
     if option.complete:
         return f"complete labels of {images}"
     if option.amount == "images":
@@ -220,16 +216,6 @@ def _other_methods(plan: Plan) -> list[str]:
     return [label(method) for method in likely if better[method] >= MAYBE][:2]
 
 
-def _range(plan: Plan) -> str:
-    low, high = plan.chosen.band
-    return f"{points(low)} to {points(high)} mAP (90% interval)."
-
-
-def _trust(plan: Plan) -> str:
-    reasons = "; ".join(plan.trust.reasons)
-    return f"{plan.trust.grade}, because {reasons}." if reasons else f"{plan.trust.grade}."
-
-
 def _next(plan: Plan) -> str:
     share, _ = plan.evidence.missing
     if share > 0.05:
@@ -383,26 +369,20 @@ def _assumptions(plan: Plan) -> Iterator[str]:
 def _frontier(plan: Plan, pair: Pair) -> list[Candidate]:
     """The best purchases of a label option and method at increasing costs."""
     purchases = [one for one in plan.choice.every if one.pair == pair]
-    if not purchases:
-        return []
-    least, most = (limit(one.dollars for one in purchases) for limit in (min, max))
-    levels = np.geomspace(least, most, STEPS) * (1 + 1e-9)
-    best = [
-        max((c for c in purchases if c.dollars <= level), key=attrgetter("median"))
-        for level in levels
-    ]
-    return list({one.dollars: one for one in best}.values())
+    spent = [one.dollars for one in purchases]
+    best: dict[float, Candidate] = {}
+    for level in np.geomspace(min(spent), max(spent), STEPS) * (1 + 1e-9):
+        affordable = (one for one in purchases if one.dollars <= level)
+        highest = max(affordable, key=attrgetter("median"))
+        best[highest.dollars] = highest
+    return list(best.values())
 
 
 def _chart(plan: Plan) -> Chart:
     chosen = plan.chosen
-    pairs = list(dict.fromkeys(
-        [chosen.pair, *(one.pair for one in plan.choice.rivals[:DRAWN])]
-    ))  # fmt: skip
-    lines = tuple(_line(plan, pair) for pair in pairs)
+    lines = tuple(_line(plan, one.pair) for one in (chosen, *plan.choice.rivals[:DRAWN]))
     return Chart(
-        lines=tuple(line for line in lines if line.dollars),
-        chosen=Mark(chosen.dollars, chosen.median),
+        lines=lines, chosen=Mark(chosen.dollars, chosen.median),
         budget=plan.project.dollars, target=plan.project.target,
         alt=(
             f"mAP over dollars of {len(lines)} label options; the chosen purchase costs "
@@ -415,9 +395,9 @@ def _chart(plan: Plan) -> Chart:
 def _line(plan: Plan, pair: Pair) -> Line:
     option, method = pair
     best = _frontier(plan, pair)
-    bands = np.array([one.band for one in best]).reshape(-1, 2)
+    low, high = zip(*(one.band for one in best), strict=True)
     marks: tuple[Mark, ...] = ()
-    if option.amount == "images" and best:  # other options were measured only on the pilot's images
+    if option.amount == "images":  # other options were measured only on the pilot's images
         each = (best[0].dollars - plan.project.set_up) / best[0].images
         marks = tuple(
             Mark(size.amount * each + plan.project.set_up, size.score)
@@ -427,6 +407,6 @@ def _line(plan: Plan, pair: Pair) -> Line:
     name = "complete labels" if option.complete else option
     return Line(
         label=f"{name}, {label(method)}", dollars=tuple(one.dollars for one in best),
-        median=tuple(one.median for one in best), low=tuple(bands[:, 0]), high=tuple(bands[:, 1]),
+        median=tuple(one.median for one in best), low=low, high=high,
         measured=marks, chosen=pair == plan.chosen.pair,
     )  # fmt: skip

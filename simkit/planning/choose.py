@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
@@ -223,10 +223,7 @@ def choose(every: Sequence[Candidate], project: Project) -> Choice:
     else:
         complete = [one for one in every if one.option.complete]
         references = [best, max(complete, key=lambda one: one.median, default=best)]
-        acceptable = (
-            one for one in order if all(_loses(one, other) <= RISK for other in references)
-        )
-        chosen = next(acceptable, best)
+        chosen = next(o for o in order if all(_loses(o, other) <= RISK for other in references))
         equal = [one for one in order if abs(one.dollars - chosen.dollars) < 0.005]
         chosen = max(equal, key=lambda one: round(one.median, 4))
     return Choice(
@@ -360,10 +357,9 @@ def _further(curves: Curves, option: LabelOption, project: Project) -> _Grid | N
 
 def _grid(bought: Purchases, pool: int, project: Project) -> _Grid | None:
     """All numbers of images and dollars within the budget; None without any."""
-    rows = [_all_images(bought, pool, project)] if bought.option.amount == "images" else [
-        part for images in _sizes(pool, project)
-        if (part := _by_amount(bought, pool, images, project)) is not None
-    ]  # fmt: skip
+    rows = [_all_images(bought, pool, project)]
+    if bought.option.amount != "images":
+        rows = [_by_amount(bought, pool, images, project) for images in _sizes(pool, project)]
     made = [row for row in rows if row is not None]
     if not made:
         return None
@@ -374,12 +370,11 @@ def _most_images(pool: int, project: Project) -> int:
     return min(project.images or int(MOST_TIMES * pool), int(MOST_TIMES * pool))
 
 
-def _sizes(pool: int, project: Project) -> Iterator[int]:
+def _sizes(pool: int, project: Project) -> list[int]:
     """Numbers of images for an option that asks a part of the questions about each image."""
     most = _most_images(pool, project)
-    yield from dict.fromkeys(
-        np.unique(np.geomspace(min(pool, most), most, SIZES).round().astype(int)).tolist()
-    )
+    images = np.geomspace(min(pool, most), most, SIZES).round().astype(int)
+    return list(np.unique(images).tolist())
 
 
 def _all_images(bought: Purchases, pool: int, project: Project) -> tuple[Array, ...] | None:

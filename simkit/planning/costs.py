@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -168,20 +167,15 @@ class _Counter:
     def times(self) -> float:
         return self.pool.images / self.images
 
-    def amounts(self) -> Iterator[float]:
+    def amounts(self) -> list[float]:
         """Amounts for the whole pool, from the smallest with any question to the largest."""
-        part = self.option.part
-        if part.amount is None:
-            yield float(self.pool.images)
-            return
-        most = float(largest(part, self.images, self.pool.truth.shape[1]))
-        share = not self.option.counted
-        if not share:
-            most = min(most, float(max(self.pool.truth.counts.max(), 1) * 8))
-        least = max(2e-3 * most, 1 / self.images) if share else 1.0
-        steps = np.geomspace(least, most, STEPS)
-        steps = steps if share else np.unique(np.round(steps))
-        yield from (steps if share else steps * self.times).tolist()
+        if self.option.amount == "images":
+            return [float(self.pool.images)]
+        most = float(largest(self.option.part, self.images, self.pool.truth.shape[1]))
+        if not self.option.counted:
+            return list(np.geomspace(max(2e-3 * most, 1 / self.images), most, STEPS).tolist())
+        most = min(most, float(max(self.pool.truth.counts.max(), 1) * 8))
+        return list((np.unique(np.geomspace(1.0, most, STEPS).round()) * self.times).tolist())
 
     def complete(self) -> tuple[Array, Array]:
         labels = self._simulate(LabelOption(COMPLETE, self.option.habits), self.images)

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ from scipy.special import expit, logit
 
 from simkit.chance import Chance
 from simkit.planning.costs import Purchases
-from simkit.planning.evidence import Evidence, LabelOption, Pair, Received, Size
+from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pair, Received, Size
 
 Array = NDArray[np.float64]
 
@@ -91,9 +92,7 @@ class CellCurve:
         value = self._shape(u)
         missed = self.scores - self._shape(self.u)
         value += _between(log, known, missed) * (1 - part)
-        last, end = (
-            logit(np.clip(x, EDGE, 1 - EDGE))[:, None] for x in (self.scores[:, -1], self.end)
-        )
+        last, end = (_logit(x)[:, None] for x in (self.scores[:, -1], self.end))
         line = expit(last + (end - last) * part)
         value = np.where(self.straight[:, None] & (part > 0), line, value)
         gap = self.end - self.scores[:, -1]
@@ -108,7 +107,7 @@ class CellCurve:
 
     def _below(self, log: Array) -> Array:
         """(R, M) mAP with fewer labels than measured, by the slope of the smallest sizes."""
-        known, y = np.log(self.u), logit(np.clip(self.scores, EDGE, 1 - EDGE))
+        known, y = np.log(self.u), _logit(self.scores)
         slope = (y[:, 1] - y[:, 0]) / (known[1] - known[0]) if len(known) > 1 else 0.5
         steeper, error = FEWER
         slope = np.maximum(slope, 0.1) * steeper * np.exp(error * self.wander)
@@ -271,7 +270,7 @@ class Curves:
         if option.amount == "images":
             sizes = self.evidence.cells[pair]
             log = np.log([size.amount / self.evidence.pool.images for size in sizes])
-            scores = logit(np.clip(self._scores(sizes), EDGE, 1 - EDGE))
+            scores = _logit(self._scores(sizes))
             here = _between(np.log(times), log, scores)
             start, most = np.minimum(times, np.exp(log[-1])), expit(scores[:, -1:])
             limit = full(np.exp(log[-1:]))
@@ -322,10 +321,10 @@ class Curves:
         first, last = sizes[len(sizes) // 2 - 1], sizes[-1]
         at = np.array([first.amount, last.amount]) / self.evidence.pool.images
         gain = np.maximum(np.diff(self.full(pair).logit(at)), 0.05)
-        scores = logit(np.clip(self._scores([first, last]), EDGE, 1 - EDGE))
+        scores = _logit(self._scores([first, last]))
         return np.clip(np.diff(scores) / gain / SHARED_GAIN, 0.0, 1.0)
 
-    def _scores(self, sizes: list[Size] | tuple[Size, ...]) -> Array:
+    def _scores(self, sizes: Iterable[Size]) -> Array:
         return self._means([size.scores for size in sizes])
 
     def _means(self, scores: list[Array]) -> Array:
@@ -347,7 +346,7 @@ class Curves:
         slope = 0.5 * np.exp(0.5 * self._slope)  # typical of learning curves
         if near.any():
             log = np.append(np.log(shares[near]), 0.0)
-            y = logit(np.clip(np.column_stack([scores[:, near], end]), EDGE, 1 - EDGE))
+            y = _logit(np.column_stack([scores[:, near], end]))
             weight = np.exp(log) / np.exp(log).sum()
             away = log - weight @ log
             slope = y @ (weight * away) / (weight @ away**2) * (1 + SLOPE * self._slope)
@@ -363,21 +362,15 @@ class Curves:
         """Sizes of complete labels of parts of the pool; for a method without any, those of the
         method with the nearest mAP on the whole pool, shifted to the same end."""
         cells, evidence = self.evidence.cells, self.evidence
-        parts = {
-            pair[1]: cells[pair]
-            for pair in cells
-            if pair[0].complete and pair[0].habits == option.habits
-        }
+        complete = replace(option, scheme=COMPLETE)
+        parts = {method: sizes for (other, method), sizes in cells.items() if other == complete}
         if method in parts or not parts:
             return parts.get(method, ())
         end = np.nanmean(evidence.complete_labels(option, method))
         ends = {m: np.nanmean(evidence.complete_labels(option, m)) for m in parts}
         near = min(ends, key=lambda other: abs(ends[other] - end))
-        shift = logit(np.clip(end, EDGE, 1 - EDGE)) - logit(np.clip(ends[near], EDGE, 1 - EDGE))
-        return tuple(
-            replace(s, scores=expit(logit(np.clip(s.scores, EDGE, 1 - EDGE)) + shift))
-            for s in parts[near]
-        )
+        shift = _logit(end) - _logit(ends[near])
+        return tuple(replace(s, scores=expit(_logit(s.scores) + shift)) for s in parts[near])
 
     def _fit_cell(self, pair: Pair) -> CellCurve:
         sizes = self.evidence.cells[pair]
@@ -441,6 +434,11 @@ def _between(x: Array, at: Array, rows: Array) -> Array:
     step = np.maximum(at[high] - at[high - 1], 1e-12)
     part = np.clip((x - at[high - 1]) / step, 0.0, 1.0)
     return rows[:, high - 1] * (1 - part) + rows[:, high] * part
+
+
+def _logit(scores: Any) -> Any:
+    """Logits of scores, kept finite."""
+    return logit(np.clip(scores, EDGE, 1 - EDGE))
 
 
 def _spread(scores: Array) -> float:

@@ -177,17 +177,14 @@ class PilotPlan(Readable):
             alike.setdefault(tuple(_up(one.budgets, self.set_up)), []).append(one.scheme)
         notes = ["each with the set-up"] if self.set_up else []
         notes += [f"at the usual wage of {self.prices}"] if self.wage is not None else []
-        grids = [
-            f"{DATA_LINES}\nschemes = {json.dumps(names)}\nmethods = {json.dumps(METHODS)}\n"
+        return tuple(
+            f"# grid-{place}.toml\n{DATA_LINES}\n"
+            f"schemes = {json.dumps(names)}\nmethods = {json.dumps(METHODS)}\n"
             f"budgets = {json.dumps(budgets)}{'  # ' if notes else ''}{', '.join(notes)}\n"
             f"prices = {json.dumps(self.prices)}\ndraws = {DRAWS}"
-            for budgets, names in alike.items()
-        ]
-        texts = [
-            grids[0],
-            *(f"{text}\nreference = false  # grid-1.toml has it" for text in grids[1:]),
-        ]
-        return tuple(f"# grid-{place}.toml\n{text}" for place, text in enumerate(texts, 1))
+            + ("" if place == 1 else "\nreference = false  # grid-1.toml has it")
+            for place, (budgets, names) in enumerate(alike.items(), 1)
+        )
 
     @property
     def then(self) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.planning import answers, report
-from simkit.planning.backtest import Backtest, backtest
 from simkit.planning.choose import (
     LOSS,
     Candidate,
@@ -31,10 +30,10 @@ from simkit.planning.choose import (
     next_measurement,
 )
 from simkit.planning.costs import Purchases, Staff, count
-from simkit.planning.curves import Array, Curves
+from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Evidence, LabelOption
 from simkit.planning.report import Page, Readable
-from simkit.planning.trust import Trust
+from simkit.planning.trust import Backtest, Trust, backtest
 
 Folder = str | PathLike[str]
 
@@ -224,7 +223,7 @@ def plan(
     curves = Curves(evidence, purchases, seed=seed)
     expected = None
     if received is not None:
-        expected = _quantiles(curves.expected(received))
+        expected = tuple(np.quantile(curves.expected(received), [0.5, 0.05, 0.95]).tolist())
         curves.agree_with(received)
     choice = choose(candidates(curves, project), project)
     test = backtest(evidence, purchases, seed=seed)
@@ -244,12 +243,6 @@ def plan(
             seed=seed or None,
         ),
     )  # fmt: skip
-
-
-def _quantiles(samples: Array) -> tuple[float, float, float]:
-    """The median and the 90 % interval."""
-    median, low, high = np.quantile(samples, [0.5, 0.05, 0.95])
-    return float(median), float(low), float(high)
 
 
 def _priced(

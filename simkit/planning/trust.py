@@ -1,21 +1,73 @@
-"""The grade of trust in a plan, and its reasons."""
+"""The grade of trust in a plan: its reasons, and a backtest of the curves.
+
+The backtest predicts the pilot's largest sizes from its smaller ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from simkit.planning.backtest import Backtest
+import numpy as np
+
 from simkit.planning.choose import Candidate
+from simkit.planning.costs import Purchases
 from simkit.planning.curves import Curves
-from simkit.planning.evidence import Evidence
+from simkit.planning.evidence import Evidence, LabelOption
 
 Grade = Literal["high", "medium", "low"]
 
 FAR, FURTHER = 1.5, 3.0  # times the pilot's pool: trust is medium, and low
 FEWER = 1.3  # times as many labels for each image in the smallest size: trust is low
 MOST_REASONS = 3
+LEAST_SIZES = 3  # measured ones; the largest is predicted from the others
+
+
+@dataclass(frozen=True)
+class Backtest:
+    """The largest size of every cell, predicted from its smaller ones.
+
+    Attributes
+    ----------
+    cells
+        Number of predicted cells.
+    held
+        Share of the cells whose mean mAP is within its 90 % interval.
+    error
+        Median absolute error of the prediction, as mAP in [0, 1].
+    """
+
+    cells: int
+    held: float
+    error: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether coverage is close to nominal."""
+        return self.held >= 0.75
+
+
+def backtest(
+    evidence: Evidence, purchases: Mapping[LabelOption, Purchases], *, seed: int = 0
+) -> Backtest | None:
+    """Predict the largest size of each cell from the others; None if no cell has three sizes."""
+    long = {
+        pair: sizes
+        for pair, sizes in evidence.cells.items()
+        if len(sizes) >= LEAST_SIZES and pair[0] in purchases
+    }
+    if not long:
+        return None
+    shorter = {pair: sizes[:-1] for pair, sizes in long.items()}
+    curves = Curves(replace(evidence, cells=shorter), purchases, seed=seed)
+    held, errors = [], []
+    for pair, sizes in long.items():
+        values = curves.at_size(pair, sizes[-1])
+        low, median, high = np.quantile(values, [0.05, 0.5, 0.95])
+        held.append(low <= sizes[-1].score <= high)
+        errors.append(abs(median - sizes[-1].score))
+    return Backtest(len(long), float(np.mean(held)), float(np.median(errors)))
 
 
 @dataclass(frozen=True)

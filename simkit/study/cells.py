@@ -17,11 +17,18 @@ from simkit.study.limit import Limit
 from simkit.study.statistics import Interval, interval
 
 SMALLEST = 0.0005  # a difference below 0.05 points prints as 0.0, and so counts as a tie
-_COLUMNS: dict[str, Any] = {
-    "scheme": str, "method": str, "draw": int, "reference": bool,
+COLUMNS: dict[str, Any] = {  # of runs, as `frame` checks them
+    "scheme": str, "method": str, "reference": bool, "draw": int,
     "budget": float | None, "budget_hours": float | None,
-    "dollars": float | None, "seconds": float | None, "images": int | None,
+    "dollars": float | None, "seconds": float | None,
+    "images": int | None, "present": int | None, "absent": int | None, "unknown": int | None,
+    "epochs": int | None, "curve_of": str | None,
+    "scheme_spec": str | None, "labels_id": str | None, "test_id": str | None,
+    "class_present": list[int | None] | None, "class_absent": list[int | None] | None,
+    "ap": list[float | None] | None, "curve": list[float | None] | None,
+    "losses": list[float | None] | None,
 }  # fmt: skip
+RUN = ("scheme", "method", "reference", "budget", "budget_hours", "draw")
 _MEND = "pass the runs of a comparison, as simkit.open_runs returns them"
 
 
@@ -135,9 +142,9 @@ def limits(runs: Any) -> list[Limit]:
 
 def scored(runs: Any, metric: str) -> pd.DataFrame:
     """The runs that have this metric, with the columns that cells need."""
-    table = frame(runs, _COLUMNS | {metric: float | None}, asker="runs", mend=_MEND, empty=True)
-    keys = ["scheme", "method", "reference", "budget", "budget_hours"]
-    return one_result(table[table[metric].notna()], metric, by=keys, asker="runs")
+    columns = {name: COLUMNS[name] for name in (*RUN, "dollars", "seconds", "images")}
+    table = frame(runs, columns | {metric: float | None}, asker="runs", mend=_MEND, empty=True)
+    return one_result(table[table[metric].notna()], metric, by=RUN[:-1], asker="runs")
 
 
 def one_result(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, get_args, get_origin
 
@@ -122,8 +122,11 @@ def _column(values: pd.Series[Any], declared: Any) -> Any:
     kind = _without_none(declared)
     missing = values.isna().to_numpy(bool)
     present = values.to_numpy(object)[~missing]
+    wrong = ValueError(f"holds {values.dtype} where {_named(declared)} is expected; ")
     if get_origin(kind) is list:
-        lists = [_list(value, values.dtype, declared) for value in present]
+        if not all(map(pd.api.types.is_list_like, present)):
+            raise wrong
+        lists = [list(value) for value in present]
         (element,) = get_args(kind)
         flat = pd.Series(list(chain.from_iterable(lists)), dtype=object)
         checked = np.asarray(_column(flat, element))
@@ -131,8 +134,9 @@ def _column(values: pd.Series[Any], declared: Any) -> Any:
         present = np.empty(len(lists), object)
         present[:] = np.split(checked, ends) if lists else []
     elif (inferred := pd.api.types.infer_dtype(present)) not in {*_INFERRED[kind], "empty"}:
-        if not (kind is int and _whole(present, inferred)):
-            raise ValueError(f"holds {values.dtype} where {_named(declared)} is expected; ")
+        # Whole numbers may be floats: so pandas stores integers beside missing values.
+        if kind is not int or inferred != "floating" or np.mod(present.astype(float), 1).any():
+            raise wrong
     if missing.any() and kind is declared:
         raise ValueError("has missing values; leave out these rows, or ")
     if not missing.any() and get_origin(kind) is not list:
@@ -141,17 +145,6 @@ def _column(values: pd.Series[Any], declared: Any) -> Any:
     filled = np.full(len(values), np.nan if numbers else None, float if numbers else object)
     filled[~missing] = present
     return filled if numbers else pd.Series(filled, dtype=object)  # None stays None
-
-
-def _whole(present: Any, inferred: str) -> bool:
-    """Whether floats are whole numbers: so pandas stores integers beside missing values."""
-    return inferred == "floating" and bool((np.mod(present.astype(float), 1) == 0).all())
-
-
-def _list(value: Any, dtype: Any, declared: Any) -> Any:
-    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
-        raise ValueError(f"holds {dtype} where {_named(declared)} is expected; ")
-    return list(value)
 
 
 def _complete(table: pd.DataFrame, unique: Unique) -> bool:

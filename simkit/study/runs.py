@@ -58,10 +58,8 @@ COLUMNS = {
     "seconds": Column(_NUMBER, "time of annotators for the same labels; null: unknown"),
     "validation_dollars": Column(_NUMBER, "the part of dollars that paid for validation labels"),
     "effort": Column(_TEXT, "questions asked for the training labels, JSON"),
-    "validation_effort": Column(_TEXT, "questions asked for paid validation labels, JSON; "
-                                        "null: none"),
-    "images": Column(_WHOLE, "training images asked about; images x classes = present + absent + "
-                             "unknown"),
+    "validation_effort": Column(_TEXT, "the same for paid validation labels; null: none"),
+    "images": Column(_WHOLE, "training images asked about"),
     "present": Column(_WHOLE, "number of training labels known to be present"),
     "absent": Column(_WHOLE, "number of training labels known to be absent"),
     "unknown": Column(_WHOLE, "number of unknown labels of asked images"),
@@ -71,11 +69,9 @@ COLUMNS = {
     "map_all": Column(_NUMBER, "mean AP over all classes"),
     "map_o": Column(_NUMBER, "mean AP over leaf classes, weighted by their positives"),
     "ap": Column(_NUMBERS, "AP of every class; null: no positives in the test split"),
-    "precision": Column(_NUMBER, "mean over leaf classes, at the thresholds of the highest F1 "
-                                 "on the validation labels; null without any"),
+    "precision": Column(_NUMBER, "mean over leaf classes, at the validation labels' highest F1"),
     "recall": Column(_NUMBER, "mean over leaf classes, at the same thresholds"),
-    "epochs": Column(_WHOLE, "the epoch, from 1, whose weights are scored; losses has all trained "
-                             "epochs"),
+    "epochs": Column(_WHOLE, "the epoch, from 1, whose weights are scored"),
     "lr": Column(_NUMBER, "the learning rate"),
     "tuned": Column(_TEXT, "settings chosen for this method and scheme, JSON; null: none"),
     "tuned_runs": Column(_WHOLE, "number of settings tried; null: chosen before"),
@@ -89,16 +85,14 @@ COLUMNS = {
     "curve_of": Column(_TEXT, "split of the curve: val, or test, which then chooses nothing"),
     "stack": Column(_WHOLE, "number of runs trained together"),
     "train_seconds": Column(_NUMBER, "training time of the stack, divided by its runs"),
-    "bundle_seconds": Column(_NUMBER, "time of the whole job of this run: labels, training and "
-                                      "scores of all its runs"),
+    "bundle_seconds": Column(_NUMBER, "time of the whole job of this run, with all its runs"),
     "peak_memory_mb": Column(_NUMBER, "peak memory of the process so far"),
     "environment": Column(_TEXT, "versions, platform and device, JSON"),
     "notes": Column(_TEXTS, "warnings of annotation and training"),
     "labels_id": Column(_TEXT, "content id of the training labels"),
     "truth_id": Column(_TEXT, "content id of the truth of the training split"),
     "test_id": Column(_TEXT, "content id of the truth of the test split"),
-    "features_id": Column(_TEXT, "content id of the features, or of the initial weights of a "
-                                 "trained backbone"),
+    "features_id": Column(_TEXT, "content id of the features, or of the initial backbone"),
     "key": Column(_TEXT, "of the job: a hash of all that decides its results, and one of the code"),
 }  # fmt: skip
 
@@ -178,12 +172,7 @@ def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -
         files = [folder / "table.parquet", folder / "reference.parquet"]
         parts = [_parquet(file, columns) for file in files if file.is_file()]
         # A table that other programs wrote again may have other types of strings and more columns.
-        try:
-            return pa.concat_tables(parts, promote_options="permissive")
-        except pa.ArrowException as error:
-            raise BadInput(
-                f"table.parquet and reference.parquet in {folder} are of two comparisons ({error})"
-            ) from None
+        return pa.concat_tables(parts, promote_options="permissive")
     if not folder.is_dir():
         raise BadInput(f"{folder} is not a folder; give the folder that `simkit compare` wrote to")
     plan = store.under_way(folder)

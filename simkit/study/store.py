@@ -5,10 +5,8 @@ A file is named after the key of the job and the hash of the code that ran it: K
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import time
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +21,6 @@ from simkit.files import whole
 
 PLAN = "plan.json"  # the comparison under way in a folder; removed once its results are written
 _DIGEST = hashlib.sha256().digest_size
-_OLD = 3600.0  # seconds: no file takes so long to write
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,18 +92,10 @@ def check_code(folder: Path, code: str) -> None:
 def begin(
     folder: Path, *, grid: str, keys: Sequence[str], classes: Sequence[str], leaves: Sequence[int]
 ) -> None:
-    """Write the plan of the comparison under way: its grid as TOML, and the stems of its job files.
-
-    Partial files of killed processes are removed.
-    """
+    """Write the plan of the comparison under way: its grid as TOML, and the stems of its files."""
     plan = {"grid": grid, "keys": list(keys), "classes": list(classes), "leaves": list(leaves)}
     with whole(folder / PLAN) as part:
         part.write_text(json.dumps(plan, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    for partial_file in [*folder.glob(".*.part"), *(folder / "bundles").glob(".*.part")]:
-        # Another process may be writing in this folder, so recent files are kept.
-        with contextlib.suppress(OSError):
-            if time.time() - partial_file.stat().st_mtime > _OLD:
-                partial_file.unlink()
 
 
 def ended(folder: Path) -> None:

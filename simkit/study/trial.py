@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -75,10 +75,6 @@ class Detailed:
     by_labels: tuple[metrics.Part, ...]
     top1: float
     pointing: float | None = None
-
-    def facts(self) -> dict[str, Any]:
-        """The metrics as plain values."""
-        return asdict(self)
 
     def lines(self) -> list[str]:
         """One line for each metric, in percent."""
@@ -359,22 +355,19 @@ def _splits(
     data: Dataset, scored: str, settings: Settings, spec: str, report: bool
 ) -> tuple[str, ...]:
     """The splits in use: train, the scored one, and val if it chooses an epoch or thresholds."""
-    if not scored:
-        if settings.select == "best" or report:
-            raise BadInput(
-                f"{spec!r} has no labelled images to choose an epoch or to report on; set select "
-                "to 'last', or name a labelled data set in its field `scored`"
-            )
-        return ("train",)
-    if settings.select == "last":
-        val = ("val",) if report and scored != "val" and "val" in data.truth else ()
-        return ("train", scored, *val)
-    if scored == "val" or "val" not in data.truth:
+    chooses, val = settings.select == "best", scored != "val" and "val" in data.truth
+    if not scored and (chooses or report):
+        raise BadInput(
+            f"{spec!r} has no labelled images to choose an epoch or to report on; set select to "
+            "'last', or name a labelled data set in its field `scored`"
+        )
+    if chooses and not val:
         raise BadInput(
             f"select is 'best', but {spec!r} has only the {scored} split, which is scored, to "
             "choose an epoch on; name both a val and a test part, or set select to 'last'"
         )
-    return ("train", scored, "val")
+    splits = {"train": True, scored: bool(scored), "val": val and (chooses or report)}
+    return tuple(split for split, used in splits.items() if used)
 
 
 def _share(value: float | None) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -46,6 +46,7 @@ _DIVERGED = 1e7  # no normal training reaches such a loss, even as a sum over a 
 _OVERHEAD = 1.4
 
 Notes = list[warnings.WarningMessage]
+Budget = tuple[float, Literal["dollars", "seconds"]]
 Place = tuple[Purchase, str]  # a purchase and one of its methods
 
 
@@ -359,13 +360,10 @@ class _Draw:
         labelled = codes != 0 if known is None else (codes != 0) & known
         thresholds = metrics.f1_thresholds(np.asarray(val), codes == PRESENT, labelled)
         present = self.data.truth("test").present
-        by_class = metrics.precision_recall(
-            np.asarray(test), present, thresholds, self.data.known("test")
-        )
-        names = ("precision", "recall")
-        return {
-            n: _number(metrics.mean_ap(v[leaves])) for n, v in zip(names, by_class, strict=True)
-        }
+        known = self.data.known("test")
+        by_class = metrics.precision_recall(np.asarray(test), present, thresholds, known)
+        precision, recall = (_number(metrics.mean_ap(values[leaves])) for values in by_class)
+        return {"precision": precision, "recall": recall}
 
 
 def tuning_labels(job: Job, data: StudyData) -> PartialLabels:
@@ -393,20 +391,18 @@ def buy(purchase: Purchase, job: Job, data: StudyData) -> Bought:
     return Bought(labels, train_cost.dollars + dollars, seconds, validation, dollars)
 
 
-def _remaining(purchase: Purchase, bill: Cost | None) -> tuple[float, str] | None:
+def _remaining(purchase: Purchase, bill: Cost | None) -> Budget | None:
     """The budget for training labels, with its unit; None if the amount is as written."""
-    limit = purchase.limit
-    if limit.dollars is not None:
-        most, unit, scale, noun = limit.dollars, "dollars", 1, "dollars"
-    elif limit.hours is not None:
-        most, unit, scale, noun = 3600 * limit.hours, "seconds", 3600, "hours"
-    else:
+    if not purchase.limit:
         return None
+    noun, scale = "dollars", 1
+    unit: Literal["dollars", "seconds"] = "dollars"
+    if purchase.limit.dollars is None:
+        noun, unit, scale = "hours", "seconds", 3600
+    most = scale * getattr(purchase.limit, noun)
     spent = getattr(bill, unit) if bill else 0.0
     if spent is None:
-        raise BadInput(
-            "hours cannot be spent, as the price list has no times; give budgets in dollars"
-        )
+        raise BadInput("the price list has no times, so hours cannot be spent; budget in dollars")
     if bill and most <= spent:
         raise BadInput(
             f"validation labels take {spent / scale:.2f} {noun} of {most / scale:g}; raise the "
@@ -434,7 +430,7 @@ def _validation(
 
 
 def _labelled(
-    purchase: Purchase, job: Job, data: StudyData, split: str, limit: tuple[float, str] | None
+    purchase: Purchase, job: Job, data: StudyData, split: str, limit: Budget | None
 ) -> tuple[PartialLabels, Cost]:
     """Labels of one split within this limit, or for the amount as written, and their cost."""
     truth, images, people = data.truth(split), purchase.images, _people(job, data, split)
@@ -446,8 +442,7 @@ def _labelled(
         labels = simulate(truth, purchase.scheme, images=images, **people)
         return labels, cost(labels, prices)
     most, unit = limit
-    options: dict[str, Any] = {"unit": unit, "images": images, **people}
-    bought = amount_for(most, truth, purchase.scheme, prices, **options)
+    bought = amount_for(most, truth, purchase.scheme, prices, unit=unit, images=images, **people)
     return bought.labels, bought.cost
 
 
@@ -479,7 +474,7 @@ def _row(run: _Run, trained: Trained) -> Row:
     labels, validation = bought.train, bought.validation
     counts, asked = labels.counts(), int(labels.asked.sum())
     setting = purchase.setting(run.spec)
-    tuned = setting is not None and setting.runs > 0
+    swept = setting if setting and setting.runs else None
     curve_of = "val" if job.grid.validation != "none" else "test" if job.grid.curves else None
     device = str(trained.history.versions.get("device", "cpu"))
     if device.startswith("cuda"):
@@ -508,9 +503,9 @@ def _row(run: _Run, trained: Trained) -> Row:
         "epochs": trained.epoch,
         "lr": trained.history.settings["lr"],
         "tuned": setting.text if setting and setting.values else None,
-        "tuned_runs": setting.runs if setting and tuned else None,
-        "tuned_map": setting.score if setting and tuned else None,
-        "tuned_edge": setting.edge if setting and tuned else None,
+        "tuned_runs": swept and swept.runs,
+        "tuned_map": swept and swept.score,
+        "tuned_edge": swept and swept.edge,
         "trained": "backbone" if job.grid.pictures else "head",
         "select": run.settings.select,
         "validation": job.grid.validation,

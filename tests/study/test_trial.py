@@ -1,5 +1,7 @@
 """One method on one set of labels: scores by hand, what chooses the epoch, and more metrics."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -140,7 +142,7 @@ def test_more_metrics_over_leaves_by_hand():
     assert found.top1 == 1 and found.pointing == 0.5
     parts = [(p.name, p.images) for p in found.by_labels]
     assert parts == [("1", 3), ("2", 1), ("3", 0), (">=4", 0)]
-    three = found.facts()["by_labels"][2]
+    three = asdict(found)["by_labels"][2]
     assert (three["name"], three["images"]) == ("3", 0) and np.isnan(three["map"])
     first, *_ = found.lines()
     assert "92.86" in first and "precision 87.50" in first and "4 images" in first

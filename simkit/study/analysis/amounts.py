@@ -14,8 +14,8 @@ from simkit.errors import BadInput, unknown
 from simkit.learn.methods import make as make_method
 from simkit.study.analysis import selection
 from simkit.study.analysis.comparisons import gap_columns, mean_columns
-from simkit.study.analysis.selection import RUN, Methods, Table
-from simkit.study.cells import one_result
+from simkit.study.analysis.selection import Methods, Table
+from simkit.study.cells import RUN, one_result
 from simkit.study.frames import class_names, failures, opened
 from simkit.study.grid import layers
 from simkit.study.limit import Limit

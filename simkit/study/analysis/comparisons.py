@@ -25,8 +25,8 @@ from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
 from simkit.learn.train import Trained, train_stack
 from simkit.study.analysis import selection
-from simkit.study.analysis.selection import RUN, Methods, Table, listed
-from simkit.study.cells import SMALLEST, is_full, one_result
+from simkit.study.analysis.selection import Methods, Table, listed
+from simkit.study.cells import RUN, SMALLEST, is_full, one_result
 from simkit.study.frames import failures
 from simkit.study.runs import COLUMNS
 from simkit.study.sources import StudyData

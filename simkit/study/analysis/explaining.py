@@ -31,7 +31,7 @@ from simkit.learn.trained import Trained
 from simkit.study.analysis import selection
 from simkit.study.analysis.learning import innermost, kinds
 from simkit.study.analysis.selection import Methods
-from simkit.study.cells import is_full
+from simkit.study.cells import RUN, is_full
 from simkit.study.frames import frame
 from simkit.study.grid import layers
 from simkit.study.sources import ImageTransform, StudyData, decoded_pictures
@@ -406,7 +406,6 @@ Draws = Iterable[Mapping[str, Trained]]  # for each draw the models by method
 _NAMES = ("annotated positive", "negative", "unannotated positive")  # of LABEL_KINDS
 _NEGATIVE = _NAMES.index("negative")
 _SIZES = {2: ("small", "large"), 3: ("small", "medium", "large")}
-_RUN = ("scheme", "method", "reference", "budget", "budget_hours", "draw", "dollars", "seconds")
 
 
 def activation(
@@ -753,7 +752,8 @@ def pointing(
         row = {"scheme": scheme, **about, "reference": False}
         row["map"] = mean_ap(ap[material.data.leaves])
         rows.append(row | {"pointing": pointed(trained, inputs, boxes, regions=regions)})
-    return pd.DataFrame(rows).reindex(columns=[*_RUN, "images", "labels_id", "map", "pointing"])
+    costs = ("dollars", "seconds", "images", "labels_id")
+    return pd.DataFrame(rows).reindex(columns=[*RUN, *costs, "map", "pointing"])
 
 
 def blind(boxes: Boxes) -> dict[str, float]:

@@ -11,23 +11,12 @@ import pandas as pd
 
 from simkit.errors import BadInput, unknown
 from simkit.labels.truth import Truth
-from simkit.study.cells import limits, one_result
+from simkit.study.cells import COLUMNS, limits, one_result
 from simkit.study.frames import frame, opened
 from simkit.study.limit import Limit
 
 Table = Any  # a DataFrame, a pyarrow Table or the runs of a comparison
 Methods = Sequence[str] | str  # spelled as in `simkit list methods`; or one text with commas
-RUN = ("scheme", "method", "reference", "budget", "budget_hours", "draw")
-_COLUMNS: dict[str, Any] = {
-    "scheme": str, "method": str, "reference": bool, "draw": int,
-    "budget": float | None, "budget_hours": float | None,
-    "images": int | None, "present": int | None, "absent": int | None, "unknown": int | None,
-    "epochs": int | None, "curve_of": str | None,
-    "scheme_spec": str | None, "labels_id": str | None, "test_id": str | None,
-    "class_present": list[int | None] | None, "class_absent": list[int | None] | None,
-    "ap": list[float | None] | None, "curve": list[float | None] | None,
-    "losses": list[float | None] | None,
-}  # fmt: skip
 
 
 def read_runs(runs: Any, columns: Iterable[str], *, asker: str, metric: str = "") -> pd.DataFrame:
@@ -52,7 +41,7 @@ def read_runs(runs: Any, columns: Iterable[str], *, asker: str, metric: str = ""
     """
     table = opened(runs)
     tested = ["test_id"] if "test_id" in getattr(table, "columns", ()) else []
-    kinds = {name: _COLUMNS[name] for name in (*columns, *tested)}
+    kinds = {name: COLUMNS[name] for name in (*columns, *tested)}
     kinds |= {metric: float | None} if metric else {}
     mend = "pass the runs of a comparison"
     mend += ", and one of its columns as metric" if metric else ""

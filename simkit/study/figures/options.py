@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import pandas as pd
 
 from simkit.study.analysis.selection import check_one_test, within
+from simkit.study.cells import COLUMNS, RUN
 from simkit.study.figures.base import Figure, option
 from simkit.study.limit import Limit
 from simkit.study.statistics import Interval
@@ -16,10 +17,7 @@ from simkit.study.statistics import Interval
 # Columns of tables whose rows are means over draws, with 95 % intervals.
 MEANS: dict[str, Any] = {"draws": int, "mean": float, "low": float | None, "high": float | None}
 Metric = Literal["map", "map_all", "map_o"]
-RUNS: dict[str, Any] = {
-    "scheme": str, "method": str, "draw": int, "reference": bool, "map": float | None,
-    "budget": float | None, "budget_hours": float | None, "test_id": str | None,
-}  # fmt: skip
+RUNS = {name: COLUMNS[name] for name in (*RUN, "test_id")} | {"map": float | None}
 SCORED: dict[str, Any] = RUNS | {"map_all": float | None, "map_o": float | None}
 PRICED: dict[str, Any] = SCORED | {"dollars": float, "seconds": float | None, "images": int}
 
