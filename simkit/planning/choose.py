@@ -223,7 +223,8 @@ def choose(every: Sequence[Candidate], project: Project) -> Choice:
     else:
         complete = [one for one in every if one.option.complete]
         references = [best, max(complete, key=lambda one: one.median, default=best)]
-        chosen = next(o for o in order if all(_loses(o, other) <= RISK for other in references))
+        as_good = (o for o in order if all(_loses(o, other) <= RISK for other in references))
+        chosen = next(as_good, best)
         equal = [one for one in order if abs(one.dollars - chosen.dollars) < 0.005]
         chosen = max(equal, key=lambda one: round(one.median, 4))
     return Choice(

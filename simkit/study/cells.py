@@ -159,10 +159,8 @@ def one_result(
     content = runs[value].map(lambda one: np.asarray(one, float).tobytes())
     once = runs[~runs[keys].assign(content=content).duplicated()]
     for row in once[once.duplicated(keys)].itertuples():
-        raise BadInput(
-            f"{asker}: draw {row.draw} of {row.method!r} under {row.scheme!r} is in the table "
-            "twice, with different results; pass the runs of one comparison"
-        )
+        where = f"draw {row.draw} of {row.method!r} under {row.scheme!r}"
+        raise BadInput(f"{asker}: two results of {where}; pass the runs of one comparison")
     return once
 
 
@@ -174,16 +172,12 @@ def _cells(rows: pd.DataFrame, metric: str) -> list[Cell]:
             Limit.of(runs.iloc[0]),
             interval(runs[metric].to_numpy()),
             float(runs["dollars"].mean()),
-            _hours(runs["seconds"]),
+            float(runs["seconds"].mean()) / 3600 if runs["seconds"].notna().all() else None,
             float(runs["images"].mean()),
             dict(zip(runs["draw"].tolist(), runs[metric].tolist(), strict=True)),
         )
         for method, runs in rows.groupby("method", sort=False)
     ]  # fmt: skip
-
-
-def _hours(seconds: pd.Series[float]) -> float | None:
-    return float(seconds.mean()) / 3600 if seconds.notna().all() else None
 
 
 def listed(names: Sequence[str], most: int = 3, *, last: str = "and") -> str:

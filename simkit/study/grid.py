@@ -98,9 +98,8 @@ class Tuning:
     runs: Annotated[int, Range(2, MOST)] = setting(4, "trainings for each method with a space")
     space: Mapping[str, Mapping[str, Sequence[Any]]] = setting(
         dict,
-        'values to try by name of the setting, for methods as the grid lists them and for "all": '
-        "lr of the training, or a field of the method (of the innermost that has it: delta of ll-r "
-        "in ll-r+boostlu); `runs` points of the product of the values are sampled",
+        'lists of values by method (or "all") and setting: lr of the training, or a field of the '
+        "method (of the innermost that has it); `runs` points of their product are sampled",
     )
 
     def __post_init__(self) -> None:
@@ -166,9 +165,7 @@ class Pictures:
     CPU; on a GPU the last bits differ from run to run. Raises BadInput that names the field.
     """
 
-    size: Annotated[int, Range(32)] | None = setting(
-        None, "side of the images in pixels; by default the protocol's, or the backbone's own"
-    )
+    size: Annotated[int, Range(32)] | None = setting(None, "side of the images in pixels")
     flip: bool | None = setting(None, "mirror half of the images")
     vertical: bool | None = setting(None, "turn half of the images upside down")
     crop: tuple[float, float] | None = setting(None, "smallest and largest share of the area")
@@ -187,14 +184,12 @@ class Pictures:
         named = {f"protocols.{spec}": name for spec, name in self.protocols.items()}
         named |= {"protocol": self.protocol} if self.protocol else {}
         if self.changed and not named:
-            raise BadInput(
-                "pictures.changed is set, but no protocol; put these settings into [train]"
-            )
+            raise BadInput("pictures.changed needs a protocol; put these settings into [train]")
         for where, name in named.items():
             with located(f"pictures.{where}"):
                 protocol(name).changed(self.changed)
 
-    def check(self, specs: Sequence[str], train: Settings, validation: str) -> None:
+    def check(self, specs: Sequence[str], train: Settings) -> None:
         """Raise BadInput if this does not fit the methods and other fields of the grid."""
         made = {methods.make(spec) for spec in specs}
         with located("pictures.protocols"):
@@ -202,15 +197,7 @@ class Pictures:
                 if methods.make(spec) not in made:
                     raise unknown("method of this grid", spec, specs)
         if self.protocol and train != Settings():
-            raise BadInput(
-                "train is set beside pictures.protocol; put its settings into [pictures.changed]"
-            )
-        for spec in specs:
-            if validation == "none" and self.settings(spec, train).select == "best":
-                raise BadInput(
-                    f"the protocol of {spec!r} needs validation labels; set validation to complete "
-                    "or partial, or select in [pictures.changed] to last"
-                )
+            raise BadInput("pictures.protocol replaces train; change it in [pictures.changed]")
 
     def settings(self, spec: str, train: Settings) -> Settings:
         """Training settings of a method: those of its protocol, or `train` if it has none."""
@@ -241,31 +228,20 @@ class Grid:
     weights: str = setting("", "its file, if the name alone does not determine it")
     features: Mapping[str, str] = setting(
         dict,
-        "precomputed features instead: for each split (train, val, test) an npz file with an array "
-        "`features`, a row for each image, or a folder that `simkit features` wrote",
+        "instead, for each split an npz file with `features`, or a folder of `simkit features`",
     )
-    scores: str = setting(
-        "", "file of `simkit score`, for schemes and methods that need a model's scores"
-    )
+    scores: str = setting("", "file of `simkit score`, if schemes or methods need such scores")
     budgets: tuple[Positive, ...] = setting((), "dollars for all annotation")
-    hours: tuple[Positive, ...] = setting(
-        (), "hours for all annotation; without hours and budgets schemes keep their amounts"
-    )
+    hours: tuple[Positive, ...] = setting((), "or hours; without both, schemes keep their amounts")
     prices: str = setting("coco-tagging", "a preset or a TOML file")
     draws: Annotated[int, Range(1, MOST)] = setting(5, "draws, each with other labels and weights")
     seed: Annotated[int, Range(-(2**63), 2**63 - 1)] = setting(0, "seed of all draws")
     images: float | int = setting(
-        1.0,
-        "share of the images that may be asked about (1.0 is all), or their number (1 is one); "
-        "schemes without an amount spend a budget on as many of these as it pays for",
+        1.0, "share of the images that may be asked about (1.0 is all), or their number (1 is one)"
     )
-    unasked: Unasked = setting(
-        "skip", "images without any question: skip them, or train on them with all labels unknown"
-    )
+    unasked: Unasked = setting("skip", "images without any question: skip, or train on them too")
     validation: Validation = setting(
-        "none",
-        "labels of the validation split that choose the epoch, charged to the budget: complete, or "
-        "partial by the scheme itself; none: the last epoch is scored",
+        "none", "paid validation labels that choose the epoch: complete, or partial by the scheme"
     )
     reference: bool = setting(True, "also train on complete labels of all images, at their cost")
     curves: bool = setting(False, "score every epoch on val, or without one on test")
@@ -320,16 +296,17 @@ class Grid:
         if self.tuning is not None:
             self.tuning.check(self.trained)
         if self.pictures is not None:
-            self.pictures.check(self.trained, self.train, self.validation)
+            self.pictures.check(self.trained, self.train)
         _check_chosen(self)
-        by_protocol = self.pictures is not None and self.pictures.protocol
+        by_protocol = self.train.select == "last" and self.pictures is not None
         field = "select in [pictures.changed]" if by_protocol else "train.select"
+        for spec in self.trained:
+            if self.validation == "none" and self.training(spec).select == "best":
+                raise BadInput(
+                    f"{field} is 'best' (by protocol for {spec!r}), which needs validation labels; "
+                    "set it to last, or validation to complete or partial"
+                )
         selections = {self.training(spec).select for spec in self.methods}
-        if self.validation == "none" and self.train.select == "best":
-            raise BadInput(
-                "train.select is 'best', which needs validation labels; set validation to complete "
-                "or partial"
-            )
         if self.validation != "none" and selections == {"last"}:
             raise BadInput(
                 f"validation is {self.validation!r}, but its labels would be paid for and not "

@@ -223,8 +223,7 @@ def check(grid: Grid, data: StudyData) -> None:
         if schemes.make(spec).needs_hierarchy and data.hierarchy is None:
             raise BadInput(
                 f"schemes lists {spec!r}, which needs a class hierarchy, but {grid.data!r} has "
-                "none; add one to data, such as ,hierarchy=coco-80 or ,hierarchy=FILE, or "
-                "leave the scheme out"
+                "none; add one to data, such as ,hierarchy=coco-80 or ,hierarchy=FILE"
             )
     scored = [spec for spec in grid.schemes if schemes.make(spec).needs_scores]
     scored += [spec for spec in grid.trained if Similarities in methods.make(spec).needs.aids]

@@ -53,10 +53,7 @@ class Part:
         """From text such as "3/16". Raises BadInput."""
         match = re.fullmatch(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*", str(text))
         if not match or not 1 <= int(match[1]) <= int(match[2]):
-            raise BadInput(
-                f"part is {text!r}; I/N with I from 1 to N is expected, such as 1/16 for the first "
-                "of sixteen"
-            )
+            raise BadInput(f"part is {text!r}; I/N with I from 1 to N is expected, such as 1/16")
         return Part(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:
@@ -330,10 +327,7 @@ def _other_versions(done: Done) -> str:
     for row in done.rows:
         theirs = json.loads(row["environment"])
         if different := [f"{name} {theirs[name]}" for name in ours if theirs[name] != ours[name]]:
-            return (
-                f"its worker has other versions than this process ({', '.join(different)}); "
-                "install the same versions everywhere"
-            )
+            return f"its worker has {', '.join(different)}; install the same versions everywhere"
     return ""
 
 
@@ -366,10 +360,8 @@ def cluster(address: str) -> Iterator[futures.Executor]:
     try:
         from distributed import Client
     except ImportError:
-        raise BadInput(
-            f"scheduler {address!r} needs dask.distributed, which is not installed; run "
-            "pip install 'simkit[cluster]'"
-        ) from None
+        mend = "run pip install 'simkit[cluster]'"
+        raise BadInput(f"scheduler {address!r} needs dask.distributed; {mend}") from None
     try:
         client = Client(address, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError, TypeError):

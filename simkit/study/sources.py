@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -320,9 +319,7 @@ def decoded_pictures(data: Dataset, split: str, size: int, **how: Any) -> SizedP
     Raises BadInput if there are no images, or one cannot be read.
     """
     if split not in data.pictures:
-        raise BadInput(
-            f"{data.name} has no images for {split!r}; open it with them, or train on features"
-        )
+        raise BadInput(f"{data.name} has no images for {split!r}; name them, or train on features")
     return sized(data.pictures[split], size, **how)
 
 
@@ -424,9 +421,7 @@ def _precomputed(
     for kind in cast(tuple["Kind", ...], source.kinds):
         stored = _rows_of_split(read_features(file, kind), data, split, file)
         if stored.kind == "pooled" and kind == "maps":
-            raise BadInput(
-                f"{file} holds pooled features (N, D), but a method needs maps; name others"
-            )
+            raise BadInput(f"{file} holds pooled features, but a method needs maps; name others")
         features[kind] = stored if stored.kind == kind else stored.pooled()
     return features
 
@@ -436,39 +431,31 @@ def _rows_of_split(features: Features, data: Dataset, split: str, file: str) -> 
     images, N = data.truth[split].images, len(features.values)
     whole = data.truth[WHOLE].images if WHOLE in data.truth and split != "test" else images
     if N not in (len(images), len(whole)):
-        raise BadInput(
-            f"{file} has {N:,} rows, but {split} {len(images):,} images; name a file with one each"
-        )
+        raise BadInput(f"{file} has {N:,} rows, but {split} {len(images):,} images; name another")
     of = split if N == len(images) else WHOLE
     pictures = _pictures_id(features)
     if pictures and of in data.pictures and pictures != data.pictures[of].id:
-        raise BadInput(
-            f"{file} has features of other images than {of}, or in another order; extract them anew"
-        )
+        raise BadInput(f"{file} has features of other images than {of}; extract them anew")
     return features if of == split else features.select(places(whole, images))
 
 
 def _check_one_network(features: Mapping[tuple[str, str], Features]) -> None:
     """Raise BadInput if features come from two networks; plain files do not name theirs."""
-    networks = [(split, _network(f)) for (split, _), f in features.items() if _pictures_id(f)]
-    for (first, network), (second, other) in pairwise(networks):
-        if network != other:
-            raise BadInput(
-                f"features of {first} come from {network}, but those of {second} from "
-                f"{other}; extract both with the same backbone, weights and size"
-            )
+    networks: dict[str, str] = {}
+    for (split, _), each in features.items():
+        if _pictures_id(each):
+            settings, weights = each.history.settings, " ".join(each.history.parents[1:])
+            network = f"{settings.get('backbone')} at {settings.get('size')} pixels ({weights})"
+            networks.setdefault(network, split)
+    if len(networks) > 1:
+        each_of = ", ".join(f"those of {split} from {name}" for name, split in networks.items())
+        raise BadInput(f"features: {each_of}; extract both with the same backbone and size")
 
 
 def _pictures_id(features: Features) -> str:
     """Content id of the images of the features; "" if unknown."""
     traced = features.history.command == "features" and features.history.parents
     return features.history.parents[0] if traced else ""
-
-
-def _network(features: Features) -> str:
-    settings = features.history.settings
-    weights = " ".join(features.history.parents[1:])
-    return f"{settings.get('backbone')} at {settings.get('size')} pixels (weights {weights})"
 
 
 def _pixels(

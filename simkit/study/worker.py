@@ -274,7 +274,9 @@ class _Draw:
             if purchase.labels not in self.labels:  # a sweep uses the same labels several times
                 with warnings_of() as notes:
                     bought = buy(purchase, self.job, self.data)
-                    labels = self.data.readable(_trained_on(bought.train, self.job), "train")
+                    skip, labels = self.job.grid.unasked == "skip", bought.train
+                    labels = labels if skip else labels.over_all_images()
+                    labels = self.data.readable(labels, "train")
                 self.labels[purchase.labels] = bought, labels, notes
         except Exception as error:
             # With backbones, every method has its own purchase.
@@ -453,11 +455,6 @@ def _people(job: Job, data: StudyData, split: str) -> dict[str, Any]:
     if split in data.similarities:
         people["scores"] = data.scores[split]
     return people | {"boxes": data.data.boxes.get(split), "seed": job.grid.seed, "draw": job.draw}
-
-
-def _trained_on(labels: PartialLabels, job: Job) -> PartialLabels:
-    """The labels, extended to images without any question if these are trained on as well."""
-    return labels if job.grid.unasked == "skip" else labels.over_all_images()
 
 
 def _scores(runs: Sequence[_Run], trained: Sequence[Trained], split: str) -> Any:

@@ -101,10 +101,8 @@ def by_class(
     if (schemes := table["scheme"].unique()).size > 1:
         raise BadInput(f"{asker}: the table has the schemes {', '.join(schemes)}; select one")
     if len({length for name in _LISTS for length in table[name].str.len()}) != 1:
-        raise BadInput(
-            f"{asker}: these runs have no AP and numbers of labels of the same classes; select "
-            "others (an atlas has AP at its largest budget alone)"
-        )
+        mend = "select others (an atlas has AP at its largest budget alone)"
+        raise BadInput(f"{asker}: no AP and numbers of labels of the same classes; {mend}")
     table = one_result(table, "ap", asker=asker)
     L = len(table["ap"].iloc[0])
     places = (not inner and list(leaves(table))) or list(range(L))

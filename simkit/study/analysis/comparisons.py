@@ -235,10 +235,10 @@ def ranks(
     blocks = blocks.reindex(columns=methods)
     complete = blocks.dropna()
     if complete.empty:
+        rarest = blocks.count().idxmin()
         raise BadInput(
-            f"{asker}: no scheme has scores of all {len(methods)} methods in any draw "
-            f"({blocks.count().idxmin()!r} is missing most often); leave methods out of the grid, "
-            "or finish the comparison"
+            f"{asker}: no scheme has scores of all {len(methods)} methods in any draw; leave out "
+            f"{rarest!r}, which is missing most often, or finish the comparison"
         )
     scored["labels"] = scored["labels_id"].fillna(scored["scheme"])
     labels = scored.groupby(["scheme", "draw"])["labels"].first().loc[complete.index]
@@ -256,25 +256,13 @@ def ranks(
         gaps = [by_draw[a] - by_draw[b] for a, b in pairs]
         tests = zip(pairs, gaps, holm([p_value(gap) or 0.0 for gap in gaps]), strict=True)
         alike = [pair for pair, gap, p in tests if p >= _ERROR or abs(gap.mean()) < SMALLEST]
-    return Ranks(
-        tuple(mean.index),
-        mean.to_dict(),
-        placed.groupby("scheme", sort=False).mean().to_dict("index"),
-        None if alike is None else _largest_groups(list(mean.index), alike),
-        N,
-        len(blocks) - len(complete),
-        len(by_draw),
-        distance,
-        int(copies.sum()),
-    )
-
-
-def _largest_groups(
-    ordered: list[str], alike: list[tuple[str, str]]
-) -> tuple[tuple[str, ...], ...]:
-    """The largest sets of methods in which all pairs are alike, the best first."""
-    groups = [sorted(map(ordered.index, clique)) for clique in nx.find_cliques(nx.Graph(alike))]
-    return tuple(tuple(ordered[place] for place in group) for group in sorted(groups))
+    ordered = tuple(mean.index)
+    by_scheme = placed.groupby("scheme", sort=False).mean().to_dict("index")
+    cliques = nx.find_cliques(nx.Graph(alike or []))
+    groups = sorted(sorted(map(ordered.index, clique)) for clique in cliques)
+    named = tuple(tuple(ordered[place] for place in group) for group in groups)
+    counts = (N, len(blocks) - len(complete), len(by_draw), distance, int(copies.sum()))
+    return Ranks(ordered, mean.to_dict(), by_scheme, None if alike is None else named, *counts)
 
 
 def variance(runs: Table, *, metric: str = "map") -> pd.DataFrame:

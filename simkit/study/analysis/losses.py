@@ -286,15 +286,9 @@ def logit_gaps(logits: NDArray[np.floating], labels: PartialLabels, truth: Truth
     )
     missed = (known & present & (codes != PRESENT)).sum(1)
     alarms = (known & ~present & (codes == PRESENT)).sum(1)
-    return pd.DataFrame(
-        {
-            "image": rows,
-            "false_negatives": missed,
-            "false_alarms": alarms,
-            "measured": (partly - whole).numpy(),
-            "closed": (missed - alarms) / codes.shape[1],
-        }
-    )
+    table = pd.DataFrame({"image": rows, "false_negatives": missed, "false_alarms": alarms})
+    closed = (missed - alarms) / codes.shape[1]
+    return table.assign(measured=(partly - whole).numpy(), closed=closed)
 
 
 def cell_gradients(
@@ -407,8 +401,6 @@ def _asked(
     """Rows of the asked images, after a check of the shape of the values."""
     labels.check_about(truth)
     if len(shape) != dimensions or shape[:2] != truth.shape or not labels.asked.any():
-        raise BadInput(
-            f"the values have shape {shape}, but the labels {labels.shape}, with "
-            f"{labels.asked.sum()} asked images; pass values of the same images and classes"
-        )
+        mend = "pass values of the same images and classes, of which some were asked about"
+        raise BadInput(f"the values have shape {shape}, but the labels {labels.shape}; {mend}")
     return np.flatnonzero(labels.asked)

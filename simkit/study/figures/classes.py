@@ -41,9 +41,7 @@ class OfScheme(AtBudget):
     }  # fmt: skip
 
     scheme: str = option("", "the scheme; by default the first")
-    classes: Literal["leaves", "all"] = option(
-        "leaves", "leaves (mAP is their mean), or all: inner classes too"
-    )
+    classes: Literal["leaves", "all"] = option("leaves", "leaves, or all: inner classes too")
 
     def of_scheme(self, table: pd.DataFrame) -> tuple[str, pd.DataFrame]:
         """The scheme with its cost, for a heading, and its runs."""

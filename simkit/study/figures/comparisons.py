@@ -272,9 +272,7 @@ class CostCurve(Figure):
     reads: ClassVar = options.PRICED
 
     panels: Kind = option("scheme", _PANELS)
-    over: Literal["auto", "dollars", "hours"] = option(
-        "auto", "dollars, hours, or auto: hours if all budgets are in hours"
-    )
+    over: Literal["auto", "dollars", "hours"] = option("auto", "auto: hours if all budgets are")
     metric: Metric = option("map", "the score to average over draws")
     methods: Methods = options.some("eight")
 

@@ -77,9 +77,7 @@ class ActivationMaps(MapRows):
     reads: ClassVar = {"model": str, "image": int, "class": str, "probability": float, **_MAPS}
     unique = (("image", "class"), ("model",))
 
-    scale: Literal["row", "own"] = option(
-        "row", "brightest value: the highest of the row, or of each map"
-    )
+    scale: Literal["row", "own"] = option("row", "brightest: highest value of row, or each map")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         table["top"] = [max(np.concatenate(list(rows)).max(), 1e-9) for rows in table["map"]]
@@ -261,9 +259,7 @@ class MapCourse(Figure):
         "model": str, "labels": str, "epoch": int, "top": float, "bottom": float, "logit": float,
     }  # fmt: skip
 
-    of: Literal["top", "bottom", "logit"] = option(
-        "top", "measure of a map: its highest 5 %, its lowest, or its mean"
-    )
+    of: Literal["top", "bottom", "logit"] = option("top", "highest 5 % of a map, lowest, or mean")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         words = {"top": "highest 5 %", "bottom": "lowest 5 %", "logit": "mean"}

@@ -80,9 +80,7 @@ class Modification(Figure):
         **dict.fromkeys(("precision", "found", "chance"), float | None),
     }  # fmt: skip
 
-    beside: Literal["right", "found", "modified"] = option(
-        "right", "on the right: right or modified labels, or found"
-    )
+    beside: Literal["right", "found", "modified"] = option("right", "measure on the right side")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         table = table[table["modified"] > 0]

@@ -176,12 +176,8 @@ class Matrix(AtBudget):
         )
         means["mean"] = means.mean(axis=1)
         means = means.loc[_ordered(means["mean"])]
-        chances = pd.DataFrame(
-            {
-                line.scheme: {m: 100 * p for m, p in line.best.probability.items()}
-                for line in columns
-            }
-        ).reindex(means.index)
+        probabilities = {line.scheme: line.best.probability for line in columns}
+        chances = 100 * pd.DataFrame(probabilities, means.index, dtype=float)
         panels = Panels(
             ["mAP", "probability of being the best, %"],
             height=_HEAD + _ROW * len(means), widths=[len(columns) + 1, len(columns)], sharex=False,
