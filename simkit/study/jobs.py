@@ -249,8 +249,11 @@ def jobs(grid: Grid, data: StudyData, chosen: Choices | None = None) -> list[Job
     """
     ordered = purchases(grid)
     if chosen is not None:
-        tuned = [_with_chosen(purchase, chosen) for purchase in ordered]
-        ordered = [purchase for purchase in tuned if purchase.methods]
+        tuned = [
+            {m: chosen[key] for m in one.methods if (key := (choice_of(one), m)) in chosen}
+            for one in ordered
+        ]
+        ordered = [_with(one, table) for one, table in zip(ordered, tuned, strict=True) if table]
     return _jobs(grid, data, ordered, range(grid.draws))
 
 
@@ -265,9 +268,8 @@ def sweep(grid: Grid, data: StudyData) -> list[Job]:
         if purchase.reference or purchase.limit == middle:
             tried = {spec: _tried(grid, spec) for spec in purchase.methods}
             for index in range(max(map(len, tried.values()))):
-                specs = tuple(spec for spec in purchase.methods if index < len(tried[spec]))
-                settings = tuple(tried[spec][index] for spec in specs)
-                ordered.append(dataclasses.replace(purchase, methods=specs, settings=settings))
+                several = {m: each[index] for m, each in tried.items() if index < len(each)}
+                ordered.append(_with(purchase, several))
     return _jobs(grid, data, ordered, [SWEEP])
 
 
@@ -323,25 +325,16 @@ def purchases(grid: Grid) -> list[Purchase]:
     ]
     if grid.reference:
         bought += [Purchase(COMPLETE, s, reference=True) for s in groups(grid.references)]
-    return [_with_settings(purchase, grid) for purchase in bought]
+    for place, one in enumerate(bought):
+        table = grid.settings.get(choice_of(one), {})  # other methods keep their defaults
+        if any(m in table for m in one.methods):
+            settings = {m: Setting(tuple(table.get(m, {}).items())) for m in one.methods}
+            bought[place] = _with(one, settings)
+    return bought
 
 
-def _with_settings(purchase: Purchase, grid: Grid) -> Purchase:
-    """The purchase with the settings of the grid; other methods keep their defaults."""
-    table = grid.settings.get(choice_of(purchase), {})
-    if not any(spec in table for spec in purchase.methods):
-        return purchase
-    settings = tuple(Setting(tuple(table.get(spec, {}).items())) for spec in purchase.methods)
-    return dataclasses.replace(purchase, settings=settings)
-
-
-def _with_chosen(purchase: Purchase, chosen: Choices) -> Purchase:
-    """The purchase with the chosen settings, and without methods that have none."""
-    settings = {
-        spec: chosen[choice_of(purchase), spec]
-        for spec in purchase.methods
-        if (choice_of(purchase), spec) in chosen
-    }
+def _with(purchase: Purchase, settings: Mapping[str, Setting]) -> Purchase:
+    """The purchase with these methods and their settings."""
     return dataclasses.replace(purchase, methods=tuple(settings), settings=tuple(settings.values()))
 
 

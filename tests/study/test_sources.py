@@ -44,7 +44,7 @@ def test_features_of_both_kinds_belong_to_the_same_pictures():
     maps, pooled = opened.inputs("test", "maps"), opened.inputs("test", "pooled")
     means = np.asarray(maps.values, float).mean((2, 3))
     assert np.allclose(means, pooled.values[:], rtol=2e-3, atol=1e-3)
-    assert pooled.id == opened.ids["features test pooled"] and "train maps (20" in repr(opened)
+    assert pooled.id == opened.ids["features test pooled"]
     names = "truth {0}", "boxes {0}", "features {0} pooled", "features {0} maps"
     every = {name.format(split) for name in names for split in POOLED.splits}
     assert set(opened.ids) == every | {"hierarchy"}
@@ -72,13 +72,13 @@ def test_a_process_opens_a_source_once_until_its_files_change(tmp_path):
     assert opened_as(one, before) is opened_as(one, before)
     after = open_source(source(2)).ids
     assert opened_as(one, after).ids == after != before
-    with pytest.raises(BadInput, match=r"changed since .* start it again"):
+    with pytest.raises(BadInput, match="changed since"):
         opened_as(one, before)
 
 
 def test_features_that_do_not_fit_are_refused(tmp_path):
     for shapes, kind, words in (
-        ({"train": (20, 3)}, "pooled", r'no file for the test split; add test = "FILE.npz"'),
+        ({"train": (20, 3)}, "pooled", r'test = "FILE.npz"'),
         ({"train": (19, 3), "test": (10, 3)}, "pooled", "19 rows, but train 20"),
         ({"train": (20, 3), "test": (10, 3)}, "maps", r"holds pooled features .* needs maps"),
     ):
@@ -91,15 +91,9 @@ def test_features_that_do_not_fit_are_refused(tmp_path):
 
 def test_a_split_that_is_missing_is_named_with_a_way_to_it(tmp_path):
     save_truth(tmp_path / "labels.npz", np.eye(6, 3, dtype=bool), "x")
-    part = replace(SCENES, truth={"train": SCENES.truth["train"]}, name="pics")
-    for spec, data, words in (
-        (f"npz:{tmp_path}/labels.npz", None, "no test split.*test=FILE"),
-        ("folder:pics", part, "folder:pics,test=0.2"),
-        ("pics.toml", part, "simkit list data"),
-    ):
-        with pytest.raises(BadInput, match=words):
-            open_source(replace(POOLED, data=spec), data=data)
-    with pytest.raises(BadInput, match=r"no images for 'train'.*\[features\]"):
+    with pytest.raises(BadInput, match=r"no test split.*test=.*simkit list data"):
+        open_source(replace(POOLED, data=f"npz:{tmp_path}/labels.npz"))
+    with pytest.raises(BadInput, match="no images for 'train'.*features"):
         open_source(replace(POOLED, data=f"npz:{tmp_path}/labels.npz", splits=("train",)))
 
 
@@ -215,7 +209,7 @@ def test_labels_of_a_plain_table_are_put_over_all_images_and_classes():
     assert (codes[4, 3], codes[2, 3], codes[2, 1]) == (1, -1, 1) and np.abs(codes).sum() == 3
     assert np.flatnonzero(found.asked).tolist() == [2, 4]
     other = PartialLabels.of(np.ones((1, 1), np.int8), truth.images[:1], ("dodo",))
-    with pytest.raises(BadInput, match=r"labels.csv is about class 'dodo'"):
+    with pytest.raises(BadInput, match=r"labels.csv is about 'dodo'"):
         sources.labels_of_train(other, SCENES, "labels.csv")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -28,21 +29,8 @@ PINK, SKY, PURPLE, GREY = "#CC79A7", "#56B4E9", "#7A5195", "#4D4D4D"
 PRESENT, ABSENT = BLUE, "#B87300"  # of known labels
 DASHED = (0, (4, 3))  # of lines for a single number, such as a baseline
 
-STYLE: dict[str, Any] = {
-    "font.family": "DejaVu Sans", "font.size": 10, "figure.facecolor": "white", "savefig.dpi": 200,
-    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor"), INK),
-    **dict.fromkeys(("xtick.color", "ytick.color"), INK),
-    "axes.titlesize": 11, "axes.titlelocation": "left", "axes.titleweight": "bold",
-    "axes.labelsize": 10, "axes.spines.top": False, "axes.spines.right": False,
-    "axes.grid": True, "axes.axisbelow": True, "grid.color": "#e4e4e4", "grid.linewidth": 0.7,
-    "legend.frameon": False, "legend.handlelength": 3,
-    "lines.linewidth": 1.8, "lines.markersize": 6, "hatch.linewidth": 0.8,
-    "image.interpolation": "nearest",
-    # Names of classes and images are literal: "$5 to $10" is no formula.
-    "text.parse_math": False,
-    # Equal tables give equal files: no random ids, and text as text.
-    "svg.hashsalt": "simkit", "svg.fonttype": "none",
-}  # fmt: skip
+_FILE = Path(__file__).with_name("house.mplstyle")
+STYLE = dict(mpl.rc_params_from_file(_FILE, use_default_template=False))
 
 
 @contextmanager
