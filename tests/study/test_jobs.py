@@ -153,7 +153,7 @@ def test_what_no_job_could_use_is_refused(small, tiny):
     grid = tiny(schemes=["knowledge-graph"])
     with pytest.raises(BadInput, match=r"schemes.*'knowledge-graph'.*hierarchy="):
         check(grid, open_source(source_of(grid)))
-    with pytest.raises(BadInput, match="uncertainty.*needs a model's scores"):
+    with pytest.raises(BadInput, match=r"uncertainty.*needs a model's scores"):
         check(small(schemes=["picked(by=uncertainty)"]), data)
 
 

@@ -80,7 +80,7 @@ def test_features_that_do_not_fit_are_refused(tmp_path):
     for shapes, kind, words in (
         ({"train": (20, 3)}, "pooled", r'test = "FILE.npz"'),
         ({"train": (19, 3), "test": (10, 3)}, "pooled", "19 rows, but train 20"),
-        ({"train": (20, 3), "test": (10, 3)}, "maps", r"holds pooled features .* needs maps"),
+        ({"train": (20, 3), "test": (10, 3)}, "maps", r"holds pooled features.* needs maps"),
     ):
         own = files(tmp_path, **{split: np.zeros(shape) for split, shape in shapes.items()})
         with pytest.raises(BadInput, match=words):
@@ -93,7 +93,7 @@ def test_a_split_that_is_missing_is_named_with_a_way_to_it(tmp_path):
     save_truth(tmp_path / "labels.npz", np.eye(6, 3, dtype=bool), "x")
     with pytest.raises(BadInput, match=r"no test split.*test=.*simkit list data"):
         open_source(replace(POOLED, data=f"npz:{tmp_path}/labels.npz"))
-    with pytest.raises(BadInput, match="no images for 'train'.*features"):
+    with pytest.raises(BadInput, match=r"no images for 'train'.*features"):
         open_source(replace(POOLED, data=f"npz:{tmp_path}/labels.npz", splits=("train",)))
 
 
