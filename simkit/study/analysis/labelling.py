@@ -186,7 +186,7 @@ def confusion(votes: Votes, fitted: Fitted, *, seed: int = 0) -> pd.DataFrame:
     workers |= {"miss": fitted.miss, "false_alarm": fitted.false_alarm}
     real = agreement(votes, maybe=fitted.maybe)
     simulated = agreement(simulate_votes(fitted, votes, seed=seed))
-    people = {"part": "yes", "name": [*map(str, range(len(real.yes_counts)))]}
+    people: dict[str, Any] = {"part": "yes", "name": [*map(str, range(len(real.yes_counts)))]}
     people |= {"share": real.yes_counts, "simulated": simulated.yes_counts}
     names, shares = zip(*real.rows(), strict=True)
     measures = {"part": "agreement", "name": names, "share": shares}
