@@ -80,23 +80,31 @@ class Crowd:
         features: Any = None,
         scores: Any = None,
     ) -> None:
+        if truth.known is not None:
+            raise BadInput(
+                "this truth is known in part only, but people answer from a complete one; open the "
+                "data with unknown=absent-in-train, which takes what is not known for absent (an "
+                "assumption), or train on the label file itself"
+            )
         habits.check(truth.shape[1])
-        self.shape = truth.shape
+        self.shape, self.images = truth.shape, np.arange(truth.shape[0])
         self.hierarchy, self.boxes, self.habits = hierarchy, boxes, habits
         self.features, self.scores = features, scores
         self.answered = np.zeros(truth.shape[0], bool)
-        self._seen = Observations(truth, None, habits, chance)
-        self.images = self._seen.images
+        self._truth, self._chance = truth, chance
+        self._ids, self._classes = truth.images, truth.classes
         self._ledger = Ledger(*self.shape)
 
     def among(self, images: Ints) -> Crowd:
         """The same annotators for a subset of the images, with a common bill and common labels.
 
-        images: (n,) indices in any order.
+        images: (n,) indices in any order. Raises BadInput for others than `self.images`.
         """
+        self._rows(images)
         part = copy(self)
-        part._seen = self._seen.among(images)
-        part.images = part._seen.images
+        for name in ("_present", "_yes", "_by_class"):  # of all images
+            part.__dict__.pop(name, None)
+        part.images = np.unique(np.asarray(images, np.int64))
         return part
 
     # -- questions --------------------------------------------------------------------------------
@@ -104,8 +112,8 @@ class Crowd:
     def verify(self, images: Any, classes: Any, kind: str = "verify") -> Bools:
         """Is this class in this image? (n,) answers for n pairs; each pair is one question."""
         images, classes = np.asarray(images, np.int64), np.asarray(classes, np.int64)
-        self._seen.check(images)
-        yes = self._seen.answers(images, classes)
+        self._rows(images)
+        yes = self._answers(images, classes)
         self._ledger.bill(kind, images)
         self._ledger.record(images, classes, yes)
         return yes
@@ -151,7 +159,7 @@ class Crowd:
         wanted = np.full(len(self.images), min(absent, L))
         self._ledger.expect(int(wanted.sum()) if absent < L // 2 else 0)
         order = chance.permutation(L)
-        for answered in ask_images(self._seen.answers, order, self.images, wanted, named):
+        for answered in ask_images(self._answers, order, self.images, wanted, named):
             self._ledger.verified(*answered, keep_yes=keep_looks)
 
     def rule_out_pairs(self, absent: int, *, chance: Chance) -> None:
@@ -159,12 +167,12 @@ class Crowd:
         yes answers on the way are paid for and dropped."""
         L = self.shape[1]
         self._ledger.expect(min(absent, len(self.images) * L - self._yes.nnz))
-        for answered in ask_pairs(self._seen.answers, self.images, L, absent, chance):
+        for answered in ask_pairs(self._answers, self.images, L, absent, chance):
             self._ledger.verified(*answered, keep_yes=False)
 
     def propose(self, proposer: Proposer) -> Iterator[tuple[Ints, Ints]]:
         """(Image, class) pairs that a machine proposes as present; no question is asked."""
-        return proposer.propose(self._seen.present, self.images, self.hierarchy)
+        return proposer.propose(self._present, self.images, self.hierarchy)
 
     def search(
         self,
@@ -178,11 +186,46 @@ class Crowd:
     ) -> Ints:
         """Look for `present` images that show each class and `absent` ones that do not.
 
-        The settings are those of `Goal`. Returns (g,) how many present images were found.
+        Parameters
+        ----------
+        classes : (g,) int
+            The classes, each searched in an order of its own.
+        chance : Chance
+            Keys these orders.
+        present, absent : (g,) int or int
+            Images wanted with and without each class.
+        precision : float, optional
+            The share of a machine's candidates that show the class. Without it images are looked
+            at in the class's own order until both are found, or all are looked at.
+        keep_looks : bool, default False
+            Record every answer that was paid for; otherwise those beyond `present` and `absent`
+            are dropped, and counted.
+
+        Returns
+        -------
+        (g,) int
+            How many present images were found.
         """
-        self._expect_imagined()
-        goal = Goal(present, absent, precision, keep_looks)
-        return look_for(self._ledger, self._seen, np.asarray(classes, np.int64), goal, chance)
+        classes = np.asarray(classes, np.int64)
+        n, g = len(self.images), len(classes)
+        present, absent = (np.broadcast_to(number, g) for number in (present, absent))
+        pointers, images = self._by_class
+        permutation = chance.permutation(n)
+        answers = present / (precision or 1) + absent
+        if precision is None and keep_looks:
+            answers = np.full(g, 2.0 * n)
+        weights = pointers[classes + 1] - pointers[classes]
+        weights += np.minimum(2.0 * n, answers).astype(np.int64)
+        most = 1 << max(0, 63 - 2 * n.bit_length())
+        out = np.zeros(g, np.int64)
+        for group in groups(weights, most):
+            order = Order.of(permutation, classes[group], pointers, images)
+            found = found_in(order, present[group], absent[group], precision, keep_looks)
+            out[group] = found.present
+            # All images between those recorded were looked at, or candidates alone.
+            whole = precision is None and not keep_looks
+            write_down(self._ledger, self.images, order, found, whole=whole)
+        return out
 
     def sweep(self, images: Any, classes: Any = None) -> None:
         """Label images exhaustively, for all classes or these; each class is a question."""
@@ -241,81 +284,36 @@ class Crowd:
         codes = frozen(self._ledger.codes())
         asked = locked(self._ledger.asked())
         effort = self._ledger.effort(self.habits.workers, codes)
-        truth = self._seen.truth
-        return PartialLabels(codes, asked, truth.images, truth.classes, effort, history)
+        return PartialLabels(codes, asked, self._ids, self._classes, effort, history)
 
     # -- the annotators' view ---------------------------------------------------------------------
 
     @property
+    def _all(self) -> bool:
+        """Whether all images may be asked about."""
+        return len(self.images) == self.shape[0]
+
+    @cached_property
+    def _present(self) -> csr_array:
+        """(n, L) the truth of `images`."""
+        return self._truth.present if self._all else csr_array(self._truth.present[self.images])
+
+    @cached_property
     def _yes(self) -> csr_array:
-        self._expect_imagined()
-        return self._seen.yes
+        """(n, L) where people say yes; row i is about `images[i]`.
 
-    def _expect_imagined(self) -> None:
-        """Refuse too many false alarms before they are computed."""
-        unsure = float(np.mean(self.habits.unsure_absent)) * self.habits.unsure_yes
-        imagined = float(np.mean(self.habits.false_alarm)) + unsure
-        self._ledger.expect(len(self.images) * self.shape[1] * min(imagined, 1.0))
-
-    def _whole_rows(self, images: Ints) -> Iterator[tuple[slice, Bools]]:
-        """What people say about all classes (b, L), some images at a time."""
-        rows = self._seen.rows(images)
-        step = max(1, DENSE // self.shape[1])
-        for start in range(0, len(images), step):
-            part = slice(start, start + step)
-            yield part, self._yes[rows[part]].toarray()
-
-    def _named(self, images: Ints, chance: Chance, most: int, bias: str = "none") -> Ints:
-        rows = self._seen.rows(images)
-        yes = self._yes if images is self.images else csr_array(self._yes[rows])
-        if bias == "none":
-            return draw_present(yes, images, most=most, chance=chance)
-        if bias not in ("size", "centre"):
-            weights = class_weights(bias, self._seen.truth)
-            return draw_weighted(yes, images, weights, most=most, chance=chance)
-        if self.boxes is None:
-            raise BadInput(
-                f"naming by {bias} needs boxes of the objects, and none were given; open a data "
-                "set that has them, such as scenes or coco:FILE, and pass boxes=data.boxes[split]"
-            )
-        values = boxes_by_class(self.boxes, bias, self.shape, self.hierarchy)
-        return draw_weighted(yes, images, values, most=most, chance=chance)
-
-
-class Observations:
-    """One truth as its annotators see it.
-
-    images  indices of the n images that may be asked about, ascending; None: all.
-    chance  keys people's errors by (image, class, person), so that the same question gets the same
-            answer however often and in whatever way it is asked.
-    """
-
-    def __init__(self, truth: Truth, images: Any, habits: Habits, chance: Chance) -> None:
-        check_complete(truth)
-        N, _ = truth.shape
-        self.truth, self.habits, self._chance = truth, habits, chance
-        self.images = np.arange(N) if images is None else np.unique(np.asarray(images, np.int64))
-        self.all = len(self.images) == N
-
-    @cached_property
-    def present(self) -> csr_array:
-        """(n, L) what is there; row i is about `images[i]`."""
-        return self.truth.present if self.all else csr_array(self.truth.present[self.images])
-
-    @cached_property
-    def yes(self) -> csr_array:
-        """(n, L) where people say yes; row i is about `images[i]`."""
-        matrix, habits = self.present, self.habits
+        Raises BadInput for too many false alarms, before they are computed.
+        """
+        matrix, habits = self._present, self.habits
         if habits.perfect:
             return matrix
         N, L = matrix.shape
+        unsure = float(np.mean(habits.unsure_absent)) * habits.unsure_yes
+        self._ledger.expect(N * L * min(float(np.mean(habits.false_alarm)) + unsure, 1.0))
+        blocks = row_blocks(matrix, DENSE)
         if habits.ever_imagine:  # then every place must be asked
             step = max(1, DENSE // L)
-            blocks: Iterator[tuple[int, int]] = (
-                (start, min(start + step, N)) for start in range(0, N, step)
-            )
-        else:
-            blocks = row_blocks(matrix, DENSE)
+            blocks = ((start, min(start + step, N)) for start in range(0, N, step))
         counts, columns = [], []
         for start, stop in blocks:
             rows, classes = entries_of(matrix, start, stop)
@@ -333,12 +331,12 @@ class Observations:
         return csr_array((np.ones(len(indices), bool), indices, indptr), shape=matrix.shape)
 
     @cached_property
-    def by_class(self) -> tuple[Ints, NDArray[np.int32]]:
-        """`yes` by class: (L + 1,) pointers and rows, ascending in a class."""
-        if self.all and self.habits.perfect:
-            return self.truth.by_class
-        N, L = self.yes.shape
-        rows, columns = entries_of(self.yes, 0, N)
+    def _by_class(self) -> tuple[Ints, NDArray[np.int32]]:
+        """`_yes` by class: (L + 1,) pointers and rows, ascending in a class."""
+        if self._all and self.habits.perfect:
+            return self._truth.by_class
+        N, L = self._yes.shape
+        rows, columns = entries_of(self._yes, 0, N)
         bits = np.uint64(N.bit_length())
         keys = columns.astype(np.uint64) << bits
         keys |= rows.view(np.uint64)
@@ -347,73 +345,50 @@ class Observations:
         keys &= (np.uint64(1) << bits) - np.uint64(1)
         return pointers, keys.astype(np.int32)
 
-    def answers(self, images: Ints, classes: Ints) -> Bools:
+    def _answers(self, images: Ints, classes: Ints) -> Bools:
         """(n,) what people say about n pairs."""
-        present = lookup(self.truth.present, images, classes)
+        present = lookup(self._truth.present, images, classes)
         return self.habits.answers(images, classes, present, chance=self._chance)
 
-    def rows(self, images: Ints) -> Ints:
-        """Where these images stand in `yes`. Raises BadInput for others than `self.images`."""
-        self.check(images)
-        return images if self.all else np.searchsorted(self.images, images)
-
-    def check(self, images: Ints) -> None:
-        """Raise BadInput for an image that may not be asked about."""
-        if self.all or images is self.images:
-            return
-        strange = ~self._allowed[images]
+    def _rows(self, images: Ints) -> Ints:
+        """Where these images stand in `images`. Raises BadInput for others."""
+        if self._all:
+            return images
+        rows = np.searchsorted(self.images, images).clip(max=len(self.images) - 1)
+        strange = self.images[rows] != images
         if strange.any():
-            stranger = int(images[strange][0])
+            stranger = int(np.asarray(images)[strange][0])
             raise BadInput(f"image {stranger} is not among those this crowd is asked about")
+        return rows
 
-    def among(self, images: Ints) -> Observations:
-        """The same people before these images only. Raises BadInput for others."""
-        self.check(images)
-        return Observations(self.truth, images, self.habits, self._chance)
+    def _whole_rows(self, images: Ints) -> Iterator[tuple[slice, Bools]]:
+        """What people say about all classes (b, L), some images at a time."""
+        rows = self._rows(images)
+        step = max(1, DENSE // self.shape[1])
+        for start in range(0, len(images), step):
+            part = slice(start, start + step)
+            yield part, self._yes[rows[part]].toarray()
 
-    @cached_property
-    def _allowed(self) -> Bools:
-        allowed = np.zeros(self.truth.shape[0], bool)
-        allowed[self.images] = True
-        return allowed
-
-
-def check_complete(truth: Truth) -> None:
-    """Raise BadInput for a truth that is known in part only."""
-    if truth.known is not None:
-        raise BadInput(
-            "this truth is known in part only, but people answer from a complete one; open the "
-            "data with unknown=absent-in-train, which takes what is not known for absent (an "
-            "assumption), or train on the label file itself"
-        )
+    def _named(self, images: Ints, chance: Chance, most: int, bias: str = "none") -> Ints:
+        rows = self._rows(images)
+        yes = self._yes if images is self.images else csr_array(self._yes[rows])
+        if bias == "none":
+            return draw_present(yes, images, most=most, chance=chance)
+        if bias not in ("size", "centre"):
+            weights = class_weights(bias, self._truth)
+            return draw_weighted(yes, images, weights, most=most, chance=chance)
+        if self.boxes is None:
+            raise BadInput(
+                f"naming by {bias} needs boxes of the objects, and none were given; open a data "
+                "set that has them, such as scenes or coco:FILE, and pass boxes=data.boxes[split]"
+            )
+        values = boxes_by_class(self.boxes, bias, self.shape, self.hierarchy)
+        return draw_weighted(yes, images, values, most=most, chance=chance)
 
 
 # -- searching ------------------------------------------------------------------------------------
 # For each class the images stand in an order of their own, a keyed permutation. All counting is
 # done on the places of the present images in that order; nothing is walked image by image.
-
-
-@dataclass(frozen=True, eq=False)
-class Goal:
-    """What a search is for.
-
-    present, absent  (g,) or one number: images wanted with and without each class.
-    precision  None: images are looked at in the class's own order until both are found, or all are
-               looked at. Otherwise a machine proposes candidates, of which this share shows the
-               class.
-    keep_looks write down every answer that was paid for; otherwise those beyond `present` and
-               `absent` are dropped, and counted.
-    """
-
-    present: Ints | int
-    absent: Ints | int
-    precision: float | None = None
-    keep_looks: bool = False
-
-    @property
-    def whole(self) -> bool:
-        """Whether images between those written down were looked at, not candidates alone."""
-        return self.precision is None and not self.keep_looks
 
 
 @dataclass(frozen=True, eq=False)
@@ -447,11 +422,6 @@ class Order:
         keys.sort()
         mask = (1 << bits) - 1
         return Order(permutation, classes, present, owner, nth, (keys >> bits) & mask, keys & mask)
-
-    @property
-    def absent(self) -> Ints:
-        """(g,) how many images do not show the class."""
-        return self.permutation.size - self.present
 
     def last_present(self, wanted: Ints) -> Ints:
         """(g,) the rank of the last of the first `wanted` present images; -1: none is wanted."""
@@ -489,47 +459,24 @@ class Found:
     looks: Ints
 
 
-def look_for(
-    ledger: Ledger, observations: Observations, classes: Ints, goal: Goal, chance: Chance
-) -> Ints:
-    """Search the images of `observations` for each of g classes and write down the answers.
-
-    Returns (g,) how many present images were found.
-    """
-    n, g = len(observations.images), len(classes)
-    present, absent = (np.broadcast_to(number, g) for number in (goal.present, goal.absent))
-    pointers, images = observations.by_class
-    permutation = chance.permutation(n)
-    answers = present / (goal.precision or 1) + absent
-    if goal.precision is None and goal.keep_looks:
-        answers = np.full(g, 2.0 * n)
-    weights = pointers[classes + 1] - pointers[classes]
-    weights += np.minimum(2.0 * n, answers).astype(np.int64)
-    most = 1 << max(0, 63 - 2 * n.bit_length())
-    out = np.zeros(g, np.int64)
-    for group in groups(weights, most):
-        order = Order.of(permutation, classes[group], pointers, images)
-        counts = found_in(order, present[group], absent[group], goal)
-        out[group] = counts.present
-        write_down(ledger, observations.images, order, counts, whole=goal.whole)
-    return out
-
-
-def found_in(order: Order, present: Ints, absent: Ints, goal: Goal) -> Found:
-    """What `goal` comes to in this order: of as many images as there are, `present` and `absent`
-    (g,) are wanted."""
-    kept, denied = np.minimum(order.present, present), np.minimum(order.absent, absent)
-    if goal.precision is not None:
+def found_in(
+    order: Order, present: Ints, absent: Ints, precision: float | None, keep_looks: bool
+) -> Found:
+    """What a search in this order comes to; `present` and `absent` (g,) are wanted."""
+    kept = np.minimum(order.present, present)
+    lacking = order.permutation.size - order.present  # images that do not show the class
+    denied = np.minimum(lacking, absent)
+    if precision is not None:
         # Finding f takes ceil(f / precision) looks; the false candidates are absent answers.
-        share = Fraction(repr(float(goal.precision))).limit_denominator(10**6)
+        share = Fraction(repr(float(precision))).limit_denominator(10**6)
         candidates = -(-kept * share.denominator // share.numerator)
-        seen = np.maximum(np.minimum(candidates - kept, order.absent), denied)
-        return Found(kept, seen if goal.keep_looks else denied, seen, kept + seen)
-    enough = (order.present >= present) & (order.absent >= absent)
+        seen = np.maximum(np.minimum(candidates - kept, lacking), denied)
+        return Found(kept, seen if keep_looks else denied, seen, kept + seen)
+    enough = (order.present >= present) & (lacking >= absent)
     both = np.maximum(order.last_present(kept) + 1, order.reach(denied))
     looks = np.where(enough, both, order.permutation.size)
     seen = np.bincount(order.owner[order.rank < looks[order.owner]], minlength=len(looks))
-    if goal.keep_looks:
+    if keep_looks:
         return Found(seen, looks - seen, looks - seen, looks)
     return Found(kept, denied, looks - seen, looks)
 

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from simkit.annotate import ledger, schemes
 from simkit.annotate.annotators import Bools
-from simkit.annotate.crowd import Crowd, check_complete
+from simkit.annotate.crowd import Crowd
 from simkit.annotate.sampling import entries_of
 from simkit.annotate.schemes import Scheme
 from simkit.annotate.schemes.fpc import FixedPerClass
@@ -52,7 +52,8 @@ def labelled(truth: Truth, scheme: Scheme, seed: int) -> tuple[csr_array, Effort
     BadInput
         Where nothing was published: for other schemes and settings.
     """
-    check_complete(truth)
+    root = Chance.seeded(seed).of("draw", 0)
+    crowd = Crowd(truth, chance=root.of("errors"))
     known = isinstance(scheme, SinglePositive | RandomPerAnnotation | FixedPerClass)
     changed = getattr(scheme, "keep_looks", False) or getattr(scheme, "bias", "none") != "none"
     if not known or changed or not 0 <= seed < 2**32:
@@ -77,8 +78,6 @@ def labelled(truth: Truth, scheme: Scheme, seed: int) -> tuple[csr_array, Effort
     # What fpc looks at beyond its labels is chosen by the scheme's own numbers, so that only the
     # images that carry a label are known to be asked.
     asked = np.diff(codes.indptr) > 0
-    root = Chance.seeded(seed).of("draw", 0)
-    crowd = Crowd(truth, chance=root.of("errors"))
     scheme.ask(crowd, root.of("scheme", scheme.name))
     bought = crowd.labels(History("simulate"))
     if isinstance(scheme, SinglePositive):

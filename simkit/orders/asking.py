@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +27,7 @@ from simkit.errors import BadInput
 from simkit.history import History
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
-from simkit.labels.truth import frozen, locked
+from simkit.labels.truth import locked
 
 YES, NO, UNSURE, OPEN, LEFT_OUT = 1, -1, 0, 2, 3
 END = -1  # instead of a class: no (further) class can be named
@@ -176,17 +175,11 @@ class AskingCrowd(Crowd):
         self.answered = np.zeros(len(images), bool)
         self.answered[joined.places // max(1, len(classes))] = True
         self.answered[[*joined.named]] = True
-        self._ids, self._classes = images, classes
+        self._ids, self._classes = locked(images), classes
         self._joined, self.scores, self._batch = joined, scores, batch
         self._ledger = Ledger(*self.shape)
         self._listed: list[tuple[str, Ints, Ints, Ints]] = []
         self._unnamed = np.zeros(len(images), bool)  # images with an open question of kind name
-
-    def among(self, images: Ints) -> AskingCrowd:
-        """This crowd for a subset of the images, with shared questions and labels."""
-        part = copy(self)
-        part.images = np.asarray(images, np.int64)
-        return part
 
     def questions(self) -> Questions:
         """All questions without an answer, in the order in which the scheme asked them."""
@@ -195,12 +188,6 @@ class AskingCrowd(Crowd):
         columns = zip(*(rest for _, *rest in self._listed), strict=True)
         joined = [np.concatenate(each) for each in columns] or [none] * 3
         return Questions(np.concatenate([np.zeros(0, "<U7"), *kinds]), *joined)
-
-    def labels(self, history: History) -> PartialLabels:
-        codes = frozen(self._ledger.codes())
-        effort = self._ledger.effort(self.habits.workers, codes)
-        asked = locked(self._ledger.asked())
-        return PartialLabels(codes, asked, locked(self._ids), self._classes, effort, history)
 
     # -- questions --------------------------------------------------------------------------------
 
