@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from simkit.annotate.annotators import Bools, Habits, Ints
@@ -62,37 +63,20 @@ class JoinedAnswers:
 
 
 @dataclass(frozen=True, eq=False)
-class Questions:
-    """Q questions without an answer.
+class Asked:
+    """The result of `ask`.
 
     Attributes
     ----------
-    kinds : (Q,) str
-        Kinds of question, as in `labels.effort.QUESTIONS`.
-    images, classes : (Q,) int64
-        Indices; class 0 for kind `name`.
-    nth : (Q,) int64
-        For kind `name`, the index of the question in its image; 0 for other kinds.
+    questions : DataFrame
+        The questions without an answer: columns kind (as in `labels.effort.QUESTIONS`), image and
+        class (indices; class 0 for kind name), and nth (for kind name, the index of the question
+        in its image; else 0).
+    labels : PartialLabels
+        The labels of the answers so far.
     """
 
-    kinds: NDArray[np.str_]
-    images: Ints
-    classes: Ints
-    nth: Ints
-
-    def __len__(self) -> int:
-        return len(self.images)
-
-    def first(self, count: int) -> Questions:
-        """The first `count` questions."""
-        return Questions(*(values[:count] for values in vars(self).values()))
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """The result of `ask`: the questions to ask now, and the labels of the answers so far."""
-
-    questions: Questions
+    questions: pd.DataFrame
     labels: PartialLabels
 
 
@@ -178,16 +162,14 @@ class AskingCrowd(Crowd):
         self._ids, self._classes = locked(images), classes
         self._joined, self.scores, self._batch = joined, scores, batch
         self._ledger = Ledger(*self.shape)
-        self._listed: list[tuple[str, Ints, Ints, Ints]] = []
+        self._listed: list[pd.DataFrame] = []
         self._unnamed = np.zeros(len(images), bool)  # images with an open question of kind name
 
-    def questions(self) -> Questions:
+    def questions(self) -> pd.DataFrame:
         """All questions without an answer, in the order in which the scheme asked them."""
-        none = np.zeros(0, np.int64)
-        kinds = [np.full(len(images), kind) for kind, images, *_ in self._listed]
-        columns = zip(*(rest for _, *rest in self._listed), strict=True)
-        joined = [np.concatenate(each) for each in columns] or [none] * 3
-        return Questions(np.concatenate([np.zeros(0, "<U7"), *kinds]), *joined)
+        if not self._listed:
+            self._list("verify", np.zeros(0, np.int64), np.zeros(0, np.int64))
+        return pd.concat(self._listed, ignore_index=True)
 
     # -- questions --------------------------------------------------------------------------------
 
@@ -318,10 +300,9 @@ class AskingCrowd(Crowd):
     def _states(self, images: Ints, classes: Ints) -> States:
         return self._joined.states_at(images * self.shape[1] + classes)
 
-    def _list(self, kind: str, images: Ints, classes: Ints, nth: Ints | None = None) -> None:
-        if len(images):
-            numbers = np.zeros(len(images), np.int64) if nth is None else nth
-            self._listed.append((kind, images, np.asarray(classes, np.int64), numbers))
+    def _list(self, kind: str, images: Ints, classes: Ints, nth: Ints | int = 0) -> None:
+        columns = {"kind": kind, "image": images, "class": classes.astype(np.int64), "nth": nth}
+        self._listed.append(pd.DataFrame(columns))
 
     def _named_so_far(self, images: Ints, most: int) -> tuple[Ints, Bools]:
         """(n, most) classes named, -1 for none, and (n,) whether no further ones are asked."""

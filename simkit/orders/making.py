@@ -6,10 +6,8 @@ import dataclasses
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from simkit.annotate import schemes
-from simkit.annotate.annotators import Ints
 from simkit.annotate.budget import Ladder, affordable
 from simkit.annotate.prices import cost
 from simkit.annotate.prices import prices as price_list
@@ -19,7 +17,7 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.effort import Effort
 from simkit.labels.partial import PartialLabels
-from simkit.orders.asking import JoinedAnswers, Questions
+from simkit.orders.asking import JoinedAnswers
 from simkit.orders.order import SCHEMA, Order, Round, Terms, effort_of
 
 PAGE = 20  # classes of one image that are shown together
@@ -69,7 +67,7 @@ def round_of(
     if budget is not None and largest:
         terms = _bought(terms, order, joined, budget, opened)
         budget = None
-    questions = in_turn(_questions(terms, order, joined, opened))
+    questions = in_turn(_questions(terms, order, joined, opened)).assign(gold=np.int8(0))
     if not len(questions):
         if opened is not None and len(opened):
             raise BadInput(
@@ -78,23 +76,22 @@ def round_of(
             )
         raise BadInput("no question is left to ask; raise the amount of the scheme or the images")
     if budget is not None:
-        questions = questions.first(_paid(questions, terms, order, budget))
-    gold = _gold(terms, order, questions, answers) if terms.gold else _frame(questions.first(0))
+        questions = questions.head(_paid(questions, terms, order, budget))
+    gold = _gold(terms, order, questions, answers) if terms.gold else questions.head(0)
     first = 1 + max((int(part.table["question"].max()) for part in order.rounds), default=0)
-    table = _in_tasks(_frame(questions), gold, Chance.seeded(terms.seed).of("order", first))
+    table = _in_tasks(questions, gold, Chance.seeded(terms.seed).of("order", first))
     table["question"] = first + np.arange(len(table))
     return Round(terms, table[SCHEMA.names].reset_index(drop=True))
 
 
 def _questions(
     terms: Terms, order: Order, joined: JoinedAnswers, opened: pd.DataFrame | None
-) -> Questions:
+) -> pd.DataFrame:
     questions = order.ask(terms, joined).questions
     if opened is None or not len(opened):
         return questions
     # A gold question's answer is no label.
-    fresh = ~_pairs(_frame(questions)).isin(_pairs(opened[opened["gold"] == 0]))
-    return Questions(*(values[fresh] for values in vars(questions).values()))
+    return questions[~_pairs(questions).isin(_pairs(opened[opened["gold"] == 0]))]
 
 
 def _pairs(questions: pd.DataFrame) -> pd.MultiIndex:
@@ -112,7 +109,7 @@ def _bought(
     def annotate(scheme: Scheme, images: int) -> Effort:
         tried = dataclasses.replace(terms, scheme=schemes.spell(scheme), images=images)
         questions = _questions(tried, order, joined, opened)
-        if (questions.kinds == "search").any():
+        if (questions["kind"] == "search").any():
             raise BadInput(
                 f"{scheme.name} searches, and the number of looks is not known before; give its "
                 f"amount, such as '{scheme.name}({scheme.amount}=50)', and --budget limits each "
@@ -125,50 +122,34 @@ def _bought(
     return dataclasses.replace(terms, scheme=schemes.spell(trial.scheme), images=trial.images)
 
 
-def _paid(questions: Questions, terms: Terms, order: Order, budget: float) -> int:
+def _paid(questions: pd.DataFrame, terms: Terms, order: Order, budget: float) -> int:
     """The number of first questions that the budget pays for."""
     listed, low, high = price_list(terms.prices), 0, len(questions)
     while low < high:
         middle = (low + high + 1) // 2
-        spent = cost(_effort(questions.first(middle), terms, order), listed).dollars
+        spent = cost(_effort(questions.head(middle), terms, order), listed).dollars
         low, high = (middle, high) if spent <= budget else (low, middle - 1)
     if not low:
         raise BadInput(f"${budget:,g} does not pay for one question; raise the budget")
     return low
 
 
-def _effort(questions: Questions, terms: Terms, order: Order) -> Effort:
+def _effort(questions: pd.DataFrame, terms: Terms, order: Order) -> Effort:
     """The effort of these questions and of the gold ones among them."""
     shape = len(order.images), len(terms.classes)
     images = np.arange(round(terms.gold * len(questions))) % max(1, shape[0])
     gold = pd.DataFrame({"kind": "verify", "image": images, "class": 0})
-    return effort_of(pd.concat([_frame(questions), gold]), shape, terms.people)
+    return effort_of(pd.concat([questions, gold]), shape, terms.people)
 
 
-def in_turn(questions: Questions) -> Questions:
+def in_turn(questions: pd.DataFrame) -> pd.DataFrame:
     """The same questions with the classes of a search in turn, so that a cut is fair to them."""
-    searching = questions.kinds == "search"
-    if not searching.any():
-        return questions
-    turn = np.zeros(len(questions), np.int64)
-    turn[searching] = _nth_of_equal(questions.classes[searching])
-    order = np.argsort(turn, kind="stable")
-    return Questions(*(values[order] for values in vars(questions).values()))
-
-
-def _nth_of_equal(values: Ints) -> NDArray[np.int64]:
-    return pd.Series(values).groupby(values).cumcount().to_numpy()
-
-
-def _frame(questions: Questions, gold: int | Ints = 0) -> pd.DataFrame:
-    return pd.DataFrame({
-        "kind": questions.kinds, "image": questions.images, "class": questions.classes,
-        "nth": questions.nth, "gold": np.broadcast_to(gold, len(questions)).astype(np.int8),
-    })  # fmt: skip
+    turn = questions.groupby(["kind", "class"]).cumcount().where(questions["kind"] == "search", 0)
+    return questions.iloc[np.argsort(turn.to_numpy(), kind="stable")]
 
 
 def _gold(
-    terms: Terms, order: Order, questions: Questions, answers: PartialLabels | None
+    terms: Terms, order: Order, questions: pd.DataFrame, answers: PartialLabels | None
 ) -> pd.DataFrame:
     """Gold questions: pairs with a known answer, half of them present if there are enough."""
     wanted = round(terms.gold * len(questions))
@@ -181,28 +162,26 @@ def _gold(
         raise BadInput(
             "the labels of --known have other classes; give labels of the order's classes"
         )
-    places = {image: place for place, image in enumerate(map(str, order.images.tolist()))}
     rows, classes = answers.codes.nonzero()
-    images = np.array([places.get(str(name), -1) for name in answers.images.tolist()])[rows]
-    codes = answers.codes.data
-    asked = set(zip(questions.images.tolist(), questions.classes.tolist(), strict=True))
-    asked.update(*(part.table[["image", "class"]].itertuples(False) for part in order.rounds))
-    free = np.array([
-        image >= 0 and (image, c) not in asked
-        for image, c in zip(images.tolist(), classes.tolist(), strict=True)
-    ], bool)  # fmt: skip
-    images, classes, codes = images[free], classes[free], codes[free]
-    numbers = Chance.seeded(terms.seed).of("gold", len(order.rounds))(images, classes)
-    drawn = np.argsort(numbers, kind="stable")
-    halves = [drawn[codes[drawn] == code][: -(-wanted // 2)] for code in (1, -1)]
-    chosen = np.concatenate(halves)[:wanted]
+    places = pd.Index(order.images.astype(str)).get_indexer(answers.images.astype(str))
+    known = {"image": places[rows], "class": classes, "gold": answers.codes.data}
+    table = pd.DataFrame(known).assign(kind="verify", nth=0)
+    pair = ["image", "class"]
+    asked = pd.concat([questions[pair], *(part.table[pair] for part in order.rounds)])
+    new = ~pd.MultiIndex.from_frame(table[pair]).isin(pd.MultiIndex.from_frame(asked))
+    table = table[new & (table["image"] >= 0)]
+    numbers = Chance.seeded(terms.seed).of("gold", len(order.rounds))(
+        table["image"], table["class"]
+    )
+    drawn = table.iloc[np.argsort(numbers, kind="stable")]
+    halves = [drawn[drawn["gold"] == code].head(-(-wanted // 2)) for code in (1, -1)]
+    chosen = pd.concat(halves).head(wanted)
     if len(chosen) < wanted:
         raise BadInput(
             f"{wanted} gold questions are needed, and --known has labels for {len(chosen)}; lower "
             "--gold or give more labels"
         )
-    pairs = np.full(len(chosen), "verify"), images[chosen], classes[chosen], np.zeros_like(chosen)
-    return _frame(Questions(*pairs), codes[chosen])
+    return chosen
 
 
 def _in_tasks(questions: pd.DataFrame, gold: pd.DataFrame, chance: Chance) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from simkit.chance import Chance
 from simkit.cli.main import code
 from simkit.labels.truth import Truth
 from simkit.orders.answers import checked, keep
-from simkit.orders.asking import END, NO, YES, Asked, AskingCrowd, JoinedAnswers, Questions, ask
+from simkit.orders.asking import END, NO, YES, Asked, AskingCrowd, JoinedAnswers, ask
 from simkit.orders.order import NOTHING, Order
 from simkit.orders.receiving import State
 
@@ -40,16 +40,16 @@ def names(truth: Truth, scheme: Scheme, most: int, seed: int = 0) -> np.ndarray:
 
 
 def answered(
-    joined: JoinedAnswers, questions: Questions, truth: Truth, named: np.ndarray
+    joined: JoinedAnswers, questions: pd.DataFrame, truth: Truth, named: np.ndarray
 ) -> JoinedAnswers:
     """The answers so far and the true answers to these questions."""
-    naming = questions.kinds == "name"
-    images, classes = questions.images[~naming], questions.classes[~naming]
+    naming = (questions["kind"] == "name").to_numpy()
+    images, classes = questions[["image", "class"]].to_numpy()[~naming].T
     says = np.where(lookup(truth.present, images, classes), YES, NO).astype(np.int8)
     places = np.concatenate([joined.places, images * truth.shape[1] + classes])
     order = np.argsort(places, kind="stable")
     every = dict(joined.named)
-    for image, nth in zip(questions.images[naming], questions.nth[naming], strict=True):
+    for image, nth in questions.loc[naming, ["image", "nth"]].itertuples(index=False):
         chosen = int(named[image, nth])
         given = every.get(int(image), ())
         if END not in given:

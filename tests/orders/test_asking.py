@@ -47,7 +47,7 @@ def test_a_question_is_asked_once():
     joined, seen = JoinedAnswers(), set()
     while True:
         questions = ask(scheme, AskingCrowd(truth.images, truth.classes, joined)).questions
-        pairs = set(zip(questions.images.tolist(), questions.classes.tolist(), strict=True))
+        pairs = set(questions[["image", "class"]].itertuples(index=False, name=None))
         assert len(pairs) == len(questions) and not pairs & seen
         if not pairs:
             break
@@ -61,7 +61,7 @@ def test_a_larger_amount_asks_what_a_smaller_one_does_and_more():
         ask(schemes.make(f"rpa(keep={keep})"), AskingCrowd(truth.images, truth.classes)).questions
         for keep in (0.1, 0.3)
     )
-    pairs = [set(zip(each.images, each.classes, strict=True)) for each in (small, large)]
+    pairs = [set(each[["image", "class"]].itertuples(index=False)) for each in (small, large)]
     assert pairs[0] < pairs[1]
 
 
@@ -86,7 +86,7 @@ def test_scores_order_searches_and_choose_proposals():
     proposed = ask(
         schemes.make("proposals"), AskingCrowd(truth.images, truth.classes, scores=scores)
     ).questions
-    right = truth.present.toarray()[proposed.images, proposed.classes]
+    right = truth.present.toarray()[proposed["image"], proposed["class"]]
     assert right.mean() > 0.8
 
 
