@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +95,7 @@ class Crowd:
         self._ids, self._classes = truth.images, truth.classes
         self._ledger = Ledger(*self.shape)
 
-    def among(self, images: Ints) -> Crowd:
+    def among(self, images: Ints) -> Self:
         """The same annotators for a subset of the images, with a common bill and common labels.
 
         images: (n,) indices in any order. Raises BadInput for others than `self.images`.

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from string import Template
 from typing import Any
 from urllib.parse import quote
 
@@ -69,80 +68,6 @@ _ENCODINGS = {
 # A backslash before any of these is none of the text; "_" inside a word is a plain letter, and "#"
 # means something at the end of a heading.
 _MARKS = re.compile(r"[\\`*<&|~$]|(?<![^\W_])_|_(?![^\W_])|(?<=\])[(\[]|(?<![^ ])#(?=#*$)")
-_CARD = Template("""\
----
-license: $licence
-pretty_name: $name
-annotations_creators: [machine-generated]
-task_categories: [image-classification]
-task_ids: [multi-label-image-classification]
-size_categories: [$size]
-source_datasets: [extended]
-tags: [$tags]
-$options---
-
-# $title
-
-$summary
-
-## Data and licence
-
-$data
-
-## How the labels were made
-
-$collection
-
-| setting | value |
-| --- | --- |
-$settings
-
-Annotators: $people
-
-To make them again:
-
-$command
-
-## Counts
-
-| | number | share |
-| --- | ---: | ---: |
-$counts
-
-Classes by the number of their present labels$ends:
-
-| class | present | absent | unknown |
-| --- | ---: | ---: | ---: |
-$classes
-
-Classes without any present label: $missing.
-
-## Questions and cost
-
-At $prices prices, $workers people for each question:
-
-| question | asked | hours | dollars |
-| --- | ---: | ---: | ---: |
-$bill
-
-$dropped answers were paid for and are not among the labels.
-
-## Known biases
-
-$biases
-
-## How to load them
-
-$code
-
-A pair of image and class without a label is unknown.
-
-## Identity
-
-- Content id of the labels: `$id`
-- Made with $versions
-- For machines: $machine (Croissant 1.0; add `datePublished` before publishing)
-""")
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,47 +256,51 @@ def check_free(file: str | PathLike[str], content_id: str) -> None:
 
 def card(sheet: DataSheet) -> str:
     """The whole text; equal labels, names and command give equal bytes."""
-    labels, bill, terms = sheet.labels, sheet.bill, sheet.terms
+    labels, bill = sheet.labels, sheet.bill
     N, L = labels.shape
     numbers = {"images": N, "images asked about": int(labels.asked.sum()), "classes": L}
+    counts = [
+        *((name, f"{n:,}", f"{n / (N * L):.2%}") for name, n in labels.counts().items()),
+        *((name, f"{n:,}", "") for name, n in numbers.items()),
+    ]
     ends = f": the {SHOWN} with most and the {SHOWN} with fewest" * (L > 2 * SHOWN)
-    tags = ["simkit", *["partial-labels"] * sheet.partial, sheet.scheme.name]
-    versions = labels.history.versions.items()
-    return _CARD.substitute(
-        licence=terms.licence,
-        name=quoted(sheet.title),
-        size=size_category(labels.codes.nnz),
-        tags=", ".join(tags),
-        options="".join(f"{line}\n" for line in _options(sheet)),
-        title=prose(sheet.title),
-        summary=prose(sheet.summary()),
-        data="\n".join(_data(sheet)),
-        collection=prose(sheet.collection()),
-        settings=_rows(_settings(sheet)),
-        people=prose(sheet.people()),
-        command=fenced("sh", " ".join(map(_word, sheet.command))),
-        counts=_rows(
-            [
-                *((name, f"{n:,}", f"{n / (N * L):.2%}") for name, n in labels.counts().items()),
-                *((name, f"{n:,}", "") for name, n in numbers.items()),
-            ]
+    missing = int((labels.per_class(PRESENT) == 0).sum())
+    biases = (line(text) if text == sheet.caution else prose(text) for text in sheet.biases())
+    versions = ", ".join(f"{name} {v}" for name, v in labels.history.versions.items())
+    machine = code(paths(sheet.files[0])[1].name)
+    paragraphs = [
+        "\n".join(_front_matter(sheet)) + f"\n\n# {prose(sheet.title)}",
+        prose(sheet.summary()),
+        "## Data and licence",
+        "\n".join(_data(sheet)),
+        "## How the labels were made",
+        prose(sheet.collection()),
+        _table("| setting | value |", "| --- | --- |", _settings(sheet)),
+        f"Annotators: {prose(sheet.people())}",
+        "To make them again:",
+        f"```sh\n{' '.join(map(_word, sheet.command))}\n```",
+        "## Counts",
+        _table("| | number | share |", "| --- | ---: | ---: |", counts),
+        f"Classes by the number of their present labels{ends}:",
+        _table(
+            "| class | present | absent | unknown |", f"| --- |{' ---: |' * 3}", _classes(labels)
         ),
-        ends=ends,
-        classes=_rows(_classes(labels)),
-        missing=f"{int((labels.per_class(PRESENT) == 0).sum()):,} of {L:,}",
-        prices=prose(bill.prices),
-        workers=bill.workers,
-        bill=_rows(_bill(bill)),
-        dropped=f"{bill.dropped:,}",
-        biases="\n".join(
-            f"- {line(text) if text == sheet.caution else prose(text)}"
-            for text in (*sheet.biases(), *sheet.limits())
-        ),
-        code=fenced("python", "\n".join(_loading(sheet))),
-        id=labels.id,
-        versions=", ".join(f"{name} {version}" for name, version in versions),
-        machine=code(paths(sheet.files[0])[1].name),
-    )
+        f"Classes without any present label: {missing:,} of {L:,}.",
+        "## Questions and cost",
+        f"At {prose(bill.prices)} prices, {bill.workers} people for each question:",
+        _table("| question | asked | hours | dollars |", f"| --- |{' ---: |' * 3}", _bill(bill)),
+        f"{bill.dropped:,} answers were paid for and are not among the labels.",
+        "## Known biases",
+        "\n".join(f"- {text}" for text in (*biases, *map(prose, sheet.limits()))),
+        "## How to load them",
+        "\n".join(["```python", *_loading(sheet), "```"]),
+        "A pair of image and class without a label is unknown.",
+        "## Identity",
+        f"- Content id of the labels: `{labels.id}`\n"
+        f"- Made with {versions}\n"
+        f"- For machines: {machine} (Croissant 1.0; add `datePublished` before publishing)\n",
+    ]
+    return "\n\n".join(paragraphs)
 
 
 def size_category(rows: int) -> str:
@@ -379,8 +308,15 @@ def size_category(rows: int) -> str:
     return _SIZES[min(max(len(str(max(rows, 1))) - 3, 0), len(_SIZES) - 1)]
 
 
-def _options(sheet: DataSheet) -> Iterator[str]:
-    """Front matter that not all cards have."""
+def _front_matter(sheet: DataSheet) -> Iterator[str]:
+    tags = ["simkit", *["partial-labels"] * sheet.partial, sheet.scheme.name]
+    yield from ("---", f"license: {sheet.terms.licence}", f"pretty_name: {quoted(sheet.title)}")
+    yield "annotations_creators: [machine-generated]"
+    yield "task_categories: [image-classification]"
+    yield "task_ids: [multi-label-image-classification]"
+    yield f"size_categories: [{size_category(sheet.labels.codes.nnz)}]"
+    yield "source_datasets: [extended]"
+    yield f"tags: [{', '.join(tags)}]"
     if sheet.terms.licence == "other":
         yield f"license_name: {sheet.terms.named}"
         yield f"license_link: {quoted(sheet.terms.link)}"
@@ -389,6 +325,7 @@ def _options(sheet: DataSheet) -> Iterator[str]:
     if sheet.form in TABLES:
         yield from ("configs:", "- config_name: default")
         yield f"  data_files: {quoted(glob.escape(sheet.files[0].name))}"
+    yield "---"
 
 
 def _data(sheet: DataSheet) -> Iterator[str]:
@@ -447,8 +384,8 @@ def _loading(sheet: DataSheet) -> Iterator[str]:
     yield f"labels = formats.make({json.dumps(sheet.form)}).read({name})"
 
 
-def _rows(rows: Iterable[tuple[Any, ...]]) -> str:
-    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
+def _table(head: str, rule: str, rows: Iterable[tuple[Any, ...]]) -> str:
+    return "\n".join([head, rule, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
 
 
 def _word(word: str) -> str:
@@ -473,29 +410,12 @@ def prose(text: str) -> str:
 
 def code(text: str) -> str:
     """Markdown of a code span; not for a table, where a code span may hold no |."""
-    inside, ticks = line(text), "`" * (_longest(text) + 1)
-    blank = " " if inside.startswith("`") or inside.endswith("`") else ""
-    return f"{ticks}{blank}{inside}{blank}{ticks}"
-
-
-def fenced(kind: str, text: str) -> str:
-    """Markdown of a block of code, as it is."""
-    ticks = "`" * max(3, _longest(text) + 1)
-    return f"{ticks}{kind}\n{text}\n{ticks}"
+    return f"`{line(text)}`"
 
 
 def quoted(text: str) -> str:
-    """A YAML string in double quotes; JSON's is one, but for letters that YAML wants escaped."""
-    return re.sub(
-        r"[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]",
-        lambda odd: f"\\u{ord(odd.group()):04x}",
-        json.dumps(text, ensure_ascii=False),
-    )
-
-
-def _longest(text: str) -> int:
-    """Backticks in a row."""
-    return max(map(len, re.findall("`+", text)), default=0)
+    """A YAML string in double quotes, which JSON's is as well."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 # -- Croissant ------------------------------------------------------------------------------------

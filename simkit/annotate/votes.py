@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from zipfile import ZipFile
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
@@ -74,13 +75,15 @@ class Votes:
                     f"{values.max(initial=0)}; {length} whole numbers from {lowest} to {stop - 1} "
                     "are expected"
                 )
-        pair = _first_repeated(self.question_image * len(self.classes) + self.question_class)
-        if pair is not None:
-            raise BadInput(f"{self.about(pair)} are asked about in two questions; join them to one")
-        place = _first_repeated(self.vote_question * len(self.workers) + self.vote_worker)
-        if place is not None:
-            who, question = self.workers[self.vote_worker[place]], int(self.vote_question[place])
-            raise BadInput(f"worker {who!r} votes twice on {self.about(question)}; keep one vote")
+        pairs = self.question_image * len(self.classes) + self.question_class
+        if (twice := pd.Index(pairs).duplicated()).any():
+            about = self.about(int(twice.argmax()))
+            raise BadInput(f"{about} are asked about in two questions; join them to one")
+        places = self.vote_question * len(self.workers) + self.vote_worker
+        if (twice := pd.Index(places).duplicated()).any():
+            vote = int(twice.argmax())
+            who, about = self.workers[self.vote_worker[vote]], self.about(self.vote_question[vote])
+            raise BadInput(f"worker {who!r} votes twice on {about}; keep one vote")
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
@@ -196,12 +199,6 @@ def agreement(votes: Votes, *, maybe: Maybe = "yes") -> Agreement:
     )
 
 
-def _first_repeated(keys: Ints) -> int | None:
-    """The place of a key that occurs before; None: all differ."""
-    again = np.delete(np.arange(len(keys)), np.unique(keys, return_index=True)[1])
-    return int(again[0]) if len(again) else None
-
-
 def confusion(votes: Votes, present: NDArray[np.float64]) -> NDArray[np.float64]:
     """(2, 3) votes by truth (absent, present) and answer, given the probability of presence (Q,);
     questions where it is nan are left out."""
@@ -269,7 +266,7 @@ def read_votes(path: str | PathLike[str]) -> Votes:
         if ending == ".npz":
             with ZipFile(file) as archive:
                 return _from_arrays(Arrays(archive, file))
-        return _from_columns(_columns(file))
+        return _from_texts(_read_texts(file))
 
 
 def _from_arrays(arrays: Arrays) -> Votes:
@@ -325,11 +322,8 @@ def _pairs(arrays: Arrays, kind: str) -> Iterator[tuple[int, int]]:
     return zip(images.tolist(), classes.tolist(), strict=True)
 
 
-Column = tuple[list[str], Ints]  # different texts, and the place among them by row
-
-
-def _columns(path: Path) -> dict[str, Column]:
-    """The columns of a table that are read, by name. Raises BadInput."""
+def _read_texts(path: Path) -> pd.DataFrame:
+    """The columns of a table of votes, as text without blanks around it. Raises BadInput."""
     if path.suffix.lower() == ".csv":
         with path.open(encoding="utf-8-sig", newline="") as stream:
             names = next(csv.reader(stream), [])
@@ -345,46 +339,44 @@ def _columns(path: Path) -> dict[str, Column]:
                 "expected"
             )
     if path.suffix.lower() == ".csv":
-        return dict(zip(bare, map(_bare, read_columns(path, wanted)), strict=True))
-    table = read_table(path, wanted)
-    coded = [
-        column if pa.types.is_dictionary(column.type) else column.cast(pa.string())
-        for column in (table[name] for name in wanted)
-    ]
-    return dict(zip(bare, map(_bare, map(encoded, coded)), strict=True))
+        columns = read_columns(path, wanted)
+    else:
+        table = read_table(path, wanted)
+        cells = (table[name] for name in wanted)
+        columns = [
+            encoded(cell if pa.types.is_dictionary(cell.type) else cell.cast(pa.string()))
+            for cell in cells
+        ]
+    texts = {}
+    for name, (known, codes) in zip(bare, columns, strict=True):
+        stripped = ["" if text is None else str(text).strip() for text in known]
+        texts[name] = np.array([*stripped, ""], object)[codes]  # the code of nothing is -1
+    return pd.DataFrame(texts)
 
 
-def _bare(column: tuple[list[Any], NDArray[np.int32]]) -> Column:
-    """Texts in the order of their first rows, without blanks around them; nothing is ""."""
-    import pandas as pd
-
-    texts = ["" if text is None else str(text).strip() for text in column[0]]
-    rows, names = pd.factorize(np.array([*texts, ""], object)[column[1]])
-    return names.tolist(), rows.astype(np.int64)
-
-
-def _from_columns(columns: dict[str, Column]) -> Votes:
+def _from_texts(table: pd.DataFrame) -> Votes:
     for name in COLUMNS[:3]:
-        texts, place = columns[name]
-        if "" in texts:
-            row = int(np.argmax(place == texts.index(""))) + 1
+        empty = (table[name] == "").to_numpy()
+        if empty.any():
+            row = int(empty.argmax()) + 1
             raise BadInput(f"{name} is empty in row {row}; fill it or leave the row out")
-    (images, image), (classes, of_class), (workers, worker) = (columns[n] for n in COLUMNS[:3])
-    answer = _said(columns["answer"], _ANSWERS, "answer", "no, maybe or yes")
+    coded = (pd.factorize(table[name]) for name in COLUMNS[:3])
+    (image, images), (of_class, classes), (worker, workers) = coded
+    answer = _said(table["answer"], _ANSWERS, "no, maybe or yes")
     pairs, question = np.unique(image * len(classes) + of_class, return_inverse=True)
+    of_image, of_class = np.divmod(pairs, len(classes))
     gold = np.full(len(pairs), -1, np.int8)
-    if "gold" in columns:
-        says = _said(columns["gold"], _GOLD, "gold", "no or yes, or nothing")
-        some = says >= 0
-        gold[question[some]] = says[some]
-        odd = np.flatnonzero(some & (gold[question] != says))
+    if "gold" in table:
+        says = _said(table["gold"], _GOLD, "no or yes, or nothing")
+        experts = says[says >= 0].groupby(question[says >= 0])
+        odd = experts.nunique().loc[lambda answers: answers > 1]
         if len(odd):
-            row = int(odd[0])
+            at = odd.index[0]
             raise BadInput(
-                f"gold of image {images[image[row]]} and class {classes[of_class[row]]!r} is yes "
+                f"gold of image {images[of_image[at]]} and class {classes[of_class[at]]!r} is yes "
                 "in one row and no in another; give one answer for each question"
             )
-    of_image, of_class = np.divmod(pairs, len(classes))
+        gold[experts.first().index] = experts.first()
     return Votes(
         images=np.array(images, dtype=str),
         classes=tuple(classes),
@@ -392,19 +384,18 @@ def _from_columns(columns: dict[str, Column]) -> Votes:
         question_image=of_image,
         question_class=of_class,
         vote_question=question,
-        vote_worker=worker,
-        vote_answer=answer.astype(np.int8),
+        vote_worker=worker.astype(np.int64),
+        vote_answer=answer.to_numpy(np.int8),
         gold=gold,
     )
 
 
-def _said(column: Column, meanings: dict[str, int], name: str, expected: str) -> Ints:
-    texts, place = column
-    codes = np.array([meanings.get(text.lower(), -9) for text in texts], np.int64)[place]
-    if (codes == -9).any():
-        row = int(np.argmax(codes == -9))
+def _said(texts: pd.Series[str], meanings: dict[str, int], expected: str) -> pd.Series[int]:
+    codes = texts.str.lower().map(meanings)
+    if codes.isna().any():
+        row = int(codes.isna().argmax())
         raise BadInput(
-            f"{name} is {texts[place[row]][:40]!r} in row {row + 1}; write {expected} "
+            f"{texts.name} is {texts[row][:40]!r} in row {row + 1}; write {expected} "
             "(0 and 1 count as no and yes)"
         )
-    return codes
+    return codes.astype(np.int64)
