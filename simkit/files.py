@@ -21,7 +21,14 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     folder or its folder is not writable.
     """
     target = Path(path)
-    temporary = _beside(target)
+    with _writing(target):
+        _refuse_other_kinds(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(
+            prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent
+        )
+    os.close(handle)
+    temporary = Path(name)
     try:
         yield temporary
         # Last, because some writers replace the temporary file.
@@ -31,9 +38,8 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         ours = error.filename is None or str(error.filename) == str(temporary)
         if error.errno not in _CANNOT_WRITE or not ours:
             raise
-        raise BadInput(
-            f"{target} cannot be written ({error.strerror}); choose another place"
-        ) from None
+        with _writing(target):
+            raise
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -47,13 +53,9 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(path)
     made = [folder for folder in target.parents if not folder.exists()]
-    try:
+    with _writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    except OSError as error:
-        raise BadInput(
-            f"{target} cannot be written ({error.strerror}); choose another place"
-        ) from None
     try:
         yield temporary
         os.chmod(temporary, 0o777 & ~_umask())
@@ -76,13 +78,9 @@ def may_write(path: str | os.PathLike[str]) -> None:
     Creates nothing. Checks permissions, not free space.
     """
     target = Path(path)
-    try:
+    with _writing(target):
         _refuse_other_kinds(target)
         parent = next(folder for folder in target.absolute().parents if folder.exists())
-    except OSError as error:  # such as a name that is too long
-        raise BadInput(
-            f"{target} cannot be written ({error.strerror}); choose another place"
-        ) from None
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
         raise BadInput(
             f"{target} cannot be written ({parent} is not a writable folder); choose another place"
@@ -92,20 +90,16 @@ def may_write(path: str | os.PathLike[str]) -> None:
 _CANNOT_WRITE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-def _beside(target: Path) -> Path:
+@contextmanager
+def _writing(target: Path) -> Iterator[None]:
+    """Turn the errors of a file that cannot be written into BadInput."""
     try:
-        _refuse_other_kinds(target)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent
-        )
+        yield
     except BadInput:
         raise
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
         reason = getattr(error, "strerror", None) or str(error)
         raise BadInput(f"{target} cannot be written ({reason}); choose another place") from None
-    os.close(handle)
-    return Path(name)
 
 
 def _refuse_other_kinds(target: Path) -> None:
@@ -130,20 +124,11 @@ def expanded(path: str | os.PathLike[str]) -> Path:
 def readable(path: str | os.PathLike[str], what: str) -> Path:
     """`path` as a Path to an existing file. Raises BadInput that names it and `what` it holds."""
     target = Path(path)
-    try:
-        folder, file, exists = target.is_dir(), target.is_file(), target.exists()
-    except OSError as error:  # such as a name that is too long
-        raise BadInput(
-            f"{target} cannot be read ({error.strerror}); give the path of a file with {what}"
-        ) from None
-    if folder:
+    if os.path.isdir(target):
         raise BadInput(f"{target} is a folder, but a file with {what} is expected")
-    if exists and not file:  # a pipe or a device, which can be read once at best
-        raise BadInput(
-            f"{target} is not a regular file; write {what} into a file and give its path"
-        )
-    if not file:
-        raise BadInput(f"{target} does not exist; give the path of a file with {what}")
+    if not os.path.isfile(target):  # a pipe or a device can be read once at best
+        reason = "is not a regular file" if os.path.exists(target) else "does not exist"
+        raise BadInput(f"{target} {reason}; give the path of a file with {what}")
     return target
 
 

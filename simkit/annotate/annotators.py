@@ -23,6 +23,8 @@ People = Annotated[int, Range(1, (1 << 31) - 1)]
 Odds = Annotated[float, Range(0, 1e300)]
 Rate = Share | tuple[Share, ...]  # of all classes or of each
 Limits = tuple[NDArray[np.uint64], Bools]
+# Images, classes, the truth, and whether all people are unsure, of n questions each.
+_Questions = tuple[Ints, Ints, Bools, Bools]
 
 BY_CLASS = ("miss", "false_alarm", "unsure_present", "unsure_absent")
 BY_PERSON = {"miss_by_person": 1.0, "false_alarm_by_person": 1.0, "work_by_person": 1}
@@ -177,9 +179,7 @@ class Habits:
         if self.perfect:
             return present
         seats = self.workers or 1
-        question = _Question(
-            images, classes, present, self._unsure(images, classes, present, chance)
-        )
+        questions = images, classes, present, self._unsure(images, classes, present, chance)
         rosters = None
         if self.people is not None:
             keyed = chance.of("roster")
@@ -188,9 +188,9 @@ class Habits:
         yes = np.zeros(len(present), np.int32)
         for seat in range(seats):
             if rosters is None:
-                yes += self._says(seat, question, chance)
+                yes += self._says(seat, questions, chance)
             else:
-                yes += self._say(rosters[:, seat], question, chance)
+                yes += self._say(rosters[:, seat], questions, chance)
         return yes >= self.needed
 
     def votes(
@@ -198,35 +198,36 @@ class Habits:
     ) -> Bools:
         """(n,) bool: the answer of person `who[i]` to question i."""
         unsure = self._unsure(images, classes, present, chance)
-        return self._say(who, _Question(images, classes, present, unsure), chance)
+        return self._say(who, (images, classes, present, unsure), chance)
 
-    def _unsure(self, images: Ints, classes: Ints, present: Bools, chance: Chance) -> Bools | None:
-        """(n,) bool: questions on which all annotators are unsure; None for none."""
+    def _unsure(self, images: Ints, classes: Ints, present: Bools, chance: Chance) -> Bools:
+        """(n,) bool: questions on which all annotators are unsure."""
         if not np.any(self.unsure_present) and not np.any(self.unsure_absent):
-            return None
+            return np.zeros(len(present), bool)
         numbers = chance.of("unsure")(images, classes)
         unsure_if_present = under(numbers, limits(self.unsure_present), classes)
         return np.where(
             present, unsure_if_present, under(numbers, limits(self.unsure_absent), classes)
         )
 
-    def _says(self, person: int, question: _Question, chance: Chance) -> Bools:
+    def _says(self, person: int, questions: _Questions, chance: Chance) -> Bools:
         """(n,) bool: the answers of one person, from one keyed integer per question."""
         miss, imagine = 1.0, 1.0
         if self.miss_by_person is not None and self.false_alarm_by_person is not None:
             miss, imagine = self.miss_by_person[person], self.false_alarm_by_person[person]
-        numbers = chance.of("person", person)(question.images, question.classes)
+        images, classes, present, unsure = questions
+        numbers = chance.of("person", person)(images, classes)
 
         def errs(share: Rate, times: float) -> Bools:
-            return under(numbers, limits(tilted(share, times)), question.classes)
+            return under(numbers, limits(tilted(share, times)), classes)
 
         missed, imagined = errs(self.miss, miss), errs(self.false_alarm, imagine)
-        if question.unsure is not None:
-            missed = np.where(question.unsure, errs(1 - self.unsure_yes, miss), missed)
-            imagined = np.where(question.unsure, errs(self.unsure_yes, imagine), imagined)
-        return np.where(question.present, ~missed, imagined)
+        if unsure.any():
+            missed = np.where(unsure, errs(1 - self.unsure_yes, miss), missed)
+            imagined = np.where(unsure, errs(self.unsure_yes, imagine), imagined)
+        return np.where(present, ~missed, imagined)
 
-    def _say(self, who: Ints, question: _Question, chance: Chance) -> Bools:
+    def _say(self, who: Ints, questions: _Questions, chance: Chance) -> Bools:
         """(n,) bool: the answer of person `who[i]` to question i, independent of other people."""
         # Few bits make the sort a radix sort.
         small = who.astype(np.min_scalar_type(int(who.max(initial=0))))
@@ -234,7 +235,8 @@ class Habits:
         people, starts = np.unique(who[order], return_index=True)
         out = np.empty(len(who), bool)
         for person, places in zip(people, np.split(order, starts[1:]), strict=False):
-            out[places] = self._says(int(person), question.at(places), chance)
+            chosen = tuple(values[places] for values in questions)
+            out[places] = self._says(int(person), chosen, chance)
         return out
 
     # -- the pool ---------------------------------------------------------------------------------
@@ -296,20 +298,6 @@ class Habits:
             raise BadInput(
                 f"{file} cannot be read as habits ({error}); make it with `simkit habits`"
             ) from None
-
-
-@dataclass(frozen=True, eq=False)
-class _Question:
-    """n questions: images, classes, the truth, and whether all are unsure (None: on none)."""
-
-    images: Ints
-    classes: Ints
-    present: Bools
-    unsure: Bools | None
-
-    def at(self, places: Ints) -> _Question:
-        unsure = None if self.unsure is None else self.unsure[places]
-        return _Question(self.images[places], self.classes[places], self.present[places], unsure)
 
 
 def tilted(share: Any, times: Any) -> Any:

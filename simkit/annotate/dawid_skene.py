@@ -8,6 +8,7 @@ of their own. `fit` is the way in; the parts below it are in the order in which 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -140,14 +141,14 @@ def fit_annotators(
         len(decided.workers),
     )
     of_class, L = decided.question_class, len(decided.classes)
-    chosen = choose(ballots, of_class, L, unsure=unsure, shrink=shrink)
-    estimated, states = chosen.estimate, chosen.by_class.states
+    overall, by_class, compared = choose(ballots, of_class, L, unsure=unsure, shrink=shrink)
+    states = by_class.states
     present = states[1] + states[3]
-    habits = _habits(decided, estimated)
+    habits = _habits(decided, overall)
     on_absent, on_present = ballots.by_worker(np.stack([1 - present, present]))
     return Fitted(
         habits=habits,
-        by_class=_by_class(habits, decided, chosen.by_class, shrink),
+        by_class=_by_class(habits, decided, by_class, shrink),
         present=present,
         unsure=states[2] + states[3],
         confusion=confusion(votes, present),
@@ -155,11 +156,11 @@ def fit_annotators(
         miss=ratio(on_present[0] - on_present[1], on_present[0]),
         false_alarm=ratio(on_absent[1], on_absent[0]),
         maybe=maybe,
-        doubt=chosen.doubt,
-        compared=chosen.compared,
-        steps=estimated.steps + chosen.by_class.steps,
-        converged=estimated.converged and chosen.by_class.converged,
-        log_likelihood=chosen.by_class.log_likelihood,
+        doubt=bool(overall.model.shares[2:].any()),
+        compared=compared,
+        steps=overall.steps + by_class.steps,
+        converged=overall.converged and by_class.converged,
+        log_likelihood=by_class.log_likelihood,
     )
 
 
@@ -205,12 +206,12 @@ def _by_class(habits: Habits, votes: Votes, estimated: Estimate, shrink: float) 
 
 def _capped(work: Ints, seats: int) -> tuple[int, ...]:
     """The work, what is above 1 / seats of all cut down: nobody sits on two seats."""
-    low, high = 1, int(work.max())
-    while low < high:
-        middle = (low + high + 1) // 2
-        fits = seats * middle <= np.minimum(work, middle).sum()
-        low, high = (middle, high) if fits else (low, middle - 1)
-    return tuple(np.minimum(work, low).tolist())
+
+    def too_much(most: int) -> bool:
+        return bool(seats * most > np.minimum(work, most).sum())
+
+    most = 1 + bisect_left(range(2, int(work.max()) + 1), True, key=too_much)
+    return tuple(np.minimum(work, most).tolist())
 
 
 def _share(part: float, whole: float) -> float:
@@ -221,23 +222,6 @@ def _rounded(values: Floats, digits: int) -> tuple[float, ...]:
     return tuple(round(value, digits) for value in values.tolist())
 
 
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """The model that was chosen, and what the choice was between.
-
-    estimate  rates of ordinary people and of workers, all classes alike
-    by_class  the same with each class's own rates
-    doubt     whether there are questions of which nobody is sure
-    compared  log-likelihoods without such questions and with them, classes having rates of their
-              own and the share of such questions being the same for all; None: only one was fitted
-    """
-
-    estimate: Estimate
-    by_class: Estimate
-    doubt: bool
-    compared: tuple[float, float] | None
-
-
 def choose(
     ballots: Ballots,
     of_class: Ints,
@@ -245,8 +229,13 @@ def choose(
     *,
     unsure: bool | None,
     shrink: float,
-) -> Chosen:
-    """Fit without doubt and, unless `unsure` is False, with it; None keeps the better one.
+) -> tuple[Estimate, Estimate, tuple[float, float] | None]:
+    """Fit without questions of which nobody is sure (doubt) and, unless `unsure` is False, with
+    them; None keeps the better fit.
+
+    Returns the rates of people and workers, all classes alike; the same with each class's own
+    rates; and the log-likelihoods without doubt and with it, classes having rates of their own and
+    the share of such questions being the same for all (None: only one was fitted).
 
     Doubt has two numbers more (how much, and how often people say yes), so it must gain more than
     the logarithm of the number of questions (BIC: Schwarz, Annals of Statistics 1978). Classes have
@@ -261,15 +250,15 @@ def choose(
     single = estimate_by_class(ballots, of_class, classes, alone, shrink=shrink)
     _check_differ(ballots, plain, single, shrink)
     if unsure is False:
-        return Chosen(sure, plain, False, None)
+        return sure, plain, None
     doubtful = _doubtful(ballots, sure, shrink)
     alike = estimate_by_class(ballots, of_class, classes, doubtful, shrink=shrink, own_doubt=False)
     compared = (plain.log_likelihood, alike.log_likelihood)
     if unsure is None and compared[1] - compared[0] <= np.log(ballots.questions):
-        return Chosen(sure, plain, False, compared)
+        return sure, plain, compared
     by_class = estimate_by_class(ballots, of_class, classes, doubtful, shrink=shrink)
     _check_both(ballots, by_class)
-    return Chosen(doubtful, by_class, True, compared)
+    return doubtful, by_class, compared
 
 
 def _doubtful(ballots: Ballots, sure: Estimate, shrink: float) -> Estimate:

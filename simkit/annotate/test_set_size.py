@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -109,7 +110,7 @@ def evaluation_set(
     """
     shares = shares_of(about)
     L = len(shares)
-    levels = _numbers(level)
+    levels = np.asarray(level, np.float64)
     if levels.shape not in ((), (L,)) or not ((levels > 0) & (levels < 1)).all():
         raise BadInput(
             f"level is {level!r}; an AP above 0 and below 1 is expected, one or one for each of "
@@ -158,11 +159,7 @@ def _smallest(
                 f"a precision of {100 * aim:g} points takes more than {MOST_IMAGES:.0e} images; "
                 "ask for less, or leave out classes that hardly any image shows"
             )
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if fits(middle) else (middle, high)
-    return high
+    return bisect_left(range(high), True, lo=high // 2 + 1, key=fits)
 
 
 def error(
@@ -206,7 +203,7 @@ def _moments(expected: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArra
 def shares_of(about: Truth | Any) -> NDArray[np.float64]:
     """(L,) how many of the images show each class; of those where it is known. Raises BadInput
     for numbers that are no shares, and where all are 0."""
-    shares = _numbers(about)
+    shares = np.asarray(() if isinstance(about, Truth) else about, np.float64)
     if isinstance(about, Truth):
         N, L = about.shape
         reference = about.known
@@ -218,11 +215,3 @@ def shares_of(about: Truth | Any) -> NDArray[np.float64]:
             "class, not all of them 0; give them in one row, or the truth itself"
         )
     return shares
-
-
-def _numbers(values: Any) -> NDArray[np.float64]:
-    """As numbers; what is none becomes nan, which fits no range."""
-    try:
-        return np.asarray(values, np.float64)
-    except (ValueError, TypeError):
-        return np.full(1, np.nan)

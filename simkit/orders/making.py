@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from bisect import bisect_right
 
 import numpy as np
 import pandas as pd
@@ -124,14 +125,15 @@ def _bought(
 
 def _paid(questions: pd.DataFrame, terms: Terms, order: Order, budget: float) -> int:
     """The number of first questions that the budget pays for."""
-    listed, low, high = price_list(terms.prices), 0, len(questions)
-    while low < high:
-        middle = (low + high + 1) // 2
-        spent = cost(_effort(questions.head(middle), terms, order), listed).dollars
-        low, high = (middle, high) if spent <= budget else (low, middle - 1)
-    if not low:
+    listed = price_list(terms.prices)
+
+    def spent(count: int) -> float:
+        return cost(_effort(questions.head(count), terms, order), listed).dollars
+
+    paid = bisect_right(range(1, len(questions) + 1), budget, key=spent)
+    if not paid:
         raise BadInput(f"${budget:,g} does not pay for one question; raise the budget")
-    return low
+    return paid
 
 
 def _effort(questions: pd.DataFrame, terms: Terms, order: Order) -> Effort:

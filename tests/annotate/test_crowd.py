@@ -5,7 +5,7 @@ import pytest
 
 from simkit.annotate import crowd as module
 from simkit.annotate.annotators import Habits
-from simkit.annotate.crowd import Crowd, Descent, Observations
+from simkit.annotate.crowd import Crowd, Descent
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.history import History
@@ -210,21 +210,6 @@ def test_a_part_of_the_images_shares_the_bill(truth):
         part.verify([13], [0])
     with pytest.raises(BadInput):
         part.among(np.array([13]))
-
-
-@pytest.mark.parametrize("habits", [Habits(), Habits(0.3, 0.1, workers=3)])
-@pytest.mark.parametrize("images", [None, [7, 3, 3, 250]])
-def test_single_answers_and_whole_rows_and_columns_agree(truth, habits, images):
-    seen = Observations(truth, images, habits, ERRORS)
-    L = truth.shape[1]
-    rows, columns = np.repeat(seen.images, L), np.tile(np.arange(L), len(seen.images))
-    says = seen.answers(rows, columns).reshape(-1, L)
-    assert np.array_equal(seen.yes.toarray(), says)
-    pointers, places = seen.by_class
-    for c in range(L):
-        assert places[pointers[c] : pointers[c + 1]].tolist() == np.flatnonzero(says[:, c]).tolist()
-    assert np.array_equal(seen.rows(seen.images[::2]), np.arange(len(seen.images))[::2])
-    assert np.array_equal(seen.present.toarray(), truth.present.toarray()[seen.images])
 
 
 def forest(parent: np.ndarray) -> Hierarchy:

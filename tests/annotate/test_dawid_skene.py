@@ -5,6 +5,7 @@ import math
 import os
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -224,7 +225,10 @@ DOUBTED = np.where(np.arange(4500) % 5 == 4, 0.45, ALIKE)
 
 
 def chosen(rates, unsure=None, classes=1):
-    return choose(cast(rates), np.arange(len(rates)) % classes, classes, unsure=unsure, shrink=20)
+    of_class = np.arange(len(rates)) % classes
+    _, by_class, compared = choose(cast(rates), of_class, classes, unsure=unsure, shrink=20)
+    doubt = bool(by_class.states[2:].any())
+    return SimpleNamespace(by_class=by_class, compared=compared, doubt=doubt)
 
 
 def test_doubt_must_earn_its_numbers():
