@@ -25,12 +25,20 @@ FIRST_FACTOR = 10  # a guess is at most this many times the largest affordable a
 
 @dataclass(frozen=True, eq=False)
 class Bought:
-    """The result of `amount_for`: scheme with its amount, number of images, labels and bill."""
+    """One amount of a scheme: number of images, labels and bill.
+
+    spent   in the unit of the budget; infinite, without labels, where there are too many answers.
+    step    of the ladder;  warned  texts of warnings.
+    """
 
     scheme: Scheme
     images: int
-    labels: PartialLabels
+    labels: Any
     cost: Cost
+    spent: float
+    step: int
+    warned: tuple[str, ...] = ()
+    refused: ledger.TooManyAnswers | None = None
 
 
 def amount_for(
@@ -97,8 +105,7 @@ def amount_for(
         texts.append(f"{spent}; more than {ledger.LIMIT:,} answers cannot be stored")
     for text in texts:
         warnings.warn(text, stacklevel=2)
-    assert best.cost is not None
-    return Bought(best.scheme, best.images, best.annotated, best.cost)
+    return best
 
 
 def least(
@@ -113,27 +120,9 @@ def least(
         trial = ladder.buy(step)
         if trial.refused is not None:
             raise trial.refused
-        assert trial.cost is not None
         if trial.cost.lines or step == ladder.steps:
             return trial.cost
         step = min(10 * step, ladder.steps)
-
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """The result and cost of one amount of a scheme.
-
-    With too many answers `annotated` and `cost` are None and `spent` is infinite.
-    """
-
-    step: int
-    scheme: Scheme
-    images: int
-    spent: float
-    annotated: Any = None
-    cost: Cost | None = None
-    warned: tuple[str, ...] = ()
-    refused: ledger.TooManyAnswers | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +176,7 @@ class Ladder:
 
         return Ladder.of(annotate, (images, truth.shape[1]), scheme, prices, unit)
 
-    def buy(self, step: int) -> Trial:
+    def buy(self, step: int) -> Bought:
         """Try the amount at this step; warnings are kept for later."""
         scheme, images = self.scheme, step
         if scheme.amount is not None:
@@ -197,20 +186,21 @@ class Ladder:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                annotated = self.annotate(scheme, images)
+                labels = self.annotate(scheme, images)
             except ledger.TooManyAnswers as refused:
-                return Trial(step, scheme, images, math.inf, refused=refused)
-        bill = cost(annotated, self.prices)
+                nothing = Cost(None, math.inf, (), 0, self.prices.name)
+                return Bought(scheme, images, None, nothing, math.inf, step, refused=refused)
+        bill = cost(labels, self.prices)
         spent = getattr(bill, self.unit)
         if spent is None:
             raise BadInput(
                 f"price list {self.prices.name!r} does not know the time; give a budget in dollars"
             )
         texts = tuple(str(warning.message) for warning in caught)
-        return Trial(step, scheme, images, spent, annotated, bill, texts)
+        return Bought(scheme, images, labels, bill, spent, step, texts)
 
 
-def affordable(ladder: Ladder, budget: float) -> tuple[Trial, Trial | None]:
+def affordable(ladder: Ladder, budget: float) -> tuple[Bought, Bought | None]:
     """The trial of the largest affordable step, and that of the next one (None: there is none).
 
     Raises BadInput if the first step is not affordable, or if no affordable step asks a question.
@@ -218,7 +208,7 @@ def affordable(ladder: Ladder, budget: float) -> tuple[Trial, Trial | None]:
     best, above = _largest(ladder, budget)
     if best is None and above is not None and above.refused is not None:
         raise above.refused
-    if best is None or best.cost is None or not best.cost.lines:
+    if best is None or not best.cost.lines:
         smallest = math.inf if above is None else above.spent
         costs = f", whose smallest amount costs {smallest:,.4g}" if smallest < math.inf else ""
         once = ladder.prices.setup + ladder.prices.setup_class * ladder.classes
@@ -230,14 +220,14 @@ def affordable(ladder: Ladder, budget: float) -> tuple[Trial, Trial | None]:
     return best, above
 
 
-def _largest(ladder: Ladder, budget: float) -> tuple[Trial | None, Trial | None]:
+def _largest(ladder: Ladder, budget: float) -> tuple[Bought | None, Bought | None]:
     """The trial of the largest affordable step (None: not even 1), and that of the next step
     (None: no larger step exists).
 
     Secant steps first bracket the answer; then regula falsi (Illinois form) narrows the bracket,
     with a bisection whenever it was not halved.
     """
-    best: Trial | None = None
+    best: Bought | None = None
     low, low_spent, slope = 0, 0.0, 0.0
     guess = max(1, math.isqrt(ladder.steps))
     while (trial := ladder.buy(guess)).spent <= budget:

@@ -261,7 +261,7 @@ def test_doubt_does_not_end_below_the_fit_without():
     who = np.argsort(rng.random((20_000, 20)), axis=1)[:, :5].ravel()
     ballots = Ballots(question, who, rng.random(100_000) < rates[question], 20_000, 20)
     one = np.zeros(20_000, np.int64)
-    found = choose(ballots, one, 1, unsure=True, shrink=20).estimate
+    found, *_ = choose(ballots, one, 1, unsure=True, shrink=20)
     sure = estimate(ballots, unsure=False, shrink=20)
     usual = estimate(ballots, unsure=True, shrink=20)
     assert usual.log_likelihood < sure.log_likelihood - 1 < found.log_likelihood - 0.5

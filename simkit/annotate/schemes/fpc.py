@@ -61,7 +61,7 @@ class FixedPerClass(Scheme):
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         classes = np.arange(crowd.shape[1])
-        present_counts = crowd.search(
+        found = crowd.search(
             classes,
             chance=chance,
             present=self.per_class,
@@ -69,7 +69,7 @@ class FixedPerClass(Scheme):
             precision=self.precision if self.search == "proposals" else None,
             keep_looks=self.keep_looks,
         )
-        short = int((present_counts < self.per_class).sum())
+        short = int((found < self.per_class).sum())
         if short:
             warnings.warn(
                 f"fpc: {short} of {len(classes)} classes are in fewer than {self.per_class} "
