@@ -8,6 +8,7 @@ integers, which are the same on every machine.
 from __future__ import annotations
 
 import hashlib
+import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,13 +41,11 @@ class Chance:
     def of(self, *names: str | int) -> Chance:
         """The numbers for one purpose; a new purpose does not change any other numbers.
 
-        Names are integers or text; equal values of different types are the same name. Raises
-        BadInput for other names.
+        Names are integers or text; equal values of different types are the same name.
         """
         key = self.key
         for name in names:
-            text = str.__str__(name) if isinstance(name, str) else None
-            plain = whole_number(name, "a name of random numbers") if text is None else text
+            plain = str(name) if isinstance(name, str) else operator.index(name)
             key = hashlib.sha256(key + repr(plain).encode()).digest()
         return Chance(key)
 
@@ -158,10 +157,7 @@ class Permutation:
     def _walk(self, values: Any, keys: Any, rounds: range) -> NDArray[np.int64]:
         values = np.asarray(values)
         if values.size and not 0 <= int(values.min()) <= int(values.max()) < self.size:
-            raise IndexError(  # such a walk would never end
-                f"a permutation of {self.size:,} has positions 0 to {self.size - 1:,}, not "
-                f"{int(values.min()):,} to {int(values.max()):,}"
-            )
+            raise IndexError(f"positions are 0 to {self.size - 1:,}")  # such a walk never ends
         values, keys = np.broadcast_arrays(values, np.asarray(keys))
         flat, flat_keys = values.ravel(), keys.ravel()
         out = np.empty(flat.shape, np.int64)

@@ -167,8 +167,7 @@ def test_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
     message = f"{path} cannot be written (File name too long); choose another place"
     with pytest.raises(BadInput, match=f"^{re.escape(message)}$"), whole(path):
         pytest.fail("the block was entered")
-    message = f"{path} cannot be read (File name too long); give the path of a file with labels"
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+    with pytest.raises(BadInput, match="give the path of a file with labels"):
         readable(path, "labels")
 
 

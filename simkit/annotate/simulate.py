@@ -204,24 +204,14 @@ def replay(
     made_with = [*(*history.parents, None)[:2], *chosen_by.values()]
     now = [truth.id, None if hierarchy is None else hierarchy.id]
     now += [None if chosen_by[name] is None else _id(name, given[name]) for name in given]
-    for what, before, here in zip(_MENDS, made_with, now, strict=True):
+    for what, before, here in zip(("truth", "hierarchy", *given), made_with, now, strict=True):
         if before != here:
             raise BadInput(
                 f"the labels were made with {what} {before or 'none'}, but this is "
-                f"{here or 'none'}; {_MENDS[what]}"
+                f"{here or 'none'}; give the {what} of the same data set and split"
             )
     settings["habits"] = Habits(**settings["habits"])
     return simulate(truth, hierarchy=hierarchy, seed=history.seed or 0, **given, **settings)
-
-
-_MENDS = {
-    "truth": "give the truth of the same split of the same data set, such as "
-    "data.truth[data.to_label]",
-    "hierarchy": "give the hierarchy of the data set, as in hierarchy=data.hierarchy",
-    "boxes": "give the boxes of the same split, as in boxes=data.boxes[split]",
-    "features": "give the features of the same split",
-    "scores": "give the scores of the same model and split",
-}
 
 
 def _id(name: str, given: Any) -> str | None:

@@ -67,7 +67,10 @@ class State:
         L = self.order.shape[1]
         said = real[~naming]
         said = said.assign(place=said["image"] * L + said["class"])
-        states = self._joined(said["answer"].map(_STATES).astype(np.int64).groupby(said["place"]))
+        each = said["answer"].map(_STATES).astype(np.int64).groupby(said["place"])
+        states = np.sign(each.sum())  # a tie of yes and no is unsure
+        if self.order.terms.join == "union":
+            states = states.mask(each.max() == YES, YES)
         if self.order.terms.join == "dawid-skene" and self.votes is not None:
             states.update(self._weighed(self.votes))
         named = self._names(real[naming])
@@ -124,7 +127,8 @@ class State:
         people = self.answers.groupby("question")["worker"].nunique()
         answered = people.reindex(table.index, fill_value=0)
         wanted = table["people"].where(table["gold"] == 0, 1)
-        ended = self._ended(table)
+        closed = [image for image, given in self.joined.named.items() if END in given]
+        ended = (table["kind"] == "name") & table["image"].isin(closed)
         missing = (answered < wanted) & ~ended
         return table[missing].assign(answered=answered[missing].to_numpy())
 
@@ -230,15 +234,6 @@ class State:
 
     # -- joining ----------------------------------------------------------------------------------
 
-    def _joined(self, said: Any) -> pd.Series[int]:
-        """By place, the joined answer of several people; a tie of yes and no is unsure.
-
-        said: the states of the answers, grouped by place.
-        """
-        majority = np.sign(said.sum())
-        union = self.order.terms.join == "union"
-        return majority.mask(said.max() == YES, YES) if union else majority
-
     def _weighed(self, votes: Votes) -> pd.Series[int]:
         """By place, YES where the class is probably present (model of Dawid and Skene), else NO.
 
@@ -267,11 +262,6 @@ class State:
             if END not in given and answer not in given:
                 given.append(answer)
         return {image: tuple(classes) for image, classes in named.items()}
-
-    def _ended(self, table: pd.DataFrame) -> pd.Series[bool]:
-        """Mask of the name questions about images in which no further class was found."""
-        ended = {image for image, given in self.joined.named.items() if END in given}
-        return (table["kind"] == "name") & table["image"].isin(ended)
 
 
 def write(state: State) -> list[str]:

@@ -43,8 +43,8 @@ OWNED = Terms(
 )
 # Names that mean something to a reader of Markdown, HTML, YAML, JSON or a shell.
 ODD = [
-    "a | b", "c\nd", "<b>bold</b>", "e\\", "`f`", "# g", "- h: {i}, [j]", "*k* __l__", "~~m~~",
-    "'n' \"o\"", "&amp;", "[p](q)", "ä 😀 \u2028 r", "---", "$s$ $t$", "\\|", "| --- |", "yes",
+    "a | b", "c\nd", "<b>bold</b>", "e\\", "# g", "- h: {i}, [j]", "*k* __l__", "~~m~~",
+    "'n' \"o\"", "&amp;", "[p](q)", "ä 😀 r", "---", "$s$ $t$", "\\|", "| --- |", "yes",
     "a_b", "[12]?*",
 ]  # fmt: skip
 
