@@ -85,13 +85,21 @@ class Registry(Generic[T]):
         made: T | None = None
         parts = split_sum(spec)
         for place, text in enumerate(parts):
-            name, values = self._parse(text)
+            match = _PART.fullmatch(text.strip())
+            if match is None:
+                raise BadInput(f"{text!r} is not a {self.kind}; write name or name(setting=value)")
+            name, inside = match.groups()
+            values = _settings(inside, text) if inside else {}
             if place == len(parts) - 1:
                 values = {**values, **settings}
             part = self[name]
             wraps = "inner" in _fields(part)
-            if wraps != (made is not None):
-                raise BadInput(self._misplaced(spec, name, wraps))
+            if wraps and made is None:
+                raise BadInput(f"{self.kind} {name!r} wraps another one; write it after a plus, as "
+                               f"in an+{name}")  # fmt: skip
+            if made is not None and not wraps:
+                raise BadInput(f"{self.kind} {name!r} wraps no other one and cannot follow a plus "
+                               f"in {spec!r}")  # fmt: skip
             made = build(part, values if made is None else {**values, "inner": made}, self.kind)
         assert made is not None
         return made
@@ -104,18 +112,6 @@ class Registry(Generic[T]):
         inside = ", ".join(f"{key}={_plain(value)!r}" for key, value in settings.items())
         text = f"{name}({inside})" if inside else name
         return text if inner is None else f"{self.spell(inner)}+{text}"
-
-    def _misplaced(self, spec: str, name: str, wraps: bool) -> str:
-        if wraps:
-            return f"{self.kind} {name!r} wraps another one; write it after a plus, as in an+{name}"
-        return f"{self.kind} {name!r} wraps no other one and cannot follow a plus in {spec!r}"
-
-    def _parse(self, text: str) -> tuple[str, dict[str, Any]]:
-        match = _PART.fullmatch(text.strip())
-        if match is None:
-            raise BadInput(f"{text!r} is not a {self.kind}; write name or name(setting=value)")
-        name, inside = match.groups()
-        return name, _settings(inside, text) if inside else {}
 
     def _load(self) -> None:
         if not self._complete:

@@ -268,17 +268,12 @@ def _from_tables(values: dict[str, Any], name: str, where: str) -> Prices:
         for key in values:
             if key not in (*fields, *QUESTIONS):
                 raise unknown("field or kind of question", key, (*fields, *QUESTIONS))
-        kinds = (*QUESTIONS, "image")
-        rates = {kind: _rate(kind, values[kind]) for kind in kinds if kind in values}
+        kinds = [kind for kind in (*QUESTIONS, "image") if kind in values]
+        rates = {kind: _rate(kind, values[kind]) for kind in kinds}
         head = {key: value for key, value in values.items() if key not in rates}
-        head = {
-            "title": name,
-            "workers": 1,
-            **head,
-            "name": name,
-            "image": rates.pop("image", None),
-        }
-        return build(Prices, {**head, "rates": rates}, "price list")
+        head = {"title": name, "workers": 1, **head, "name": name}
+        head |= {"image": rates.pop("image", None), "rates": rates}
+        return build(Prices, head, "price list")
 
 
 def _completed(values: dict[str, Any]) -> dict[str, Any]:
@@ -288,9 +283,7 @@ def _completed(values: dict[str, Any]) -> dict[str, Any]:
     if like not in _shipped():
         raise BadInput(f"like: {unknown('price list', like, _shipped())}")
     # The source of the preset does not apply to a changed number.
-    stale = {f"{key}_source" for key in changes} | (
-        {"setup_source"} if "setup_class" in changes else set()
-    )
+    stale = {f"{key}_source".replace("setup_class", "setup") for key in changes}
     return {key: value for key, value in _shipped()[like].items() if key not in stale} | changes
 
 
@@ -360,11 +353,8 @@ def _line(effort: Effort, kind: str, listed: Prices, workers: int) -> Line:
         )
     units = rate.units(effort, kind)
     seconds, dollars = _amounts(rate, units * workers, listed)
-    questions = effort.count(kind)
-    if rate.per != "page":
-        return Line(kind, questions, seconds, dollars, rate.source)
-    images = effort.images(kind)
-    return Line(kind, questions, seconds, dollars, rate.source, units, rate.page, images)
+    pages = (units, rate.page, effort.images(kind)) if rate.per == "page" else ()
+    return Line(kind, effort.count(kind), seconds, dollars, rate.source, *pages)
 
 
 def _amounts(rate: Rate, units: int, listed: Prices) -> tuple[float | None, float]:

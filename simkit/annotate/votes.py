@@ -61,8 +61,6 @@ class Votes:
         if not V:
             raise BadInput("there are no votes; give at least one answer of one worker")
         for name, length, lowest, stop in (
-            ("question_image", Q, 0, len(self.images)),
-            ("question_class", Q, 0, len(self.classes)),
             ("vote_question", V, 0, Q),
             ("vote_worker", V, 0, len(self.workers)),
             ("vote_answer", V, 0, 3),
@@ -71,27 +69,20 @@ class Votes:
             values = getattr(self, name)
             if values.shape != (length,) or ((values < lowest) | (values >= stop)).any():
                 raise BadInput(
-                    f"{name} has the shape {values.shape} and goes from {values.min(initial=0)} to "
-                    f"{values.max(initial=0)}; {length} whole numbers from {lowest} to {stop - 1} "
-                    "are expected"
+                    f"{name} has {values.size} numbers; {length} from {lowest} to {stop - 1} are "
+                    "expected"
                 )
-        pairs = self.question_image * len(self.classes) + self.question_class
-        if (twice := pd.Index(pairs).duplicated()).any():
-            about = self.about(int(twice.argmax()))
-            raise BadInput(f"{about} are asked about in two questions; join them to one")
         places = self.vote_question * len(self.workers) + self.vote_worker
         if (twice := pd.Index(places).duplicated()).any():
             vote = int(twice.argmax())
-            who, about = self.workers[self.vote_worker[vote]], self.about(self.vote_question[vote])
-            raise BadInput(f"worker {who!r} votes twice on {about}; keep one vote")
+            who, question = self.workers[self.vote_worker[vote]], self.vote_question[vote]
+            raise BadInput(
+                f"worker {who!r} votes twice on image {self.images[self.question_image[question]]} "
+                f"and class {self.classes[self.question_class[question]]!r}; keep one vote"
+            )
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
-
-    def about(self, question: int) -> str:
-        """A question in words."""
-        image = self.images[self.question_image[question]]
-        return f"image {image} and class {self.classes[self.question_class[question]]!r}"
 
     def decided(self, maybe: Maybe = "yes") -> Votes:
         """The votes with every maybe counted as yes or as no, or dropped."""

@@ -66,7 +66,10 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
     }
     for place, row in enumerate(rows.to_dict("records")):
         number, text = _whole(row["question"]), str(row["answer"]).strip()
-        worker = _hashed(order, str(row["worker"]).strip())
+        person = str(row["worker"]).strip()
+        # A pseudonym, another one in each order.
+        digest = hashlib.sha256(f"{order.id} {person}".encode("utf-8", "surrogatepass"))
+        worker = f"w-{digest.hexdigest()[:10]}"
         kind = kinds.get(number)
         if kind is None:
             problems.append((place, f"question {row['question']!r} is not in this order"))
@@ -78,7 +81,7 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
             what = "a class of the order or nothing" if kind == "name" else "yes, no or unsure"
             problems.append((place, f"question {number}: {text!r} is not {what}"))
             continue
-        if not str(row["worker"]).strip():
+        if not person:
             problems.append((place, f"question {number}: the worker is not named"))
             continue
         earlier = before.get((number, worker))
@@ -150,12 +153,6 @@ def _answer(text: str, kind: str, classes: set[str]) -> str | None:
             return text
         return NOTHING if text.lower() in (NOTHING, "none", "nothing else", "") else None
     return WORDS.get(text.lower())
-
-
-def _hashed(order: Order, worker: str) -> str:
-    """A pseudonym of a worker in this order."""
-    text = f"{order.id} {worker}".encode("utf-8", "surrogatepass")
-    return "w-" + hashlib.sha256(text).hexdigest()[:10]
 
 
 def _whole(value: Any) -> int:

@@ -97,14 +97,9 @@ def test_boxes_count_for_what_is_above_their_class():
 
 def test_boxes_that_do_not_fit():
     boxes = random_boxes(5, 4)
-    far = replace(boxes, images=boxes.images - 1)
-    for wrong, shape, what in (
-        (boxes, (5, 3), "class 3.*"),
-        (boxes, (4, 4), "image 4"),
-        (far, (5, 4), "image -1"),
-    ):
-        with pytest.raises(BadInput, match=f"{what} .*the labels have {shape[0]} images"):
-            boxes_by_class(wrong, "size", shape, None)
+    for shape in ((5, 3), (4, 4)):
+        with pytest.raises(BadInput, match="boxes are about more than"):
+            boxes_by_class(boxes, "size", shape, None)
     corners = boxes.corners.copy()
     corners[0, 2] = np.nan
     with pytest.raises(BadInput, match="box 0 has corners"):

@@ -96,14 +96,6 @@ def test_votes_that_cannot_be(rows, gold, message):
     assert message in str(error.value)
 
 
-def test_a_question_is_asked_once():
-    with pytest.raises(BadInput, match="image 7 and class 'cat' are asked about in two questions"):
-        Votes(
-            np.array([7]), ("cat",), ("w",), np.array([0, 0]), np.array([0, 0]),
-            np.array([0]), np.array([0]), np.array([0]), np.array([-1, -1])
-        )  # fmt: skip
-
-
 def test_agreement_needs_two_votes():
     with pytest.raises(BadInput, match="no question has two votes"):
         agreement(votes_of([(0, 0, 0), (1, 1, 2)], questions=2))

@@ -123,14 +123,15 @@ def _table(text: str, file: Path) -> list[dict[str, object]]:
     header = text.partition("\n")[0]
     delimiter = max(",;\t", key=header.count)
     try:
-        lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restkey="")
+        rows = list(reader)
     except csv.Error as error:
         raise BadInput(f"{file} is no table ({error}); restore the file") from None
-    names, *rows = [line for line in lines if line] or [[]]
+    names = reader.fieldnames or []
     twice = [name for place, name in enumerate(names) if name and name in names[:place]]
     if twice:
         raise BadInput(f"{file} has two columns {twice[0]!r}; remove or rename one of them")
-    return [dict(zip(names, row, strict=False)) for row in rows]
+    return rows
 
 
 def _object(line: str, file: Path, number: int) -> dict[str, object]:
