@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import importlib
+import math
 import pkgutil
 import re
 import types
@@ -182,25 +183,23 @@ def _fields(part: type) -> Mapping[str, Any]:
 class Range:
     """The allowed numbers of a setting, as in `share: Annotated[float, Range(0, below=1)]`."""
 
-    least: float | None = None
-    most: float | None = None
-    above: float | None = None
-    below: float | None = None
+    least: float = -math.inf
+    most: float = math.inf
+    above: float = -math.inf
+    below: float = math.inf
 
     def __contains__(self, value: float) -> bool:
         return not (
-            (self.least is not None and value < self.least)
-            or (self.most is not None and value > self.most)
-            or (self.above is not None and value <= self.above)
-            or (self.below is not None and value >= self.below)
-        )
+            value < self.least or value > self.most
+            or value <= self.above or value >= self.below
+        )  # fmt: skip
 
     def __str__(self) -> str:
-        if self.least is not None and self.most is not None:
+        if math.isfinite(self.least) and math.isfinite(self.most):
             return f"a number from {self.least:,} to {self.most:,}"
         ends = {"of at least": self.least, "above": self.above}
         ends |= {"of at most": self.most, "below": self.below}
-        words = [f"{word} {end:,}" for word, end in ends.items() if end is not None]
+        words = [f"{word} {end:,}" for word, end in ends.items() if math.isfinite(end)]
         return f"a number {' and '.join(words)}"
 
 

@@ -229,14 +229,15 @@ class Habits:
 
     def _say(self, who: Ints, questions: _Questions, chance: Chance) -> Bools:
         """(n,) bool: the answer of person `who[i]` to question i, independent of other people."""
+        images, classes, present, unsure = questions
         # Few bits make the sort a radix sort.
         small = who.astype(np.min_scalar_type(int(who.max(initial=0))))
         order = np.argsort(small, kind="stable")
         people, starts = np.unique(who[order], return_index=True)
         out = np.empty(len(who), bool)
         for person, places in zip(people, np.split(order, starts[1:]), strict=False):
-            chosen = tuple(values[places] for values in questions)
-            out[places] = self._says(int(person), chosen, chance)
+            some = images[places], classes[places], present[places], unsure[places]
+            out[places] = self._says(int(person), some, chance)
         return out
 
     # -- the pool ---------------------------------------------------------------------------------

@@ -71,7 +71,9 @@ def plan_next(
     """
     order = order if isinstance(order, Order) else Order.read(order)
     places = [folders] if isinstance(folders, str | PathLike) else list(folders)
-    listed = options.pop("prices", None) or _prices(order)
+    file = order.folder / "measured.toml"
+    measured_prices = str(file) if file.is_file() else order.terms.prices
+    listed = options.pop("prices", None) or measured_prices
     evidence = with_received(
         order, Evidence.of(*places), listed, measured=measured, progress=progress
     )
@@ -107,11 +109,6 @@ def with_received(
         scores=evidence.test.on_new_images(scores), errors=state.errors,
     )  # fmt: skip
     return replace(evidence, received=received)
-
-
-def _prices(order: Order) -> str:
-    file = order.folder / "measured.toml"
-    return str(file) if file.is_file() else order.terms.prices
 
 
 def _with_nearest_errors(evidence: Evidence, errors: tuple[float, float]) -> Evidence:
