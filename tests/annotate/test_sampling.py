@@ -100,10 +100,6 @@ def test_boxes_that_do_not_fit():
     for shape in ((5, 3), (4, 4)):
         with pytest.raises(BadInput, match="boxes are about more than"):
             boxes_by_class(boxes, "size", shape, None)
-    corners = boxes.corners.copy()
-    corners[0, 2] = np.nan
-    with pytest.raises(BadInput, match="box 0 has corners"):
-        boxes_by_class(replace(boxes, corners=corners), "size", (5, 4), None)
     with pytest.raises(BadInput, match="bias=centre needs a width and height above 0"):
         boxes_by_class(replace(boxes, sizes=boxes.sizes[:3]), "centre", (5, 4), None)
     plain = Boxes(boxes.images, boxes.classes, boxes.corners)
