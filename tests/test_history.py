@@ -1,6 +1,7 @@
 """Histories and content ids."""
 
 import hashlib
+import json
 
 import numpy as np
 import pytest
@@ -39,6 +40,20 @@ def test_other_texts_are_no_history(text: str) -> None:
         BadInput, match=r"^the history in this file cannot be read \(.+\); write the file again$"
     ):
         History.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("command", 3), ("settings", []), ("seed", "1"), ("seed", True), ("parents", "ab"),
+     ("parents", [1]), ("versions", None)],
+)  # fmt: skip
+def test_a_field_of_another_type_is_refused(key: str, value: object) -> None:
+    fields = json.loads(History("x").to_json()) | {key: value}
+    with pytest.raises(BadInput) as caught:
+        History.from_json(json.dumps(fields))
+    assert str(caught.value) == (
+        "the history in this file cannot be read (a field has another type); write the file again"
+    )
 
 
 def test_the_id_depends_on_content_alone() -> None:

@@ -61,6 +61,8 @@ class Votes:
         if not V:
             raise BadInput("there are no votes; give at least one answer of one worker")
         for name, length, lowest, stop in (
+            ("question_image", Q, 0, len(self.images)),
+            ("question_class", Q, 0, len(self.classes)),
             ("vote_question", V, 0, Q),
             ("vote_worker", V, 0, len(self.workers)),
             ("vote_answer", V, 0, 3),
@@ -72,17 +74,21 @@ class Votes:
                     f"{name} has {values.size} numbers; {length} from {lowest} to {stop - 1} are "
                     "expected"
                 )
+        pairs = self.question_image * len(self.classes) + self.question_class
+        if (twice := pd.Index(pairs).duplicated()).any():
+            raise BadInput(f"{self._pair(twice.argmax())} have two questions; join them to one")
         places = self.vote_question * len(self.workers) + self.vote_worker
         if (twice := pd.Index(places).duplicated()).any():
-            vote = int(twice.argmax())
-            who, question = self.workers[self.vote_worker[vote]], self.vote_question[vote]
-            raise BadInput(
-                f"worker {who!r} votes twice on image {self.images[self.question_image[question]]} "
-                f"and class {self.classes[self.question_class[question]]!r}; keep one vote"
-            )
+            vote = twice.argmax()
+            who, pair = self.workers[self.vote_worker[vote]], self._pair(self.vote_question[vote])
+            raise BadInput(f"worker {who!r} votes twice on {pair}; keep one vote")
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
+
+    def _pair(self, question: Any) -> str:
+        image = self.images[self.question_image[question]]
+        return f"image {image} and class {self.classes[self.question_class[question]]!r}"
 
     def decided(self, maybe: Maybe = "yes") -> Votes:
         """The votes with every maybe counted as yes or as no, or dropped."""
