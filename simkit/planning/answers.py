@@ -63,11 +63,13 @@ def described(one: Candidate) -> str:
     if option.complete:
         return f"complete labels of {images}"
     if option.amount == "images":
-        return f"{part.name} labels of {images}"
+        return f"{option.scheme} labels of {images}"
     if option.counted:
         most = f"{round(one.amount):,} images with each class"
-        return f"up to {most}, among {images} ({part.name})"
-    return f"{part.name} ({option.amount}={getattr(part, option.amount):.3g}) on {images}"
+        return f"up to {most}, among {images} ({option.scheme})"
+    name, _, settings = option.scheme.rstrip(")").partition("(")
+    settings = f"{settings}, " if settings else ""
+    return f"{name}({settings}{option.amount}={getattr(part, option.amount):.3g}) on {images}"
 
 
 def _fewer(one: Candidate) -> str:
@@ -142,9 +144,10 @@ def _errors(received: Received, people: int) -> str:
 
 def _spend(plan: Plan) -> Iterator[str]:
     if not plan.purchase_needed:
+        without = "labels so far" if plan.evidence.received else "scores, which need no labels"
         yield (
             "No purchase is needed: none within the budget is expected to add 1 point to the mAP "
-            "of the labels so far. The best purchase is"
+            f"of the {without}. The best purchase is"
         )
     now = math.fsum(line.dollars for line in plan.bill if line.when == "now")
     if len(plan.order) == 1:
@@ -173,6 +176,8 @@ def _expect(plan: Plan) -> Iterator[str]:
     chosen = plan.chosen
     whole = f" once the whole {dollars(chosen.dollars)} is spent" if len(plan.order) > 1 else ""
     yield f"{points(chosen.median)} mAP on new images, trained with {label(chosen.method)}{whole}."
+    if (free := plan.evidence.zero_shot) is not None:
+        yield f"Without labels, the scores reach {points(free)} (zero-shot)."
     if others := _other_methods(plan):
         yield f"Train {' and '.join(others)} on the same labels as well; it may be better."
     target = plan.project.target

@@ -219,6 +219,8 @@ class Evidence:
         learning rate and epoch.
     received
         Labels of earlier rounds; None without any.
+    zero_shot
+        mAP of the scores with which the runs were made, without any label; None without scores.
     """
 
     folders: tuple[str, ...]
@@ -233,6 +235,7 @@ class Evidence:
     ids: Mapping[str, str]
     trained_as: Mapping[Pair, Mapping[str, Any]]
     received: Received | None = None
+    zero_shot: float | None = None
 
     @staticmethod
     def of(*folders: Folder) -> Evidence:
@@ -266,6 +269,7 @@ class Evidence:
             complete=complete, draws=len(rows[["seed", "draw"]].drop_duplicates()),
             runs=len(rows), grid=read[0].grid, missing=(share, sentence),
             ids={**read[0].ids, "runs": content_id(*sorted(texts))}, trained_as=trained_as,
+            zero_shot=read[0].table.attrs.get("zero_shot"),
         )  # fmt: skip
 
     def complete_labels(self, option: LabelOption, method: str) -> Array:

@@ -99,9 +99,13 @@ class Plan(Readable):
 
     @property
     def purchase_needed(self) -> bool:
-        """Whether the purchase is expected to add 1 point to the mAP of earlier rounds' labels."""
+        """Whether the purchase is expected to add 1 point to the mAP without it.
+
+        Without it: that of earlier rounds' labels, or of the scores alone (zero-shot).
+        """
         gains = self.chosen.map - self.curves.floor
-        return self.evidence.received is None or bool(np.median(gains) >= LOSS)
+        adds = self.evidence.received is None or bool(np.median(gains) >= LOSS)
+        return adds and self.chosen.median >= (self.evidence.zero_shot or 0.0) + LOSS
 
     @property
     def hours(self) -> float | None:

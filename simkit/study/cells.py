@@ -129,6 +129,14 @@ def references(runs: Any, *, metric: str = "map") -> list[Cell]:
     return _cells(table[table["reference"] & table["method"].map(is_full)], metric)
 
 
+def zero_shot(runs: Any, *, metric: str = "map") -> Cell | None:
+    """The image-text model's scores themselves, without labels; None in comparisons without."""
+    score = opened(runs).attrs.get("zero_shot")
+    if score is None or metric != "map":
+        return None
+    return Cell("no labels", "zero-shot", Limit(0.0), interval([score]), 0.0, 0.0, 0.0, {})
+
+
 def is_full(method: str) -> bool:
     """Whether a method is `full` or a wrapper around it: the upper bound on complete labels."""
     return method.partition("+")[0] == "full"

@@ -80,18 +80,11 @@ class Comparison(Runs):
         """The results in sentences, purchases first."""
         every = [
             *report.verdicts(self),
-            *self.without_labels(),
             *report.sentences(self),
             *self.lacking(),
             *self.bill(),
         ]
         return "\n".join([*every, *(f"note: {note}" for note in self.notes)])
-
-    def without_labels(self) -> list[str]:
-        """A sentence about the mAP of the model whose scores were used, if any."""
-        if (score := self.every.attrs.get("zero_shot")) is None:
-            return []
-        return [f"Without labels (zero-shot, $0), the scores used here have {100 * score:.1f} mAP."]
 
     def lacking(self) -> list[str]:
         """A sentence about failed runs, if any."""

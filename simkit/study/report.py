@@ -10,7 +10,16 @@ from typing import Any
 import pandas as pd
 
 from simkit.study.best import more_draws_text, too_few_text
-from simkit.study.cells import Cell, Line, best_pairs, lines, listed, over_shared, references
+from simkit.study.cells import (
+    Cell,
+    Line,
+    best_pairs,
+    lines,
+    listed,
+    over_shared,
+    references,
+    zero_shot,
+)
 from simkit.study.limit import money
 
 _NOTE = (
@@ -23,6 +32,8 @@ _NOTE = (
 def sentences(runs: Any) -> list[str]:
     """One sentence for each scheme and budget, then one about complete labels."""
     results = [sentence(line) for line in lines(runs)]
+    if free := zero_shot(runs):
+        results.insert(0, f"Without labels, the scores used here reach {_mean(free)} mAP (zero-shot, $0).")
     if full := references(runs):
         scores = ", ".join(f"{cell.score.percent} with {cell.method}" for cell in full)
         results.append(f"Complete labels cost {money(full[0].dollars)} and reach {scores}.")
@@ -118,7 +129,9 @@ def markdown(runs: Any) -> str:
     purchases = [f"- {text}" for text in verdicts(runs)]
     columns = "scheme budget method mAP interval P(best) draws dollars hours images".split()
     head = ["| " + " | ".join(columns) + " |", "|---|--:|---|--:|---|--:|--:|--:|--:|--:|"]
-    rows = [
+    free = zero_shot(runs)
+    rows = [_row(free, None)] if free else []
+    rows += [
         _row(cell, line.best.probability.get(cell.method))
         for line in lines(runs)
         for cell in line.cells

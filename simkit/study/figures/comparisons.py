@@ -14,7 +14,7 @@ from matplotlib.figure import Figure as Drawing
 from simkit.study.analysis import selection
 from simkit.study.analysis.comparisons import Ranks, Test, What, courses, ranks
 from simkit.study.analysis.selection import Methods
-from simkit.study.cells import is_full, lines, references
+from simkit.study.cells import is_full, lines, references, zero_shot
 from simkit.study.figures import marks, options
 from simkit.study.figures.base import Facets, Figure, Panels, option, register, split
 from simkit.study.figures.options import MEANS, AtBudget, Metric, in_points, intervals
@@ -285,6 +285,8 @@ class CostCurve(Figure):
         self.require(summary, f"no run has {self.metric}; compare again")
         cells = [cell for line in summary for cell in line.cells]
         complete = references(table, metric=self.metric)
+        free = zero_shot(table, metric=self.metric)
+        ends = [free, *complete] if free else complete
         hours = self.over == "hours"
         if self.over == "auto":
             hours = all(cell.limit.hours for cell in cells)
@@ -303,8 +305,8 @@ class CostCurve(Figure):
         panels = Facets(points, self.panels, named=label, across=3, height=2.5)
         for axes, rows in panels:
             marks.lines(axes, rows, "spent", "mean", drawn, by=other, band=marks.BAND)
-            names = [f"{label(c.method)}, {price(getattr(c, unit))}" for c in complete]
-            _across(axes, names, [100 * c.score.mean for c in complete])
+            names = [f"{label(c.method)}, {price(getattr(c, unit))}" for c in ends]
+            _across(axes, names, [100 * c.score.mean for c in ends])
             _cost_axis(axes, points, price)
         panels.labels(f"{unit} of annotation, log axis", _SCORE)
         others = options.not_shown(runs["method"].nunique() - len(methods))

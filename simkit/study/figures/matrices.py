@@ -17,7 +17,7 @@ from simkit.annotate import schemes
 from simkit.errors import BadInput
 from simkit.learn import methods as methods_by_name
 from simkit.study.best import SURE, too_few_text
-from simkit.study.cells import Line, best_pairs, lines, over_shared, references
+from simkit.study.cells import Line, best_pairs, lines, over_shared, references, zero_shot
 from simkit.study.figures import marks
 from simkit.study.figures.base import Panels, option, register
 from simkit.study.figures.options import PRICED, AtBudget, Metric, paid, range_of
@@ -89,6 +89,8 @@ class HeatMap(AtBudget):
             "Frame: highest mean of the row, solid where it is the best with a probability of "
             f"{SURE:.0%} or more."
         )
+        if free := zero_shot(table, metric=self.metric):
+            yield f"Without labels: {label(free.method)} {free.score.percent}."
         if full := references(table, metric=self.metric):
             hours = full[0].hours if limit.hours else None
             cost = money(full[0].dollars) if hours is None else f"{hours:,.3g} hours"
@@ -191,6 +193,7 @@ class Matrix(AtBudget):
         for name, look in zip(names, looks(means.index).values(), strict=True):
             name.set_color([0.7 * part for part in to_rgb(look.color)])  # legible on white
         over = range_of(len(cell.by_draw) for line in columns for cell in line.cells)
+        free = zero_shot(table, metric=self.metric)
         full = references(table, metric=self.metric)
         ceiling = [f"{label(c.method)} {100 * c.score.mean:.1f}" for c in full]
         shared = range_of(line.best.draws for line in columns)
@@ -207,6 +210,7 @@ class Matrix(AtBudget):
             f"schemes one method has {SURE:.0%} or more.{ties}",
             f"Without {self.metric}: {', '.join(absent)}." if absent else "",
             f"All labels of all images: {', '.join(ceiling)}." if ceiling else "",
+            f"Without labels: {label(free.method)} {free.score.percent}." if free else "",
         )
 
 
