@@ -41,7 +41,7 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> BadInput:
     names = sorted(known)
     near = get_close_matches(str(name).lower(), names, n=1, cutoff=0.6)
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    listed = f"known are {', '.join(names[:_LISTED])}{more}"
+    listed = f"known are {', '.join(names[:_LISTED])}{more}" if names else "none is known"
     hint = f"did you mean {near[0]!r}?" if near else listed
     return BadInput(f"no {kind} is called {str(name)!r}; {hint}")
 

@@ -342,7 +342,8 @@ def _settings(inside: str, text: str) -> dict[str, Any]:
         return settings
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise BadInput(
-            f"the settings in {text!r} cannot be read; write name(setting=value)"
+            f"the settings in {text!r} cannot be read; write name(setting=value), with quotes "
+            "around file names"
         ) from None
 
 

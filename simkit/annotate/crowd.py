@@ -263,17 +263,20 @@ class Crowd:
             self._ledger.bill(kind, images[part], asked.sum(1))
             self._ledger.record(images[part][rows], columns, codes[rows, columns] > 0)
 
-    def pay_machine(self) -> None:
-        """A machine is paid for scoring all images of this crowd."""
-        self._ledger.scored[self.images] = True
+    def pay_machine(self, images: Ints) -> None:
+        """A machine is paid for scoring these images."""
+        self._ledger.scored[images] = True
 
     def machine(self, images: Ints, classes: Ints, yes: Bools) -> None:
         """A machine answers for n pairs."""
         self._ledger.machine(images, classes, yes)
 
-    def settled(self, images: Ints, classes: Ints) -> bool:
-        """Whether all of these n questions have been answered."""
-        return True
+    def mistakes(self, images: Ints, classes: Ints, present: bool) -> int | None:
+        """People verify n pairs: the number of those that they do not confirm as present or absent.
+
+        None while a question is open, in orders.
+        """
+        return int(np.count_nonzero(self.verify(images, classes) != present))
 
     def expect(self, answers: float) -> None:
         """Raise BadInput if this many further answers could not be stored."""

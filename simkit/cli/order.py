@@ -222,7 +222,12 @@ def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, State]:
         before = order.terms.parsed_scheme
         changes["scheme"] = schemes.spell(chosen(before.name, {**vars(before), **options}))
     terms = replace(order.terms, **changes)
-    scores = read_scores(arguments["scores_file"], terms.split, order.images, order.classes)
+    file, scores = arguments["scores_file"], order.scores
+    if file is not None and terms.parsed_scheme.name == "machine":
+        raise BadInput("--scores is given with --next, but machine goes on with the scores of its "
+                       "first round; leave it out, or start a new order")  # fmt: skip
+    if file is not None:
+        scores = read_scores(file, terms.split, order.images, order.classes)
     features, about = order.features, {**arguments, "spec": terms.data}
     if features is None and (terms.parsed_scheme.needs_features or arguments["features"]):
         data, useful = open(terms.data), len(state.answers) > 0

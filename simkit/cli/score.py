@@ -57,6 +57,8 @@ def command(splits: tuple[str, ...], out: Path, as_json: bool, **options: Any) -
     from simkit.embed.similarities import write_similarities
     from simkit.files import may_write
 
+    if out.suffix.lower() != ".npz":
+        raise BadInput(f"--out is {out}; a name that ends in .npz is expected")
     may_write(out)
     data = open_data(options["spec"])
     chosen = splits or [split for split in data.truth if split != WHOLE]

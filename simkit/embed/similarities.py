@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar
 from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
+from pyarrow.csv import ConvertOptions, read_csv
 from scipy.special import expit, log_softmax, softmax
 
 from simkit.annotate.schemes.base import MISSING
@@ -24,6 +30,7 @@ from simkit.labels.formats.npz import Arrays
 from simkit.labels.truth import Truth, locked
 
 _LARGEST = 1.01  # cosines in float16 may exceed 1
+_LARGEST_SCALE = 1e6
 _CLEAREST = 20.0  # standard deviations between present and absent
 
 
@@ -69,11 +76,18 @@ class Similarities:
                 "multiply them by the scale of the model"
             )
         object.__setattr__(self, "values", locked(values))
+        if not 0 < self.scale < _LARGEST_SCALE or not abs(self.bias or 0.0) < _LARGEST_SCALE:
+            raise BadInput(
+                f"similarities have scale {self.scale} and bias {self.bias}; a scale above 0 and a "
+                f"bias, both below {_LARGEST_SCALE:g}, are expected"
+            )
 
     @cached_property
     def id(self) -> str:
         """Content id."""
-        return content_id(self.name, self.values)
+        images = np.zeros(0) if self.images is None else np.asarray(self.images).astype(str)
+        about = json.dumps([self.classes, float(self.scale), self.bias])
+        return content_id(self.name, self.values, images, about)
 
     @classmethod
     def build(cls, task: Any, *, train: Callable[..., Any]) -> Similarities:
@@ -100,6 +114,11 @@ class Similarities:
 
         Of a model without bias: of the softmax over these classes.
         """
+        if self.bias is None and len(classes) == 1:
+            raise BadInput(
+                f"the model compares classes (softmax), and {classes[0]!r} is the only one; score "
+                "it together with other classes, or with a model of independent classes (SigLIP)"
+            )
         scaled = self.scale * self.of(images, classes)[:, 0].astype(np.float64)
         if self.bias is not None:
             return scaled + self.bias
@@ -210,7 +229,7 @@ def splits_of(path: str | PathLike[str]) -> list[str]:
 
 def read_scores(
     path: str | PathLike[str] | None, split: str, images: NDArray[Any], classes: Sequence[str]
-) -> NDArray[np.float64] | None:
+) -> NDArray[np.floating] | None:
     """(n, L) logits of these images and classes, from a file of similarities or a table.
 
     The table, CSV or parquet, has the image ids in its first column and a column for each class. An
@@ -219,18 +238,11 @@ def read_scores(
     if path is None:
         return None
     file = readable(path, "scores")
-    if file.suffix == ".npz":
+    if file.suffix.lower() == ".npz":
         return Similarities.read(file, split).logits(images, classes)
     try:
-        table = (
-            pd.read_parquet(file)
-            if file.suffix == ".parquet"
-            else pd.read_csv(file, converters={0: str})
-        )
+        table = _table(file).to_pandas()
         table = table.set_index(table.columns[0])
-        table.index = table.index.astype(str)
-        if not (table.index.is_unique and table.columns.is_unique):
-            raise ValueError("an image or a class occurs twice")
         scores = table.loc[[str(image) for image in images.tolist()], list(classes)]
         return scores.to_numpy(float, na_value=MISSING)
     except (KeyError, ValueError, OSError) as error:
@@ -239,6 +251,31 @@ def read_scores(
             f"{path} does not have a score for every image and class ({reason}); make it with: "
             "simkit predict MODEL --data ... --split ..."
         ) from None
+
+
+def _table(file: Path) -> pa.Table:
+    """Ids as text in the first column, and a column of numbers for each class. Raises ValueError.
+
+    pyarrow's errors are of ValueError and KeyError.
+    """
+    if file.suffix.lower() == ".parquet":
+        table = pq.read_table(file)
+    else:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            first = next(csv.reader(stream), [""])[0]
+        options = ConvertOptions(column_types={first: pa.string()}, null_values=[""])
+        table = read_csv(file, convert_options=options)
+    names = table.column_names
+    if len({*names}) < len(names) or len(names) < 2:
+        raise ValueError("a column of ids and a different one for each class are expected")
+    for name in names[1:]:
+        kind = table.schema.field(name).type
+        if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
+            raise ValueError(f"the column {name!r} holds {kind}, not numbers")
+    ids = table.column(0).cast(pa.string())
+    if len(ids.unique()) < len(ids):
+        raise ValueError("an image occurs twice")
+    return table.set_column(0, names[0], ids)
 
 
 def _indices(what: str, wanted: NDArray[Any], named: Any, count: int) -> NDArray[np.intp]:
@@ -250,7 +287,11 @@ def _indices(what: str, wanted: NDArray[Any], named: Any, count: int) -> NDArray
                 "of the same ones"
             )
         return np.arange(count)
-    found = pd.Index(np.asarray(named).astype(str)).get_indexer(wanted.astype(str))
+    index = pd.Index(np.asarray(named).astype(str))
+    if not index.is_unique:
+        twice = index[index.duplicated()][0]
+        raise BadInput(f"the similarities have {twice!r} twice among the {what}; keep one")
+    found = index.get_indexer(wanted.astype(str))
     if (found < 0).any():
         raise BadInput(
             f"the similarities lack {(found < 0).sum()} of {len(wanted)} {what}, such as "

@@ -182,8 +182,11 @@ class AskingCrowd(Crowd):
         self._list(kind, images[~answered], classes[~answered])
         return states == YES
 
-    def settled(self, images: Ints, classes: Ints) -> bool:
-        return bool((self._states(images, classes) != OPEN).all())
+    def mistakes(self, images: Ints, classes: Ints, present: bool) -> int | None:
+        self.verify(images, classes)
+        states = self._states(images, classes)  # unsure confirms nothing
+        confirmed = states == (YES if present else NO)
+        return None if (states == OPEN).any() else int(np.count_nonzero(~confirmed))
 
     def sweep(self, images: Any, classes: Any = None) -> None:
         wanted = np.arange(self.shape[1]) if classes is None else np.asarray(classes, np.int64)

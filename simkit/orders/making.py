@@ -68,7 +68,8 @@ def round_of(
     if budget is not None and largest:
         terms = _bought(terms, order, joined, budget, opened)
         budget = None
-    questions = in_turn(_questions(terms, order, joined, opened)).assign(gold=np.int8(0))
+    asked = order.ask(terms, joined)
+    questions = in_turn(_not_open(asked.questions, opened)).assign(gold=np.int8(0))
     if not len(questions):
         if opened is not None and len(opened):
             raise BadInput(
@@ -77,7 +78,7 @@ def round_of(
             )
         raise BadInput("no question is left to ask; raise the amount of the scheme or the images")
     if budget is not None:
-        questions = questions.head(_paid(questions, terms, order, budget))
+        questions = questions.head(_paid(questions, terms, order, budget, asked.labels))
     gold = _gold(terms, order, questions, answers) if terms.gold else questions.head(0)
     first = 1 + max((int(part.table["question"].max()) for part in order.rounds), default=0)
     table = _in_tasks(questions, gold, Chance.seeded(terms.seed).of("order", first))
@@ -85,10 +86,8 @@ def round_of(
     return Round(terms, table[SCHEMA.names].reset_index(drop=True))
 
 
-def _questions(
-    terms: Terms, order: Order, joined: JoinedAnswers, opened: pd.DataFrame | None
-) -> pd.DataFrame:
-    questions = order.ask(terms, joined).questions
+def _not_open(questions: pd.DataFrame, opened: pd.DataFrame | None) -> pd.DataFrame:
+    """The questions that are not open already."""
     if opened is None or not len(opened):
         return questions
     # A gold question's answer is no label.
@@ -109,26 +108,29 @@ def _bought(
 
     def annotate(scheme: Scheme, images: int) -> Effort:
         tried = dataclasses.replace(terms, scheme=schemes.spell(scheme), images=images)
-        questions = _questions(tried, order, joined, opened)
+        asked = order.ask(tried, joined)
+        questions = _not_open(asked.questions, opened)
         if (questions["kind"] == "search").any():
             raise BadInput(
                 f"{scheme.name} searches, and the number of looks is not known before; give its "
                 f"amount, such as '{scheme.name}({scheme.amount}=50)', and --budget limits each "
                 "round"
             )
-        return _effort(questions, terms, order)
+        return _effort(questions, terms, order, asked.labels)
 
     N, L = how_many(terms.images, len(order.images)), len(terms.classes)
     trial, _ = affordable(Ladder.of(annotate, (N, L), terms.parsed_scheme, terms.prices), budget)
     return dataclasses.replace(terms, scheme=schemes.spell(trial.scheme), images=trial.images)
 
 
-def _paid(questions: pd.DataFrame, terms: Terms, order: Order, budget: float) -> int:
+def _paid(
+    questions: pd.DataFrame, terms: Terms, order: Order, budget: float, so_far: PartialLabels
+) -> int:
     """The number of first questions that the budget pays for."""
     listed = price_list(terms.prices)
 
     def spent(count: int) -> float:
-        return cost(_effort(questions.head(count), terms, order), listed).dollars
+        return cost(_effort(questions.head(count), terms, order, so_far), listed).dollars
 
     paid = bisect_right(range(1, len(questions) + 1), budget, key=spent)
     if not paid:
@@ -136,12 +138,13 @@ def _paid(questions: pd.DataFrame, terms: Terms, order: Order, budget: float) ->
     return paid
 
 
-def _effort(questions: pd.DataFrame, terms: Terms, order: Order) -> Effort:
-    """The effort of these questions and of the gold ones among them."""
+def _effort(questions: pd.DataFrame, terms: Terms, order: Order, so_far: PartialLabels) -> Effort:
+    """The effort of these questions, the gold ones among them, and a machine in the first round."""
     shape = len(order.images), len(terms.classes)
     images = np.arange(round(terms.gold * len(questions))) % max(1, shape[0])
     gold = pd.DataFrame({"kind": "verify", "image": images, "class": 0})
-    return effort_of(pd.concat([questions, gold]), shape, terms.people)
+    machine = 0 if order.rounds else so_far.effort.machine
+    return effort_of(pd.concat([questions, gold]), shape, terms.people, machine)
 
 
 def in_turn(questions: pd.DataFrame) -> pd.DataFrame:

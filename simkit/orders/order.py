@@ -181,8 +181,11 @@ class Order:
             )
 
     def effort(self, questions: pd.DataFrame) -> Effort:
-        """The effort of asking these rows of `table`."""
-        return effort_of(questions, self.shape, self.terms.people)
+        """The effort of asking these rows of `table`, in the first round with a machine's work."""
+        machine = 0
+        if self.scores is not None and len(self.rounds) == 1:
+            machine = self.ask(self.terms, JoinedAnswers()).labels.effort.machine
+        return effort_of(questions, self.shape, self.terms.people, machine)
 
     def write(self, place: Path) -> None:
         """Write the last round into a folder `place`, which becomes `round_folder`.
@@ -245,8 +248,13 @@ def _save(file: Path, values: NDArray[np.floating]) -> None:
         np.save(stream, values)
 
 
-def effort_of(questions: pd.DataFrame, shape: tuple[int, int], people: int) -> Effort:
-    """The effort if `people` people answer these questions (columns kind, image and class)."""
+def effort_of(
+    questions: pd.DataFrame, shape: tuple[int, int], people: int, machine: int = 0
+) -> Effort:
+    """The effort if `people` people answer these questions (columns kind, image and class).
+
+    machine: number of images that a machine scores.
+    """
     N, L = shape
     counted, looks = {}, np.zeros(L, np.int64)
     for kind, rows in questions.groupby("kind"):
@@ -254,7 +262,7 @@ def effort_of(questions: pd.DataFrame, shape: tuple[int, int], people: int) -> E
             looks = np.bincount(rows["class"], minlength=L)
         else:
             counted[str(kind)] = histogram(np.bincount(rows["image"], minlength=N))
-    return Effort(counted, looks, people)
+    return Effort(counted, looks, people, machine=machine)
 
 
 def _read_round(file: Path) -> Round:

@@ -232,6 +232,11 @@ def check(grid: Grid, data: StudyData) -> None:
             f"the grid lists {scored[0]!r}, which needs a model's scores; make them with simkit "
             'score, and name the file, as in scores = "scores.npz"'
         )
+    if scored:
+        if "train" not in data.similarities:
+            raise BadInput(f"{grid.scores} has no scores of train; make them with simkit score")
+        truth = data.truth("train")
+        data.similarities["train"].of(truth.images, truth.classes)
 
 
 def jobs(grid: Grid, data: StudyData, chosen: Choices | None = None) -> list[Job]:

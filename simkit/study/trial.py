@@ -366,8 +366,8 @@ def _splits(
             f"select is 'best', but {spec!r} has only the {scored} split, which is scored, to "
             "choose an epoch on; name both a val and a test part, or set select to 'last'"
         )
-    splits = {"train": True, scored: bool(scored), "val": val and (chooses or report)}
-    return tuple(split for split, used in splits.items() if used)
+    names = ("train", scored, "val" if val and (chooses or report) else "")
+    return tuple(filter(None, names))
 
 
 def _share(value: float | None) -> str:

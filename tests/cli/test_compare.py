@@ -90,8 +90,7 @@ def test_parts_and_schedulers_that_cannot_be(shell, monkeypatch) -> None:
     done = shell("compare", "grid.toml", "--part", "9/8")
     assert (done.code, done.err) == (
         2,
-        "simkit: part is '9/8'; I/N with I from 1 to N is expected, such as 1/16 for the first of "
-        "sixteen\n",
+        "simkit: part is '9/8'; I/N with I from 1 to N is expected, such as 1/16\n",
     )
     for option in (("--workers", 2), ("--dry-run",)):
         done = shell("compare", "grid.toml", "--scheduler", "tcp://10.0.0.1:8786", *option)

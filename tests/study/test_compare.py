@@ -236,7 +236,7 @@ def test_results_of_other_code_are_said_and_kept_where_they_are_accepted(tiny, t
         assert sum(jobs) == count
         with pytest.raises(BadInput, match=r"accept: .*'00c0de0'.*'00c0de00'"):
             compare(grid, out=one, workers=1, accept="00c0de0")  # nothing is run by mistake
-    with pytest.raises(BadInput, match="leave accept out"):
+    with pytest.raises(BadInput, match="accept: no code"):
         compare(tiny(), out=tmp_path / "new", workers=1, accept="00c0de00")
 
 

@@ -109,7 +109,7 @@ def test_validation_that_uses_up_a_budget_is_refused(small):
     for values, words in (
         ({"budgets": [10]}, r"20\.88 dollars .* 10; raise the budget"),
         ({"hours": [1]}, r"1\.39 hours .* 1; raise the budget"),
-        ({"hours": [1], "prices": "openimages"}, "hours.* give budgets in dollars"),
+        ({"hours": [1], "prices": "openimages"}, "hours.* budget in dollars"),
     ):
         with pytest.raises(BadInput, match=words):
             bought(small(**complete | values))

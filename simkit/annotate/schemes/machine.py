@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 from simkit.annotate.annotators import Bools, Ints
 from simkit.annotate.schemes.base import MISSING, Scheme, logits, register
 from simkit.chance import Chance, below
-from simkit.registry import Share, setting
+from simkit.registry import Range, Share, setting
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
 
 FIRST = 4  # times the sample of a group: the pairs of the first group
 MISTAKES = 1  # in the sample of a group that is accepted
-LARGEST_SAMPLE = 100_000
+LARGEST_SAMPLE = 50_000  # more than the strictest bound and confidence need
+Bound = Annotated[float, Range(0.0005, 1)]
+Confidence = Annotated[float, Range(0, 0.999)]
 
 
 @register
@@ -36,9 +38,10 @@ class Machine(Scheme):
     verify a random sample of each group in turn. The machine labels the others of a group if the
     sample shows, at the level `confidence`, that at most the share `wrong_present` (`wrong_absent`)
     of its answers are wrong; at the first group for which it does not, the measurement ends. So
-    with probability `confidence` no accepted group exceeds the bound, whatever the scores are. The
-    bound is on disagreement with people: their own errors are not in it. A sample has as many
-    questions as leave room for one mistake: 100 for 5 % and 1,000 for 0.5 %, at 95 % confidence.
+    no accepted group exceeds the bound with probability `confidence`, for present labels and for
+    absent ones each, whatever the scores are. The bound is on disagreement with people: their own
+    errors are not in it, and unsure answers count as disagreement. A sample has as many questions
+    as leave room for one mistake: 100 for 5 % and 1,000 for 0.5 %, at 95 % confidence.
 
     Example: simkit simulate --scheme "machine(wrong_present=0.1, verify=0.02)" --scores scores.csv
     """
@@ -60,9 +63,9 @@ class Machine(Scheme):
     verify: Share = setting(0.1, "share of the other pairs that people are asked about")
     high: Share | None = setting(None, "probability from which a class is present; none: measured")
     low: Share | None = setting(None, "probability up to which a class is absent; none: measured")
-    wrong_present: Share = setting(0.05, "largest share of wrong ones among the present labels")
-    wrong_absent: Share = setting(0.005, "largest share of wrong ones among the absent labels")
-    confidence: Share = setting(0.95, "probability that such a bound holds")
+    wrong_present: Bound = setting(0.05, "largest share of wrong ones among the present labels")
+    wrong_absent: Bound = setting(0.005, "largest share of wrong ones among the absent labels")
+    confidence: Confidence = setting(0.95, "probability that such a bound holds")
 
     @property
     def needs_scores(self) -> bool:
@@ -71,32 +74,38 @@ class Machine(Scheme):
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         from scipy.special import logit
 
-        crowd.pay_machine()
-        pairs = Pairs(crowd, logits(crowd, self.name)[crowd.images].ravel())
+        scores = logits(crowd, self.name)[crowd.images]
+        crowd.pay_machine(crowd.images[(scores > MISSING).any(axis=1)])
+        pairs = Pairs(crowd, scores.ravel())
+        ranked = np.argsort(-pairs.scores, kind="stable")
+        ranked = ranked[pairs.scores[ranked] > MISSING]
+        halves = {True: ranked[: len(ranked) // 2], False: ranked[::-1][: len(ranked) // 2]}
         for present, limit in ((True, self.high), (False, self.low)):
             if limit is not None:
                 pairs.trust(pairs.beyond(logit(limit), present), present)
-            elif not self._measure(pairs, present, chance.of("sample", int(present))):
+                continue
+            half = halves[present][~pairs.decided[halves[present]]]
+            if not self._measure(pairs, half, present, chance.of("sample", int(present))):
                 return  # open questions decide
         others = np.flatnonzero(~pairs.decided)
         asked = below(chance.of("verify")(*pairs.of(others)), self.verify)
         pairs.verify(others[asked])
 
-    def _measure(self, pairs: Pairs, present: bool, chance: Chance) -> bool:
+    def _measure(self, pairs: Pairs, ranked: Ints, present: bool, chance: Chance) -> bool:
         """Trust the machine in group after group. False if that depends on open questions."""
         bound = self.wrong_present if present else self.wrong_absent
         sample = sample_size(bound, self.confidence)
-        ranked = np.argsort(-pairs.scores if present else pairs.scores, kind="stable")
-        ranked = ranked[pairs.scores[ranked] > MISSING]
-        ranked = ranked[: len(ranked) // 2]
         start, size = 0, FIRST * sample
-        while start + FIRST * sample <= len(ranked):
+        while (rest := len(ranked) - start) >= FIRST * sample:
+            size = min(size, rest)
+            while not shows(sample, size, bound, self.confidence):  # of some sizes it does not
+                size -= 1
             group = ranked[start : start + size]
             order = np.argsort(chance(*pairs.of(group)), kind="stable")
-            wrong = pairs.verify(np.sort(group[order[:sample]])) != present
-            if not pairs.settled(group[order[:sample]]):
+            mistakes = pairs.mistakes(np.sort(group[order[:sample]]), present)
+            if mistakes is None:
                 return False
-            if np.count_nonzero(wrong) > MISTAKES:
+            if mistakes > MISTAKES:
                 return True
             pairs.trust(np.sort(group[order[sample:]]), present)
             start, size = start + size, 2 * size
@@ -141,30 +150,36 @@ class Pairs:
         self.decided[places] = True
         return self.crowd.verify(*self.of(places))
 
-    def settled(self, places: Ints) -> bool:
-        """Whether people have answered all of these questions."""
-        return self.crowd.settled(*self.of(places))
+    def mistakes(self, places: Ints, present: bool) -> int | None:
+        """People verify these pairs: as `Crowd.mistakes`."""
+        self.decided[places] = True
+        return self.crowd.mistakes(*self.of(places), present)
 
 
 @cache
 def sample_size(bound: float, confidence: float) -> int:
-    """The smallest sample in which `MISTAKES` mistakes show that at most `bound` are wrong.
-
-    Wrong among the rest of the group, which the machine labels. With W wrong ones in the group, the
-    rest exceeds the bound after m mistakes in the sample if W - m does. So an accepted rest exceeds
-    it with the largest probability if W is just large enough after m mistakes, for some m up to
-    `MISTAKES`, and the sample then has at most m.
-    """
+    """The smallest sample that shows for groups of all sizes that at most `bound` are wrong."""
     from scipy.special import bdtr
-    from scipy.stats import hypergeom
 
     sizes = np.arange(MISTAKES + 1, LARGEST_SAMPLE)
     enough = sizes[bdtr(float(MISTAKES), sizes, bound) <= 1 - confidence]  # in very large groups
+    groups = [FIRST * 2**k for k in range(20)]
+    return next(
+        sample for sample in enough.tolist()
+        if all(shows(sample, times * sample, bound, confidence) for times in groups)
+    )  # fmt: skip
+
+
+def shows(sample: int, size: int, bound: float, confidence: float) -> bool:
+    """Whether `MISTAKES` in a sample of a group of this size show that at most `bound` are wrong.
+
+    Of the rest, which the machine labels. With W wrong ones in the group the rest exceeds the bound
+    after m mistakes in the sample if W - m does. So an accepted rest exceeds it with the largest
+    probability if W is just large enough after m mistakes, for some m up to `MISTAKES`, and the
+    sample then has at most m.
+    """
+    from scipy.stats import hypergeom
+
     mistakes = np.arange(MISTAKES + 1)
-    times = FIRST * 2 ** np.arange(20)[:, None]  # the sample, in the groups from the first on
-    for sample in enough.tolist():
-        groups = times * sample
-        wrong = np.floor(bound * (groups - sample)) + 1 + mistakes
-        if hypergeom.cdf(mistakes, groups, wrong, sample).max() <= 1 - confidence:
-            return sample
-    return LARGEST_SAMPLE
+    wrong = np.floor(bound * (size - sample)) + 1 + mistakes
+    return bool(hypergeom.cdf(mistakes, size, wrong, sample).max() <= 1 - confidence)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from simkit.annotate.schemes.base import Scheme, logits, register
+from simkit.annotate.schemes.base import MISSING, Scheme, logits, register
 from simkit.chance import Chance
 from simkit.registry import Range, Share, setting
 
@@ -72,11 +72,13 @@ class Proposals(Scheme):
         settings = self.per_image, self.recall, self.precision, self.skew
         proposer = Proposer(*settings, crowd.shape[1], chance)
         if self.by == "scores":
-            crowd.pay_machine()
-            proposed = proposer.highest(logits(crowd, self.name), crowd.images)
-        else:
-            proposed = crowd.propose(proposer)
-        for images, classes in proposed:
+            scores = logits(crowd, self.name)
+            crowd.pay_machine(crowd.images[(scores[crowd.images] > MISSING).any(axis=1)])
+            for images, classes in proposer.highest(scores, crowd.images):
+                scored = scores[images, classes] > MISSING
+                crowd.verify(images[scored], classes[scored])
+            return
+        for images, classes in crowd.propose(proposer):
             crowd.verify(images, classes)
 
     def largest(self, images: int, classes: int) -> int:

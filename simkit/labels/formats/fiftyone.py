@@ -106,7 +106,8 @@ def _content(path: Path) -> tuple[tuple[str, ...] | None, dict[str, list[str] | 
     """Class names, if the file has any, and the names of the classes of each image."""
     content = json.loads(path.read_bytes())
     classes = content.get("classes")
-    if classes is not None and not all(isinstance(name, str) for name in classes):
+    texts = isinstance(classes, list) and all(isinstance(name, str) for name in classes)
+    if classes is not None and not texts:
         raise BadInput("'classes' is no list of names; write null or a list of texts")
     names = None if classes is None else base.distinct(classes, path)
     return names, {key: _listed(key, target, names) for key, target in content["labels"].items()}

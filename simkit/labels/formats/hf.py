@@ -160,7 +160,8 @@ def _names(schema: pa.Schema) -> tuple[str, ...] | None:
     """The names of ClassLabel; None if the lists hold names."""
     stored = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
     features = stored.get("info", {}).get("features", {})
-    kinds = [features[name].get("feature", {}) for name in _SIDES if name in features]
+    given = [features[name] for name in _SIDES if name in features]
+    kinds = [one[0] if isinstance(one, list) else one.get("feature", {}) for one in given]
     found = {tuple(kind["names"]) for kind in kinds if kind.get("_type") == "ClassLabel"}
     if len(found) > 1:
         raise BadInput("present and absent have different ClassLabel names; give both the same")

@@ -106,7 +106,7 @@ def test_the_history_names_the_features(truth, blobs):
     labels = simulate(truth, "picked", features=blobs)
     assert replay(labels.history, truth, features=blobs).id == labels.id
     for features in (None, blobs + 1):
-        with pytest.raises(BadInput, match="give the features of the same split"):
+        with pytest.raises(BadInput, match="give the features of the same"):
             replay(labels.history, truth, features=features)
     free = simulate(truth, "picked(by=random)", features=blobs)
     assert free.history == simulate(truth, "picked(by=random)").history
@@ -152,7 +152,7 @@ def test_the_history_names_the_scores(truth):
     labels = simulate(truth, "picked(by=uncertainty)", scores=scores)
     assert replay(labels.history, truth, scores=scores).id == labels.id
     for others in (None, scores + 1):
-        with pytest.raises(BadInput, match="give the scores of the same model and split"):
+        with pytest.raises(BadInput, match="give the scores of the same"):
             replay(labels.history, truth, scores=others)
     free = simulate(truth, "picked(by=random)", scores=scores)
     assert free.history == simulate(truth, "picked(by=random)").history

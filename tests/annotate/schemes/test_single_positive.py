@@ -202,7 +202,7 @@ def test_boxes_are_part_of_the_history(truth):
     assert replay(labels.history, truth, boxes=boxes).id == labels.id
     other = Boxes(boxes.images[1:], boxes.classes[1:], boxes.corners[1:])
     for given in (None, other):
-        with pytest.raises(BadInput, match=f"boxes {boxes.id}.*boxes=data.boxes"):
+        with pytest.raises(BadInput, match=f"boxes {boxes.id}.*give the boxes"):
             replay(labels.history, truth, boxes=given)
     # Where the scheme does not choose by them they do not matter.
     plain = simulate(truth, "single-positive", boxes=boxes)
