@@ -143,7 +143,7 @@ def _print(what: str, rows: list[dict[str, Any]]) -> None:
     else:
         click.echo(f"\n`simkit list {what} {rows[0]['name']}` shows all of one")
     if what == "backbones":
-        from simkit.embed.timm_networks import ABOUT
+        from simkit.embed.networks import ABOUT
 
         click.echo(ABOUT)
 

@@ -13,9 +13,15 @@ import torch.nn.functional as F
 from safetensors import safe_open
 from torch import Tensor, nn
 
-from simkit.embed.networks import RESNETS, Backbone, MobileNetV2, ScenesNet
-from simkit.embed.timm_networks import PRETRAINED as TIMM
-from simkit.embed.timm_networks import TimmNetwork, timm_class
+from simkit.embed.networks import (
+    RESNETS,
+    TIMM,
+    Backbone,
+    MobileNetV2,
+    ScenesNet,
+    TimmNetwork,
+    timm_class,
+)  # fmt: skip
 from simkit.errors import BadInput, unknown
 from simkit.files import readable
 from simkit.registry import Registry
@@ -25,7 +31,6 @@ BACKBONES: Registry[Backbone] = Registry("backbone", "simkit.embed.backbones")
 for _each in (ScenesNet, MobileNetV2, *RESNETS):
     BACKBONES.register(_each)
 BEST = "imagenet"  # weights: torchvision's best
-_MOVED = {"vit_b_16": "timm:vit_base_patch16_224", "convnext_tiny": "timm:convnext_tiny"}
 _SEED = 0
 _LARGEST = 4096  # pixels of a side; one image then takes gigabytes inside a network
 _PICTURES, _SIDE = 8, 96  # generated images, for the batch norms of random weights
@@ -62,7 +67,7 @@ def backbone(
     BadInput
         For an unknown name and for missing or unsuitable weights.
     """
-    kind = class_of(name)
+    kind = timm_class(name) or BACKBONES[name]
     name = kind.name
     if size is not None and not 32 <= size <= _LARGEST:
         raise BadInput(f"backbone {name!r}: size is {size}; 32 to {_LARGEST:,} pixels are expected")
@@ -85,13 +90,6 @@ def backbone(
     fill(net, found.state, found.where)
     net.weights = found.source
     return net.eval()
-
-
-def class_of(name: str) -> type[Backbone]:
-    """The class of a network by its name. Raises BadInput for unknown ones."""
-    if name in _MOVED:
-        raise BadInput(f"backbone {name!r} comes from timm now; name {_MOVED[name]} instead")
-    return timm_class(name) or BACKBONES[name]
 
 
 class _Found(NamedTuple):
@@ -206,7 +204,7 @@ def fill(net: Backbone, state: Mapping[str, Tensor], where: str) -> None:
     """Load weights into a network; `where` names their source in error messages.
 
     The classifier of published weights is dropped. Raises BadInput with the missing and unknown
-    keys, those of another shape, and any key with values that are not finite.
+    keys, and those of another shape.
     """
     initial = net.body.state_dict()
     weights = {
@@ -227,11 +225,6 @@ def fill(net: Backbone, state: Mapping[str, Tensor], where: str) -> None:
         raise BadInput(
             f"{where} does not fit backbone {net.name!r}: it {differences}; give its own weights"
         )
-    for key in sorted(wanted):
-        if not weights[key].float().isfinite().all():
-            raise BadInput(
-                f"{where} holds values in {key} that are not finite; give an undamaged file"
-            )
     net.body.load_state_dict({**initial, **weights})
 
 

@@ -85,7 +85,7 @@ def fitted(
     if threads < 2:
         yield from chain.from_iterable(map(some, parts))
     else:
-        yield from chain.from_iterable(_side_by_side(some, parts, ahead // at_once, threads))
+        yield from chain.from_iterable(side_by_side(some, parts, ahead // at_once, threads))
 
 
 def _not_fitted(pictures: Pictures, row: int, size: int, error: Exception) -> BadInput:
@@ -107,7 +107,7 @@ def cores() -> int:
         return min(os.cpu_count() or 1, _MOST)
 
 
-def _side_by_side(
+def side_by_side(
     work: Callable[[A], B], items: Sequence[A], ahead: int, threads: int
 ) -> Iterator[B]:
     """`work` on each item by several threads, in order."""

@@ -27,6 +27,16 @@ _FORM = "simkit features 2"
 _COUNTED = 256  # rows between writes of the index; a killed process loses no more
 
 
+def mapped(file: Path, shape: tuple[int, ...], kind: type) -> NDArray[Any] | None:
+    """The array in an .npy file, memory-mapped; None if it is missing, incomplete or another."""
+    try:
+        values = np.load(file, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    fits = values.shape == shape and values.dtype == kind and values.flags.c_contiguous
+    return np.asarray(values) if fits else None  # a plain array over the map is faster to index
+
+
 @dataclass(frozen=True, eq=False)
 class MappedRows:
     """Rows of an .npy file as a read-only fp16 array (N, ...), memory-mapped.
@@ -166,13 +176,7 @@ class Index:
 
     def fits(self, folder: Path) -> bool:
         """Whether the file in the folder has room for exactly these features."""
-        try:
-            rows = np.load(folder / _FILE, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError):
-            return False
-        return bool(
-            rows.shape == self.shape and rows.dtype == np.float16 and rows.flags.c_contiguous
-        )
+        return mapped(folder / _FILE, self.shape, np.float16) is not None
 
     def values(self, folder: Path) -> MappedRows:
         """The rows. Raises BadInput if they are not complete."""
@@ -236,8 +240,7 @@ class FeatureWriter:
     def put(self, first: int, values: Half, skipped: Sequence[Skipped] = ()) -> None:
         """Write the rows from `first` on, except those already in the file.
 
-        Raises BadInput for a full disk, and at the last row if no image could be read or all
-        features are zero.
+        Raises BadInput for a full disk, and at the last row if no image could be read.
         """
         new = np.ascontiguousarray(values[max(0, self._written - first) :])
         if not len(new):
@@ -258,19 +261,11 @@ class FeatureWriter:
             self.index, self._written, self._skipped = other, other.done, other.skipped
             return
         index = replace(self.index, done=self._written, skipped=self._skipped)
-        if index.complete:
-            _refuse_empty(index, MappedRows(self.folder / _FILE))
+        if len(index.skipped) == index.shape[0]:
+            reason = index.skipped[0].reason
+            raise BadInput(f"none of {index.done:,} images can be read; {reason}")
         index.write(self.folder)
         self.index = index
-
-
-def _refuse_empty(index: Index, values: MappedRows) -> None:
-    """Raise BadInput if no image could be read, and if all values are zero."""
-    N = index.shape[0]
-    if len(index.skipped) == N:
-        raise BadInput(f"none of {N:,} images can be read; {index.skipped[0].reason}")
-    if not any(values[start : start + _COUNTED].any() for start in range(0, N, _COUNTED)):
-        raise BadInput(f"features of all {N:,} images are zero; give the backbone other weights")
 
 
 @contextmanager

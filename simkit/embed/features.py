@@ -205,7 +205,7 @@ def extract(
     ------
     BadInput
         If the split has no images or none that can be read, if the folder cannot be written, and if
-        features are all zero or beyond the range of fp16.
+        features are beyond the range of fp16.
     """
     how = Extraction(**options)
     pictures = _pictures_of(dataset, split)
@@ -215,8 +215,6 @@ def extract(
     indexes: dict[Kind, Index | None] = {}
     keys = {}
     for kind in dict.fromkeys(kinds):
-        if kind not in KINDS:
-            raise BadInput(f"kind is {kind!r}; features are of kind 'pooled' or 'maps'")
         keys[kind] = content_id("features", *parents, kind, str(backbone.size))
         folders[kind] = place / keys[kind] if out is None else Path(out) / kind
         indexes[kind] = stored(folders[kind], keys[kind])

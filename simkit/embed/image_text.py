@@ -5,10 +5,8 @@ open_clip is imported at first use, as it is an extra.
 
 from __future__ import annotations
 
-import logging
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, cast
@@ -114,7 +112,7 @@ def image_text(name: str, weights: str | PathLike[str]) -> ImageText:
     if source is not None and source not in tags and not called.startswith("hf-hub:"):
         source = str(readable(source, f"weights of {name} (its downloads: {', '.join(tags)})"))
     try:
-        with torch.random.fork_rng(devices=[]), _quiet():
+        with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(_SEED)
             model = open_clip.create_model(called, source, weights_only=True).eval()
     except Exception as error:  # of the file, the network, or the connection
@@ -129,17 +127,6 @@ def image_text(name: str, weights: str | PathLike[str]) -> ImageText:
         tower, open_clip.get_tokenizer(called), float(model.logit_scale.detach().exp()),
         None if bias is None else float(bias.detach()),
     )  # fmt: skip
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """open_clip warns of models without weights."""
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        yield
-    finally:
-        logging.disable(before)
 
 
 def similarities(
@@ -209,25 +196,20 @@ def prompts_of(
             values = tomllib.loads(path.read_text("utf-8"))
         except (ValueError, RecursionError) as error:
             raise BadInput(f"{path} cannot be read as TOML ({error}); correct it") from None
-        for key in values:
-            if key not in ("templates", "names"):
-                raise BadInput(f"{path}: {unknown('field', key, ('templates', 'names'))}")
     templates, names = values.get("templates", [TEMPLATE]), values.get("names", {})
     try:
-        odd = next((text for text in templates if "{}" not in text), None)
         texts = {name: [each] if isinstance(each, str) else each for name, each in names.items()}
         made = [
             tuple(t.replace("{}", text) for t in templates for text in texts.get(name, [name]))
             for name in classes
         ]
+        fine = {*values} <= {"templates", "names"} and all("{}" in text for text in templates)
     except (TypeError, AttributeError):
+        fine = False
+    if not fine or not all(made):
         raise BadInput(
-            f"{file}: a list of texts `templates` and a table [names] of texts are expected"
-        ) from None
-    if odd is not None or not all(made):
-        raise BadInput(
-            f"{file}: template {odd!r} has no {{}} for the class, or a list is empty; write "
-            f"templates such as {TEMPLATE!r}"
+            f"{file}: a list of texts `templates`, each with {{}} for the class, such as "
+            f"{TEMPLATE!r}, and a table [names] of texts are expected, and nothing else"
         )
     for name in texts:
         if name not in classes:

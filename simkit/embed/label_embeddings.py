@@ -78,8 +78,8 @@ class LabelMedians(LabelEmbeddings):
     """The median of each feature over the images in which a class is known to be present.
 
     The medians are not normalised to unit length again. Features of up to 1 GB are held in memory
-    as float32; larger ones are read 1 GB of columns at a time. Source: Soft Exposure, section 3 (a
-    mean was worse).
+    as float32; of larger ones the rows of one class are read, 1 GB at a time. Source: Soft
+    Exposure, section 3 (a mean was worse).
     """
 
     name: ClassVar[str] = "label-medians"
@@ -88,18 +88,15 @@ class LabelMedians(LabelEmbeddings):
     def of(features: Rows, present: Any) -> NDArray[np.float64]:
         """(L, D) medians. Memory-mapped pages of a file of features are not counted."""
         present = csc_array(present)
-        n, width = features.shape
+        width = features.shape[1]
         psi = np.full((present.shape[1], width), np.nan)
-        at_once = width
-        if isinstance(features, UnitRows):
-            at_once = min(width, max(1, _HELD // max(1, n)))
-        for first in range(0, width, at_once):
-            last = min(first + at_once, width)
-            held = features.columns(first, last) if isinstance(features, UnitRows) else features[:]
-            for c in range(present.shape[1]):
-                rows = np.sort(present.indices[present.indptr[c] : present.indptr[c + 1]])
-                if len(rows):
-                    psi[c, first:last] = _median(held, rows)
+        for c in range(len(psi)):
+            rows = np.sort(present.indices[present.indptr[c] : present.indptr[c + 1]])
+            # Features on disk: as many columns of these rows at a time as may be held.
+            step = _HELD // max(1, len(rows)) if isinstance(features, UnitRows) else width
+            for first in range(0, width if len(rows) else 0, max(1, step)):
+                columns = slice(first, first + max(1, step))
+                psi[c, columns] = _median(features, rows, columns)
         return psi
 
 
@@ -125,12 +122,16 @@ class LabelMeans(LabelEmbeddings):
         return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def _median(features: NDArray[np.float32], rows: NDArray[np.integer]) -> NDArray[np.float64]:
-    """(D,) medians of some rows of features (n, D)."""
+def _median(features: Rows, rows: NDArray[np.integer], columns: slice) -> NDArray[np.float64]:
+    """Medians (columns,) of some rows of features (n, D)."""
+    if isinstance(features, UnitRows):
+        held, rows = features.block(rows, columns), np.arange(len(rows))
+    else:
+        held = features[:]
     step = max(1, min(_COLUMNS, _VALUES // len(rows)))
     medians = []
-    for at in range(0, features.shape[1], step):
-        values = np.ascontiguousarray(features[rows, at : at + step].T)
+    for at in range(0, held.shape[1], step):
+        values = np.ascontiguousarray(held[rows, at : at + step].T)
         medians.append(_middle(values))
     return np.concatenate(medians)
 

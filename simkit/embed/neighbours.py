@@ -106,11 +106,9 @@ class Neighbours:
         Raises
         ------
         BadInput
-            For an invalid k, and if the task has no features.
+            If the task has no features.
         """
-        if k != int(k) or k < 1:
-            raise BadInput(f"neighbours: k is {k}; a whole number of at least 1 is expected")
-        k, asked = int(k), np.asarray(task.labels.asked)
+        asked = np.asarray(task.labels.asked)
         features = None if task.inputs is None else task.inputs.id
         in_lists = in_lists_above is not None and int(asked.sum()) > in_lists_above
         key = content_id(str(features), asked, str(k), str(in_lists))

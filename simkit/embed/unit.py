@@ -13,7 +13,6 @@ from simkit.errors import BadInput
 _BLOCK = 1 << 22  # features read at a time
 _HELD = 1 << 30  # bytes of rows held in memory; larger ones are read again
 _ROUNDING = 1e-6  # of a length in float32
-_RUN = 1024  # consecutive rows of which a part of the columns is read at a time
 
 Floats = NDArray[np.float64]
 
@@ -55,39 +54,15 @@ class UnitRows:
 
     def held(self) -> NDArray[np.float32]:
         """All rows as an array of n * D * 4 bytes."""
-        held = np.empty(self.shape, np.float32)
-        for start in range(0, len(held), self.step):
-            held[start : start + self.step] = self[start : start + self.step]
-        return held
+        return self.block(np.arange(len(self._places)), slice(None))
 
-    def columns(self, first: int, last: int) -> NDArray[np.float32]:
-        """Columns (n, last - first) of all rows, bit-identical to the rows."""
-        values = np.empty((len(self._places), last - first), np.float32)
-        pooled = self._inputs.kind == "pooled"
-        step = _RUN if pooled else self.step
-        for start in range(0, len(values), step):
-            block = slice(start, start + step)
-            if pooled:
-                part = self._part(self._places[block], slice(first, last))
-            else:
-                part = self._pooled(self._places[block])[:, first:last]
-            values[block] = part / self._lengths[block]
+    def block(self, rows: NDArray[np.integer], columns: slice) -> NDArray[np.float32]:
+        """Some columns of some rows, an array of which no more is in memory."""
+        values = np.empty((len(rows), len(range(self.shape[1])[columns])), np.float32)
+        for start in range(0, len(rows), self.step):
+            part = slice(start, start + self.step)
+            values[part] = self[rows[part]][:, columns]
         return values
-
-    @cached_property
-    def _lengths(self) -> Floats:
-        lengths = np.empty((len(self._places), 1))
-        for start in range(0, len(lengths), self.step):
-            pooled = self._pooled(self._places[start : start + self.step])
-            lengths[start : start + self.step] = _length(pooled)
-        return lengths
-
-    def _part(self, places: NDArray[np.int64], columns: slice) -> Floats:
-        # Consecutive memory-mapped rows are read in these columns alone.
-        run = len(places) == places[-1] - places[0] + 1
-        rows = slice(int(places[0]), int(places[-1]) + 1) if run else places
-        part = self._inputs.values[rows][:, columns]
-        return np.asarray(part, np.float32).astype(np.float64)
 
     def _pooled(self, places: NDArray[np.int64]) -> Floats:
         values = self._inputs.batch(places).numpy().astype(np.float64)

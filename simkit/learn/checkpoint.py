@@ -83,17 +83,12 @@ class Checkpoint:
         facts, tensors = _opened(self.path)
         if facts["key"] == self.earlier:
             return 0
-        current = _tensors(stack)
-        fits = all(
-            name in tensors and tensors[name].shape == tensor.shape
-            for name, tensor in current.items()
-        )
-        if facts["key"] != self.key or not fits:
+        if facts["key"] != self.key:
             raise BadInput(
                 f"{self.path} belongs to a training with other tasks, settings or initial weights; "
                 "choose another file or delete it"
             )
-        for name, tensor in current.items():
+        for name, tensor in _tensors(stack).items():
             tensor.copy_(tensors[name])
         optimiser.restore(below(tensors, "optimiser."))
         if averages is not None:

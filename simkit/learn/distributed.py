@@ -189,13 +189,10 @@ class Team:
         """The result of `find` in the first process, which alone calls it."""
         if self.processes == 1:
             return find()
-        numbers = torch.tensor(find() if self.first else [], dtype=torch.float64)
-        count = torch.tensor([len(numbers)])
-        _broadcast(count)
-        if not self.first:
-            numbers = numbers.new_zeros(int(count))
-        _broadcast(numbers)
-        return [float(value) for value in numbers]
+        found = [find() if self.first else None]
+        dist.broadcast_object_list(found)
+        assert found[0] is not None
+        return found[0]
 
     def in_turn(self, make: Callable[[], T]) -> T:
         """Call `make` in the first process and then in the others, which read its files."""

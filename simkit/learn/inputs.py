@@ -1,10 +1,12 @@
-"""Inputs of training, read in batches: features, or images with random crops and flips."""
+"""Inputs of training, read in batches: features, or images with random crops and flips.
+
+Features are held in memory, images on the device; what is too large is read batch by batch.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -18,18 +20,27 @@ from torch import Tensor
 
 from simkit.chance import Chance, below
 from simkit.data.dataset import Pictures
-from simkit.embed.decoding import cores
+from simkit.embed.decoding import cores, side_by_side
+from simkit.embed.feature_files import mapped
 from simkit.embed.features import cache_folder
 from simkit.errors import BadInput
 from simkit.files import whole
 from simkit.history import content_id
+from simkit.learn.distributed import on_device
+from simkit.learn.model import batches, standardised
 from simkit.progress import Progress, silent
 
 Kind = Literal["pooled", "maps", "images"]
+Places = NDArray[np.int64]
+CPU = torch.device("cpu")
 ASPECT = (3 / 4, 4 / 3)  # width / height of crops, as in RandomResizedCrop of torchvision
 _MEMORY = 4 << 30  # bytes of decoded images in memory if no folder is named
 _ROWS = 1024  # images in a file, at least
 _FILES = 512  # at most, as each stays open
+SHARE = 0.6  # largest share of the GPU's free memory for images; the rest is for the network
+_RESIDENT_BYTES = 2 << 30  # larger maps stay on disk and are read batch by batch
+_AHEAD = 3  # prefetched batches
+_CHUNK = 256  # inputs read at a time
 
 
 class FeatureInputs:
@@ -118,7 +129,7 @@ class ImageInputs:
             )
         self.pictures = pictures
         self.flip, self.vertical = flip, vertical
-        self.crop = None if crop is None else (float(crop[0]), float(crop[1]))
+        self.crop = None if crop is None else (float(limits[0]), float(limits[1]))
 
     @cached_property
     def id(self) -> str:
@@ -313,8 +324,6 @@ def sized(
         For an unreadable image, and if files cannot be written.
     """
     N, shape = len(pictures), (3, size, size)
-    if not N:
-        raise BadInput("there are no images to decode; open a data set that has some")
     id = content_id(f"sized 1 square {size}", pictures.id)
     folder = Path(cache_folder() if cache is None else cache) / "pictures" / id
     in_memory = cache is None and N * 3 * size**2 <= _MEMORY
@@ -328,7 +337,7 @@ def sized(
             fill(start, values[start : start + n])
         else:
             file = folder / f"{start // each:05}.npy"
-            if (opened := _opened(file, (n, *shape))) is None:
+            if (opened := mapped(file, (n, *shape), np.uint8)) is None:
                 part = np.empty((n, *shape), np.uint8)
                 fill(start, part)
                 with whole(file) as beside, open(beside, "wb") as stream:
@@ -346,11 +355,8 @@ def _fill(pictures: Pictures, threads: int, start: int, values: NDArray[np.uint8
     def one(place: int) -> None:
         values[place] = _sized(pictures.read([start + place])[0], size)
 
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="decode")
-    try:
-        list(pool.map(one, range(len(values))))
-    finally:
-        pool.shutdown(cancel_futures=True)
+    for _ in side_by_side(one, range(len(values)), ahead=2 * threads, threads=threads):
+        pass
 
 
 def _sized(picture: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
@@ -361,11 +367,140 @@ def _sized(picture: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
     return picture.transpose(2, 0, 1)
 
 
-def _opened(file: Path, shape: tuple[int, ...]) -> NDArray[np.uint8] | None:
-    """The images of a file, memory-mapped; None if it is missing or incomplete."""
-    try:
-        mapped = np.load(file, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError):
-        return None
-    fits = mapped.shape == shape and mapped.dtype == np.uint8 and mapped.flags.c_contiguous
-    return np.asarray(mapped) if fits else None  # a plain array over the map is faster to index
+class FeatureLoader:
+    """Standardised features of the asked images as float32: maps if `maps`, else pooled.
+
+    In batches, `place` is an index among the asked images, not among all images.
+    """
+
+    def __init__(
+        self,
+        inputs: FeatureInputs,
+        rows: Places,
+        *,
+        maps: bool,
+        standardise: bool,
+        device: torch.device = CPU,
+    ) -> None:
+        self._inputs, self._rows, self._device = inputs, rows, device
+        self.width = inputs.width
+        chunks = [rows[part] for part in batches(len(rows), _CHUNK)]
+        pooled = torch.cat([_pooled(inputs.batch(chunk)) for chunk in chunks])
+        self.shift, self.scale = moments(pooled)
+        if not standardise:
+            self.shift, self.scale = torch.zeros(self.width), torch.ones(self.width)
+        self._values: Tensor | None = None
+        if not maps:
+            self._values = standardised(pooled, self.shift, self.scale).to(device)
+        elif 4 * len(rows) * int(np.prod(inputs.values.shape[1:])) <= _RESIDENT_BYTES:
+            self._values = torch.cat([self._maps(chunk) for chunk in chunks]).to(device)
+
+    def batches(self, places: Sequence[Places], epoch: int) -> Iterator[tuple[Tensor, Views]]:
+        for place in places:
+            if self._values is None:
+                values = self._maps(self._rows[place]).to(self._device)
+            else:
+                values = self._values[on_device(place, self._device)]
+            yield values if values.ndim == 2 else values.movedim(-1, 1), Views()
+
+    def _maps(self, rows: Places) -> Tensor:
+        """(n, h, w, D): channels last, as for one matrix product."""
+        values = standardised(self._inputs.batch(rows), self.shift, self.scale)
+        return values.movedim(1, -1).contiguous()
+
+
+class ImageLoader:
+    """Images of the asked rows, cropped and mirrored on the device.
+
+    A GPU holds all of them if they take at most SHARE of its free memory; otherwise they are
+    prefetched. Views are drawn for a whole epoch and sent to the device once.
+    """
+
+    def __init__(
+        self,
+        inputs: ImageInputs,
+        rows: Places,
+        width: int,
+        *,
+        chance: Chance,
+        device: torch.device = CPU,
+    ) -> None:
+        self._inputs, self._rows, self._chance, self._device = inputs, rows, chance, device
+        self.width, self.shift, self.scale = width, torch.zeros(width), torch.ones(width)
+        self._resident: Tensor | None = None
+        if room_for(len(rows) * self._read(np.arange(1)).numel(), device):
+            self._resident = self._all()
+
+    def batches(self, places: Sequence[Places], epoch: int) -> Iterator[tuple[Tensor, Views]]:
+        drawn = self._inputs.views(self._rows, self._chance, epoch=epoch).to(self._device)
+        images = iter(()) if self._resident is not None else self._streamed(places)
+        for place in places:
+            index = on_device(place, self._device)
+            views = drawn.at(index)
+            batch = next(images) if self._resident is None else self._resident[index]
+            yield shown(batch, views), views
+
+    def _read(self, place: Places) -> Tensor:
+        return self._inputs.batch(self._rows[place])
+
+    def _streamed(self, places: Sequence[Places]) -> Iterator[Tensor]:
+        return streamed(self._read, places, self._device, _AHEAD * (self._device.type == "cuda"))
+
+    def _all(self) -> Tensor:
+        """All images on the device, uint8 (n, 3, H, W)."""
+        n = len(self._rows)
+        shape = self._read(np.arange(1)).shape[1:]
+        images = torch.empty((n, *shape), dtype=torch.uint8, device=self._device)
+        chunks = [np.arange(n)[part] for part in batches(n, _CHUNK)]
+        for chunk, read in zip(chunks, self._streamed(chunks), strict=True):
+            images[chunk[0] : chunk[-1] + 1] = read
+        return images
+
+
+Loader = FeatureLoader | ImageLoader
+
+
+def room_for(size: int, device: torch.device) -> bool:
+    """Whether the bytes are at most SHARE of a GPU's free memory; False on a CPU."""
+    if device.type != "cuda":
+        return False
+    torch.cuda.empty_cache()  # cached memory of an earlier training would not count as free
+    return size <= SHARE * torch.cuda.mem_get_info(device)[0]
+
+
+def streamed(
+    read: Callable[[Places], Tensor], places: Sequence[Places], device: torch.device, ahead: int
+) -> Iterator[Tensor]:
+    """Batches on the device, of which a thread prefetches up to `ahead`.
+
+    For a GPU they are read into pinned memory and copied asynchronously.
+    """
+
+    def pinned(place: Places) -> Tensor:
+        images = read(place)
+        if device.type != "cuda":
+            return images
+        with torch.cuda.device(device):  # the default of a new thread is the first GPU
+            return images.pin_memory()
+
+    # One more than `ahead`, as the batch in use counts too.
+    for images in side_by_side(pinned, places, ahead=ahead + 1, threads=1):
+        yield images.to(device, non_blocking=True)
+
+
+def moments(pooled: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation of every feature over images, (n, D) to (D) and (D) float32.
+
+    A constant feature gets deviation 1. Raises BadInput for nan and infinity.
+    """
+    values = pooled.double()
+    mean = values.mean(0)
+    deviation = (values - mean).square().mean(0).sqrt()
+    if not bool(torch.isfinite(deviation).all()):
+        raise BadInput("the features hold nan or infinity; compute them again or clean them first")
+    flat = deviation <= 1e-6 * mean.abs().clamp(min=1e-6)
+    return mean.float(), torch.where(flat, 1.0, deviation).float()
+
+
+def _pooled(features: Tensor) -> Tensor:
+    return features if features.ndim == 2 else features.mean((-2, -1))

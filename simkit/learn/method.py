@@ -30,6 +30,7 @@ class Method:
     title is the field's display name, source the paper and equation. gist: a summary in a few
     words. alternative: one more value of its most important setting, which a fair comparison tries
     beside the default. presets: the fields of a published repository, by the value of `reproduce`.
+    decayed: whether weight decay applies to the parameters of the state.
     """
 
     name: ClassVar[str]
@@ -38,6 +39,8 @@ class Method:
     gist: ClassVar[str] = ""
     alternative: ClassVar[Mapping[str, Any]] = {}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    decayed: ClassVar[bool] = True
+    own_needs: ClassVar[Needs] = Needs()
 
     def __post_init__(self) -> None:
         """Convert the fields to their types. Raises BadInput; subclasses add further checks."""
@@ -57,8 +60,8 @@ class Method:
 
     @property
     def needs(self) -> Needs:
-        """The needs of this method with these settings."""
-        return Needs()
+        """The needs of this method with these settings, by default `own_needs`."""
+        return self.own_needs
 
     def state_bytes(self, sizes: Sizes) -> int:
         """Bytes of the state of one run, known before it is created."""
@@ -149,11 +152,13 @@ class Method:
         """Parameter groups for an optimiser; `model` has a `head` and perhaps a `backbone`.
 
         The learning rate of a head on a backbone is `model.head_ratio` times that of the backbone
-        (10 in Kim et al., CVPR 2022).
+        (10 in Kim et al., CVPR 2022), that of a state `ratio` times it, if the method has a ratio.
         """
-        head = {"params": list(model.head.parameters()), "lr": lr}
-        of_state = list(state.parameters())
-        groups = [head, {"params": of_state, "lr": lr}] if of_state else [head]
+        head: dict[str, Any] = {"params": list(model.head.parameters()), "lr": lr}
+        groups = [head]
+        if of_state := list(state.parameters()):
+            group = {"params": of_state, "lr": getattr(self, "ratio", 1.0) * lr}
+            groups.append(group if self.decayed else {**group, "weight_decay": 0.0})
         backbone = getattr(model, "backbone", None)
         if backbone is not None:
             head["lr"] = lr * model.head_ratio
@@ -171,8 +176,6 @@ class Around(Method):
     """
 
     inner: Method
-
-    own_needs: ClassVar[Needs] = Needs()
 
     def changed(self, out: Outputs, state: nn.Module, *, training: bool) -> Outputs:
         """The outputs for the inner method."""
@@ -263,27 +266,22 @@ def sizes_of(task: Task | Sizes) -> Sizes:
     return task if isinstance(task, Sizes) else task.sizes
 
 
-def _needed(tensor: Tensor | None, method: Method, mend: str) -> Tensor:
-    if tensor is None:
-        raise BadInput(f"method {method.name!r} {mend}")
-    return tensor
+FEATURES = "pooled features; give Outputs(features=...)"
+MAPS = "class maps; train it on features of kind 'maps', or give Outputs(maps=...)"
+SCORES = (
+    "the scores of all images at the end of every epoch; give epochs(count, method, state, "
+    "scores), or after_epoch(epoch, scores, state)"
+)
 
 
-def scores_of(method: Method, scores: Tensor | None) -> Tensor:
-    """(..., N, L) scores at the end of an epoch. Raises BadInput if the loop gave none."""
-    mend = "reads the scores of all images at the end of every epoch; give epochs(count, method, "
-    return _needed(scores, method, mend + "state, scores), or after_epoch(epoch, scores, state)")
+def required(values: Tensor | None, method: Method, what: str) -> Tensor:
+    """The values, unless a custom training loop left them out, which raises BadInput.
 
-
-def features_of(method: Method, out: Outputs) -> Tensor:
-    """(b, D) pooled features of the outputs. Raises BadInput if the loop gave none."""
-    return _needed(out.features, method, "reads pooled features; give Outputs(features=...)")
-
-
-def maps_of(method: Method, out: Outputs) -> Tensor:
-    """(..., b, L, h, w) class maps of the outputs. Raises BadInput if the loop gave none."""
-    mend = "reads class maps; train it on features of kind 'maps', or give Outputs(maps=...)"
-    return _needed(out.maps, method, mend)
+    what: what they are, and how to give them.
+    """
+    if values is None:
+        raise BadInput(f"method {method.name!r} reads {what}")
+    return values
 
 
 def epochs(
@@ -362,16 +360,6 @@ def state_of_run(state: nn.Module, run: int) -> nn.Module:
 def state_for_prediction(state: nn.Module) -> nn.Module:
     """A copy of a state without its tensors `for_training`."""
     return _with(state, torch.clone, training=False)
-
-
-def state_size(state: nn.Module) -> int:
-    """Bytes of memory that the tensors of a state take."""
-    return sum(
-        tensor.numel() * tensor.element_size()
-        for module in state.modules()
-        for name, tensor in [*module._buffers.items(), *module._parameters.items()]
-        if tensor is not None and name not in getattr(module, "in_file", ())
-    )
 
 
 def _with(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from simkit.chance import Chance
@@ -108,19 +109,29 @@ def initial(chance: Chance, classes: int, width: int) -> tuple[Tensor, Tensor]:
     return (2 * weight - 1) * bound, torch.zeros(classes)
 
 
+@torch.no_grad()
 def scores(
     model: Model, method: Method, state: nn.Module, inputs: Any, *, batch: int = BATCH
 ) -> Tensor:
     """(N, L) float32 logits for evaluation, on the device of the model."""
     check_inputs(model, inputs)
-    device = model.head.weight.device
     maps = method.needs.maps and inputs.kind != "pooled"
-    logits = torch.empty(len(inputs), model.head.bias.shape[-1], device=device)
-    with torch.no_grad(), evaluating(model):
-        for rows in batches(len(inputs), batch):
-            out = model(inputs.batch(np.arange(rows.start, rows.stop)).to(device), maps=maps)
-            logits[rows] = method.predict(out, state).float()
+    shape = len(inputs), model.head.bias.shape[-1]
+    logits = torch.empty(shape, device=model.head.weight.device)
+    for rows, out in outputs(model, inputs, np.arange(len(inputs)), batch=batch, maps=maps):
+        logits[rows] = method.predict(out, state).float()
     return logits
+
+
+def outputs(
+    model: Model, inputs: Any, rows: NDArray[np.int64], *, batch: int = BATCH, maps: bool = False
+) -> Iterator[tuple[slice, Outputs]]:
+    """Outputs of the model for these rows of the inputs, one slice of them after the other."""
+    for part in batches(len(rows), batch):
+        # Not around the loop: interleaved generators would leave gradients disabled.
+        with torch.no_grad(), evaluating(model):
+            out = model(inputs.batch(rows[part]).to(model.head.weight.device), maps=maps)
+        yield part, out
 
 
 def batches(n: int, size: int = BATCH) -> Iterator[slice]:

@@ -236,12 +236,10 @@ class Optimiser:
         )
 
     def _descend(self, group: dict[str, Any], params: list[Tensor]) -> None:
-        # The first step has no momentum yet: torch creates it.
-        moments = [self._kept.get(p, {}).get("momentum_buffer") for p in params]
         sgd(
             params,
             [p.grad for p in params],
-            moments,
+            [self._moments(p)["momentum_buffer"] for p in params],
             fused=True,
             weight_decay=group["weight_decay"],
             momentum=group["momentum"],
@@ -250,18 +248,14 @@ class Optimiser:
             nesterov=False,
             maximize=False,
         )
-        for p, moment in zip(params, moments, strict=True):
-            if moment is not None:
-                self._kept[p] = {"momentum_buffer": moment}
 
     def _moments(self, parameter: Tensor) -> dict[str, Tensor]:
         if parameter not in self._kept:
             like = parameter.detach()
-            self._kept[parameter] = {
-                "step": torch.zeros((), device=like.device),
-                "exp_avg": torch.zeros_like(like),
-                "exp_avg_sq": torch.zeros_like(like),
-            }
+            names = ["momentum_buffer"] if self.kind == "sgd" else ["exp_avg", "exp_avg_sq"]
+            self._kept[parameter] = {name: torch.zeros_like(like) for name in names}
+            if self.kind != "sgd":
+                self._kept[parameter]["step"] = torch.zeros((), device=like.device)
         return self._kept[parameter]
 
     def tensors(self) -> dict[str, Tensor]:

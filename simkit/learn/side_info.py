@@ -11,7 +11,7 @@ from functools import cached_property, partial, reduce
 from operator import or_
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -24,29 +24,9 @@ from simkit.history import History, content_id
 from simkit.labels.partial import ABSENT, PartialLabels
 from simkit.labels.truth import locked
 from simkit.learn.method import Method, make
-from simkit.learn.model import evaluating
+from simkit.learn.model import outputs
 from simkit.learn.task import Batch, Needs, Outputs, Task, missing_aids
 from simkit.learn.trained import Trained
-
-_BATCH = 256
-
-
-@runtime_checkable
-class Aid(Protocol):
-    """Side information that is computed once before training and belongs to one task.
-
-    id: identifies the content, for histories and for the keys of finished jobs.
-    """
-
-    name: ClassVar[str]
-
-    @property
-    def id(self) -> str: ...
-
-    @classmethod
-    def build(cls, task: Task, *, train: Callable[..., Any]) -> Aid:
-        """Compute it from the task; `train(task, method)` trains a temporary model."""
-        ...
 
 
 def prepare(task: Task, *methods: Method, **training: Any) -> Task:
@@ -79,7 +59,12 @@ def prepare(task: Task, *methods: Method, **training: Any) -> Task:
 
 
 def build_aid(kind: type[Any], task: Task, needs: Needs, **how: Any) -> Any:
-    """Side information of this kind for these needs; `wanted` of the kind returns its arguments."""
+    """Side information of this kind for these needs.
+
+    A kind has a `name`, an `id` of the content for histories, and `build(task, train=...)`, in
+    which `train(task, method)` trains a temporary model; its `wanted`, if any, returns further
+    arguments for these needs.
+    """
     wanted = getattr(kind, "wanted", None)
     return kind.build(task, **how, **(wanted(needs) if wanted else {}))
 
@@ -124,11 +109,6 @@ class ClassPrior:
                 )
         if self.running is not None:
             object.__setattr__(self, "running", self._shares(self.running))
-            if self.running.shape != self.values.shape:
-                raise BadInput(
-                    f"{len(self.running)} running means came for {len(self.values)} priors; give "
-                    "one for each"
-                )
 
     def _shares(self, values: Any) -> NDArray[np.float64]:
         shares = np.asarray(values)
@@ -208,12 +188,6 @@ class ClassPrior:
         from scipy.stats import spearmanr
 
         true = np.asarray(truth_frequency, np.float64)
-        if true.shape != self.values.shape:
-            raise BadInput(
-                f"true frequencies have shape {true.shape}; {self.values.shape} is expected"
-            )
-        if top is not None and not 2 <= top <= len(true):
-            raise BadInput(f"top is {top}; a number of classes from 2 to {len(true)} is expected")
         chosen = np.argsort(-true, kind="stable")[:top]
         pair = true[chosen], self.values[chosen]
         return float("nan") if min(map(np.ptp, pair)) == 0 else float(spearmanr(*pair).statistic)
@@ -287,14 +261,11 @@ def mean_probability(trained: Trained, task: Task) -> NDArray[np.float64]:
     With a backbone, on a GPU if there is one.
     """
     trained = trained.on("auto")
-    device = trained.model.head.weight.device
     total = torch.zeros(len(trained.classes), dtype=torch.float64)
-    rows = task.rows
-    with torch.no_grad(), evaluating(trained.model):
-        for start in range(0, len(rows), _BATCH):
-            out = trained.model(task.inputs.batch(rows[start : start + _BATCH]).to(device))
+    with torch.no_grad():
+        for _, out in outputs(trained.model, task.inputs, task.rows):
             total += trained.method.predict(out, trained.state).double().sigmoid().sum(0).cpu()
-    return total.numpy() / len(rows)
+    return total.numpy() / len(task.rows)
 
 
 class RunningMean:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from simkit.chance import Chance
 from simkit.learn.distributed import keyed
-from simkit.learn.loading import CPU, Loader
+from simkit.learn.inputs import CPU, Loader
 from simkit.learn.method import Method, stack_states, state_of_run
 from simkit.learn.model import (
     Head,

@@ -10,7 +10,6 @@ from typing import Any, Protocol, TypedDict, Unpack
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from simkit.chance import Chance
@@ -20,8 +19,7 @@ from simkit.history import content_id
 from simkit.learn.checkpoint import Checkpoint
 from simkit.learn.checks import check_training, checked_backbone
 from simkit.learn.distributed import Team, laid_out, not_compiled, on_device
-from simkit.learn.inputs import FeatureInputs, Views
-from simkit.learn.loading import FeatureLoader, ImageLoader, Loader
+from simkit.learn.inputs import FeatureInputs, FeatureLoader, ImageLoader, Loader, Places, Views
 from simkit.learn.method import Method, stack_states, state_of_run
 from simkit.learn.model import backbone_maps, batches, evaluating
 from simkit.learn.optim import Averages, Optimiser, Settings
@@ -34,7 +32,6 @@ from simkit.progress import Progress, notebook_bar, silent
 __all__ = ["Settings", "Trained", "Validation", "Watcher", "train", "train_stack"]
 
 _COMPILER: Any = "inductor"
-Places = NDArray[np.int64]
 Seen = list[tuple[Part, Batch, Outputs]]
 Data = Iterator[tuple[Tensor, Views]]
 
@@ -53,24 +50,13 @@ Watch = Mapping[int, Sequence[Watcher]]  # watchers by index of their run
 
 
 class TrainOptions(TypedDict, total=False):
-    """Where and how a training runs, as keywords of `train`; defaults as in `Execution`."""
+    """Where and how a training runs, as keywords of `train`; results agree within 1e-5."""
 
     device: str | torch.device
     compile: bool
     checkpoint: str | PathLike[str] | None
     progress: Progress | None
     team: Team
-
-
-@dataclass(frozen=True, eq=False)
-class Execution:
-    """Where and how a training runs; results agree within 1e-5 for all values."""
-
-    device: str | torch.device = "auto"
-    compile: bool = False
-    checkpoint: str | PathLike[str] | None = None
-    progress: Progress | None = None
-    team: Team = field(default_factory=Team)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,30 +176,31 @@ def train_stack(
     BadInput
         As `train`.
     """
-    how = Execution(**options)
+    team = options.get("team") or Team()
     default = settings.rate(backbone=backbone is not None)
     rates = [default] * len(runs) if lrs is None else [float(lr) for lr in lrs]
-    how.team.check([method for _, method in runs])
-    device = how.team.device(device_of(how.device, needed=backbone is not None))
+    team.check([method for _, method in runs])
+    device = team.device(device_of(options.get("device", "auto"), needed=backbone is not None))
     network, runs = checked_backbone(backbone, runs)
     check_training(runs, rates, settings, validation, network, device)
     what: dict[str, Any] = {"validation": validation, "backbone": backbone}
     records = histories(runs, rates, settings=settings, seed=seed, draw=draw, **what)
     if network is not None:
         laid_out(network, device)
-        if how.compile:
+        if options.get("compile"):
             network.compile(dynamic=False, backend=_COMPILER)
 
     key = content_id(*(history.to_json() for history in records))
     setup = Setup(settings, Chance.seeded(seed).of("train", draw), device, network)
     before, earlier = settings.head_epochs, content_id("head", key)
-    report = Reporter(how.progress or silent, before, before + settings.epochs)
-    checkpoint = Checkpoint(how.checkpoint, key, earlier if before else None)
-    phase = Phase(checkpoint, report, how.team, validation, watch or {})
+    report = Reporter(options.get("progress") or silent, before, before + settings.epochs)
+    file = options.get("checkpoint")
+    checkpoint = Checkpoint(file, key, earlier if before else None)
+    phase = Phase(checkpoint, report, team, validation, watch or {})
     begun: Begun | None = None
     head_curves: dict[str, list[float]] = {}
     if before and not checkpoint.is_current:
-        of_head = Checkpoint(how.checkpoint, earlier)
+        of_head = Checkpoint(file, earlier)
         first = replace(phase, checkpoint=of_head, report=replace(report, before=0), watch={})
         begun, head_curves = _head_first(runs[0], setup, first)
     if settings.head_then == "go-on":
@@ -221,10 +208,11 @@ def train_stack(
 
     stack = Stack(runs, rates, _loader(runs, setup), setup, begun)
     record, averages = fit(stack, phase, head_curves)
+    compiled = options.get("compile", False)
     trained = []
     for run, (history, curve) in enumerate(zip(records, record.curves, strict=True)):
         model, state, epoch = record.chosen(run, stack, averages)
-        history = computed_on(history, device, compiled=how.compile, processes=how.team.processes)
+        history = computed_on(history, device, compiled=compiled, processes=team.processes)
         trained.append(Trained(
             model.eval(), runs[run][1], state, runs[run][0].labels.classes, epoch,
             tuple(curve.losses), tuple(curve.validation), history, tuple(curve.plain),

@@ -25,7 +25,7 @@ from simkit.errors import BadInput
 from simkit.files import readable, whole
 from simkit.history import History, content_id, versions
 from simkit.learn.method import Around, Method, make, spell
-from simkit.learn.model import BATCH, Head, Model, batches, check_maps, evaluating, scores
+from simkit.learn.model import BATCH, Head, Model, check_maps, outputs, scores
 from simkit.learn.optim import Settings
 from simkit.learn.task import Task
 
@@ -137,12 +137,9 @@ class Trained:
         """
         check_maps(self.model, inputs)
         model = self.on(device, precision).model
-        for rows in batches(len(inputs), batch):
-            x = inputs.batch(np.arange(rows.start, rows.stop)).to(model.head.weight.device)
-            # Not around the loop: interleaved generators would leave gradients disabled.
-            with torch.no_grad(), evaluating(model):
-                maps = model(x, maps=True).maps
-            yield maps.float().cpu().numpy()
+        for _, out in outputs(model, inputs, np.arange(len(inputs)), batch=batch, maps=True):
+            assert out.maps is not None
+            yield out.maps.float().cpu().numpy()
 
     def on(self, device: str | torch.device, precision: str = "fp32") -> Trained:
         """The same with model and state as copies on a device."""
@@ -159,8 +156,6 @@ class Trained:
     def save(self, folder: str | PathLike[str]) -> None:
         """Write model.safetensors, then model.json, which identifies it, into a folder."""
         target = Path(folder)
-        if target.exists() and not target.is_dir():
-            raise BadInput(f"{target} is a file; give a folder for the model")
         tensors = {f"model.{k}": v for k, v in self.model.state_dict().items()}
         tensors |= {f"state.{k}": v for k, v in self.state.state_dict().items()}
         write_tensors(target / "model.safetensors", tensors, {})

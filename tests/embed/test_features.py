@@ -128,11 +128,6 @@ def test_a_split_without_pictures_is_refused(dataset: data.Dataset, net: Backbon
         features(bare, "train", net)
 
 
-def test_kinds_are_two(dataset: data.Dataset, net: Backbone) -> None:
-    with pytest.raises(BadInput, match=r"kind is 'max'.*features are of kind 'pooled'"):
-        features(dataset, "train", net, kind="max")  # type: ignore[arg-type]
-
-
 def test_the_cache_folder_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIMKIT_CACHE", "/own")
     assert cache_folder() == Path("/own")
@@ -194,18 +189,6 @@ def test_the_history_says_what_the_features_were_made_with(
     assert {"simkit", "numpy", "python", "torch", "torchvision", "pillow"} == set(history.versions)
     right = backbone("mobilenet_v2", "random", padding="right", size=32)
     assert features(dataset, "val", right, cache=tmp_path).history.settings["padding"] == "right"
-
-
-def test_features_that_are_all_zero_are_refused_every_time(
-    dataset: data.Dataset, tmp_path: Path
-) -> None:
-    net = backbone("scenes-net")
-    with torch.no_grad():
-        for values in net.parameters():
-            values.zero_()
-    for _ in range(2):  # the second time nearly all rows are there
-        with pytest.raises(BadInput, match=r"features of all 5 images.*give the backbone other"):
-            features(dataset, "val", net, cache=tmp_path)
 
 
 def test_a_folder_that_cannot_be_written_is_told_before_any_work(

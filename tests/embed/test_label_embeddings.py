@@ -13,7 +13,6 @@ from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task
-from simkit.learn.side_info import Aid
 from tests.reference import exposure as slow
 
 KINDS = pytest.mark.parametrize("kind", [LabelMedians, LabelMeans])
@@ -64,7 +63,7 @@ def test_of_two_images_the_median_is_their_mean():
 def test_they_fit_the_task_that_they_were_built_from(kind):
     task = Task(np.eye(3, dtype=np.int8), FeatureInputs(np.eye(3)))
     built = kind.build(task)
-    assert isinstance(built, Aid) and built.labels == task.labels.id
+    assert built.labels == task.labels.id
     assert built.inputs == task.inputs.id
     assert built.fits(task) and not built.fits(Task(-np.eye(3, dtype=np.int8)))
     other = LabelMeans if kind is LabelMedians else LabelMedians
@@ -103,7 +102,6 @@ def test_memory_is_that_of_the_columns_held_not_of_the_features(monkeypatch):
     values = np.random.default_rng(0).random((n, width)).astype(np.float16)
     present = csc_array(np.arange(n)[:, None] % 4 == np.arange(4))
     monkeypatch.setattr(below, "_BLOCK", 1 << 14)
-    monkeypatch.setattr(below, "_RUN", 64)
     monkeypatch.setattr(place, "_HELD", 1 << 16)  # 256 KB
     monkeypatch.setattr(place, "_VALUES", 1 << 14)
     rows = UnitRows(FeatureInputs(values), np.arange(n), "these")

@@ -110,8 +110,6 @@ def test_weights_that_do_not_fit_are_told_by_their_keys(tmp_path: Path) -> None:
             None,
             "no feature maps .*choose another size or network",
         ),
-        ("vit_b_16", "random", None, "timm:vit_base_patch16_224"),
-        ("convnext_tiny", "random", None, "timm:convnext_tiny"),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence(

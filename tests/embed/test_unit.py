@@ -58,7 +58,7 @@ def test_rows_on_disk_are_the_same_rows_and_columns(monkeypatch, shape, every):
     assert isinstance(rows, UnitRows) and rows.shape == held.shape
     assert np.array_equal(rows[3:9], held[3:9]) and np.array_equal(rows[[8, 1]], held[[8, 1]])
     assert np.array_equal(rows.held(), held)
-    assert np.array_equal(rows.columns(2, 5), held[:, 2:5])
+    assert np.array_equal(rows.block(np.array([8, 1, 2]), slice(2, 5)), held[[8, 1, 2], 2:5])
 
 
 def test_values_that_are_not_finite_are_refused_when_they_are_read(monkeypatch):
@@ -67,6 +67,6 @@ def test_values_that_are_not_finite_are_refused_when_they_are_read(monkeypatch):
     values[11, 1] = np.nan
     rows = unit_rows(task(values), "these")
     assert rows[:11].shape == (11, 3)
-    for reads in (lambda: rows[11:12], lambda: rows.columns(0, 1)):
+    for reads in (lambda: rows[11:12], lambda: rows.block(np.arange(20), slice(1))):
         with pytest.raises(BadInput, match=r"^these come from features.*; clean them first"):
             reads()

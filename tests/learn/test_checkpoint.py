@@ -127,5 +127,5 @@ def test_nothing_is_overwritten_by_a_file_that_does_not_fit(task, tmp_path):
     file.save(1, stacks[0], made[0], record, None)
     before = {name: value.clone() for name, value in stacks[1].weights().items()}
     with pytest.raises(BadInput, match="choose another file"):
-        file.resume(stacks[1], made[1], record, None)
+        Checkpoint(file.path, "other").resume(stacks[1], made[1], record, None)
     assert all(torch.equal(before[name], value) for name, value in stacks[1].weights().items())

@@ -9,7 +9,7 @@ from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Task, make
-from simkit.learn.methods.role import estimated
+from simkit.learn.methods.expected import estimated
 from simkit.learn.optim import Settings
 from simkit.learn.train import train
 from simkit.learn.validation import Validation

@@ -6,9 +6,16 @@ import torch
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.learn import loading
-from simkit.learn.inputs import FeatureInputs, ImageInputs, shown
-from simkit.learn.loading import FeatureLoader, ImageLoader, moments, streamed
+from simkit.learn import inputs as loading
+from simkit.learn.inputs import (
+    FeatureInputs,
+    FeatureLoader,
+    ImageInputs,
+    ImageLoader,
+    moments,
+    shown,
+    streamed,
+)
 from simkit.learn.methods import Task, make
 from simkit.learn.train import Settings, train
 

@@ -15,7 +15,6 @@ from simkit.learn.method import (
     stack_states,
     state_for_prediction,
     state_of_run,
-    state_size,
 )
 from simkit.learn.model import Head, Model
 from simkit.learn.task import Needs, Sizes, Task
@@ -156,7 +155,7 @@ def test_a_view_shares_memory_and_a_copy_does_not():
 
 
 def test_size_counts_buffers_and_parameters():
-    assert state_size(state(1.0)) == 8 + 6 * 4
+    assert zoo.state_size(state(1.0)) == 8 + 6 * 4
 
 
 def test_a_single_state_is_taken_over_without_a_copy():
@@ -204,8 +203,8 @@ def test_size_leaves_out_what_lies_in_a_file():
     full = state(1.0)
     full.inner.register_buffer("heat", torch.ones(4))
     full.inner.in_file = ("heat",)
-    assert state_size(full) == state_size(state(1.0))
-    assert state_size(stack_states([full])) == state_size(full)
+    assert zoo.state_size(full) == zoo.state_size(state(1.0))
+    assert zoo.state_size(stack_states([full])) == zoo.state_size(full)
 
 
 def test_states_in_files_are_not_read_into_memory():
@@ -233,7 +232,9 @@ def test_states_in_files_are_not_read_into_memory():
 def test_what_training_remembers_of_images_is_not_in_models(spec, kept):
     method, _, _, state = zoo.ready(spec)
     assert set(state_for_prediction(state).state_dict()) == kept
-    assert method.state_bytes(zoo.task_for(spec, 0).sizes) > state_size(state_for_prediction(state))
+    assert method.state_bytes(zoo.task_for(spec, 0).sizes) > zoo.state_size(
+        state_for_prediction(state)
+    )
 
 
 LABELS = torch.tensor([[1, 0, 0], [0, 1, -1]], dtype=torch.int8)

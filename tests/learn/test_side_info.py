@@ -21,7 +21,7 @@ from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Batch, Needs, Outputs, Task, make
 from simkit.learn.methods.assume_negative import AssumeNegative
 from simkit.learn.optim import Settings
-from simkit.learn.side_info import Aid, ClassPrior, RunningMean, mean_probability, prepare
+from simkit.learn.side_info import ClassPrior, RunningMean, mean_probability, prepare
 from simkit.learn.train import train, train_stack
 
 NAMES = ("cat", "dog", "eel", "fox")
@@ -55,7 +55,7 @@ class NeedsScores(AssumeNegative):
 def test_what_methods_need_is_built_once_for_all(pooled):
     how = {"settings": Settings(epochs=1), "seed": 3}
     ready = prepare(pooled, make("an"), NeedsScores(), NeedsScores(pos_weight=2), **how)
-    assert len(ready.aids) == 1 and isinstance(ready.aids[0], Aid)
+    assert len(ready.aids) == 1
     assert ready.aid(MeanScore).values.shape == (5,)
     assert prepare(ready, NeedsScores()) is ready and prepare(pooled, make("an")) is pooled
     assert prepare(pooled, NeedsScores(), **how).aids[0].id == ready.aids[0].id
@@ -69,7 +69,7 @@ def test_a_prior_is_a_value():
     prior = ClassPrior(given, NAMES)
     given[0] = 1
     assert prior.values.dtype == np.float64 and prior.values[0] == np.float32(0.1)
-    assert isinstance(prior, Aid) and pickle.loads(pickle.dumps(prior)).id == prior.id
+    assert pickle.loads(pickle.dumps(prior)).id == prior.id
     with pytest.raises(ValueError):
         prior.values[0] = 1
     assert ClassPrior(prior.values).id != prior.id
@@ -85,7 +85,6 @@ def test_a_prior_is_a_value():
         (([[0.1]],), "shape"),
         (("much",), "shape"),
         (([0.1, 0.2], ("cat", "cat")), "give one name for each"),
-        (([0.1, 0.2], None, History("given"), [0.1]), "running means"),
     ],
 )
 def test_priors_that_are_no_shares_are_refused(given, message):
@@ -154,9 +153,6 @@ def test_rank_correlation_over_the_most_frequent_classes():
     wanted = spearmanr(true[top], prior.values[top]).statistic
     assert prior.spearman(true, top=7) == pytest.approx(wanted)
     assert np.isnan(ClassPrior([0.5, 0.5]).spearman([0.1, 0.2]))
-    for given, message in (((true, 1), "from 2 to 12"), (([1, 2],), "is expected")):
-        with pytest.raises(BadInput, match=message):
-            prior.spearman(*given)
 
 
 def test_reference_rank_correlations(golden):

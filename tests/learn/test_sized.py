@@ -140,11 +140,6 @@ def test_inputs_are_made_of_sized_pictures(tmp_path):
     assert inputs.batch([2]).unique().tolist() == [80]
 
 
-def test_no_pictures():
-    with pytest.raises(BadInput, match=r"no images to decode.*open a data set"):
-        sized(Album(0), 8)
-
-
 def test_a_folder_that_cannot_be_written(tmp_path):
     taken = tmp_path / "taken"
     taken.write_text("x")

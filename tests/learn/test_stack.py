@@ -10,8 +10,7 @@ import torch.nn.functional as F
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
-from simkit.learn.inputs import FeatureInputs
-from simkit.learn.loading import FeatureLoader
+from simkit.learn.inputs import FeatureInputs, FeatureLoader
 from simkit.learn.methods import Task, make
 from simkit.learn.model import Head, Model, initial
 from simkit.learn.optim import Settings

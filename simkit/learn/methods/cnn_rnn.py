@@ -46,9 +46,7 @@ class CNNRNN(Method):
     gist: ClassVar[str] = "classes one after another"
     source: ClassVar[str] = "Wang et al. CVPR 2016, eq. 3-6"
 
-    @property
-    def needs(self) -> Needs:
-        return Needs(labels=True)
+    own_needs: ClassVar[Needs] = Needs(labels=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
         E, H, L = self.embedding, self.hidden, sizes.classes

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.losses import bce, reduce, wide
-from simkit.learn.method import Method, features_of, register
+from simkit.learn.method import FEATURES, Method, register, required
 from simkit.learn.methods.known_labels import warn_without_negatives
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import Count, NonNegative, Positive, setting
@@ -64,10 +64,9 @@ class InteractiveLearning(Method):
     gist: ClassVar[str] = "missing labels completed"
     alternative: ClassVar = {"alpha": 0.1}
     source: ClassVar[str] = "Huynh & Elhamifar CVPR 2020"
+    decayed: ClassVar[bool] = False
 
-    @property
-    def needs(self) -> Needs:
-        return Needs(labels=True, features=True)
+    own_needs: ClassVar[Needs] = Needs(labels=True, features=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
         L, M, D = sizes.classes, self.memory, sizes.width or 0
@@ -109,7 +108,7 @@ class InteractiveLearning(Method):
         b = x.shape[-2]
         slot = (state.next[..., None] + torch.arange(b, device=x.device)) % M
         for kept, values in (
-            (state.features, features_of(self, out)[..., -M:, :]),
+            (state.features, required(out.features, self, FEATURES)[..., -M:, :]),
             (state.predicted, self.answer(x)),
             (state.codes, codes),
         ):
@@ -117,13 +116,6 @@ class InteractiveLearning(Method):
             kept.scatter_(-2, slot[..., None].expand(shape), values.to(kept.dtype).expand(shape))
         state.owner.scatter_(-1, slot, batch.index[-M:].expand(slot.shape))
         state.next.copy_((state.next + b) % M)
-
-    def groups(self, model: nn.Module, state: nn.Module, lr: float) -> list[dict[str, Any]]:
-        groups = super().groups(model, state, lr)
-        for group in groups:
-            if any(parameter is state.graph for parameter in group["params"]):
-                group |= {"lr": self.ratio * lr, "weight_decay": 0.0}
-        return groups
 
     def answer(self, x: Tensor) -> Tensor:
         """a(x): from -1/c to 1, and 0 at 0."""
@@ -140,7 +132,7 @@ class InteractiveLearning(Method):
         graph, predicted = state.graph.to(x.dtype), state.predicted.to(x.dtype)
         with torch.no_grad():
             chosen, weights = similar(
-                (labels, features_of(self, out).to(x.dtype)),
+                (labels, required(out.features, self, FEATURES).to(x.dtype)),
                 (self._completed(predicted @ graph, state.codes), state.features.to(x.dtype)),
                 (state.owner >= 0)[..., None, :]
                 & (state.owner[..., None, :] != batch.index[:, None]),

@@ -13,7 +13,7 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN
 from simkit.learn.losses import Clip, Epsilon, Gamma, Reduction, Weight, bce, focused, reduce
-from simkit.learn.method import Method, register, sizes_of
+from simkit.learn.method import Method, register
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import setting
 
@@ -36,9 +36,7 @@ class Full(Method):
     source: ClassVar[str] = "binary cross-entropy; every paper's upper bound"
     presets: ClassVar = {"spml": {"epsilon": "spml"}, "paper": {"epsilon": None}}
 
-    @property
-    def needs(self) -> Needs:
-        return Needs(labels=True)
+    own_needs: ClassVar[Needs] = Needs(labels=True)
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         state = super().start(task, chance)
@@ -150,21 +148,8 @@ class PartialBCE(Method):
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         state = super().start(task, chance)
-        self._check_weights(sizes_of(task).classes)
         warn_without_negatives(self.name, task)
         return state
-
-    def _check_weights(self, classes: int) -> None:
-        # Weights are monotone in the known share: the two ends bound them.
-        for known in (1, classes):
-            labels = torch.zeros(1, classes, dtype=torch.int8)
-            labels[:, :known] = PRESENT
-            weight = self.weights(labels).item()
-            if not 0 <= weight <= 1e12:
-                raise BadInput(
-                    f"partial-bce: an image with {known} of {classes} labels known would weigh "
-                    f"{weight:.6g}; change alpha, beta or gamma until it is from 0 to 1e12"
-                )
 
     def weights(self, labels: Tensor) -> Tensor:
         """(..., b, 1) weight of every known label of an image, arbitrary if none is known."""

@@ -89,15 +89,12 @@ class Remembering(LargeLoss):
     """LL-Cp: corrected labels count as present from then on (eq. 7-9).
 
     state.present holds the known positives and the corrected labels, packed as by `packed`. A
-    correction acts in its own step and from the image's next visit on. If an image occurs several
-    times in a batch, the corrections of all copies are kept.
+    correction acts in its own step and from the image's next visit on.
     """
 
     gist: ClassVar[str] = "large losses corrected for good"
 
-    @property
-    def needs(self) -> Needs:
-        return Needs(labels=True)
+    own_needs: ClassVar[Needs] = Needs(labels=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
         return super().state_bytes(sizes) + sizes.images * -(-sizes.classes // 8)
@@ -122,7 +119,7 @@ class Remembering(LargeLoss):
     def after_batch(self, batch: Batch, out: Outputs, state: nn.Module) -> None:
         index = batch.index.long()
         rows = state.present.index_select(-2, index)
-        new = pack(_of_all_copies(self.lasting(batch, out, state), index))
+        new = pack(self.lasting(batch, out, state))
         state.present.index_copy_(-2, index, rows | new)
 
     def lasting(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
@@ -255,15 +252,6 @@ class Absolute(LargeLoss):
 def kept_share(state: nn.Module) -> Tensor:
     """(...) float64: the share of labels that published code keeps in this epoch."""
     return state.kept_bits.view(torch.float64)
-
-
-def _of_all_copies(flags: Tensor, index: Tensor) -> Tensor:
-    """(..., b, L) bool: the union over all copies of an image in the batch."""
-    places = torch.arange(len(index), device=index.device)
-    same = index[:, None] == index
-    first = torch.where(same, places, len(index)).amin(-1) if len(index) else places
-    counts = torch.zeros_like(flags, dtype=torch.int32).index_add_(-2, first, flags.int())
-    return counts.index_select(-2, first).bool()
 
 
 def packed(labels: PartialLabels) -> Tensor:

@@ -30,34 +30,22 @@ def pointing_hits(maps: Any, boxes: Sequence[Any], sizes: Any) -> NDArray[np.boo
     Raises
     ------
     BadInput
-        For maps that are not finite, invalid boxes (x0 < x1, y0 < y1 is required), sizes that are
-        not whole numbers, and shapes that do not fit.
+        For maps that are not finite, and invalid boxes (x0 < x1, y0 < y1 is required).
 
     References
     ----------
     Kim et al. CVPR 2022 (Large Loss); the resizing is ours.
     """
-    maps, sizes = array(maps), np.asarray(sizes, np.float64)
-    M = len(maps)
-    if maps.ndim != 3 or 0 in maps.shape[1:] or len(boxes) != M:
-        raise BadInput(
-            f"maps have shape {maps.shape} and boxes come for {len(boxes)}; one map, height x "
-            "width, and its boxes are expected for each"
-        )
-    if sizes.shape not in ((2,), (M, 2)) or not ((sizes >= 1) & (sizes % 1 == 0)).all():
-        raise BadInput(
-            f"sizes have shape {sizes.shape}; height and width of each image in whole pixels, or "
-            "one pair for all, are expected"
-        )
-    sizes = np.broadcast_to(sizes.astype(np.int64), (M, 2))
-    hits = np.zeros(M, bool)
-    for m in range(M):
-        y, x = _highest(maps[m], *sizes[m].tolist())
-        corners = np.atleast_2d(np.asarray(boxes[m], np.float64))
+    maps, sizes = array(maps), np.asarray(sizes, np.int64)
+    hits = np.zeros(len(maps), bool)
+    sizes = np.broadcast_to(sizes, (len(maps), 2))
+    for m, (values, of_map, size) in enumerate(zip(maps, boxes, sizes.tolist(), strict=True)):
+        y, x = _highest(values, *size)
+        corners = np.atleast_2d(np.asarray(of_map, np.float64))
         boxed = corners.shape[1:] == (4,) and (corners[:, :2] < corners[:, 2:]).all()
         if corners.size and not boxed:
             raise BadInput(
-                f"boxes of map {m} are {boxes[m]!r}; x0, y0, x1, y1, x0 < x1 and y0 < y1, are "
+                f"boxes of map {m} are {of_map!r}; x0, y0, x1, y1, x0 < x1 and y0 < y1, are "
                 "expected, so add left and top to a width and height"
             )
         x0, y0, x1, y1 = corners.reshape(-1, 4).T

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 
-from simkit.errors import BadInput, whole_number
+from simkit.errors import BadInput
 from simkit.labels.truth import Truth
 from simkit.learn.metrics.ap import Convention, settled
 from simkit.learn.metrics.ranking import (
@@ -56,8 +56,7 @@ def f1(
 
     thresholds (L,), or one number for all;  the others, and the convention for nan, as in
     `average_precision`; 0 for a class without present labels and predictions. The mean,
-    `mean_ap(f1(...))`, is mF1; with "spml" classes without present labels count as 0. Raises
-    BadInput for thresholds of another length or nan.
+    `mean_ap(f1(...))`, is mF1; with "spml" classes without present labels count as 0.
     """
     hits, called, shown, counted = _counts(scores, present, thresholds, known)
     values = 2 * hits / np.maximum(called + shown, 1)
@@ -81,11 +80,6 @@ def _counts(scores: Any, present: Any, thresholds: Any, known: Any) -> NDArray[n
     scores, present, known = scores_and_labels(scores, present, known)
     L = scores.shape[1]
     limits = np.asarray(thresholds, np.float64)
-    if limits.shape not in ((), (L,)) or np.isnan(limits).any():
-        raise BadInput(
-            f"thresholds have shape {limits.shape}; one number, or one for each of {L} classes, "
-            "and no nan, is expected"
-        )
     counts = np.zeros((4, L), np.int64)
     for images in row_blocks(scores.shape):
         values, shown = scores[images], marked(present, images)
@@ -132,7 +126,13 @@ def top1(scores: Any, truth: Any) -> float:
     if not isinstance(truth, Truth) and not issparse(truth):
         truth = array(truth)
         if truth.ndim == 1:
-            truth = _one_hot(truth, scores.shape)
+            classes = np.arange(scores.shape[1])
+            if not np.isin(truth, classes).all():
+                raise BadInput(
+                    f"truth holds classes from {truth.min()} to {truth.max()}; the index of a "
+                    f"class for each image, from 0 to {len(classes) - 1}, is expected"
+                )
+            truth = classes == truth[:, None]
     scores, right, _ = scores_and_labels(scores, truth, name="truth")
     hits = images = 0
     for block in row_blocks(scores.shape):
@@ -144,33 +144,18 @@ def top1(scores: Any, truth: Any) -> float:
     return hits / images if images else float("nan")
 
 
-def _one_hot(classes: NDArray[Any], shape: tuple[int, int]) -> csr_array:
-    """(N, L) bool from the class index of each image. Raises BadInput for invalid ones."""
-    N, L = shape
-    whole = classes.shape == (N,) and classes.dtype.kind in "iu"
-    if not whole or (N and not 0 <= classes.min() <= classes.max() < L):
-        raise BadInput(
-            f"truth has shape {classes.shape} of {classes.dtype} and the scores {shape}; the index "
-            f"of a class for each image, from 0 to {L - 1}, or images x classes, is expected"
-        )
-    return csr_array((np.ones(N, bool), (np.arange(N), classes)), shape)
-
-
 def at_k(scores: Any, present: Any, k: int) -> AtK:
     """Precision, recall and hit rate of the k highest scores of each image.
 
     precision: share of present classes among these k;  recall: their share of the image's present
     classes, 0 for an image without any;  any: whether there is at least one. All are means over the
     N images; of ties the class of lower index comes first. scores and present (N, L) as in
-    `average_precision`. Raises BadInput for k outside 1 to L. Source: the published code of Cole et
-    al. CVPR 2021.
+    `average_precision`, k from 1 to L. Source: the published code of Cole et al. CVPR 2021.
     """
     scores, present, _ = scores_and_labels(scores, present)
-    N, L = scores.shape
-    if not 1 <= whole_number(k, "k") <= L:
-        raise BadInput(f"k is {k}; with {L} classes it must be a whole number from 1 to {L}")
+    N = len(scores)
     sums = np.zeros(3)
-    for block in row_blocks((N, L)):
+    for block in row_blocks(scores.shape):
         values, labels = scores[block], marked(present, block)
         refuse_diverged(np.isnan(values).any())
         hits = (_first(values, k) & labels).sum(1)

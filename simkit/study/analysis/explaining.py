@@ -21,7 +21,7 @@ from simkit.errors import BadInput, unknown
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Method, Task, make
-from simkit.learn.methods.consistency import SpatialConsistencyLoss
+from simkit.learn.methods.wrappers import SpatialConsistencyLoss
 from simkit.learn.metrics import average_precision, map_by_labels, mean_ap
 from simkit.learn.model import BATCH, Model, check_maps, evaluating
 from simkit.learn.pointed import middle, pointed

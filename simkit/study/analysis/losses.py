@@ -27,7 +27,7 @@ from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.method import stack_states
 from simkit.learn.methods import Batch, Method, Outputs, Task, make
-from simkit.learn.methods.boostlu import BoostLU
+from simkit.learn.methods.wrappers import BoostLU
 from simkit.learn.optim import Optimiser, Settings
 from simkit.learn.side_info import prepare
 from simkit.study.analysis import selection

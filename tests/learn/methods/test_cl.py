@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from simkit.learn.methods import Outputs, make
-from simkit.learn.methods.consistency import distances
+from simkit.learn.methods.wrappers import distances
 from tests.learn.methods.steps import batch_of, started
 from tests.reference import consistency as slow
 from tests.reference.methods import assume_negative

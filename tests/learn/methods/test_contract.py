@@ -12,7 +12,7 @@ from safetensors.torch import load, save
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.learn import methods
-from simkit.learn.method import stack_states, state_of_run, state_size
+from simkit.learn.method import stack_states, state_of_run
 from simkit.learn.methods import Outputs, Sizes, Task, get, make, names, spell
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
@@ -35,6 +35,7 @@ from tests.learn.methods.zoo import (
     same,
     specs,
     stacked,
+    state_size,
     steps,
     task_for,
     task_of,

@@ -58,12 +58,6 @@ def test_reference_vectors(golden):
         np.testing.assert_allclose(regular, g[f"{case}_epr_official_reg"], rtol=1e-9)
 
 
-def test_more_positives_than_classes_are_refused():
-    make("epr(expected=2)").start(Sizes(images=4, classes=2))
-    with pytest.raises(BadInput, match="give at most as many"):
-        make("epr(expected=2.9)").start(Sizes(images=4, classes=2))
-
-
 EXPECTING = ("epr", "role", "en", "ep")
 N, L = 2000, 12
 TRUTH = Truth.of(np.random.default_rng(0).random((N, L)) < np.linspace(0.02, 0.5, L))

@@ -7,7 +7,7 @@ import torch
 from simkit.chance import Chance
 from simkit.learn.method import stack_states
 from simkit.learn.methods import Batch, Outputs, Sizes, Task, make
-from simkit.learn.methods.role import estimated
+from simkit.learn.methods.expected import estimated
 from simkit.learn.model import Head, Model, initial
 from simkit.learn.optim import Optimiser, Settings
 from tests.learn.methods.steps import batch_of, loss_and_gradient, started

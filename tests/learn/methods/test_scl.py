@@ -6,14 +6,14 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs, ImageInputs, shown
-from simkit.learn.method import state_size
 from simkit.learn.methods import Batch, Outputs, Sizes, Task, make
-from simkit.learn.methods import consistency as heat_maps
+from simkit.learn.methods import wrappers as heat_maps
 from simkit.learn.optim import Settings
 from simkit.learn.train import train
 from simkit.learn.trained import Trained
 from simkit.learn.validation import Validation
 from tests.learn.methods.steps import started
+from tests.learn.methods.zoo import state_size
 from tests.learn.test_saved import Stop, until
 from tests.learn.test_train import Small
 from tests.reference import consistency as slow

@@ -13,10 +13,11 @@ from simkit.embed.neighbours import Neighbours
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.learn.inputs import FeatureInputs
-from simkit.learn.method import state_for_prediction, state_size
+from simkit.learn.method import state_for_prediction
 from simkit.learn.methods import Batch, Outputs, Sizes, Task, make
 from simkit.learn.side_info import prepare
 from tests.learn.methods.steps import batch_of, loss_and_gradient, plain
+from tests.learn.methods.zoo import state_size
 from tests.reference import exposure as slow
 
 NAMES = ["se", "se-l", "se-i"]

@@ -193,3 +193,13 @@ def tensors(state) -> dict[str, torch.Tensor]:
 
 def same(a, b) -> bool:
     return a.keys() == b.keys() and all(torch.equal(a[k], b[k]) for k in a)
+
+
+def state_size(state: torch.nn.Module) -> int:
+    """Bytes of memory that the tensors of a state take."""
+    return sum(
+        tensor.nbytes
+        for module in state.modules()
+        for name, tensor in [*module._buffers.items(), *module._parameters.items()]
+        if tensor is not None and name not in getattr(module, "in_file", ())
+    )

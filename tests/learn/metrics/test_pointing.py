@@ -67,10 +67,6 @@ BOX, SIZE = [[0, 0, 1, 1]], (8, 8)
 @pytest.mark.parametrize(
     ("maps", "boxes", "sizes", "message"),
     [
-        (CORNER, [], SIZE, "one map, height x width, and its boxes are expected for each"),
-        (CORNER, BOX, (8,), "whole pixels"),
-        (CORNER, BOX, (8, np.nan), "whole pixels"),
-        (CORNER, BOX, (8.5, 8), "whole pixels"),
         (CORNER * np.nan, BOX, SIZE, "diverged, lower its lr"),
         (CORNER - np.inf, BOX, SIZE, "diverged, lower its lr"),
         (CORNER, [[0, 0, 1]], SIZE, "boxes of map 0"),

@@ -1,7 +1,8 @@
-"""Consistency losses (CL, SCL): the distance to earlier predictions of the same image.
+"""Methods around another one: consistency losses (CL, SCL) and BoostLU.
 
-Source: Verelst et al., Spatial Consistency Loss for Training Multi-Label Classifiers from
-Single-Label Annotations, WACV 2023.
+CL and SCL add the distance to earlier predictions of the same image. Source: Verelst et al.,
+Spatial Consistency Loss for Training Multi-Label Classifiers from Single-Label Annotations, WACV
+2023. BoostLU raises the positive attributions of the class maps before they are averaged.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from simkit.chance import Chance
 from simkit.embed.features import cache_folder
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT
-from simkit.learn.method import Around, maps_of, register
+from simkit.learn.method import MAPS, Around, register, required
 from simkit.learn.methods.expected import SCORE_BYTES, Mu, start_scores, update_scores
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import Count, NonNegative, Range, setting
@@ -197,7 +198,7 @@ class SpatialConsistencyLoss(Consistency):
         return usual if self.side is None else self.side
 
     def _maps(self, out: Outputs) -> Tensor:
-        maps = maps_of(self, out)
+        maps = required(out.maps, self, MAPS)
         return maps if maps.dtype.itemsize > 2 else maps.float()
 
 
@@ -320,3 +321,61 @@ def _in_file(shape: tuple[int, ...]) -> NDArray[np.uint8]:
     # An unlinked temporary file: it disappears with its last user, even a killed one.
     with tempfile.TemporaryFile(dir=folder) as file:
         return np.memmap(file, np.uint8, "w+", shape=shape)
+
+
+@register
+@dataclass(frozen=True)
+class BoostLU(Around):
+    """Boost the positive scores of class maps: m above beta becomes alpha m + (1 - alpha) beta.
+
+    Maps are (..., b, L, h, w); logits are the means of the boosted maps. Wraps any method; the
+    paper uses train=False around AN (boost at inference only), AN, and LL-R, LL-Ct or LL-Cp. The
+    bias of the 1x1 convolution is boosted as well, as in the published code. At m = beta the
+    derivative is 1 (alpha in the paper). Around LL-Cp the unboosted classes are determined by the
+    initial labels.
+    """
+
+    alpha: Annotated[float, Range(1)] = setting(5.0, "slope above the threshold beta")
+    beta: float = setting(0.0, "threshold: values of a map below it are unchanged")
+    train: bool = setting(True, "boost in training")
+    eval: bool = setting(True, "boost in prediction")
+    # Classes without any known positive are not boosted in training (paper, CUB; not in its code).
+    zero_positive: Literal["plain", "boost"] = setting("plain", "classes without known positives")
+    reproduce: Literal["cvpr23", "paper"] | None = setting(None, "the published code or the paper")
+
+    name: ClassVar[str] = "boostlu"
+    title: ClassVar[str] = "BoostLU"
+    gist: ClassVar[str] = "positive scores amplified"
+    alternative: ClassVar = {"alpha": 2.0}
+    source: ClassVar[str] = "Kim et al., CVPR 2023, eq. 6-8"
+
+    presets: ClassVar = {"cvpr23": {"zero_positive": "boost"}, "paper": {"zero_positive": "plain"}}
+
+    @property
+    def needs(self) -> Needs:
+        return self.inner.needs | Needs(maps=self.train or self.eval, labels=self._masks)
+
+    @property
+    def _masks(self) -> bool:
+        return self.train and self.zero_positive == "plain"
+
+    def state_bytes(self, sizes: Sizes) -> int:
+        return self.inner.state_bytes(sizes) + (sizes.classes if self._masks else 0)
+
+    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
+        state = super().start(task, chance)
+        if self._masks:
+            assert isinstance(task, Task)
+            positives = task.labels.per_class(PRESENT)
+            state.register_buffer("has_positive", torch.from_numpy(positives > 0))
+        return state
+
+    def changed(self, out: Outputs, state: nn.Module, *, training: bool) -> Outputs:
+        if not (self.train if training else self.eval):
+            return out
+        maps = required(out.maps, self, MAPS)
+        gain: Tensor | float = self.alpha - 1
+        if training and self._masks:
+            gain = gain * state.has_positive[..., None, :, None, None]
+        maps = maps + gain * torch.relu(maps - self.beta)
+        return Outputs(maps.mean((-2, -1)), maps, out.features)

@@ -1,4 +1,4 @@
-"""Entropy maximisation: EM, and EM with asymmetric pseudo-labels."""
+"""Entropy maximisation and pseudo-labels: EM, EM with asymmetric ones, and curriculum labelling."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.labels.partial import PRESENT, UNKNOWN
-from simkit.learn.losses import Epsilon, bce, entropy, reduce, wide
-from simkit.learn.method import Method, register, scores_of
+from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN
+from simkit.learn.losses import Epsilon, bce, entropy, kth_largest, reduce, wide
+from simkit.learn.method import SCORES, Method, register, required
+from simkit.learn.methods.known_labels import few_weigh_more, warn_without_negatives
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
-from simkit.registry import NonNegative, Range, Share, setting
+from simkit.registry import Count, NonNegative, Range, Share, setting
 
 
 @register
@@ -46,7 +48,16 @@ class EntropyMaximisation(Method):
         return reduce(torch.where(batch.labels == UNKNOWN, undecided, known_loss), "mean_all")
 
 
-_OPEN, _CLOSED = -1.0, -2.0  # no pseudo-label yet; never: known, or of an image not asked about
+def _unknown(task: Task) -> NDArray[np.bool_]:
+    """(N, L) bool: the unknown labels of the asked images, which may get a pseudo-label."""
+    unknown = np.zeros(task.labels.shape, bool)
+    unknown[task.rows] = True
+    codes = task.labels.codes.tocoo()
+    unknown[codes.row, codes.col] = False
+    return unknown
+
+
+_OPEN, _NEVER = -1.0, -2.0  # soft labels: none yet, and never one
 
 
 @register
@@ -92,9 +103,7 @@ class AsymmetricPseudoLabels(Method):
                 "the last of `epochs`, is expected"
             )
 
-    @property
-    def needs(self) -> Needs:
-        return Needs(labels=True, epoch_scores=True)
+    own_needs: ClassVar[Needs] = Needs(labels=True, epoch_scores=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
         return 4 * sizes.images * sizes.classes + 8 * sizes.classes
@@ -117,14 +126,12 @@ class AsymmetricPseudoLabels(Method):
         """`soft` (N, L): pseudo-labels from 0 to 1, negative for none; `quota` (L,) per epoch."""
         state = super().start(task, chance)
         assert isinstance(task, Task)
-        soft = np.full(task.labels.shape, _CLOSED, np.float32)
-        soft[task.rows] = _OPEN
-        codes = task.labels.codes.tocoo()
-        soft[codes.row, codes.col] = _CLOSED
-        unknown = (soft == _OPEN).sum(0)
+        unknown = _unknown(task)
         rounds = self.epochs - self.warmup
-        quota = [int(self.share * int(count) / rounds) for count in unknown]  # as published
-        state.register_buffer("soft", torch.from_numpy(soft))
+        quota = [int(self.share * int(count) / rounds) for count in unknown.sum(0)]  # as published
+        state.register_buffer(
+            "soft", torch.from_numpy(np.where(unknown, np.float32(_OPEN), np.float32(_NEVER)))
+        )
         state.register_buffer("quota", torch.tensor(quota, dtype=torch.int64))
         state.for_training = ("soft",)
         return state
@@ -144,7 +151,7 @@ class AsymmetricPseudoLabels(Method):
         return (batch.labels == UNKNOWN) & (soft >= 0)
 
     def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
-        scores = scores_of(self, scores)
+        scores = required(scores, self, SCORES)
         if not self.warmup <= epoch <= self.epochs:
             return
         L = scores.shape[-1]
@@ -156,3 +163,98 @@ class AsymmetricPseudoLabels(Method):
             )
             chosen = (soft == _OPEN) & (rank < state.quota[..., c, None])
             soft.copy_(torch.where(chosen, torch.sigmoid(x).to(soft.dtype), soft))
+
+
+_CLOSED = 2  # never a pseudo-label
+
+
+@register
+@dataclass(frozen=True)
+class Curriculum(Method):
+    """Partial BCE with pseudo-labels: every few epochs the model adds the labels it is sure of.
+
+    Pseudo-labels (N, L) are chosen anew each time, known labels are never changed, and the weight
+    of an image depends on the number of its known and pseudo-labels together.
+
+    threshold: logits of at least `theta` are present, of at most -theta absent.  proportion: the
+    `share` of all unknown labels with the largest absolute logits, by their sign.  positives:
+    logits of at least theta are present, none are absent.
+
+    The published strategies with an ensemble, with Bayesian uncertainty and with the graph network
+    are not implemented. With known positives only, everything is predicted present; `start` warns.
+    """
+
+    strategy: Literal["threshold", "proportion", "positives"] = setting(
+        "threshold", "selection of pseudo-labels"
+    )
+    theta: NonNegative = setting(2.0, "smallest absolute logit of a pseudo-label; for threshold")
+    share: Share = setting(0.5, "share of unknown labels to select; for proportion")
+    # Epochs of a round. The paper trains a round to convergence; ten epochs then hold five rounds.
+    every: Count = setting(2, "epochs of a round")
+    # The weighting of partial-bce, with the constants of Durand et al.
+    alpha: float = setting(-4.45, "weight alpha p^gamma + beta of a label if a share p is known")
+    beta: float = setting(5.45, "weight alpha p^gamma + beta of a label if a share p is known")
+    gamma: float = setting(1.0, "exponent of the known share p")
+
+    name: ClassVar[str] = "curriculum"
+    title: ClassVar[str] = "Curriculum"
+    gist: ClassVar[str] = "confident predictions added"
+    alternative: ClassVar = {"theta": 1.0}
+    source: ClassVar[str] = "Durand et al. CVPR 2019, section 3.3"
+
+    own_needs: ClassVar[Needs] = Needs(labels=True, epoch_scores=True)
+
+    def state_bytes(self, sizes: Sizes) -> int:
+        return sizes.images * sizes.classes
+
+    def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
+        if self.every < epochs:
+            return ()
+        return (
+            f"curriculum: the model labels at the end of every {self.every} epochs, and training "
+            f"ends with epoch {epochs}, so that this is partial BCE; train longer, or set every "
+            "lower",
+        )
+
+    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
+        """`pseudo` (N, L) int8: +1, -1, 0 for none yet, another code for never."""
+        state = super().start(task, chance)
+        assert isinstance(task, Task)
+        warn_without_negatives(self.name, task)
+        pseudo = np.where(_unknown(task), np.int8(UNKNOWN), np.int8(_CLOSED))
+        state.register_buffer("pseudo", torch.from_numpy(pseudo))
+        state.for_training = ("pseudo",)
+        return state
+
+    def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        pseudo = state.pseudo.index_select(-2, batch.index)
+        pseudo = torch.where(pseudo == _CLOSED, UNKNOWN, pseudo)
+        labels = torch.where(batch.labels == UNKNOWN, pseudo, batch.labels)
+        values = bce(out.logits, labels == PRESENT).masked_fill(labels == UNKNOWN, 0.0)
+        weight = few_weigh_more(labels, self.alpha, self.beta, self.gamma)
+        return reduce(values * weight.to(values.dtype), "mean_all")
+
+    def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        """Unknown labels with a pseudo-label."""
+        pseudo = state.pseudo.index_select(-2, batch.index)
+        return (batch.labels == UNKNOWN) & (pseudo.abs() == 1)
+
+    def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
+        x = wide(required(scores, self, SCORES))
+        if epoch % self.every:
+            return
+        closed = state.pseudo == _CLOSED
+        present, absent = x >= self.theta, x <= -self.theta
+        if self.strategy == "positives":
+            absent = torch.zeros_like(present)
+        elif self.strategy == "proportion":
+            easy = self._easiest(x, ~closed)
+            present, absent = easy & (x >= 0), easy & (x < 0)
+        codes = present.to(torch.int8) * PRESENT + (absent & ~present).to(torch.int8) * ABSENT
+        state.pseudo.copy_(torch.where(closed, state.pseudo, codes))
+
+    def _easiest(self, x: Tensor, unknown: Tensor) -> Tensor:
+        """The share of the unknown labels with the largest |x|, and ties with the last one."""
+        k = (self.share * unknown.sum((-2, -1)).double()).round().long()
+        limit = kth_largest(x.abs().flatten(-2), k, among=unknown.flatten(-2))
+        return unknown & (x.abs() >= limit[..., None, None])
