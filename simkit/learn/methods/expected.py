@@ -19,7 +19,7 @@ from simkit.embed.similarities import Similarities
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN, PartialLabels
 from simkit.learn.losses import Epsilon, bce, reduce, wide
-from simkit.learn.method import Method, register
+from simkit.learn.method import Method, register, sizes_of
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import Positive, Range, setting
 
@@ -125,6 +125,15 @@ class ExpectedPositives(ExpectedCount):
     gist: ClassVar[str] = "positives per image regularised"
     source: ClassVar[str] = "Cole et al. CVPR 2021, expected positive regularisation"
     presets: ClassVar = {"spml": {"epsilon": "spml"}, "paper": {"epsilon": None}}
+
+    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
+        state, classes = super().start(task, chance), sizes_of(task).classes
+        if (positives := state.positives.item()) > classes:
+            raise BadInput(
+                f"epr: expected is {positives:g} positives in an image, and there are {classes} "
+                "classes; give at most as many"
+            )
+        return state
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         values = bce(out.logits, batch.labels == PRESENT, self.epsilon)

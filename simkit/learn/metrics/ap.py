@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from simkit.errors import unknown
 from simkit.learn.metrics.ranking import labels_of, marked, ranked, row_blocks, scores_and_labels
 
 Convention = Literal["nan", "csl", "spml", "cvpr22", "imcl"]
@@ -55,7 +56,8 @@ def average_precision(
     Raises
     ------
     BadInput
-        For shapes that differ, nan scores, and labels other than 0, 1 or booleans.
+        For shapes that differ, nan scores, labels other than 0, 1 or booleans, and an unknown
+        convention.
     """
     values, present_images, known_images = [], [], []
     for ranks in ranked(scores, present, known):
@@ -77,8 +79,11 @@ def settled(
 ) -> NDArray[np.float64]:
     """values (L,), 0 without a present label, and nan for classes that the convention leaves out.
 
-    present, known (L,): numbers of present and of known labels.
+    present, known (L,): numbers of present and of known labels. Raises BadInput for an unknown
+    convention.
     """
+    if convention not in get_args(Convention):
+        raise unknown("convention of AP", convention, get_args(Convention))
     if convention in ("spml", "imcl"):
         return values
     out = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import typing
 import warnings
 from types import UnionType
@@ -45,10 +46,14 @@ def cases(draw: Any, name: str) -> tuple[Scheme, Truth, Hierarchy]:
     part = schemes.get(name)
     hints = typing.get_type_hints(part)
     chosen = {f.name: draw(values_of(hints[f.name])) for f in dataclasses.fields(part)}
-    try:
-        scheme = part(**chosen)
-    except BadInput:
-        assume(False)
+    while True:  # settings that are refused one by one keep their defaults
+        try:
+            scheme = part(**chosen)
+            break
+        except BadInput as error:
+            refused = [name for name in chosen if re.search(rf"\b{name}\b", str(error))]
+            assume(refused)
+            del chosen[refused[0]]
     N, L = draw(st.integers(1, 9)), draw(st.integers(1, 7))
     share = draw(st.sampled_from([0.0, 0.2, 0.7, 1.0]))
     present = np.random.default_rng(draw(st.integers(0, 99))).random((N, L)) < share
