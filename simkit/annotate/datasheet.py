@@ -144,10 +144,17 @@ class DataSheet:
     def collection(self) -> str:
         """How the labels came about."""
         made = "the published simulator's arrays" if self.settings.get("legacy_rng") else "simkit"
-        return (
+        text = (
             f"No person was asked: {made} drew the questions of the scheme {self.scheme.name} "
             f"({self.scheme.source}), and simulated people answered from the labels of "
             f"{self.of_data}, which are taken for the truth."
+        )
+        if self.scheme.name != "machine":
+            return text
+        people = self.labels.effort.count("verify")
+        return (
+            f"{text} They answered {people:,} questions; the scores of a model gave the other "
+            f"{self.labels.codes.nnz - people:,} labels."
         )
 
     def people(self) -> str:
@@ -161,13 +168,16 @@ class DataSheet:
                 f"least {habits.needed} of them"
             )
         if habits.perfect:
-            return f"Simulated people who never err; {answering}."
+            wrong = f" {self._contradict()}" if any(self.wrong.values()) else ""
+            return f"Simulated people who never err; {answering}.{wrong}"
         names = [*BY_CLASS, *["unsure_yes"] * bool(habits.unsure_present or habits.unsure_absent)]
         values = {name: getattr(habits, name) for name in names}
         rates = ", ".join(f"{name} {_spread(value)}" for name, value in values.items() if value)
         pool = f"; a pool of {habits.people} people who differ" if habits.people else ""
+        return f"Simulated people who err ({rates}{pool}); {answering}. {self._contradict()}"
+
+    def _contradict(self) -> str:
         return (
-            f"Simulated people who err ({rates}{pool}); {answering}. "
             f"{self.wrong['present']:,} present and {self.wrong['absent']:,} absent labels "
             "contradict the truth."
         )
@@ -177,7 +187,7 @@ class DataSheet:
         complete = "Every label is known, so that the scheme decided about the cost alone."
         texts = [
             self.caution if self.partial else complete,
-            "People erred; their errors are among the labels." * any(self.wrong.values()),
+            "Wrong answers are among the labels." * any(self.wrong.values()),
             f"Errors in the labels of {self.of_data} are errors here too: simulated people answer "
             "from them.",
         ]

@@ -220,6 +220,7 @@ def _rates(name: str) -> dict[str, str]:
         amounts += [f"{rate.seconds:g} s"] if rate.seconds is not None else []
         unit = f"page of {rate.page}" if rate.per == "page" else rate.per
         rates[f"to {kind}"] = f"{' and '.join(amounts)} for each {unit}; {rate.source}"
+    rates["a machine's scores"] = f"${chosen.machine:g} for each image; {chosen.machine_source}"
     return rates
 
 

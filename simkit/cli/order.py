@@ -74,8 +74,8 @@ def _share_or_none(value: Any, option: str) -> float:
               help="Labels known to be correct, for --gold and the examples of --features.")
 @click.option("--hierarchy", "tree", help="Class hierarchy for knowledge-graph: a file or a name.")
 @click.option("--scores", "scores_file", type=FILE,
-              help="A model's scores, as `simkit predict` writes them, for proposals, for picked "
-              "by=uncertainty, and for searches, which start with the highest scores.")
+              help="A model's scores, from simkit score or simkit predict, for machine, proposals, "
+              "picked by=uncertainty, and searches, which start with the highest scores.")
 @click.option("--features", type=FILE,
               help="Features for picked, or for examples in the instructions: a folder from simkit "
               "features, or an npz file. [default: computed by scenes-net for picked, else none]")
@@ -168,6 +168,7 @@ def _planned(arguments: dict[str, Any]) -> dict[str, Any]:
 def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
     """An order without rounds, the terms of the first round, and no answers."""
     from simkit.data import open
+    from simkit.data.folder import classes_of
     from simkit.embed.similarities import read_scores
     from simkit.orders.order import ABOUT, Order, Terms
     from simkit.orders.project import with_absolute_paths
@@ -272,19 +273,6 @@ def _largest(terms: Terms, arguments: Mapping[str, Any]) -> bool:
     stated = f"{amount}=" in (arguments["scheme"] or "").replace(" ", "")
     going_on = further and hasattr(terms.parsed_scheme, "search")
     return not (stated or amount in _settings(arguments) or going_on)
-
-
-def classes_of(file: Path | None, data: Dataset) -> tuple[str, ...]:
-    """The classes in a file, or those of the data. Raises BadInput."""
-    from simkit.data.folder import UNLABELLED
-    from simkit.data.lists import class_names
-
-    if file is not None:
-        return class_names(file)
-    if data.classes == UNLABELLED:
-        raise BadInput("the images have no labels, so their classes are not known; give --classes "
-                       "FILE, one class per line")  # fmt: skip
-    return data.classes
 
 
 def _hierarchy(name: str | None, data: Dataset) -> Hierarchy:

@@ -59,8 +59,9 @@ def command(
     next command.
     """
     from simkit.annotate.prices import cost
-    from simkit.cli.order import classes_of, write
+    from simkit.cli.order import write
     from simkit.data import open
+    from simkit.data.folder import classes_of
     from simkit.files import may_write, whole
     from simkit.orders.order import Order
     from simkit.orders.pictures import survey, with_nearest

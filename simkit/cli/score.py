@@ -20,9 +20,10 @@ SIMULATED = "simulated"
 
 # fmt: off
 @click.command(
-    epilog="\b\nExample: simkit score --data folder:photos --model open_clip:ViT-B-16 "
-    "--weights openai --out scores.npz\n"
-    "Then:    simkit simulate --data folder:photos --scheme machine --scores scores.npz"
+    epilog="\b\nExample: simkit score --data folder:photos,labels=none --classes names.txt "
+    "--model open_clip:ViT-B-16 --weights openai\n"
+    "Then:    simkit order --data folder:photos,labels=none --classes names.txt "
+    "--scheme machine --scores scores.npz"
 )
 @data_option("A data set with images.")
 @click.option("--model", required=True, metavar="MODEL",
@@ -31,6 +32,8 @@ SIMULATED = "simulated"
 @click.option("--weights", metavar="FILE|TAG|random",
               help="Weights of the model: a file, or a tag that open_clip downloads, such as "
               "openai.")
+@click.option("--classes", "names_file", type=FILE,
+              help="One class per line. [default: those of the data]")
 @click.option("--prompts", type=FILE,
               help="TOML with `templates` and a table [names] of texts for classes. [default: a "
               "photo of a CLASS.]")
@@ -54,6 +57,7 @@ def command(splits: tuple[str, ...], out: Path, as_json: bool, **options: Any) -
     """
     from simkit.data import open as open_data
     from simkit.data.dataset import WHOLE
+    from simkit.data.folder import classes_of
     from simkit.embed.similarities import write_similarities
     from simkit.files import may_write
 
@@ -65,7 +69,8 @@ def command(splits: tuple[str, ...], out: Path, as_json: bool, **options: Any) -
     for split in chosen:
         if split not in data.truth:
             raise BadInput(f"{data.name} has no split {split!r}; it has {', '.join(data.truth)}")
-    parts = _scored(data, chosen, options, quiet=as_json)
+    classes = classes_of(options["names_file"], data)
+    parts = _scored(data, chosen, classes, options, quiet=as_json)
     write_similarities(parts, out)
     maps = {split: _map(data, split, part) for split, part in parts.items()}
     if as_json:
@@ -77,18 +82,21 @@ def command(splits: tuple[str, ...], out: Path, as_json: bool, **options: Any) -
         for (split, part), score in zip(parts.items(), maps.values(), strict=True)
     ]  # fmt: skip
     table(["split", "images", "views", "mAP without training"], rows)
-    click.echo(f"wrote {out} ({len(data.classes):,} classes, {options['model']})")
+    click.echo(f"wrote {out} ({len(classes):,} classes, {options['model']})")
 # fmt: on
 
 
 def _scored(
-    data: Dataset, splits: Any, options: dict[str, Any], *, quiet: bool
+    data: Dataset, splits: Any, classes: tuple[str, ...], options: dict[str, Any], *, quiet: bool
 ) -> dict[str, Similarities]:
     from simkit.embed.similarities import Similarities
 
     if options["model"] == SIMULATED:
         if options["quality"] is None:
             raise BadInput("--model simulated needs --quality, the mAP of its scores, such as 50")
+        if classes != data.classes or not all(data.truth[split].present.nnz for split in splits):
+            raise BadInput("--model simulated needs the labels of all splits, and makes scores of "
+                           "their classes; leave --classes out, or name labelled data")  # fmt: skip
         quality, seed = options["quality"], options["seed"]
         return {
             split: Similarities.simulated(data.truth[split], quality, leaves=data.leaves, seed=seed)
@@ -101,24 +109,23 @@ def _scored(
     if options["weights"] is None:
         raise BadInput("--weights is missing; give a file, or a tag to download, such as openai")
     model = image_text(options["model"], options["weights"])
-    prompts = prompts_of(data.classes, options["prompts"])
+    prompts = prompts_of(classes, options["prompts"])
     parts = {}
     for split in splits:
         with progress(split, quiet=quiet) as (advance,):
             parts[split] = similarities(
-                data, split, model, prompts, tiles=options["tiles"], batch=options["batch"],
-                device=options["device"], progress=advance,
+                data, split, model, prompts, classes=classes, tiles=options["tiles"],
+                batch=options["batch"], device=options["device"], progress=advance,
             )  # fmt: skip
     return parts
 
 
 def _map(data: Dataset, split: str, part: Similarities) -> float | None:
     """mAP of the whole images' logits; None without labels."""
-    from simkit.data.folder import UNLABELLED
     from simkit.learn.metrics.ap import average_precision, mean_ap
 
     truth = data.truth[split]
-    if data.classes == UNLABELLED or not truth.present.nnz:
+    if part.classes != data.classes or not truth.present.nnz:
         return None
     scores = part.logits(truth.images, truth.classes)
     return mean_ap(average_precision(scores, truth.present, truth.known)[data.leaves])

@@ -45,6 +45,8 @@ def command(
         raise BadInput("--set and --out are options of a figure; name it with --figure")
     if path.is_dir():
         text, facts = _folder(path)
+    elif path.suffix == ".npz" and _is_scores(path):
+        text, facts = _scores(path)
     elif path.suffix == ".json" and not _is_labels(path):
         text, facts = _habits(path) if _is_habits(path) else _hierarchy(path)
     else:
@@ -80,6 +82,29 @@ def _is_labels(path: Path) -> bool:
     from simkit.labels.formats.base import ends, for_path
 
     return bool(for_path(path).mark or re.search(_COCO, ends(path)))
+
+
+def _is_scores(path: Path) -> bool:
+    from zipfile import ZipFile, is_zipfile
+
+    return is_zipfile(path) and "cosines_0.npy" in ZipFile(path).namelist()
+
+
+def _scores(path: Path) -> tuple[str, dict[str, Any]]:
+    from simkit.embed.similarities import Similarities, splits_of
+
+    parts = {split: Similarities.read(path, split) for split in splits_of(path)}
+    first = next(iter(parts.values()))
+    facts = {
+        "scores": first.history.settings,
+        "classes": first.views.shape[2],
+        "views": first.views.shape[1],
+        "images": {split: len(part.views) for split, part in parts.items()},
+        "history": json.loads(first.history.to_json()),
+    }
+    lines = [f"{key}: {_pairs(value) if isinstance(value, dict) else value}"
+             for key, value in facts.items() if key != "history"]  # fmt: skip
+    return "\n".join(lines), facts
 
 
 def _is_training(path: Path) -> bool:

@@ -113,7 +113,8 @@ def images_of(text: Any, option: str) -> float | int:
               help="Features for picked: a folder from simkit features, or an npz file. [default: "
               "computed by scenes-net]")
 @click.option("--scores", type=FILE,
-              help="A model's scores for picked by=uncertainty: a table from simkit predict.")
+              help="A model's scores for machine, proposals by=scores and picked by=uncertainty: "
+              "from simkit score, or a table from simkit predict.")
 @click.option("--legacy-rng", is_flag=True,
               help="The published simulator's own arrays, bit for bit.")
 @click.option("--seed", type=int,
@@ -173,6 +174,9 @@ def command(**arguments: Any) -> None:
         })
         return
     click.echo(counts_line(labels))
+    if scheme.name == "machine":
+        people = labels.effort.count("verify")
+        click.echo(f"{labels.codes.nnz - people:,} labels by the machine, {people:,} by people")
     if any(wrong.values()):
         click.echo("of these {present:,} present and {absent:,} absent contradict the truth"
                    .format(**wrong))

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from simkit.data.dataset import LABELS, SPLITS, Dataset, read_spec, register
 from simkit.data.images import ENDINGS, FilePictures
 from simkit.data.label_table import Content, read_content
-from simkit.data.lists import folder
+from simkit.data.lists import class_names, folder
 from simkit.data.splits import Part, Unknown, assemble, published_split, settled, spell
 from simkit.errors import BadInput
 from simkit.files import expanded
@@ -154,6 +154,18 @@ def _listed(labels: PartialLabels) -> Content:
     known = None if every else csr_array(labels.codes.astype(bool))
     train = np.full(len(files), "train")
     return Content(files, train, list(labels.classes), csr_array(labels.codes > 0), known)
+
+
+def classes_of(file: Path | None, data: Dataset) -> tuple[str, ...]:
+    """The classes in a file, one per line, or those of the data. Raises BadInput."""
+    if file is not None:
+        return class_names(file)
+    if data.classes == UNLABELLED:
+        raise BadInput(
+            "the images have no labels, so their classes are not known; give --classes FILE, one "
+            "class per line"
+        )
+    return data.classes
 
 
 def table_labels(table: Path, spec: str) -> PartialLabels:

@@ -135,6 +135,7 @@ def similarities(
     model: ImageText,
     prompts: Sequence[Sequence[str]],
     *,
+    classes: tuple[str, ...] | None = None,
     tiles: int = 0,
     **how: Any,
 ) -> Similarities:
@@ -147,6 +148,8 @@ def similarities(
     model : ImageText
     prompts : sequence of sequences of str
         Texts of each class, as from `prompts_of`.
+    classes : tuple of str, optional
+        Their names; by default those of the data set.
     tiles : int
         Further views: the tiles of a grid of so many rows and columns. 0: none.
     **how
@@ -176,7 +179,8 @@ def similarities(
     settings = {"model": model.tower.name, "weights": model.tower.weights, "tiles": tiles}
     parents = (content_id("texts", texts), *(each.id for each in views))
     return Similarities(
-        values.clip(-1, 1).astype(np.float16), dataset.truth[split].images, dataset.classes,
+        values.clip(-1, 1).astype(np.float16),
+        dataset.truth[split].images, classes or dataset.classes,
         model.scale, model.bias, History("score", settings, parents=parents),
     )  # fmt: skip
 

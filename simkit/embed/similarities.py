@@ -31,6 +31,7 @@ from simkit.labels.truth import Truth, locked
 
 _LARGEST = 1.01  # cosines in float16 may exceed 1
 _LARGEST_SCALE = 1e6
+_WHAT = "similarities (an npz that simkit score writes)"
 _CLEAREST = 20.0  # standard deviations between present and absent
 
 
@@ -133,7 +134,10 @@ class Similarities:
     @staticmethod
     def read(path: str | PathLike[str], split: str) -> Similarities:
         """Read the similarities of one split; of `train+val` all parts. Raises BadInput."""
-        with reading(path, "similarities (npz)") as file, ZipFile(file) as archive:
+        with (
+            reading(path, _WHAT) as file,
+            ZipFile(file) as archive,
+        ):
             arrays = Arrays(archive, file)
             splits = arrays.get("splits", "U").tolist()
             wanted = [split] if split in splits else split.split("+")
@@ -194,8 +198,10 @@ class Similarities:
             return float(np.mean(each)) - quality
 
         if not len(shown) or not missed(0.0) < 0 < missed(_CLEAREST):
+            least = f"{100 * (missed(0.0) + quality):.1f}" if len(shown) else "unknown"
             raise BadInput(
-                f"quality is {quality}; an mAP between that of random scores and 1 is expected"
+                f"the quality is {100 * quality:g} mAP; one between that of random scores, "
+                f"{least}, and 100 is expected"
             )
         d = brentq(missed, 0.0, _CLEAREST, xtol=1e-3)
         values = np.clip(0.2 + 0.03 * (noise + d * ease * present), -1, 1)
@@ -223,7 +229,10 @@ def write_similarities(parts: Mapping[str, Similarities], path: str | PathLike[s
 
 def splits_of(path: str | PathLike[str]) -> list[str]:
     """The splits in a file of similarities. Raises BadInput."""
-    with reading(path, "similarities (npz)") as file, ZipFile(file) as archive:
+    with (
+        reading(path, _WHAT) as file,
+        ZipFile(file) as archive,
+    ):
         return list(Arrays(archive, file).get("splits", "U").tolist())
 
 
@@ -239,7 +248,11 @@ def read_scores(
         return None
     file = readable(path, "scores")
     if file.suffix.lower() == ".npz":
-        return Similarities.read(file, split).logits(images, classes)
+        held = splits_of(file)
+        scores = Similarities.read(file, split if split in held else "+".join(held))
+        if split in held and not {*images.astype(str)} <= {*np.asarray(scores.images)}:
+            scores = Similarities.read(file, "+".join(held))  # the images were split otherwise
+        return scores.logits(images, classes)
     try:
         table = _table(file).to_pandas()
         table = table.set_index(table.columns[0])

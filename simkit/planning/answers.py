@@ -176,8 +176,11 @@ def _expect(plan: Plan) -> Iterator[str]:
     chosen = plan.chosen
     whole = f" once the whole {dollars(chosen.dollars)} is spent" if len(plan.order) > 1 else ""
     yield f"{points(chosen.median)} mAP on new images, trained with {label(chosen.method)}{whole}."
+    if any(plan.wrong):
+        present, absent = plan.wrong
+        yield f"{present:.1%} of the present and {absent:.1%} of the absent labels will be wrong."
     if (free := plan.evidence.zero_shot) is not None:
-        yield f"Without labels, the scores reach {points(free)} (zero-shot)."
+        yield f"Without labels, the scores reach {points(free[0])} (zero-shot, {free[1]})."
     if others := _other_methods(plan):
         yield f"Train {' and '.join(others)} on the same labels as well; it may be better."
     target = plan.project.target
@@ -222,7 +225,9 @@ def _other_methods(plan: Plan) -> list[str]:
 
 
 def _next(plan: Plan) -> str:
-    share, _ = plan.evidence.missing
+    share, sentence = plan.evidence.missing
+    if share > 0.05 and " failed" in sentence:  # the same comparison would fail again
+        return f"Change the grid and compare again: {sentence}."
     if share > 0.05:
         return "Finish the comparison (`simkit compare` goes on where it stopped), then plan again."
     if plan.evidence.stand_in_backbone:
@@ -322,7 +327,9 @@ def _details(plan: Plan) -> Iterator[Section]:
             f"{kind}: {rate.seconds or rate.dollars:g} {'s' if rate.seconds else '$'} per "
             f"{rate.per} ({rate.source})"
             for kind, rate in source.rates.items()
-        ) + ((f"wage: ${source.wage:g} an hour ({source.wage_source})",) if source.wage else ()),
+        ) + ((f"machine: ${source.machine:g} per image ({source.machine_source})",)
+             if chosen.option.part.needs_scores else ())
+        + ((f"wage: ${source.wage:g} an hour ({source.wage_source})",) if source.wage else ()),
     )  # fmt: skip
     ids = ", ".join(f"{name} {value}" for name, value in plan.evidence.ids.items())
     made = ", ".join(f"{name} {value}" for name, value in versions().items())

@@ -156,6 +156,30 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> Purchases:
     return Purchases(option, *columns, counter.complete())  # type: ignore[call-arg, arg-type]
 
 
+def wrong_labels(option: LabelOption, amount: float, pool: Pool) -> tuple[float, float]:
+    """Share of the present and of the absent labels that contradict the pool's truth.
+
+    Of people who err, or of a machine; `amount` is that of the pool.
+    """
+    if option.habits.perfect and not option.part.needs_scores:
+        return 0.0, 0.0
+    labels = _simulated(option, amount, pool, pool.images)
+    wrong, known = labels.wrong(pool.truth), labels.counts()
+    present, absent = (wrong[side] / max(1, known[side]) for side in ("present", "absent"))
+    return present, absent
+
+
+def _simulated(option: LabelOption, amount: float, pool: Pool, images: int) -> PartialLabels:
+    scheme = option.with_amount(amount)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of images without any class
+        return simulate(
+            pool.truth, scheme, images=images, boxes=pool.boxes if scheme.needs_boxes else None,
+            hierarchy=pool.hierarchy if scheme.needs_hierarchy else None,
+            habits=option.habits, scores=pool.scores,
+        )  # fmt: skip
+
+
 @dataclass(frozen=True, eq=False)
 class _Counter:
     option: LabelOption
@@ -190,15 +214,8 @@ class _Counter:
         return amount, bill.dollars * self.times, seconds, asked, *self._counts(labels)
 
     def _simulate(self, option: LabelOption, amount: float) -> PartialLabels:
-        scheme = option.with_amount(amount / self.times if option.counted else amount)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of images without any class
-            boxes = self.pool.boxes if scheme.needs_boxes else None
-            return simulate(
-                self.pool.truth, scheme, images=self.images, boxes=boxes,
-                hierarchy=self.pool.hierarchy if scheme.needs_hierarchy else None,
-                habits=option.habits, scores=self.pool.scores,
-            )  # fmt: skip
+        amount = amount / self.times if option.counted else amount
+        return _simulated(option, amount, self.pool, self.images)
 
     def _counts(self, labels: PartialLabels) -> tuple[Array, Array]:
         codes, L = labels.codes, labels.shape[1]

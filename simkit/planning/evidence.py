@@ -220,7 +220,8 @@ class Evidence:
     received
         Labels of earlier rounds; None without any.
     zero_shot
-        mAP of the scores with which the runs were made, without any label; None without scores.
+        mAP of the scores with which the runs were made, without any label, and the name of their
+        model; None without scores.
     """
 
     folders: tuple[str, ...]
@@ -235,7 +236,7 @@ class Evidence:
     ids: Mapping[str, str]
     trained_as: Mapping[Pair, Mapping[str, Any]]
     received: Received | None = None
-    zero_shot: float | None = None
+    zero_shot: tuple[float, str] | None = None
 
     @staticmethod
     def of(*folders: Folder) -> Evidence:
@@ -269,7 +270,7 @@ class Evidence:
             complete=complete, draws=len(rows[["seed", "draw"]].drop_duplicates()),
             runs=len(rows), grid=read[0].grid, missing=(share, sentence),
             ids={**read[0].ids, "runs": content_id(*sorted(texts))}, trained_as=trained_as,
-            zero_shot=read[0].table.attrs.get("zero_shot"),
+            zero_shot=_zero_shot(read[0].table),
         )  # fmt: skip
 
     def complete_labels(self, option: LabelOption, method: str) -> Array:
@@ -346,6 +347,11 @@ def _check_alike(one: _Folder, other: _Folder) -> None:
                 f"{both} were trained differently: their grids differ in {name}; compare again "
                 "with equal settings, or plan from one of them"
             )
+
+
+def _zero_shot(table: pd.DataFrame) -> tuple[float, str] | None:
+    score = table.attrs.get("zero_shot")
+    return None if score is None else (float(score), str(table.attrs.get("scored_by")))
 
 
 def _missing(one: _Folder) -> tuple[float, str]:

@@ -29,7 +29,7 @@ from simkit.planning.choose import (
     first_round,
     next_measurement,
 )
-from simkit.planning.costs import Purchases, Staff, count
+from simkit.planning.costs import Purchases, Staff, count, wrong_labels
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Evidence, LabelOption
 from simkit.planning.report import Page, Readable
@@ -76,6 +76,8 @@ class Plan(Readable):
         Working time of the annotators; None if their number is not set.
     expected
         Median and 90 % interval of the expected mAP of earlier rounds' labels; None without any.
+    wrong
+        Shares of the chosen purchase's present and absent labels that are wrong.
     """
 
     project: Project
@@ -92,6 +94,7 @@ class Plan(Readable):
     week_hours: float | None
     command: str
     expected: tuple[float, float, float] | None = None
+    wrong: tuple[float, float] = (0.0, 0.0)
 
     @property
     def chosen(self) -> Candidate:
@@ -105,7 +108,8 @@ class Plan(Readable):
         """
         gains = self.chosen.map - self.curves.floor
         adds = self.evidence.received is None or bool(np.median(gains) >= LOSS)
-        return adds and self.chosen.median >= (self.evidence.zero_shot or 0.0) + LOSS
+        free = self.evidence.zero_shot
+        return adds and (free is None or self.chosen.median >= free[0] + LOSS)
 
     @property
     def hours(self) -> float | None:
@@ -135,7 +139,8 @@ class Plan(Readable):
         }  # fmt: skip
         values = {
             "budget": self.project.dollars, "images": self.project.images, "target": target,
-            "purchase_needed": self.purchase_needed,
+            "purchase_needed": self.purchase_needed, "zero_shot": self.evidence.zero_shot,
+            "wrong": self.wrong,
             "chosen": _values(self.chosen), "order": [_values(one) for one in self.order],
             "rivals": [_values(one) for one in self.choice.rivals],
             "trust": {"grade": self.trust.grade, "reasons": list(self.trust.reasons)},
@@ -233,11 +238,14 @@ def plan(
     test = backtest(evidence, purchases, seed=seed)
     trust = Trust.of(choice.chosen, curves, test)
     order = (first_round(choice) if trust.far else ()) or (choice.chosen,)
+    best = choice.chosen
+    amount = best.amount / best.times if best.option.counted else best.amount
+    wrong = wrong_labels(best.option, amount, evidence.pool)
     return Plan(
         project=project, evidence=evidence, curves=curves, choice=choice, order=order, trust=trust,
         backtest=test, measurement=next_measurement(choice), prices=listed,
         bill=tuple(_bill(order, choice.chosen, curves, project)), unpriced=unpriced,
-        week_hours=staff.week, expected=expected,
+        week_hours=staff.week, expected=expected, wrong=wrong,
         command=report.command(
             *evidence.folders, budget=money, images=project.images,
             target=project.target, confidence=confidence if reach else None,

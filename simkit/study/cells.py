@@ -131,10 +131,11 @@ def references(runs: Any, *, metric: str = "map") -> list[Cell]:
 
 def zero_shot(runs: Any, *, metric: str = "map") -> Cell | None:
     """The image-text model's scores themselves, without labels; None in comparisons without."""
-    score = opened(runs).attrs.get("zero_shot")
-    if score is None or metric != "map":
+    attrs = opened(runs).attrs
+    if (score := attrs.get("zero_shot")) is None or metric != "map":
         return None
-    return Cell("no labels", "zero-shot", Limit(0.0), interval([score]), 0.0, 0.0, 0.0, {})
+    name = f"zero-shot, {attrs.get('scored_by')}"
+    return Cell("no labels", name, Limit(0.0), interval([score]), 0.0, 0.0, 0.0, {})
 
 
 def is_full(method: str) -> bool:

@@ -228,6 +228,12 @@ class _Work:
             return None
         return float(scored_row(self.data, self.data.scores["test"])["map"])
 
+    @property
+    def scored_by(self) -> str | None:
+        """The name of that model."""
+        scores = self.data.similarities.get("test")
+        return None if scores is None else str(scores.history.settings.get("model", "a file"))
+
     def run(self, progress: Progress) -> Comparison:
         store.check_code(self.results, self.workers.accept)
         planned_jobs, sweep_jobs = jobs(self.grid, self.data), sweep(self.grid, self.data)
@@ -254,7 +260,7 @@ class _Work:
         tables = [finished.done[job.key].table for job in share if job.key in finished.done]
         failures = (*sweep_failures, *finished.sentences(share))
         about = {**self.about, "failures": failures, "planned": planned}
-        rows = runs.together(tables, **about, zero_shot=self.zero_shot)
+        rows = runs.together(tables, **about, zero_shot=self.zero_shot, scored_by=self.scored_by)
         result = Comparison(
             rows, self.grid, (*dict.fromkeys(code_notes), *report.notes_of(opened(rows))),
             self._validation_dollars(sweep_jobs), left, max(len(sweep_jobs), len(planned_jobs)),

@@ -94,7 +94,7 @@ def opened(table: Any) -> Any:
         return table
     metadata = {key.decode(): text for key, text in (table.schema.metadata or {}).items()}
     frame = table.replace_schema_metadata(None).to_pandas()
-    names = ("classes", "leaves", "failures", "planned", "zero_shot")
+    names = ("classes", "leaves", "failures", "planned", "zero_shot", "scored_by")
     try:
         frame.attrs = {name: json.loads(metadata[name]) for name in names if name in metadata}
     except ValueError as error:

@@ -205,6 +205,7 @@ def together(
     failures: Iterable[str] = (),
     planned: int = 0,
     zero_shot: float | None = None,
+    scored_by: str | None = None,
 ) -> pa.Table:
     """The rows of several tables as one.
 
@@ -220,10 +221,12 @@ def together(
         Number of planned runs; 0 if unknown.
     zero_shot
         mAP of the image-text model whose scores were used, if any.
+    scored_by
+        Its name.
     """
     metadata = {"classes": list(classes), "leaves": [int(leaf) for leaf in leaves]}
     metadata |= {"failures": list(failures), "planned": planned}
-    metadata |= {} if zero_shot is None else {"zero_shot": zero_shot}
+    metadata |= {} if zero_shot is None else {"zero_shot": zero_shot, "scored_by": scored_by}
     rows = pa.concat_tables(parts or [SCHEMA.empty_table()])
     if "reference" in rows.column_names:  # compared runs first, as in the files
         rows = pa.concat_tables([rows.filter(mask) for mask in _by_reference(rows)])

@@ -153,7 +153,7 @@ def logits(crowd: Crowd, scheme: str) -> NDArray[np.float64]:
     if crowd.scores is None:
         raise BadInput(
             f"{scheme} needs a model's scores, and none were given; pass scores= (in commands "
-            "--scores FILE, a table from simkit predict), or take another scheme"
+            "--scores FILE, from simkit score or simkit predict), or take another scheme"
         )
     values = np.asarray(crowd.scores, np.float32).astype(np.float64)  # as orders keep them
     if values.shape != crowd.shape or not np.isfinite(values).all():

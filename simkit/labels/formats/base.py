@@ -108,7 +108,8 @@ def for_path(path: str | PathLike[str], *, writing: bool = False) -> Format:
     if not candidates:
         suffixes = ", ".join(sorted({suffix for form in formats for suffix in form.suffixes}))
         raise BadInput(
-            f"{path} has the ending {suffix!r}, which no label format has; use one of {suffixes}"
+            f"{path} has the ending {suffix!r}, which no label format has; use one of {suffixes}, "
+            "or name the format of a folder, as in --from hf"
         )
     seen = b"" if writing or len(candidates) == 1 else ends(Path(path))
     marked = [form for form in candidates if form.mark and re.search(form.mark, seen)]
