@@ -5,11 +5,13 @@ import json
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 import simkit
 from simkit.cli.main import code
 from simkit.embed.similarities import Similarities, write_similarities
 from simkit.errors import BadInput
+from simkit.labels.effort import Effort
 from simkit.learn.metrics.ap import average_precision, mean_ap
 
 open_clip = pytest.importorskip("open_clip", reason="needs open_clip_torch")
@@ -106,6 +108,42 @@ def test_simulated_scores_have_the_stated_quality_and_serve_as_scores(tmp_path):
         assert code([*words, "--scheme", scheme]) == 0
         labels = simkit.formats.for_path(tmp_path / "l.npz").read(tmp_path / "l.npz")
         assert labels.effort.machine == 30 and labels.codes.nnz
+
+
+def test_photographs_without_labels_are_scored_and_ordered(tiny, tmp_path, capsys):
+    (tmp_path / "photos").mkdir()
+    for name in "abc":
+        Image.new("RGB", (40, 30), "red").save(tmp_path / "photos" / f"{name}.png")
+    (tmp_path / "names.txt").write_text("cat\ndog\n")
+    data = ["--data", f"folder:{tmp_path / 'photos'},labels=none"]
+    names = ["--classes", str(tmp_path / "names.txt")]
+    out = str(tmp_path / "s.npz")
+    score = ["score", *data, "--model", tiny, "--weights", "random", "--out", out]
+    assert code(score) == 2 and "--classes FILE" in capsys.readouterr().err
+    assert code([*score, *names]) == 0
+    scheme = ["--scheme", "machine", "--high", "0.999", "--low", "0.001", "--verify", "1"]
+    order = ["order", *data, *names, *scheme, "--scores", out, "--to", "csv"]
+    capsys.readouterr()
+    assert code([*order, "--out", str(tmp_path / "order1"), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["questions"] == {"verify": 6} and facts["images"] == 3
+    prices = simkit.prices("hourly")
+    verified = simkit.cost(Effort({"verify": np.array([0, 0, 3])}), prices).dollars
+    assert facts["dollars"] == pytest.approx(verified + 3 * prices.machine)
+
+
+def test_other_scales_and_classes_are_other_scores():
+    values, images = np.full((2, 2), 0.1), np.array(["1", "2"])
+    ids = {
+        Similarities(values, images, classes, scale, bias).id
+        for classes in (("a", "b"), ("b", "a")) for scale in (10.0, 20) for bias in (None, -1.0)
+    }  # fmt: skip
+    assert len(ids) == 8
+    for scale, bias in ((0.0, None), (float("nan"), None), (1.0, float("inf"))):
+        with pytest.raises(BadInput, match="scale"):
+            Similarities(values, images, ("a", "b"), scale, bias)
+    with pytest.raises(BadInput, match="twice"):
+        Similarities(values, np.array(["1", "1"]), ("a", "b")).of(np.array(["1"]), ("a",))
 
 
 def test_files_hold_splits_by_name_and_ids(tmp_path):

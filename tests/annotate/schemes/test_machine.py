@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy.stats import hypergeom
 
 from simkit.annotate import schemes
 from simkit.annotate.prices import cost
+from simkit.annotate.schemes.base import MISSING
+from simkit.annotate.schemes.machine import sample_size, shows
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
+from simkit.orders.asking import NO, UNSURE, AskingCrowd, JoinedAnswers, ask
 from tests.orders.people import finish
 
 LOGIT = np.log(9)  # of a probability of 0.9
@@ -68,3 +72,44 @@ def test_an_order_gives_the_labels_of_the_simulation_and_asks_step_by_step():
 def test_scores_are_needed():
     with pytest.raises(BadInput, match="machine needs a model's scores"):
         simulate(np.eye(3, dtype=bool), "machine")
+
+
+def test_a_group_of_any_size_keeps_the_bound():
+    """The labels of the machine, with the most wrong ones in a group that may be accepted."""
+    sample, bound = sample_size(0.05, 0.95), 0.05
+    for size in range(4 * sample, 16 * sample):
+        if not shows(sample, size, bound, 0.95):
+            continue
+        for mistakes in (0, 1):
+            wrong = next(W for W in range(size) if W - mistakes > bound * (size - sample))
+            assert hypergeom.cdf(mistakes, size, wrong, sample) <= 0.05
+    assert (sample, sample_size(0.005, 0.95)) == (100, 1000)
+
+
+def test_unsure_answers_do_not_confirm_the_machine():
+    present = np.random.default_rng(2).random((200, 20)) < 0.3
+    scores = np.random.default_rng(3).normal(0, 2, present.shape)
+    scheme = schemes.make("machine(high=1, wrong_absent=0.1, verify=0)")
+    images, classes = np.arange(200), tuple("abcdefghijklmnopqrst")
+    places = np.arange(present.size)
+    joined = JoinedAnswers(places, np.where(present, UNSURE, NO).astype(np.int8).ravel())
+    asked = ask(scheme, AskingCrowd(images, classes, joined, scores=scores))
+    assert not len(asked.questions) and asked.labels.effort.count("verify") < 100
+    assert asked.labels.codes.nnz < 60  # of the sample alone
+
+
+def test_given_and_measured_thresholds_never_label_a_pair_twice():
+    scores = np.random.default_rng(4).normal(0, 2, (1000, 20))
+    labels = simulate(scores > 0, "machine(high=0.3, wrong_absent=0.1, verify=0)", scores=scores)
+    sure = scores >= np.log(0.3 / 0.7)
+    assert (labels.codes.toarray()[sure] == 1).all()
+
+
+def test_images_without_scores_cost_nothing():
+    present = np.random.default_rng(5).random((20, 6)) < 0.4
+    scores = scores_of(present, 5)
+    scores[3:] = MISSING
+    machine = simulate(present, "machine(high=0.9, low=0.1, verify=0)", scores=scores)
+    proposed = simulate(present, "proposals(per_image=3, by=scores)", scores=scores)
+    for labels in (machine, proposed):
+        assert labels.effort.machine == 3 and not labels.codes[3:].nnz
