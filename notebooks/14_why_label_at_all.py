@@ -14,15 +14,15 @@
 # %% [markdown]
 # # Why label at all?
 #
-# **Label when people beat the scores, which are free: here from $10 to $20 on, and never with the best teacher.** The
-# teachers and the people are *simulated*; complete labels cost $65 and give 76.1 mAP.
+# **Result.** Label when people beat the scores, which are free: here from 10 to 20 dollars on, and never with the best
+# teacher. Teachers and people are **simulated**; complete labels cost 65 dollars and give 76.1 mAP.
 #
-# | simulated teacher | people alone beat its scores from | a student of its labels, $1.60, equals people alone for | machine and people are ahead up to |
+# | simulated teacher | people alone beat its scores from (dollars) | a student of its labels (1.60) equals people alone for | machine and people are ahead up to |
 # |---|--:|--:|--:|
-# | 37 mAP (CLIP on NUS-WIDE: 37.3) | $10 | $12 | $10 |
-# | 57 mAP (CLIP on MS-COCO: 57.4) | $20 | $23 | $20 |
-# | 83 mAP (CLIP on VOC 2007: 82.8) | never | $46 | $40 |
-# | 57 mAP, systematic errors | $20 | $11 | $10 |
+# | 37 mAP (CLIP on NUS-WIDE: 37.3) | 10 | 12 | 10 |
+# | 57 mAP (CLIP on MS-COCO: 57.4) | 20 | 23 | 20 |
+# | 83 mAP (CLIP on VOC 2007: 82.8) | never | 46 | 40 |
+# | 57 mAP, systematic errors | 20 | 11 | 10 |
 #
 # Published mAP is that of CLIP ResNet-101 without training. Errors of the first three teachers are independent, which
 # favours the machine; people never err.
@@ -92,7 +92,7 @@ for draw in draws:
 # `full-subset` is people alone: complete labels of as many images as the budget pays for. With `machine` a pair (image
 # and class) with a probability of at least 50 % is labelled present, of at most 1 % absent ("strict": 90 % and 0.1 %);
 # people verify as many of the others as the budget pays for. Its scores are billed, $0.0015 an image, 1.50 dollars
-# in all; with a budget of 1.60 it is all but alone. For every scheme and budget the best of three methods counts, by its mean on the test split;
+# in all; with 1.60 dollars people verify almost nothing. For every scheme and budget the best of three methods counts, by its mean on the test split;
 # on complete labels the three are the same.
 
 # %%
@@ -273,8 +273,8 @@ for name in names:
 # number of wrong labels does not decide either: the systematic teacher brings fewer than the independent one of 57 mAP
 # (4.4 and 18.5 % of the present labels), and its student is worse (50.6 and 64.3 mAP).
 #
-# Scores and samples cost 6 to 10 dollars before anything else is asked, since the samples (100 and 1,000 questions) are as
-# large for few images as for many, and little is labelled for it. With people, at 20 dollars, measured thresholds are
+# Scores and samples cost 6 to 10 dollars before any other question is asked, because samples (100 and 1,000 questions) do
+# not depend on the number of images, and the machine labels little in return. With people, at 20 dollars, measured thresholds are
 # behind people alone by 8 to 16 points with three of the teachers; with the best the two do not differ significantly.
 #
 # ## Does the bound hold?
@@ -328,8 +328,8 @@ assert quick or (strict["high"].drop(index=40, level=1) < 0).all()
 
 # %% [markdown]
 # The bound is exceeded in 2 of 800 measurements, both of absent labels. It allows 5 %. Mostly the shares are far below
-# the bound, since a group has to be clearly below it to be accepted. But the 5 % are of all measurements: where groups
-# are hardly ever accepted, the accepted ones may be those beyond (one of one with systematic errors and 0.5 %).
+# the bound, since a group has to be clearly below it to be accepted. The 5 % refer to all measurements, not to the
+# accepted ones: where groups are rarely accepted, most accepted ones may exceed it (one of one with systematic errors).
 #
 # ## Who should answer what?
 #
@@ -346,7 +346,7 @@ for dollars in budgets[2:4]:
 
 # %% [markdown]
 # * **The machine where it is sure, people on the rest**: ahead at 10 dollars with all teachers.
-# * **People choose by the scores**: neither is significantly ahead of people alone. With systematic errors proposals are
+# * **The scores choose what people are asked**: neither way is significantly ahead of people alone. With systematic errors proposals are
 #   13 to 15 points behind.
 # * **People alone**: from 20 dollars on if errors are systematic, from 40 on with the teacher of 37 mAP.
 #
@@ -381,7 +381,7 @@ for name in ("57 mAP", "systematic"):
 #
 # | question | here, with simulated teachers of 37, 57, 83 and 57 (systematic) mAP | in the paper |
 # |---|---|---|
-# | What do the scores give for nothing? | 37.0, 57.0, 83.0, 56.7 mAP | CLIP ResNet-101 without training: 37.3 (NUS-WIDE), 57.4 (MS-COCO), 82.8 (VOC 2007); *Class Concept Representation*, 2024, Table 1 |
+# | What mAP do the scores reach without labels? | 37.0, 57.0, 83.0, 56.7 mAP | CLIP ResNet-101 without training: 37.3 (NUS-WIDE), 57.4 (MS-COCO), 82.8 (VOC 2007); *Class Concept Representation*, 2024, Table 1 |
 # | From which budget on do people alone beat them? | 10, 20, never, 20 dollars of 65 | not asked |
 # | What does a student of the machine's labels reach? | 52.4, 64.3, 72.8, 50.6 mAP for 1.60 dollars; people alone need 12, 23, 46, 11 | not asked |
 # | Up to which budget are machine and people ahead? | 10, 20, 40, 10 dollars | not asked |
@@ -409,7 +409,7 @@ for name in ("57 mAP", "systematic"):
 #
 # </details>
 #
-# 2. **A teacher without its labels.** Let people label pairs at random (`rpa`), and only the method `vlpl` use the scores
+# 2. **A teacher for the loss only.** Let people label pairs at random (`rpa`), and only the method `vlpl` use the scores
 #    of the teacher of 57 mAP. Is this better than complete labels at 10 dollars?
 #
 # <details><summary>Solution</summary>

@@ -90,11 +90,11 @@ OF_PHOTOGRAPHS: dict[str, Any] = {
 # 2007 ("Class Concept Representation from Contextual Texts for Training-Free Multi-Label
 # Recognition", 2024, table 1).
 QUALITY = {"scenes": 0.574, "voc12-animals": 0.828, "coco-mini": 0.574}
-TAUGHT = (
+METHODS_WITH_SCORES = (
     "an", "em", "ll-r", "gr-loss", "csl", "vlpl", "aevlp", "csl(prior_from=scores)",
     "en(expected=scores)", "epr(expected=scores)",
 )  # fmt: skip
-WITH_SCORES = ("machine(high=0.9, low=0.01)", "machine", "proposals(by=scores)")
+SCHEMES_WITH_SCORES = ("machine(high=0.9, low=0.01)", "machine", "proposals(by=scores)")
 # Four schemes for what is too slow for all of them.
 FOUR = ("single-positive", "rpa", "fpc", "knowledge-graph")
 
@@ -248,8 +248,12 @@ def _with_scores(data: Data, fields: dict[str, Any]) -> dict[str, Any]:
         }
         file.parent.mkdir(exist_ok=True, parents=True)
         write_similarities(parts, file)
-    listed = [*(name for name in fields["schemes"] if name != "knowledge-graph"), *WITH_SCORES]
-    few = {"schemes": listed, "methods": TAUGHT, "draws": DRAWS_OF_WRAPPED}
+    listed = [
+        *(name for name in fields["schemes"] if name != "knowledge-graph"),
+        *SCHEMES_WITH_SCORES,
+    ]
+    few = {"schemes": listed, "methods": METHODS_WITH_SCORES}
+    few |= {"draws": DRAWS_OF_WRAPPED}
     return {**fields, **few, "scores": str(file)}
 
 

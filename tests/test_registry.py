@@ -143,7 +143,11 @@ def test_make_refuses_with_a_sentence(spec: str, message: str) -> None:
 )  # fmt: skip
 def test_settings_are_read_as_values_and_nothing_else(inside: str) -> None:
     text = f"plain({inside})"
-    _refused(text, f"the settings in {text!r} cannot be read; write name(setting=value)")
+    _refused(
+        text,
+        f"the settings in {text!r} cannot be read; write name(setting=value), with "
+        "quotes around file names",
+    )
 
 
 def test_a_missing_setting_is_named() -> None:

@@ -153,7 +153,7 @@ def _print(votes: Votes, fitted: Fitted, confused: pd.DataFrame) -> None:
         rates[f"by {(votes.gold >= 0).sum():,} expert answers"] = gold
     errors = "miss, of present classes", "false alarm, of absent classes"
     rows = [[word, *(f"{rate[i]:.2%}" for rate in rates.values())] for i, word in enumerate(errors)]
-    table(["a vote errs", *rates], rows)
+    table(["error rate of a vote", *rates], rows)
     click.echo(_about_doubt(fitted))
     agreed = confused[confused["part"] == "agreement"].itertuples()
     table(
@@ -161,7 +161,7 @@ def _print(votes: Votes, fitted: Fitted, confused: pd.DataFrame) -> None:
         [[row.name, f"{row.share:.4f}", f"{row.simulated:.4f}"] for row in agreed],
     )
     if not fitted.converged:
-        click.echo("the fit had not settled when it was stopped; its numbers are rough", err=True)
+        click.echo("the fit did not converge; its rates are approximate", err=True)
     click.echo(
         "rates by class go with the class's name, and classes of other names get their mean;\n"
         "all rates are of questions like these: annotators see a class falsely less often where "

@@ -38,7 +38,7 @@ SIMULATED = "simulated"
               help="TOML with `templates` and a table [names] of texts for classes. [default: a "
               "photo of a CLASS.]")
 @click.option("--tiles", type=click.IntRange(0, 10), default=0, show_default=True,
-              help="Also score the tiles of a grid of so many rows and columns, for aevlp.")
+              help="Also score N x N tiles of each image, for aevlp.")
 @click.option("--quality", type=SCORE, metavar="MAP",
               help="With --model simulated: the mAP of the scores, such as 50.")
 @click.option("--split", "splits", multiple=True,
@@ -52,8 +52,8 @@ SIMULATED = "simulated"
 def command(splits: tuple[str, ...], out: Path, as_json: bool, **options: Any) -> None:
     """Score images by an image-text model: cosines of images and texts of the classes.
 
-    The scores serve as the method zero-shot, as the teacher of vlpl and aevlp, and in the schemes
-    machine, proposals(by=scores) and picked(by=uncertainty). They cost no labels.
+    The scores need no labels. They are the zero-shot baseline of a comparison, the teacher of vlpl
+    and aevlp, and an input of machine, proposals(by=scores) and picked(by=uncertainty).
     """
     from simkit.data import open as open_data
     from simkit.data.dataset import WHOLE

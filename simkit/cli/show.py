@@ -28,14 +28,14 @@ _COCO = rb'"(images|annotations)"\s*:\s*\['
 def command(
     path: Path, as_json: bool, figure: str | None, settings: tuple[str, ...], out: Path | None
 ) -> None:
-    """Show labels, a hierarchy, a model, features or a comparison's folder, and their history.
+    """Show labels, scores, a hierarchy, a model, features or a comparison's folder, with history.
 
     --figure draws: `simkit list figures` has the names, `simkit list figures NAME` the options.
     """
     if not path.exists():
         raise BadInput(
-            f"{path} does not exist; name labels, a hierarchy, a model, features or a comparison's "
-            "folder"
+            f"{path} does not exist; name labels, scores, a hierarchy, a model, features or a "
+            "comparison's folder"
         )
     if figure is not None:
         drawn = _draw(path, figure, settings, out)

@@ -178,7 +178,7 @@ def command(**arguments: Any) -> None:
         people = labels.effort.count("verify")
         click.echo(f"{labels.codes.nnz - people:,} labels by the machine, {people:,} by people")
     if any(wrong.values()):
-        click.echo("of these {present:,} present and {absent:,} absent contradict the truth"
+        click.echo("wrong labels: {present:,} present, {absent:,} absent"
                    .format(**wrong))
     cost_table(bill, price_list, labels.effort.workers)
     if cards:

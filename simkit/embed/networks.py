@@ -309,7 +309,7 @@ class TimmNetwork(Backbone):
         convert = getattr(sys.modules[type(self.net).__module__], "checkpoint_filter_fn", None)
         try:
             return convert(state, self.net) if convert else state
-        except Exception:  # weights of another network; their keys are told
+        except Exception:  # weights of another network; the loader reports their keys
             return state
 
     def _last(self, images: Tensor) -> tuple[Tensor, Tensor]:

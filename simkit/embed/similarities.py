@@ -32,7 +32,7 @@ from simkit.labels.truth import Truth, locked
 _LARGEST = 1.01  # cosines in float16 may exceed 1
 _LARGEST_SCALE = 1e6
 _WHAT = "similarities (an npz that simkit score writes)"
-_CLEAREST = 20.0  # standard deviations between present and absent
+_LARGEST_SEPARATION = 20.0  # standard deviations between present and absent
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +47,8 @@ class Similarities:
     images, classes
         (N,) ids and L names; None: in the order of the labels with which they are used.
     scale, bias
-        Of the model: its logits are scale * cosine (+ bias). With a bias they are of each class by
-        itself (SigLIP), else of a softmax over the classes (CLIP).
+        Logit scale and bias of the model. With a bias, sigmoid(scale * cosine + bias) is the
+        probability of each class (SigLIP); without, softmax(scale * cosine) over classes (CLIP).
     history
         Their origin.
     """
@@ -172,7 +172,7 @@ class Similarities:
         quality : float
             mAP from 0 to 1, above that of random scores.
         leaves : (L',) int, optional
-            Classes whose mAP this is; by default all.
+            Classes over which mAP is averaged; by default all.
         seed : int
 
         Raises
@@ -192,18 +192,18 @@ class Similarities:
         scored = np.arange(L) if leaves is None else leaves
         shown = scored[present[:, scored].any(0)]
 
-        def missed(d: float) -> float:
+        def excess(d: float) -> float:
             scores = noise + d * ease * present
             each = [average_precision_score(present[:, c], scores[:, c]) for c in shown]
             return float(np.mean(each)) - quality
 
-        if not len(shown) or not missed(0.0) < 0 < missed(_CLEAREST):
-            least = f"{100 * (missed(0.0) + quality):.1f}" if len(shown) else "unknown"
+        if not len(shown) or not excess(0.0) < 0 < excess(_LARGEST_SEPARATION):
+            least = f"{100 * (excess(0.0) + quality):.1f}" if len(shown) else "unknown"
             raise BadInput(
                 f"the quality is {100 * quality:g} mAP; one between that of random scores, "
                 f"{least}, and 100 is expected"
             )
-        d = brentq(missed, 0.0, _CLEAREST, xtol=1e-3)
+        d = brentq(excess, 0.0, _LARGEST_SEPARATION, xtol=1e-3)
         values = np.clip(0.2 + 0.03 * (noise + d * ease * present), -1, 1)
         history = History("score", {"model": "simulated", "quality": quality}, seed, (truth.id,))
         return Similarities(
@@ -296,8 +296,8 @@ def _indices(what: str, wanted: NDArray[Any], named: Any, count: int) -> NDArray
     if named is None:
         if len(wanted) != count:
             raise BadInput(
-                f"similarities are of {count} {what} and the labels of {len(wanted)}; give those "
-                "of the same ones"
+                f"the similarities have {count} {what} and the labels {len(wanted)}; give "
+                f"similarities of the same {what}"
             )
         return np.arange(count)
     index = pd.Index(np.asarray(named).astype(str))

@@ -144,10 +144,11 @@ def _errors(received: Received, people: int) -> str:
 
 def _spend(plan: Plan) -> Iterator[str]:
     if not plan.purchase_needed:
-        without = "labels so far" if plan.evidence.received else "scores, which need no labels"
+        bases = ["labels so far"] * (plan.evidence.received is not None)
+        bases += ["scores (zero-shot)"] * (plan.evidence.zero_shot is not None)
         yield (
             "No purchase is needed: none within the budget is expected to add 1 point to the mAP "
-            f"of the {without}. The best purchase is"
+            f"of the {' and of the '.join(bases)}. The best purchase is"
         )
     now = math.fsum(line.dollars for line in plan.bill if line.when == "now")
     if len(plan.order) == 1:

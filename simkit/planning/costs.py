@@ -159,7 +159,7 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> Purchases:
 def wrong_labels(option: LabelOption, amount: float, pool: Pool) -> tuple[float, float]:
     """Share of the present and of the absent labels that contradict the pool's truth.
 
-    Of people who err, or of a machine; `amount` is that of the pool.
+    The errors are those of annotators or of a machine. `amount` refers to the whole pool.
     """
     if option.habits.perfect and not option.part.needs_scores:
         return 0.0, 0.0

@@ -102,9 +102,9 @@ class Plan(Readable):
 
     @property
     def purchase_needed(self) -> bool:
-        """Whether the purchase is expected to add 1 point to the mAP without it.
+        """Whether the purchase is expected to raise mAP by at least 1 point.
 
-        Without it: that of earlier rounds' labels, or of the scores alone (zero-shot).
+        Above the mAP of earlier rounds' labels, and the zero-shot mAP of the scores, if any.
         """
         gains = self.chosen.map - self.curves.floor
         adds = self.evidence.received is None or bool(np.median(gains) >= LOSS)

@@ -262,5 +262,5 @@ def test_wrong_labels_are_told(shell) -> None:
     assert found["wrong"]["present"] > 100 and found["wrong"]["absent"] == 0
     told = shell("simulate", "--scheme", "rpa", "--false-alarm", "0.2", "--data", SMALL).out
     many = f"{found['wrong']['present']:,}"
-    assert f"of these {many} present and 0 absent contradict the truth" in told
+    assert f"wrong labels: {many} present, 0 absent" in told
     assert "contradict" not in shell("simulate", "--scheme", "rpa", "--data", SMALL).out

@@ -17,7 +17,7 @@ from simkit.registry import Range, Share, setting
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
 
-FIRST = 4  # times the sample of a group: the pairs of the first group
+FIRST = 4  # size of the first group, in samples
 MISTAKES = 1  # in the sample of a group that is accepted
 LARGEST_SAMPLE = 50_000  # more than the strictest bound and confidence need
 Bound = Annotated[float, Range(0.0005, 1)]
@@ -38,8 +38,8 @@ class Machine(Scheme):
     verify a random sample of each group in turn. The machine labels the others of a group if the
     sample shows, at the level `confidence`, that at most the share `wrong_present` (`wrong_absent`)
     of its answers are wrong; at the first group for which it does not, the measurement ends. So
-    no accepted group exceeds the bound with probability `confidence`, for present labels and for
-    absent ones each, whatever the scores are. The bound is on disagreement with people: their own
+    with probability `confidence` no accepted group exceeds the bound, separately for present and
+    for absent labels, whatever the scores are. The bound is on disagreement with people: their own
     errors are not in it, and unsure answers count as disagreement. A sample has as many questions
     as leave room for one mistake: 100 for 5 % and 1,000 for 0.5 %, at 95 % confidence.
 
@@ -55,9 +55,9 @@ class Machine(Scheme):
     )
     amount: ClassVar[str | None] = "verify"
     caution: ClassVar[str] = (
-        "Labels of a machine have errors that people's have not: they are systematic, and a model "
-        "can learn them. Labels are of pairs on which the machine is sure; the difficult ones are "
-        "unknown or labelled by people."
+        "A machine's errors, unlike people's, are systematic, and a model can learn them. The "
+        "machine labels the pairs of which it is sure; difficult pairs are unknown or labelled by "
+        "people."
     )
 
     verify: Share = setting(0.1, "share of the other pairs that people are asked about")
@@ -98,7 +98,7 @@ class Machine(Scheme):
         start, size = 0, FIRST * sample
         while (rest := len(ranked) - start) >= FIRST * sample:
             size = min(size, rest)
-            while not shows(sample, size, bound, self.confidence):  # of some sizes it does not
+            while not shows(sample, size, bound, self.confidence):  # it depends on rounding
                 size -= 1
             group = ranked[start : start + size]
             order = np.argsort(chance(*pairs.of(group)), kind="stable")
@@ -173,10 +173,10 @@ def sample_size(bound: float, confidence: float) -> int:
 def shows(sample: int, size: int, bound: float, confidence: float) -> bool:
     """Whether `MISTAKES` in a sample of a group of this size show that at most `bound` are wrong.
 
-    Of the rest, which the machine labels. With W wrong ones in the group the rest exceeds the bound
-    after m mistakes in the sample if W - m does. So an accepted rest exceeds it with the largest
-    probability if W is just large enough after m mistakes, for some m up to `MISTAKES`, and the
-    sample then has at most m.
+    The bound is on the rest of the group, which the machine labels. If W of the group are wrong and
+    m of them are in the sample, W - m are in the rest. A rest beyond the bound is accepted with the
+    largest probability if W is the smallest number for which W - m exceeds the bound, for some m up
+    to `MISTAKES`.
     """
     from scipy.stats import hypergeom
 

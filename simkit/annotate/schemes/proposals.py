@@ -58,7 +58,7 @@ class Proposals(Scheme):
         "how unequally classes are proposed; 0: all alike, 2: some hardly ever",
     )
     by: Literal["assumption", "scores"] = setting(
-        "assumption", "scores: those of a model, in place of recall, precision and skew"
+        "assumption", "how: by recall, precision and skew, or by a model's scores"
     )
 
     @property

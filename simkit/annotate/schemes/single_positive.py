@@ -26,11 +26,12 @@ class SinglePositive(Scheme):
     another; present ones on the way are paid for. Labels of larger `positives` and `negatives`
     contain those of smaller ones.
 
-    What is named also depends on what it is (semantic bias): of the classes in an image, c is named
-    first with probability in proportion to a weight w_c, the same in all images and for all people.
-    Arroyo et al. take the weights from clicks of COCO's annotators, here they are in a .csv file
-    (1 for other classes), such as `simkit habits --labels` fits. Without data, `typical` assumes
-    that w_c is the number of images that show c, and `rare` its inverse: two extremes.
+    Which class is named can also depend on the class (semantic bias): of the classes in an image, c
+    is named first with probability in proportion to a weight w_c, the same in all images and for
+    all people. Arroyo et al. estimate the weights from clicks of COCO's annotators. Here they are
+    in a .csv file (1 for other classes), such as `simkit habits --labels` fits. Without data,
+    `typical` assumes that w_c is the number of images that show c, and `rare` its inverse: two
+    extremes.
 
     Example: simkit simulate --scheme "single-positive(positives=2, negatives=5)"
     """
@@ -41,7 +42,7 @@ class SinglePositive(Scheme):
     source: ClassVar[str] = "Cole et al., CVPR 2021; bias: Arroyo, Perona & Cole, ICLR 2023"
     amount: ClassVar[str | None] = None
     caution: ClassVar[str] = (
-        "Classes that come with many others are named less often than they are there. Without "
+        "Classes that occur with many others are named less often than they are present. Without "
         "`negatives` no label says absent, and what is unknown is not absent. With a `bias`, large "
         "or central objects or the preferred classes are named first: frequencies of the labels "
         "are then those of people's preferences as well, and other classes lose labels."

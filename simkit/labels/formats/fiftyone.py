@@ -108,7 +108,7 @@ def _content(path: Path) -> tuple[tuple[str, ...] | None, dict[str, list[str] | 
     classes = content.get("classes")
     texts = isinstance(classes, list) and all(isinstance(name, str) for name in classes)
     if classes is not None and not texts:
-        raise BadInput("'classes' is no list of names; write null or a list of texts")
+        raise BadInput("'classes' is not a list of texts; write null or a list of class names")
     names = None if classes is None else base.distinct(classes, path)
     return names, {key: _listed(key, target, names) for key, target in content["labels"].items()}
 

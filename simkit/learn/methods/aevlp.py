@@ -27,15 +27,15 @@ class GeneralisedPseudoLabelRobust(GeneralisedRobust, PseudoLabelled, ExpectedCo
     """GR-Loss, with pseudo-labels from an image-text model and expected positives.
 
     Pseudo-labels: s_v is the softmax over classes of similarity / temperature in view v; view 0 is
-    the whole image, the others are its tiles. With the largest s_v of a class over the tiles (or
-    the smallest, unless the largest exceeds eta, and at most the largest s_0 of a known present
-    class) r, the score of the class is (s_0 + r) / 2. The `top_k` classes by score that reach the
-    threshold are pseudo-positives. The share `negative_share` of the classes with the lowest
-    (s_0 + mean of s_v) / 2 are not. Without tiles the score is s_0.
+    the whole image, the others are its tiles. r is the largest s_v of the class over the tiles if
+    it exceeds min(eta, the largest s_0 of the known present classes), otherwise the smallest. The
+    score of the class is (s_0 + r) / 2, without tiles s_0. The `top_k` classes by score that reach
+    the threshold are pseudo-positives. The share `negative_share` of the classes with the lowest
+    (s_0 + mean of s_v) / 2 is excluded.
 
-    Loss (..., b, L): that of GR-Loss; for a pseudo-positive clip(1 - v, lam2, lam1) times the
-    cross-entropy against the target rho; plus `reg` times the regulariser of EPR. Known negatives
-    have the weight 1; in the published code, v.
+    Loss (..., b, L): that of GR-Loss with its weight v; for a pseudo-positive clip(1 - v, lam2,
+    lam1) times the cross-entropy against the target rho; plus `reg` times the regulariser of EPR.
+    Known negatives have the weight 1; in the published code, v.
 
     Published settings are those of COCO, the defaults here, and others for VOC, NUS and CUB. The
     published code writes 0 in place of -1 for pseudo-negatives, so that they only remove
@@ -57,12 +57,12 @@ class GeneralisedPseudoLabelRobust(GeneralisedRobust, PseudoLabelled, ExpectedCo
     eta: Share = setting(0.3, "softmax of a tile above which a class is present in it")
     threshold: Share = setting(0.5, "smallest score of a pseudo-positive")
     top_k: Annotated[int, Range(0)] = setting(3, "most pseudo-positives of an image")
-    negative_share: Share = setting(0.3, "share of the classes that are no pseudo-positives")
+    negative_share: Share = setting(0.3, "share of the classes, the lowest, that cannot be one")
     lam1: NonNegative = setting(0.7, "largest weight of pseudo-positives")
-    lam2: NonNegative = setting(0.5, "smallest weight of pseudo-positives; it wins over lam1")
+    lam2: NonNegative = setting(0.5, "smallest weight of pseudo-positives; precedes lam1")
     rho: Share = setting(0.9, "target of pseudo-positives")
     reg: NonNegative = setting(0.001, "weight of the expected number of positives")
-    negatives: Literal["unknown", "absent"] = setting("unknown", "reading of pseudo-negatives")
+    negatives: Literal["unknown", "absent"] = setting("unknown", "how pseudo-negatives count")
     reproduce: Literal["aevlp"] | None = setting(  # type: ignore[assignment]
         None, "logs and known negatives as published"
     )

@@ -24,9 +24,9 @@ from simkit.registry import NonNegative, Range, Share, setting
 _TIMES_MEAN = 5.0
 _BELOW_ALL = -1e30  # scores of known labels; float masks are several times slower
 _DEGENERATE = (
-    "csl: the labels say of nothing that it is absent, so that the prior covers every class and "
-    "would have every unknown label ignored; it goes by likelihood alone, unless a ClassPrior "
-    "estimated from other labels is given"
+    "csl: no label is absent, so the estimated prior is uninformative: with it every unknown label "
+    "would be ignored. Labels are selected by likelihood alone; pass a ClassPrior estimated from "
+    "other labels to use a prior"
 )
 
 
@@ -65,7 +65,7 @@ class ClassAwareSelective(Asymmetric):
 
     name: ClassVar[str] = "csl"
     title: ClassVar[str] = "CSL"
-    gist: ClassVar[str] = "likely ones ignored"
+    gist: ClassVar[str] = "likely positives ignored"
     alternative: ClassVar = {"eta": 0.01}
     source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, eq. 4-9"
     presets: ClassVar = {"csl": {"top_k_scope": "batch"}, "paper": {"top_k_scope": "image"}}

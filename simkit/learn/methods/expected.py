@@ -37,7 +37,7 @@ class ExpectedCount(Method):
     # labels do not determine it. scores: the mean sum of an image-text model's probabilities. The
     # papers: VOC 1.5, COCO 2.9, NUS-WIDE 1.9, CUB 31.4.
     expected: Positive | Literal["auto", "scores"] = setting(
-        "auto", "positives per image; auto: estimated from labels; scores: from these"
+        "auto", "positives per image; auto: estimated from labels; scores: from a model"
     )
 
     def __post_init__(self) -> None:
@@ -213,9 +213,9 @@ class Expecting(ExpectedCount):
         most, classes = int(positives.max(initial=0)), len(positives)
         if classes > 3 and most > 1 and np.count_nonzero(positives == most) * 2 > classes:
             warnings.warn(
-                f"method {self.name!r} takes the number of known positives of a class for its "
-                f"frequency, and most classes have {most} here, as if labels were given out in "
-                "fixed numbers; the expected positives will be as even",
+                f"method {self.name!r} treats the number of known positives of a class as its "
+                f"frequency, but most classes have {most} here, as if the scheme fixed this "
+                "number; the expected positives will be equally uniform",
                 stacklevel=3,
             )
 
@@ -231,7 +231,7 @@ class ExpectedNegative(Expecting):
 
     name: ClassVar[str] = "en"
     title: ClassVar[str] = "EN"
-    gist: ClassVar[str] = "likely ones ignored, others absent"
+    gist: ClassVar[str] = "likely positives ignored, others absent"
     alternative: ClassVar = {"mu": 0.5}
     source: ClassVar[str] = "Verelst et al., WACV 2023"
 
@@ -294,7 +294,7 @@ class ExpectedPositive(Expecting):
 
     name: ClassVar[str] = "ep"
     title: ClassVar[str] = "EP"
-    gist: ClassVar[str] = "likely ones present, others absent"
+    gist: ClassVar[str] = "likely positives count as present"
     alternative: ClassVar = {"mu": 0.5}
     source: ClassVar[str] = "Verelst et al., WACV 2023"
 
@@ -349,8 +349,8 @@ class LabelEstimation(ExpectedCount):
         if optimiser != "sgd":
             return ()
         return (
-            "role: its estimates move by Adam's steps, which do not shrink with their gradients, "
-            "and the optimiser is 'sgd', under which they hardly move; set optimiser to 'adam'",
+            "role: with optimiser 'sgd' the label estimates hardly move, because their gradients "
+            "are small; set optimiser to 'adam', whose steps do not shrink with the gradient",
         )
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:

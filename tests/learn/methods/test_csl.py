@@ -100,7 +100,7 @@ def test_what_it_needs_depends_on_the_prior():
         make("csl").start(Task(np.array([[1, -1]])))
 
 
-DEGENERATE = "csl: .* by likelihood alone, unless a ClassPrior"
+DEGENERATE = "csl: .* by likelihood alone; pass a ClassPrior"
 
 
 def estimated(values, labels) -> ClassPrior:
