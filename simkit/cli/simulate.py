@@ -116,7 +116,7 @@ def images_of(text: Any, option: str) -> float | int:
               help="A model's scores for machine, proposals by=scores and picked by=uncertainty: "
               "from simkit score, or a table from simkit predict.")
 @click.option("--legacy-rng", is_flag=True,
-              help="The published simulator's own arrays, bit for bit.")
+              help="Reproduce the published simulator's labels bit for bit.")
 @click.option("--seed", type=int,
               help="Same seed, same labels. [default: 0; with --legacy-rng 1200, as published for "
               "single-positive; none is for rpa and fpc]")

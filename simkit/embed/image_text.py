@@ -32,7 +32,7 @@ _SEED = 0
 
 
 class ImageTower(Backbone):
-    """The image part of an image-text model: one cell, its embedding (b, D, 1, 1) of length 1."""
+    """The image encoder of an image-text model: one cell, the unit embedding (b, D, 1, 1)."""
 
     def __init__(self, model: Any, name: str) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class ImageText:
     bias: float | None
 
     def embedded(self, prompts: Sequence[Sequence[str]]) -> NDArray[np.float32]:
-        """(L, D) of length 1: the mean direction of the prompts of each class."""
+        """(L, D) unit embedding of each class: the normalised mean over its prompts."""
         rows = []
         with torch.inference_mode():
             for texts in prompts:
@@ -85,7 +85,7 @@ def image_text(name: str, weights: str | PathLike[str]) -> ImageText:
     name : str
         A name of `open_clip.list_models()` after "open_clip:", or `hf-hub:OWNER/NAME`.
     weights : str or path
-        A file, a name of `open_clip.list_pretrained()` (a download), or "random".
+        A file, a pretrained tag of open_clip (a download), or "random".
 
     Returns
     -------
@@ -151,7 +151,7 @@ def similarities(
     classes : tuple of str, optional
         Their names; by default those of the data set.
     tiles : int
-        Further views: the tiles of a grid of so many rows and columns. 0: none.
+        Rows and columns of the grid of tiles that are added as views; 0: none.
     **how
         As in `features`: batch, device, progress, cache, unreadable.
 

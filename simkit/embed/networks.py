@@ -42,7 +42,7 @@ def device_of(name: str | torch.device, *, needed: bool = True) -> torch.device:
     kind, _, number = name.partition(":")
     if kind not in ("cpu", "cuda") or (number and not number.isdecimal()):
         raise BadInput(
-            f"device is {name!r}; auto, cpu, cuda or a GPU's number, as cuda:1, is meant"
+            f"device is {name!r}; auto, cpu, cuda or a numbered GPU such as cuda:1 is expected"
         )
     if kind == "cuda":
         count = torch.cuda.device_count()
@@ -313,7 +313,7 @@ class TimmNetwork(Backbone):
             return state
 
     def _last(self, images: Tensor) -> tuple[Tensor, Tensor]:
-        """Maps, and the same in the network's own form."""
+        """Maps (b, D, h, w), and the last features in timm's layout."""
         last, (maps,) = self.net.forward_intermediates(
             images, indices=1, norm=True, output_fmt="NCHW"
         )
@@ -327,7 +327,7 @@ class TimmNetwork(Backbone):
         return maps, last
 
     def _tried(self) -> tuple[int, int]:
-        """Widths of maps and pooled features, by images without values. Raises BadInput."""
+        """Widths of maps and pooled features, on the meta device. Raises BadInput."""
         tensors = [*self.named_parameters(), *self.named_buffers()]
         blank = {key: torch.empty_like(value, device="meta") for key, value in tensors}
         body = {key.removeprefix("net."): value for key, value in blank.items()}
@@ -337,7 +337,7 @@ class TimmNetwork(Backbone):
                 maps = functional_call(self, blank, image)
                 pooled = functional_call(self.net, body, image)
             return maps.shape[1], pooled.shape[1]
-        except Exception as error:  # each network has its own
+        except Exception as error:  # each network raises its own type
             raise BadInput(
                 f"backbone {self.name!r} gives no feature maps of {self.size} x {self.size} pixels "
                 f"({str(error) or type(error).__name__}); choose another size or network"

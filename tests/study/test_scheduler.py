@@ -82,7 +82,8 @@ def test_a_task_whose_process_dies_is_tried_alone_at_the_end_and_harms_no_other(
     assert isinstance(found.pop("always"), BrokenProcessPool)
     assert found == {name: name for name in ("a", "once", "b", "c")}
     tried = (tmp_path / "tried").read_text().split()
-    assert tried.count("always") == tried.count("once") == 2
+    assert tried.count("once") == 2
+    assert tried.count("always") in (1, 2)  # once if its first process dies before it begins
 
 
 def test_processes_that_ended_before_they_began_fail_every_task(monkeypatch):

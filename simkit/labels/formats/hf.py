@@ -113,7 +113,7 @@ def _lines(labels: PartialLabels, names: list[str], as_csv: bool) -> Iterator[st
 
 
 def _table(labels: PartialLabels, ids: list[Any]) -> tuple[pa.Table, dict[str, Any]]:
-    """All labels as a table, and what `datasets` is to know of its columns."""
+    """All labels as a table, and the description of its columns for `datasets`."""
     try:
         images = pa.array(ids)
     except UnicodeEncodeError as error:

@@ -47,7 +47,7 @@ class Hill(Method):
     lamb: Annotated[float, Range(1)] = setting(1.5, "above 1.5, negatives are never given up")
     margin: NonNegative = setting(1.0, "subtracted from the logits of present labels")
     gamma: Gamma = setting(2.0, "focus on hard present labels")
-    reduction: Reduction = setting("sum", "how the losses of a batch are added up")
+    reduction: Reduction = setting("sum", "reduction over the batch")
 
     name: ClassVar[str] = "hill"
     title: ClassVar[str] = "Hill"
@@ -88,7 +88,7 @@ class SelfPacedCorrection(Method):
 
     name: ClassVar[str] = "splc"
     title: ClassVar[str] = "SPLC"
-    gist: ClassVar[str] = "probable absents count as present"
+    gist: ClassVar[str] = "probable unknown labels count as present"
     alternative: ClassVar = {"tau": 0.8}
     source: ClassVar[str] = "Zhang et al. 2021 (arXiv 2112.07368), SPLC"
 
@@ -149,7 +149,7 @@ class GeneralisedRobust(Method):
     q2: Exponent = setting(0.01, "exponent of the reading as present")
     q3: Annotated[float, Range(above=0)] = setting(1.0, "exponent of the reading as absent")
     epochs: Annotated[int, Range(1)] = setting(8, "epochs of the schedule")
-    linear_init: Annotated[int, Range(0)] = setting(0, "first epochs, in which the head learns")
+    linear_init: Annotated[int, Range(0)] = setting(0, "first epochs, which train only the head")
     reproduce: Literal["grloss"] | None = setting(None, "logs with 1e-7 as published")
 
     name: ClassVar[str] = "gr-loss"
