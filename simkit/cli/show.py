@@ -85,9 +85,9 @@ def _is_labels(path: Path) -> bool:
 
 
 def _is_scores(path: Path) -> bool:
-    from zipfile import ZipFile, is_zipfile
+    from simkit.labels.formats.base import ends
 
-    return is_zipfile(path) and "cosines_0.npy" in ZipFile(path).namelist()
+    return b"cosines_0.npy" in ends(path)  # the directory of an npz is at its end
 
 
 def _scores(path: Path) -> tuple[str, dict[str, Any]]:

@@ -229,10 +229,7 @@ def write_similarities(parts: Mapping[str, Similarities], path: str | PathLike[s
 
 def splits_of(path: str | PathLike[str]) -> list[str]:
     """The splits in a file of similarities. Raises BadInput."""
-    with (
-        reading(path, _WHAT) as file,
-        ZipFile(file) as archive,
-    ):
+    with reading(path, _WHAT) as file, ZipFile(file) as archive:
         return list(Arrays(archive, file).get("splits", "U").tolist())
 
 

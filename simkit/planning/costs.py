@@ -141,8 +141,7 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> Purchases:
     BadInput
         If the price list has no price for a question that the scheme asks, or charges nothing.
     """
-    images = min(pool.images, max(1, COUNTED // pool.truth.shape[1]))
-    counter = _Counter(option, pool, prices.once_set_up(), images)
+    counter = _Counter(option, pool, prices.once_set_up(), _counted_images(pool))
     rows = [counter(amount) for amount in counter.amounts()]
     # Of amounts with equal prices (as with a price per image) the largest counts.
     rows = [row for row, after in zip(rows, [*rows[1:], None], strict=True)
@@ -163,10 +162,18 @@ def wrong_labels(option: LabelOption, amount: float, pool: Pool) -> tuple[float,
     """
     if option.habits.perfect and not option.part.needs_scores:
         return 0.0, 0.0
-    labels = _simulated(option, amount, pool, pool.images)
+    images = _counted_images(pool)
+    if option.counted:
+        amount *= images / pool.images
+    labels = _simulated(option, amount, pool, images)
     wrong, known = labels.wrong(pool.truth), labels.counts()
     present, absent = (wrong[side] / max(1, known[side]) for side in ("present", "absent"))
     return present, absent
+
+
+def _counted_images(pool: Pool) -> int:
+    """Number of the pool's images that are simulated."""
+    return min(pool.images, max(1, COUNTED // pool.truth.shape[1]))
 
 
 def _simulated(option: LabelOption, amount: float, pool: Pool, images: int) -> PartialLabels:
