@@ -142,7 +142,7 @@ def test_skipped_pictures_are_listed_and_take_no_part(shell) -> None:
         (("--size", "8"), "backbone 'scenes-net': size is 8; 32 to 4,096 pixels are expected"),
         (
             ("--device", "tpu"),
-            "device is 'tpu'; auto, cpu, cuda or a GPU's number, as cuda:1, is meant",
+            "device is 'tpu'; auto, cpu, cuda or a numbered GPU such as cuda:1 is expected",
         ),
     ],
 )

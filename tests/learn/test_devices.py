@@ -27,7 +27,7 @@ def test_auto_is_the_cpu_for_what_needs_no_gpu():
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:x", "cpu:one", ""])
 def test_strange_devices_are_refused(name):
-    with pytest.raises(BadInput, match=r"device is.*auto, cpu, cuda or a GPU's"):
+    with pytest.raises(BadInput, match=r"device is.*auto, cpu, cuda or a numbered GPU"):
         device_of(name)
 
 
