@@ -23,6 +23,7 @@ from simkit.learn.task import Task, check_aids
 from simkit.learn.validation import Validation
 
 Run = tuple[Task, Method]
+_SCORE_BYTES = 4  # of a score, float32
 
 
 def check_training(
@@ -180,15 +181,18 @@ def _check_backbone(runs: int, backbone: nn.Module | None, settings: Settings) -
 
 def _check_sizes(runs: Sequence[Run], limit_gb: float) -> None:
     sizes = [catalogue.training_bytes(method, task.sizes) for task, method in runs]
+    if any(method.needs.epoch_scores for _, method in runs):  # all runs are then scored together
+        sizes = [size + _SCORE_BYTES * math.prod(runs[0][0].labels.shape) for size in sizes]
     if sum(sizes) <= limit_gb * 1e9:
         return
     method = runs[int(np.argmax(sizes))][1]
     largest, total = catalogue.in_units(max(sizes)), catalogue.in_units(sum(sizes))
     mapped = any(each.name == "scl" for each in _nested(method))
+    mend = "fewer runs at once" if len(runs) > 1 else "a method without a state for each image"
     raise BadInput(
         f"the state of {catalogue.short(method)} takes {largest} in training and all {len(runs)} "
-        f"runs {total}, and the limit is {catalogue.in_units(round(limit_gb * 1e9))}; train fewer "
-        "runs at once, or raise state_gb"
+        f"runs {total}, and the limit is {catalogue.in_units(round(limit_gb * 1e9))}; train {mend}, "
+        "or raise state_gb"
         + (", or keep the heat maps in a file with scl(mapped=True)" if mapped else "")
     )
 

@@ -39,6 +39,7 @@ _ROWS = 1024  # images in a file, at least
 _FILES = 512  # at most, as each stays open
 SHARE = 0.6  # largest share of the GPU's free memory for images; the rest is for the network
 _RESIDENT_BYTES = 2 << 30  # larger maps stay on disk and are read batch by batch
+_POOLED_BYTES = 3 << 28  # and larger pooled features, as float32
 _AHEAD = 3  # prefetched batches
 _CHUNK = 256  # inputs read at a time
 
@@ -370,7 +371,8 @@ def _sized(picture: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
 class FeatureLoader:
     """Standardised features of the asked images as float32: maps if `maps`, else pooled.
 
-    In batches, `place` is an index among the asked images, not among all images.
+    Large ones are read batch by batch. In batches, `place` is an index among the asked images, not
+    among all images.
     """
 
     def __init__(
@@ -382,30 +384,45 @@ class FeatureLoader:
         standardise: bool,
         device: torch.device = CPU,
     ) -> None:
-        self._inputs, self._rows, self._device = inputs, rows, device
-        self.width = inputs.width
-        chunks = [rows[part] for part in batches(len(rows), _CHUNK)]
-        pooled = torch.cat([_pooled(inputs.batch(chunk)) for chunk in chunks])
-        self.shift, self.scale = moments(pooled)
-        if not standardise:
-            self.shift, self.scale = torch.zeros(self.width), torch.ones(self.width)
+        self._inputs, self._rows, self._device, self._maps = inputs, rows, device, maps
+        self.width, n = inputs.width, len(rows)
+        self.shift, self.scale = torch.zeros(self.width), torch.ones(self.width)
+        chunks = [np.arange(n)[part] for part in batches(n, _CHUNK)]
+        pooled = None
+        if 4 * n * self.width <= _POOLED_BYTES:
+            pooled = torch.empty(n, self.width)
+            for chunk in chunks:
+                pooled[chunk[0] : chunk[-1] + 1] = self._pooled(chunk)
+        shift, scale = moments(self._pooled if pooled is None else pooled.__getitem__, n)
+        if standardise:
+            self.shift, self.scale = shift, scale
         self._values: Tensor | None = None
-        if not maps:
-            self._values = standardised(pooled, self.shift, self.scale).to(device)
-        elif 4 * len(rows) * int(np.prod(inputs.values.shape[1:])) <= _RESIDENT_BYTES:
-            self._values = torch.cat([self._maps(chunk) for chunk in chunks]).to(device)
+        if maps and 4 * n * int(np.prod(inputs.values.shape[1:])) <= _RESIDENT_BYTES:
+            self._values = torch.cat([self._read(chunk) for chunk in chunks]).to(device)
+        elif pooled is not None and not maps:
+            self._values = pooled.sub_(self.shift).div_(self.scale).to(device)
 
     def batches(self, places: Sequence[Places], epoch: int) -> Iterator[tuple[Tensor, Views]]:
+        ahead = _AHEAD * (self._device.type == "cuda")
+        read = (
+            iter(())
+            if self._values is not None
+            else streamed(self._read, places, self._device, ahead)
+        )
         for place in places:
-            if self._values is None:
-                values = self._maps(self._rows[place]).to(self._device)
-            else:
-                values = self._values[on_device(place, self._device)]
+            resident = self._values
+            values = next(read) if resident is None else resident[on_device(place, self._device)]
             yield values if values.ndim == 2 else values.movedim(-1, 1), Views()
 
-    def _maps(self, rows: Places) -> Tensor:
-        """(n, h, w, D): channels last, as for one matrix product."""
-        values = standardised(self._inputs.batch(rows), self.shift, self.scale)
+    def _pooled(self, place: Places) -> Tensor:
+        values = self._inputs.batch(self._rows[place])
+        return values if values.ndim == 2 else values.mean((-2, -1))
+
+    def _read(self, place: Places) -> Tensor:
+        """(b, D) pooled or (b, h, w, D) maps: channels last, as for one matrix product."""
+        if not self._maps:
+            return standardised(self._pooled(place), self.shift, self.scale)
+        values = standardised(self._inputs.batch(self._rows[place]), self.shift, self.scale)
         return values.movedim(1, -1).contiguous()
 
 
@@ -488,19 +505,17 @@ def streamed(
         yield images.to(device, non_blocking=True)
 
 
-def moments(pooled: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation of every feature over images, (n, D) to (D) and (D) float32.
+def moments(read: Callable[[Places], Tensor], n: int) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation (D) float32 of every feature over n images.
 
-    A constant feature gets deviation 1. Raises BadInput for nan and infinity.
+    read: pooled features (b, D) of images by their indices. A constant feature gets deviation 1.
+    Raises BadInput for nan and infinity.
     """
-    values = pooled.double()
-    mean = values.mean(0)
-    deviation = (values - mean).square().mean(0).sqrt()
+    chunks = [np.arange(n)[part] for part in batches(n, _CHUNK)]
+    mean = sum(read(chunk).double().sum(0) for chunk in chunks) / n
+    squares = sum((read(chunk).double() - mean).square().sum(0) for chunk in chunks)
+    deviation = (squares / n).sqrt()
     if not bool(torch.isfinite(deviation).all()):
         raise BadInput("the features hold nan or infinity; compute them again or clean them first")
     flat = deviation <= 1e-6 * mean.abs().clamp(min=1e-6)
     return mean.float(), torch.where(flat, 1.0, deviation).float()
-
-
-def _pooled(features: Tensor) -> Tensor:
-    return features if features.ndim == 2 else features.mean((-2, -1))

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from torch import Tensor, nn
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.learn.distributed import autocast, not_compiled
+from simkit.learn.distributed import autocast, not_compiled, on_device
 from simkit.learn.method import Method
 from simkit.learn.task import Outputs
 
@@ -111,16 +112,42 @@ def initial(chance: Chance, classes: int, width: int) -> tuple[Tensor, Tensor]:
 
 @torch.no_grad()
 def scores(
-    model: Model, method: Method, state: nn.Module, inputs: Any, *, batch: int = BATCH
+    model: Model,
+    method: Method,
+    state: nn.Module,
+    inputs: Any,
+    *,
+    batch: int = BATCH,
+    known: csr_array | None = None,
 ) -> Tensor:
-    """(N, L) float32 logits for evaluation, on the device of the model."""
+    """(N, L) float32 logits for evaluation, on the device of the model; or as in `room`."""
     check_inputs(model, inputs)
     maps = method.needs.maps and inputs.kind != "pooled"
     shape = len(inputs), model.head.bias.shape[-1]
-    logits = torch.empty(shape, device=model.head.weight.device)
+    logits = room(shape, known, model.head.weight.device)
     for rows, out in outputs(model, inputs, np.arange(len(inputs)), batch=batch, maps=maps):
-        logits[rows] = method.predict(out, state).float()
+        put(logits, rows, method.predict(out, state), known)
     return logits
+
+
+def room(shape: tuple[int, ...], known: csr_array | None, device: torch.device) -> Tensor:
+    """Room for the scores (..., N, L), or for those of the m entries that `known` (N, L) stores.
+
+    The latter are (..., m), in the order of these entries.
+    """
+    return torch.empty(shape if known is None else (*shape[:-2], known.nnz), device=device)
+
+
+def put(logits: Tensor, rows: slice, values: Tensor, known: csr_array | None) -> None:
+    """Write the scores (..., b, L) of these images to their place in the `room`."""
+    if known is None:
+        logits[..., rows, :] = values.float()
+        return
+    bounds = known.indptr[rows.start : rows.stop + 1]
+    entries = slice(int(bounds[0]), int(bounds[-1]))
+    image = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    cells = image * values.shape[-1] + known.indices[entries]
+    logits[..., entries] = values.flatten(-2)[..., on_device(cells, values.device)].float()
 
 
 def outputs(

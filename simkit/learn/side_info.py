@@ -264,7 +264,8 @@ def mean_probability(trained: Trained, task: Task) -> NDArray[np.float64]:
     total = torch.zeros(len(trained.classes), dtype=torch.float64)
     with torch.no_grad():
         for _, out in outputs(trained.model, task.inputs, task.rows):
-            total += trained.method.predict(out, trained.state).double().sigmoid().sum(0).cpu()
+            logits = trained.method.predict(out, trained.state)
+            total += logits.sigmoid().sum(0, dtype=torch.float64).cpu()
     return total.numpy() / len(task.rows)
 
 
@@ -276,7 +277,7 @@ class RunningMean:
         self._images = 0
 
     def __call__(self, epoch: int, batch: Batch, out: Outputs, state: nn.Module) -> None:
-        self._total = self._total + out.logits.double().sigmoid().sum(0)
+        self._total = self._total + out.logits.sigmoid().sum(0, dtype=torch.float64)
         self._images += len(batch.index)
 
     @property

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
+from scipy.sparse import csr_array
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.learn.distributed import keyed
-from simkit.learn.inputs import CPU, Loader
+from simkit.learn.distributed import keyed, on_device
+from simkit.learn.inputs import CPU, Loader, Places
 from simkit.learn.method import Method, stack_states, state_of_run
 from simkit.learn.model import (
     Head,
@@ -24,6 +25,8 @@ from simkit.learn.model import (
     batches,
     check_inputs,
     initial,
+    put,
+    room,
     scores,
     standardised,
 )
@@ -32,6 +35,7 @@ from simkit.learn.task import Batch, Outputs, Task
 from simkit.learn.trained import Trained
 
 Run = tuple[Task, Method]
+_LABEL_BYTES = 1 << 29  # larger labels of a part stay sparse and become dense batch by batch
 
 
 class RunWarning(UserWarning):
@@ -88,22 +92,29 @@ class Part:
     """Runs of one method (equal values) at one learning rate; tensors have a leading run axis.
 
     runs: their indices in the caller's list.  labels (r, n, L) int8 of the asked images, or (1, n,
-    L) if all runs have the same.  state: stacked.  head: views of the memory of all heads, whose
-    rows begin at `start`.
+    L) if all runs have the same; large ones sparse, (n, L) each.  state: stacked.  head: views of
+    the memory of all heads, whose rows begin at `start`.
     """
 
     method: Method
     runs: tuple[int, ...]
     lr: float
-    labels: Tensor
+    labels: Tensor | list[csr_array]
     state: nn.Module
     start: int = 0
     head: Head = field(init=False)
 
-    def batch(self, index: Tensor, place: Tensor, **about: Any) -> Batch:
-        """The batch of all runs of this part, at `place` among the asked images."""
-        labels = self.labels.index_select(1, place).expand(len(self.runs), -1, -1)
-        return Batch(index, labels, **about)
+    def batch(self, index: Tensor, place: Places, where: Tensor, **about: Any) -> Batch:
+        """The batch of all runs of this part, at `place` among the asked images.
+
+        index, where: rows of the task, and `place`, on the device.
+        """
+        if isinstance(self.labels, Tensor):
+            labels = self.labels.index_select(1, where)
+        else:
+            dense = np.stack([codes[place].toarray() for codes in self.labels])
+            labels = on_device(dense, index.device)
+        return Batch(index, labels.expand(len(self.runs), -1, -1), **about)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +159,7 @@ class Stack:
         grouped: dict[tuple[Method, float], list[int]] = {}
         for run, (_, method) in enumerate(runs):
             grouped.setdefault((method, lrs[run]), []).append(run)
-        labels: dict[str, Tensor] = {}
+        labels: dict[str, csr_array] = {}
         self.parts = [
             self._part(members, method, lr, labels, begun)
             for (method, lr), members in sorted(  # those with maps last
@@ -173,22 +184,24 @@ class Stack:
         members: Sequence[int],
         method: Method,
         lr: float,
-        labels: dict[str, Tensor],
+        labels: dict[str, csr_array],
         begun: Begun | None,
     ) -> Part:
-        """labels: of the asked images by id, each converted to dense once."""
+        """labels: of the asked images by id, each selected once."""
         tasks = [self.runs[run][0] for run in members]
         for task in tasks:
             if task.labels.id not in labels:
-                labels[task.labels.id] = torch.from_numpy(task.labels.rows(task.rows))
+                labels[task.labels.id] = csr_array(task.labels.codes[task.rows])
         ids = [task.labels.id for task in tasks]
-        codes = torch.stack([labels[id] for id in (ids if len(set(ids)) > 1 else ids[:1])])
+        codes: Any = [labels[id] for id in (ids if len(set(ids)) > 1 else ids[:1])]
+        if len(codes) * codes[0].shape[0] * codes[0].shape[1] <= _LABEL_BYTES:
+            codes = torch.from_numpy(np.stack([each.toarray() for each in codes])).to(self.device)
         if begun is None:
             started = (self._start(method, self.runs[run][0], run) for run in members)
             state = stack_states(started, len(tasks))
         else:
             state = begun.state
-        return Part(method, tuple(members), lr, codes.to(self.device), state.to(self.device))
+        return Part(method, tuple(members), lr, codes, state.to(self.device))
 
     def _start(self, method: Method, task: Task, run: int) -> nn.Module:
         """The state of one run; warnings of its method name the run."""
@@ -273,16 +286,17 @@ class Stack:
         return state_of_run(part.state, k)
 
     @torch.no_grad()
-    def scores(self, inputs: Any) -> list[Tensor]:
-        """(r, N, L) float32 logits of every part, on its device."""
+    def scores(self, inputs: Any, known: csr_array | None = None) -> list[Tensor]:
+        """(r, N, L) float32 logits of every part, on its device; or as in `room`."""
         if self.backbone is not None:  # a single run
-            return [scores(self.model(0), self.parts[0].method, self.state(0), inputs)[None]]
+            alone = self.model(0), self.parts[0].method, self.state(0)
+            return [scores(*alone, inputs, known=known)[None]]
         check_inputs(self.model(0), inputs)
         shape = len(inputs), self.heads.bias.shape[1]
-        logits = [torch.empty(len(part.runs), *shape, device=self.device) for part in self.parts]
+        logits = [room((len(part.runs), *shape), known, self.device) for part in self.parts]
         for rows, outs in _outputs(self.heads, inputs, self.loader.shift, self.loader.scale):
             for part, out, values in zip(self.parts, outs, logits, strict=True):
-                values[:, rows] = part.method.predict(out, part.state).float()
+                put(values, rows, part.method.predict(out, part.state), known)
         return logits
 
 

@@ -294,7 +294,7 @@ def _forward_and_backward(
     total = torch.zeros((), device=stack.device)
     for part, part_out, part_sum in zip(stack.parts, outs, sums, strict=True):
         out = team.whole(part_out, b, part.method.needs)
-        batch = part.batch(index, where, boxes=boxes, flips=flips, share=share)
+        batch = part.batch(index, place, where, boxes=boxes, flips=flips, share=share)
         losses = part.method.loss(batch, out, part.state)
         if losses.shape != part_sum.shape:  # one number for all runs would scale their gradients
             raise BadInput(

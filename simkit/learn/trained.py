@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
+from scipy.sparse import csr_array
 from torch import Tensor, nn
 
 from simkit.embed.backbones import BACKBONES, BEST, TIMM
@@ -25,6 +26,7 @@ from simkit.errors import BadInput
 from simkit.files import readable, whole
 from simkit.history import History, content_id, versions
 from simkit.learn.method import Around, Method, make, spell
+from simkit.learn.metrics.ranking import at_entries
 from simkit.learn.model import BATCH, Head, Model, check_maps, outputs, scores
 from simkit.learn.optim import Settings
 from simkit.learn.task import Task
@@ -78,7 +80,8 @@ class Trained:
         batch: int = BATCH,
         device: str | torch.device = "auto",
         precision: str = "fp32",
-    ) -> NDArray[np.float32]:
+        known: csr_array | None = None,
+    ) -> Any:
         """Logits for inputs of the kind it was trained on.
 
         Parameters
@@ -91,11 +94,14 @@ class Trained:
             As in `train`.
         precision
             Of the backbone, "fp32" or "bf16".
+        known
+            (N, L) sparse: return the scores of its stored entries alone. Metrics take them as the
+            known ones, and need a small part of the memory where few labels are known.
 
         Returns
         -------
-        ndarray
-            (N, L) float32.
+        ndarray or csr_array
+            (N, L) float32; sparse with `known`.
 
         Raises
         ------
@@ -103,7 +109,9 @@ class Trained:
             For inputs of another kind or width.
         """
         moved = self.on(device, precision)
-        return scores(moved.model, self.method, moved.state, inputs, batch=batch).cpu().numpy()
+        how: dict[str, Any] = {"batch": batch, "known": known}
+        values = scores(moved.model, self.method, moved.state, inputs, **how).cpu().numpy()
+        return values if known is None else at_entries(values, known)
 
     def maps(
         self,

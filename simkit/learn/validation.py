@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from torch import Tensor, nn
 
 from simkit.history import content_id
@@ -23,6 +23,7 @@ from simkit.learn import catalogue
 from simkit.learn.distributed import Team
 from simkit.learn.method import state_for_prediction
 from simkit.learn.metrics import average_precision, mean_ap
+from simkit.learn.metrics.ranking import array, at_entries
 from simkit.learn.model import Model
 from simkit.learn.optim import Averages, Settings
 from simkit.learn.stack import RunWarning, Stack
@@ -47,14 +48,15 @@ class Validation:
     labels
         Truth (complete, or with `known`), partial labels (scored on what is known), or None.
     known
-            (N, L) bool, or None for all: the entries that may count if the labels know them.
+            (N, L) bool, dense or sparse, or None for all: the entries that may count if the labels
+            know them.
         classes
             Indices of the classes to average over, or None for all.
     """
 
     inputs: Any
     labels: Truth | PartialLabels | None = None
-    known: NDArray[np.bool_] | None = None
+    known: NDArray[np.bool_] | csr_array | None = None
     classes: NDArray[np.int64] | None = None
 
     @property
@@ -70,12 +72,25 @@ class Validation:
         """Content id of the labels, and of the entries that count unless all do."""
         if self.labels is None or (self.known is None and self.classes is None):
             return None if self.labels is None else self.labels.id
-        counts = [np.zeros(0) if a is None else np.asarray(a) for a in (self.known, self.classes)]
+        known: Any = self.known
+        masks = [known.indptr, known.indices] if issparse(known) else [known]
+        counts = [np.zeros(0) if a is None else np.asarray(a) for a in (*masks, self.classes)]
         return content_id("validation", self.labels.id, *counts)
 
+    @property
+    def entries(self) -> csr_array | None:
+        """The known entries, the only ones with a score, where they are sparse; None for all."""
+        known = self._reference[1]
+        return known if issparse(known) else None
+
     def score(self, scores: Any) -> float:
-        """mAP(C) in [0, 1] of scores (N, L), array or tensor; nan without known present labels."""
+        """mAP(C) in [0, 1]; nan without known present labels.
+
+        scores (N, L), array or tensor, or (m,) those of `entries` alone.
+        """
         present, known = self._reference
+        if scores.ndim == 1:
+            scores = at_entries(array(scores), known)
         ap = average_precision(scores, present, known)  # of all: a selection would copy the scores
         return mean_ap(ap if self.classes is None else ap[self.classes])
 
@@ -226,7 +241,8 @@ def _shown(averages: Averages | None) -> AbstractContextManager[None]:
 def _mean_aps(stack: Stack, validation: Validation) -> list[float]:
     """mAP of every run on the validation images."""
     scores = [0.0] * len(stack.runs)
-    for part, logits in zip(stack.parts, stack.scores(validation.inputs), strict=True):
+    found = stack.scores(validation.inputs, validation.entries)
+    for part, logits in zip(stack.parts, found, strict=True):
         for run, values in zip(part.runs, logits, strict=True):
             scores[run] = validation.score(values)
     return scores

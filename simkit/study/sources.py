@@ -161,20 +161,24 @@ class StudyData:
         """Side information of the images to train on that is given with the data."""
         return (self.similarities["train"],) if "train" in self.similarities else ()
 
-    def known(self, split: str) -> NDArray[np.bool_] | None:
+    def known(self, split: str) -> csr_array | NDArray[np.bool_] | None:
         """(N, L) mask of the entries that count in metrics, or None for all.
 
-        Difficult objects and unreadable images do not count.
+        Sparse where the truth is known in part. Difficult objects and unreadable images do not
+        count.
         """
         known, difficult = self.truth(split).known, self.data.difficult.get(split)
         skipped = self.skipped(split)
         if known is None and difficult is None and not len(skipped):
             return None
-        counts = (
-            np.ones(self.truth(split).shape, bool) if known is None else csr_array(known).toarray()
-        )
-        counts[skipped] = False
-        return counts if difficult is None else counts & ~csr_array(difficult).toarray()
+        readable = np.ones((self.truth(split).shape[0], 1), bool)
+        readable[skipped] = False
+        if known is not None:
+            counts = csr_array(known.multiply(readable))
+            counts.eliminate_zeros()
+            return counts if difficult is None else csr_array(counts > difficult)
+        every = np.repeat(readable, self.truth(split).shape[1], axis=1)
+        return every if difficult is None else every & ~csr_array(difficult).toarray()
 
     def skipped(self, split: str) -> NDArray[np.int64]:
         """Rows of the unreadable images of a split, which have no features and are left out."""

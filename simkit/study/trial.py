@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from simkit.data import Dataset
 from simkit.data import open as open_data
@@ -37,11 +38,14 @@ _FEW = 64  # images whose pooled features are compared with maps
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Scores (N, L) of a split, its reference labels, and the mask of entries that count."""
+    """Scores (N, L) of a split, its reference labels, and the mask of entries that count.
 
-    scores: NDArray[np.float32]
+    Where the mask is sparse, so are the scores: they are those of its entries alone.
+    """
+
+    scores: Any
     present: Any
-    known: NDArray[np.bool_] | None
+    known: Any
 
     def of(self, classes: NDArray[np.int64]) -> tuple[Any, Any, Any]:
         """Scores, present and known entries of these classes."""
@@ -215,7 +219,7 @@ def trial(
     counts = {name: len(aps) for name, aps in ap_of.items()}
     counts |= {f"{name}_scored": int((~np.isnan(aps)).sum()) for name, aps in ap_of.items()}
     return Trial(
-        trained, split, len(test.scores), metrics.mean_ap(ap_of["leaves"]), metrics.mean_ap(ap),
+        trained, split, test.scores.shape[0], metrics.mean_ap(ap_of["leaves"]), metrics.mean_ap(ap),
         asked, all_asked - asked, chosen_by, detailed, counts,
     )  # fmt: skip
 
@@ -263,8 +267,10 @@ class _Bench:
 
     def scored(self, trained: Trained, split: str, scoring: Mapping[str, Any]) -> Scored:
         """Scores of a split, with its reference labels."""
-        scores = trained.scores(self.inputs[split], **scoring)
-        return Scored(scores, self.study.truth(split).present, self.study.known(split))
+        known = self.study.known(split)
+        entries = known if issparse(known) else None
+        scores = trained.scores(self.inputs[split], known=entries, **scoring)
+        return Scored(scores, self.study.truth(split).present, known)
 
     def pointing(self, trained: Trained, split: str, scoring: Mapping[str, Any]) -> float | None:
         """The pointing game on a split; None without boxes or without the images for maps.
@@ -329,11 +335,12 @@ def details(
         operating = dict(zip(operating, map(metrics.mean_ap, by_class), strict=True))
     groups = metrics.class_groups(annotations[leaves], min(_GROUPS, len(leaves)))
     # Unknown entries count neither as right nor as wrong.
-    known_scores = scores if known is None else np.where(known, scores, -np.inf)
+    all_count = known is None or issparse(scores)
+    known_scores = scores if all_count else np.where(known, scores, -np.inf)
     known_present = present if known is None else present.multiply(known).tocsr()
     return Detailed(
         **operating,
-        f1_images=0 if val is None else len(val.scores),
+        f1_images=0 if val is None else val.scores.shape[0],
         groups=tuple(
             metrics.group_map(metrics.average_precision(scores, present, known), groups).tolist()
         ),

@@ -358,8 +358,8 @@ class _Draw:
         validation = Validation(None, labels, known=known, classes=leaves)
         if self.job.sweep:
             return {"tuned_map": _number(validation.score(val))}
-        codes = labels.codes.toarray()
-        labelled = codes != 0 if known is None else (codes != 0) & known
+        codes = labels.codes
+        labelled = codes.astype(bool) if known is None else codes.astype(bool).multiply(known)
         thresholds = metrics.f1_thresholds(np.asarray(val), codes == PRESENT, labelled)
         present = self.data.truth("test").present
         known = self.data.known("test")

@@ -56,10 +56,10 @@ def test_standardised_over_the_asked_images_alone(maps):
 
 
 def test_a_feature_that_does_not_vary_keeps_its_scale():
-    mean, deviation = moments(torch.tensor([[1.0, 2.0], [1.0, 4.0]]))
+    mean, deviation = moments(torch.tensor([[1.0, 2.0], [1.0, 4.0]]).__getitem__, 2)
     assert mean.tolist() == [1.0, 3.0] and deviation.tolist() == [1.0, 1.0]
     with pytest.raises(BadInput, match="nan or infinity"):
-        moments(torch.tensor([[1.0], [float("nan")]]))
+        moments(torch.tensor([[1.0], [float("nan")]]).__getitem__, 2)
 
 
 def image_loader(inputs, device=CPU):

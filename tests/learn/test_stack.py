@@ -110,7 +110,7 @@ def test_labels_are_kept_once_where_runs_share_them(task, complete):
     assert shared.labels.shape == (1, 90, 5) and apart.labels.shape == (2, 90, 5)
     place = np.array([3, 8])
     for part in (shared, apart):
-        batch = part.batch(torch.from_numpy(place), torch.from_numpy(place))
+        batch = part.batch(torch.from_numpy(place), place, torch.from_numpy(place))
         assert batch.labels.shape == (2, 2, 5)
         np.testing.assert_array_equal(batch.labels[0], task.labels.rows(place))
 

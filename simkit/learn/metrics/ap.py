@@ -35,7 +35,8 @@ def average_precision(
     Parameters
     ----------
     scores
-        (N, L), higher is likelier, an array or a tensor on any device.
+        (N, L), higher is likelier, an array or a tensor on any device; of a sparse matrix the
+        stored entries are the known ones, whatever `known` is.
     present
         (N, L) bool, dense, sparse or a tensor; or a Truth, which also provides `known` by default.
     known
@@ -211,6 +212,8 @@ def _map(
     """mAP of a subset of images."""
     if not images.any():
         return float("nan")
+    if issparse(scores):
+        return mean_ap(average_precision(scores[images], present[images], convention=convention))
     # All other images are unknown: a view without additional memory, whereas rows would be copied.
     counts: Any = np.broadcast_to(images[:, None], scores.shape)
     if issparse(known):

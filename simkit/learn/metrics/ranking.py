@@ -38,9 +38,15 @@ def scores_and_labels(
 ) -> Any:
     """Scores as an array, and labels as returned by `labels_of`.
 
+    The stored entries of sparse scores, which get the same form, are the known ones.
+
     Raises BadInput for scores that are not a matrix of numbers, and labels that do not fit them.
     """
-    scores = array(scores)
+    if issparse(scores):
+        scores = form(scores)
+        known = at_entries(np.ones(scores.nnz, bool), scores)
+    else:
+        scores = array(scores)
     if scores.ndim != 2 or scores.dtype.kind not in "fiu":
         raise BadInput(
             f"scores have shape {scores.shape} of {scores.dtype}; numbers, images x classes, are "
@@ -102,6 +108,12 @@ def _check_marks(labels: Any, name: str) -> None:
             )
 
 
+def at_entries(values: NDArray[Any], entries: Any) -> Any:
+    """The values (m,) as a sparse matrix at the m stored entries of another, of its form."""
+    kind = type(entries)
+    return kind((values, entries.indices, entries.indptr), entries.shape)
+
+
 def refuse_diverged(diverged: Any, what: str = "scores hold nan") -> None:
     """Raise BadInput for the output of a model if it has `diverged`."""
     if diverged:
@@ -134,6 +146,16 @@ def places(labels: Any, classes: slice) -> NDArray[np.int64]:
 def marked(labels: Any, images: slice) -> NDArray[np.bool_]:
     """(images, L) mask of the set labels in the selected rows."""
     return labels[images].toarray() if issparse(labels) else labels[images] != 0
+
+
+def values_of(scores: Any, images: slice) -> NDArray[Any]:
+    """(images, L) the scores of the selected rows; -inf where sparse ones have none."""
+    if not issparse(scores):
+        return scores[images]
+    some = scores[images].tocoo()
+    dense = np.full(some.shape, -np.inf, some.dtype)
+    dense[some.coords] = some.data
+    return dense
 
 
 def row_blocks(shape: tuple[int, ...]) -> Iterator[slice]:
@@ -214,10 +236,15 @@ def _ranks(scores: Any, present: Any, known: Any, classes: slice) -> Ranks:
     if known is None:
         values = columns(scores, classes)
         of_present, sizes = values.ravel()[shown], np.full(len(values), N)
-    elif issparse(known) and known.nnz * _FEW < known.shape[0] * known.shape[1]:
+    elif issparse(scores) or (
+        issparse(known) and known.nnz * _FEW < known.shape[0] * known.shape[1]
+    ):
         cells = places(known, classes)
         shown, _, at = np.intersect1d(shown, cells, assume_unique=True, return_indices=True)
-        values = scores[cells % N, cells // N + classes.start]
+        if issparse(scores):
+            values = scores.data[slice(*scores.indptr[[classes.start, classes.stop]])]
+        else:
+            values = scores[cells % N, cells // N + classes.start]
         of_present, sizes = values[at], np.diff(known.indptr[classes.start : classes.stop + 1])
     else:
         counts = columns(known, classes).astype(bool, copy=False)

@@ -19,6 +19,7 @@ from simkit.learn.metrics.ranking import (
     refuse_diverged,
     row_blocks,
     scores_and_labels,
+    values_of,
 )
 
 
@@ -82,7 +83,7 @@ def _counts(scores: Any, present: Any, thresholds: Any, known: Any) -> NDArray[n
     limits = np.asarray(thresholds, np.float64)
     counts = np.zeros((4, L), np.int64)
     for images in row_blocks(scores.shape):
-        values, shown = scores[images], marked(present, images)
+        values, shown = values_of(scores, images), marked(present, images)
         counted = np.ones_like(shown) if known is None else marked(known, images)
         refuse_diverged((np.isnan(values) & counted).any())
         above, shown = (values >= limits) & counted, shown & counted
@@ -136,9 +137,9 @@ def top1(scores: Any, truth: Any) -> float:
     scores, right, _ = scores_and_labels(scores, truth, name="truth")
     hits = images = 0
     for block in row_blocks(scores.shape):
-        labels = marked(right, block)
-        refuse_diverged(np.isnan(scores[block]).any())
-        highest = scores[block].argmax(1)
+        labels, values = marked(right, block), values_of(scores, block)
+        refuse_diverged(np.isnan(values).any())
+        highest = values.argmax(1)
         hits += int(labels[np.arange(len(labels)), highest].sum())
         images += int(labels.any(1).sum())
     return hits / images if images else float("nan")
@@ -153,10 +154,10 @@ def at_k(scores: Any, present: Any, k: int) -> AtK:
     `average_precision`, k from 1 to L. Source: the published code of Cole et al. CVPR 2021.
     """
     scores, present, _ = scores_and_labels(scores, present)
-    N = len(scores)
+    N = scores.shape[0]
     sums = np.zeros(3)
     for block in row_blocks(scores.shape):
-        values, labels = scores[block], marked(present, block)
+        values, labels = values_of(scores, block), marked(present, block)
         refuse_diverged(np.isnan(values).any())
         hits = (_first(values, k) & labels).sum(1)
         recall = hits / np.maximum(labels.sum(1), 1)
