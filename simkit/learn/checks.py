@@ -191,8 +191,8 @@ def _check_sizes(runs: Sequence[Run], limit_gb: float) -> None:
     mend = "fewer runs at once" if len(runs) > 1 else "a method without a state for each image"
     raise BadInput(
         f"the state of {catalogue.short(method)} takes {largest} in training and all {len(runs)} "
-        f"runs {total}, and the limit is {catalogue.in_units(round(limit_gb * 1e9))}; train {mend}, "
-        "or raise state_gb"
+        f"runs {total}, and the limit is {catalogue.in_units(round(limit_gb * 1e9))}; train {mend}"
+        ", or raise state_gb"
         + (", or keep the heat maps in a file with scl(mapped=True)" if mapped else "")
     )
 

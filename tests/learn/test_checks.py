@@ -145,6 +145,13 @@ def test_what_is_learned_counts_with_its_gradient_and_moments(pooled):
     train(pooled, make("role"), settings=Settings(epochs=1, state_gb=7.21e-6))
 
 
+def test_scores_of_every_epoch_count_with_the_state(pooled):
+    # 90 images, 5 classes: 5 bytes each, 4 of them of the score
+    message = refused((pooled, make("curriculum")), settings=Settings(state_gb=2.2e-6))
+    assert "2.25 kB" in message and "without a state for each image" in message
+    train(pooled, make("curriculum"), settings=Settings(epochs=1, state_gb=2.25e-6))
+
+
 def test_validation_must_fit(task, present, maps):
     truth, other = Truth.of(present), Truth.of(present, classes=list("abcde"))
     flat = FeatureInputs(maps.astype(np.float32).mean((2, 3)))

@@ -6,7 +6,9 @@ import torch
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
+from simkit.labels.partial import PartialLabels
 from simkit.learn import inputs as loading
+from simkit.learn import stack
 from simkit.learn.inputs import (
     FeatureInputs,
     FeatureLoader,
@@ -17,7 +19,7 @@ from simkit.learn.inputs import (
     streamed,
 )
 from simkit.learn.methods import Task, make
-from simkit.learn.train import Settings, train
+from simkit.learn.train import Settings, train, train_stack
 
 CPU = torch.device("cpu")
 PLACE = np.array([4, 0, 7])
@@ -45,6 +47,18 @@ def test_maps_are_standardised_as_pooled_features_are(maps, monkeypatch, limit):
     )
     assert found.shape == (3, 6, 3, 3)
     torch.testing.assert_close(found.mean((2, 3)), pooled, atol=1e-5, rtol=1e-5)
+
+
+def test_what_is_read_batch_by_batch_trains_alike(pooled, present, monkeypatch):
+    other = Task(PartialLabels.of(np.where(present, 1, 0), asked=np.ones(90, bool)), pooled.inputs)
+    runs = [(pooled, make("an")), (other, make("an")), (pooled, make("ll-r"))]
+    settings = Settings(epochs=3, batch_size=20, standardise=True)
+    held = train_stack(runs, settings=settings)
+    monkeypatch.setattr(loading, "_POOLED_BYTES", 0)
+    monkeypatch.setattr(stack, "_LABEL_BYTES", 0)
+    read = train_stack(runs, settings=settings)
+    assert [each.id for each in read] == [each.id for each in held]
+    assert [each.losses for each in read] == [each.losses for each in held]
 
 
 def test_standardised_over_the_asked_images_alone(maps):

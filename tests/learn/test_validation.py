@@ -5,7 +5,9 @@ import pytest
 
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
+from simkit.learn.methods import make
 from simkit.learn.optim import Settings
+from simkit.learn.train import train_stack
 from simkit.learn.validation import Curve, Validation
 from simkit.metrics import average_precision, mean_ap
 
@@ -27,6 +29,23 @@ def test_scored_on_what_is_known():
     codes = np.where(PRESENT, 1, -1)
     codes[1, 0] = 0  # without the image between the two hits
     assert Validation(None, PartialLabels.of(codes)).score(SCORES) == 1.0
+
+
+def test_scores_of_known_labels_alone_give_the_same(pooled, present):
+    known = pooled.labels.codes.astype(bool)
+    truth = Truth.of(present & known.toarray(), known=known)
+    runs, settings = [(pooled, make("an")), (pooled, make("em"))], Settings(epochs=2)
+    for trained in train_stack(
+        runs, settings=settings, validation=Validation(pooled.inputs, truth)
+    ):
+        every = trained.scores(pooled.inputs)
+        some = trained.scores(pooled.inputs, known=known)
+        assert (
+            some.nnz == known.nnz and (some.toarray() == np.where(known.toarray(), every, 0)).all()
+        )
+        wanted = average_precision(every, present, known)
+        np.testing.assert_array_equal(average_precision(some, present), wanted)
+        assert trained.validation[-1] == mean_ap(wanted)
 
 
 def test_only_what_counts_is_scored():

@@ -157,6 +157,13 @@ def test_what_does_not_count_is_in_no_metric():
     assert [p.images for p in found.by_labels] == [4, 0, 0, 0]
     assert found.top1 == 1  # of the last image class 0 is all that counts
     assert "not measured" in found.lines()[0] and "not played" in found.lines()[4]
+    mask = csr_array(known)
+    sparse = Scored(
+        csr_array((SCORES[known], mask.indices, mask.indptr), mask.shape), PRESENT_, mask
+    )
+    about = {"leaves": LEAVES, "annotations": ANNOTATIONS}
+    dense = asdict(details(test, test, **about))
+    assert str(asdict(details(sparse, sparse, **about))) == str(dense)  # nan is not equal to nan
 
 
 @pytest.mark.parametrize("how", ["features", "pixels", "files"])
