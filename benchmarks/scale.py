@@ -9,7 +9,8 @@ them. Then:
 
 commands   convert, train and score by the commands, each a process of its own; kill -9 after the
            first epoch of a training of two, and the same command again.
-memory     twenty steps of each method on 1,000,000 images, whose features are one sparse file.
+memory     twenty steps of each method on 1,000,000 images, whose features are one sparse file, with
+           the labels and the reference open.
 time       seconds of processor time of an epoch against those of a plain loop, in turn; minima.
 
 Peak memory counts the pages of the mapped feature file that the process has touched, which the
@@ -36,6 +37,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+import simkit.data
 from simkit.embed.feature_files import FeatureWriter, Index, MappedRows
 from simkit.errors import BadInput
 from simkit.history import History
@@ -67,20 +69,27 @@ def codes(images: int, classes: int, seed: int) -> csr_array:
     return matrix
 
 
+def write(file: Path, matrix: csr_array) -> None:
+    """Labels as Open Images publishes them; an image's id begins with the name of its file."""
+    labels = matrix.tocoo()
+    rows = zip(*(x.tolist() for x in (*labels.coords[::-1], labels.data)), strict=True)
+    with file.open("w") as stream:
+        stream.write("ImageID,Source,LabelName,Confidence\n")
+        stream.writelines(
+            f"{file.stem[:2]}{i:014x},verification,/m/{c:06x},{(state + 1) // 2}\n"
+            for c, i, state in rows
+        )
+
+
 def make(folder: Path, size: dict[str, int]) -> None:
     """Write the label files, the class descriptions and the features of three splits."""
-    mids = [f"/m/{c:06x}" for c in range(size["classes"])]
-    lines = ["LabelName,DisplayName", *(f"{mid},Class {c}" for c, mid in enumerate(mids))]
+    lines = ["LabelName,DisplayName", *(f"/m/{c:06x},Class {c}" for c in range(size["classes"]))]
     (folder / "classes.csv").write_text("\n".join(lines) + "\n")
     shape = size["classes"], size["width"]
     looks = np.random.default_rng(0).normal(size=shape).astype(np.float32)
     for seed, (split, share) in enumerate({"train": 1, "val": 24, "test": 8}.items()):
         matrix = codes(size["images"] // share, size["classes"], seed)
-        pairs = matrix.tocoo()
-        rows = zip(pairs.row, pairs.col, pairs.data == 1, strict=True)
-        labels = [f"{split[:2]}{i:014x},verification,{mids[c]},{int(p)}" for i, c, p in rows]
-        header = "ImageID,Source,LabelName,Confidence"
-        (folder / f"{split}.csv").write_text("\n".join([header, *labels]) + "\n")
+        write(folder / f"{split}.csv", matrix)
         shape = matrix.shape[0], size["width"]
         index = Index(f"{split} {shape}", "pooled", shape, History("given"))
         writer = FeatureWriter(folder / "features" / split / "pooled", index)
@@ -115,7 +124,7 @@ def measured(command: list[str], until: Callable[[], bool] | None = None) -> dic
     return {"out": out, "peak": peak, "anonymous": anonymous, "seconds": seconds}
 
 
-def simkit(*words: Any) -> list[str]:
+def of_simkit(*words: Any) -> list[str]:
     return [sys.executable, "-m", "simkit", *map(str, words)]
 
 
@@ -124,7 +133,7 @@ def commands(folder: Path, size: dict[str, int]) -> bool:
     spec = f"openimages:{folder}/train.csv,names={folder}/classes.csv"
     spec += "".join(f",{split}={folder}/{split}.csv" for split in ("val", "test"))
     source, whole, few = f"openimages(names='{folder}/classes.csv')", "whole.parquet", "few.parquet"
-    rows = [["convert", measured(simkit("convert", "--from", source, folder / "train.csv",
+    rows = [["convert", measured(of_simkit("convert", "--from", source, folder / "train.csv",
                                         folder / whole))]]  # fmt: skip
     labels = PartialLabels.load(folder / whole)
     labels.of_images(labels.images[: size["asked"]]).save(folder / few)
@@ -132,7 +141,7 @@ def commands(folder: Path, size: dict[str, int]) -> bool:
     def training(file: str, epochs: int, *more: Any) -> list[str]:
         data = "--labels", folder / file, "--data", spec, "--features", folder / "features"
         how = "--epochs", epochs, "--batch-size", BATCH, "--method", "ll-r", "--json"
-        return simkit("train", *data, *how, *more)
+        return of_simkit("train", *data, *how, *more)
 
     rows.append(["train and score", measured(training(whole, 1))])
     rows.append(["two epochs", measured(training(few, 2, "--set", "select=best"))])
@@ -165,6 +174,7 @@ def memory(folder: Path, size: dict[str, int], quick: bool) -> None:
             stream, {"descr": "<f2", "fortran_order": False, "shape": shape}
         )
         stream.truncate(stream.tell() + 2 * shape[0] * shape[1])
+    write(folder / "full.csv", codes(size["full"], size["classes"], 0))
     rows, refused = [], []
     for spelled in (*METHODS, *STATEFUL):
         step = [sys.executable, __file__, str(folder), "--steps", spelled, *["--quick"] * quick]
@@ -174,7 +184,8 @@ def memory(folder: Path, size: dict[str, int], quick: bool) -> None:
     table(rows)
     for spelled, done in refused:
         print(f"{spelled}, with a peak of {done['peak']:.2f} GB: {done['out'].strip()}")
-    file.unlink()
+    for each in (file, folder / "full.csv"):
+        each.unlink()
 
 
 class Enough(Exception):
@@ -194,8 +205,12 @@ class Stop:
 
 
 def steps(folder: Path, size: dict[str, int], spelled: str) -> None:
-    """Some steps of a method on all images; a refusal is printed."""
-    labels = PartialLabels.of(codes(size["full"], size["classes"], 0))
+    """Some steps of a method on all images of an open data set; a refusal is printed."""
+    spec = f"openimages:{folder}/full.csv,val={folder}/val.csv,names={folder}/classes.csv"
+    truth = simkit.data.open(spec).truth["train"]
+    assert truth.known is not None
+    states = 2 * truth.present.astype(np.int8) - truth.known.astype(np.int8)
+    labels = PartialLabels.of(states, truth.images, truth.classes)
     prior = ClassPrior(np.full(size["classes"], 0.01))
     task = Task(labels, FeatureInputs(MappedRows(folder / "full.npy"), "features"), (prior,))
     try:

@@ -27,7 +27,7 @@ from simkit.errors import BadInput
 from simkit.files import whole
 from simkit.history import content_id
 from simkit.learn.distributed import on_device
-from simkit.learn.model import batches, standardised
+from simkit.learn.model import standardised
 from simkit.progress import Progress, silent
 
 Kind = Literal["pooled", "maps", "images"]
@@ -387,7 +387,7 @@ class FeatureLoader:
         self._inputs, self._rows, self._device, self._maps = inputs, rows, device, maps
         self.width, n = inputs.width, len(rows)
         self.shift, self.scale = torch.zeros(self.width), torch.ones(self.width)
-        chunks = [np.arange(n)[part] for part in batches(n, _CHUNK)]
+        chunks = _chunks(n)
         pooled = None
         if 4 * n * self.width <= _POOLED_BYTES:
             pooled = torch.empty(n, self.width)
@@ -468,7 +468,7 @@ class ImageLoader:
         n = len(self._rows)
         shape = self._read(np.arange(1)).shape[1:]
         images = torch.empty((n, *shape), dtype=torch.uint8, device=self._device)
-        chunks = [np.arange(n)[part] for part in batches(n, _CHUNK)]
+        chunks = _chunks(n)
         for chunk, read in zip(chunks, self._streamed(chunks), strict=True):
             images[chunk[0] : chunk[-1] + 1] = read
         return images
@@ -505,13 +505,18 @@ def streamed(
         yield images.to(device, non_blocking=True)
 
 
+def _chunks(n: int) -> list[Places]:
+    """Indices from 0 to n, as views of one array."""
+    return np.split(np.arange(n), range(_CHUNK, n, _CHUNK))
+
+
 def moments(read: Callable[[Places], Tensor], n: int) -> tuple[Tensor, Tensor]:
     """Mean and standard deviation (D) float32 of every feature over n images.
 
     read: pooled features (b, D) of images by their indices. A constant feature gets deviation 1.
     Raises BadInput for nan and infinity.
     """
-    chunks = [np.arange(n)[part] for part in batches(n, _CHUNK)]
+    chunks = _chunks(n)
     mean = sum(read(chunk).double().sum(0) for chunk in chunks) / n
     squares = sum((read(chunk).double() - mean).square().sum(0) for chunk in chunks)
     deviation = (squares / n).sqrt()

@@ -535,7 +535,7 @@ def encoded(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int32]]:
     The code of an empty cell is -1.
     """
     codes = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    array = codes.unify_dictionaries().combine_chunks()
+    array = codes.combine_chunks()
     if isinstance(array, pa.ChunkedArray):  # no rows at all
         return [], np.zeros(0, np.int32)
     return array.dictionary.to_pylist(), array.indices.fill_null(-1).to_numpy().astype(np.int32)
