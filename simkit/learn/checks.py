@@ -188,11 +188,12 @@ def _check_sizes(runs: Sequence[Run], limit_gb: float) -> None:
     method = runs[int(np.argmax(sizes))][1]
     largest, total = catalogue.in_units(max(sizes)), catalogue.in_units(sum(sizes))
     mapped = any(each.name == "scl" for each in _nested(method))
-    mend = "fewer runs at once" if len(runs) > 1 else "a method without a state for each image"
+    together, mend = "", "a method without a state for each image"
+    if len(runs) > 1:
+        together, mend = f" and all {len(runs)} runs {total}", "fewer runs at once"
     raise BadInput(
-        f"the state of {catalogue.short(method)} takes {largest} in training and all {len(runs)} "
-        f"runs {total}, and the limit is {catalogue.in_units(round(limit_gb * 1e9))}; train {mend}"
-        ", or raise state_gb"
+        f"the state of {catalogue.short(method)} takes {largest} in training{together}, and the "
+        f"limit is {catalogue.in_units(round(limit_gb * 1e9))}; train {mend}, or raise state_gb"
         + (", or keep the heat maps in a file with scl(mapped=True)" if mapped else "")
     )
 
