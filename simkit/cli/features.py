@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from simkit.embed.features import Features
 
 _KINDS = {"pooled": ("pooled",), "maps": ("maps",), "both": ("pooled", "maps")}
+_PARTS = 64  # on a cluster, whatever its number of workers, so that others can go on
 
 
 # fmt: off
@@ -38,26 +40,29 @@ _KINDS = {"pooled": ("pooled",), "maps": ("maps",), "both": ("pooled", "maps")}
               "missing; skipped ones take no part in training. Files that are not there at all are "
               "left out by drop_missing=yes in --data.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:1.")
+@click.option("--part", metavar="I/N",
+              help="Compute only this share of the images, into the same folder: --part 3/16. The "
+              "part that finishes last joins all.")
+@click.option("--scheduler", metavar="ADDRESS", default="",
+              help="Run on the dask.distributed cluster at tcp://HOST:PORT.")
 @json_option
 def command(**options: Any) -> None:
     """Extract features of images under a frozen network, into fp16 files.
 
     The same command again goes on where it was stopped; what is there is not computed again. Use a
     folder with simkit train --features OUT. Images without labels: --data folder:DIR,labels=none.
-    """
-    from simkit.data import open as open_data
-    from simkit.embed.backbones import backbone
-    from simkit.progress import peak_memory
-    from simkit.study.sources import warn_of_scenes_net
 
-    data = open_data(options["spec"])
-    splits = _splits(options["splits"], data)
-    net = backbone(options["backbone"], options["weights"], size=options["size"])
-    warn_of_scenes_net(data, options["backbone"])
-    made: list[dict[str, Any]] = []
-    for split in splits:
-        with progress(split, quiet=options["as_json"]) as (advance,):
-            made += _extract(data, split, net, options, advance)
+    \b
+    One process for each of four GPUs:
+      for i in 1 2 3 4; do simkit features ... --device cuda:$((i-1)) --part $i/4 & done; wait
+    """
+    from simkit.progress import peak_memory
+
+    if options["scheduler"]:
+        if options["part"]:
+            raise BadInput("--part is for processes without a scheduler; leave one of the two out")
+        _on_cluster(options)
+    made = _made(options)
     peak = peak_memory()
     if options["as_json"]:
         print_json({"features": made, "peak_memory_mb": peak})
@@ -67,6 +72,40 @@ def command(**options: Any) -> None:
     if peak is not None:
         click.echo(f"peak memory {peak:,.0f} MB")
 # fmt: on
+
+
+def _on_cluster(options: dict[str, Any]) -> None:
+    """Compute the features on the workers of a cluster, which see the same files."""
+    from simkit.embed.features import cache_folder
+    from simkit.study.scheduler import cluster, outcomes
+    from simkit.study.worker import sentence
+
+    parts = [f"{number}/{_PARTS}" for number in range(1, _PARTS + 1)]
+    place = {"cache": cache_folder().resolve(), "out": options["out"] and options["out"].resolve()}
+    work = partial(_made, options | place | {"as_json": True})
+    quiet = options["as_json"]
+    with cluster(options["scheduler"]) as executor, progress("parts", quiet=quiet) as (advance,):
+        for done, (part, outcome) in enumerate(outcomes(work, parts, executor=executor), 1):
+            if isinstance(outcome, Exception):
+                raise BadInput(f"part {part}: {sentence(outcome)}; the same command goes on")
+            advance(done, _PARTS)
+
+
+def _made(options: dict[str, Any], part: str | None = None) -> list[dict[str, Any]]:
+    """Facts about the features of all splits, or of one part of them."""
+    from simkit.data import open as open_data
+    from simkit.embed.backbones import backbone
+    from simkit.study.sources import warn_of_scenes_net
+
+    data = open_data(options["spec"])
+    splits = _splits(options["splits"], data)
+    net = backbone(options["backbone"], options["weights"], size=options["size"])
+    warn_of_scenes_net(data, options["backbone"])
+    made: list[dict[str, Any]] = []
+    for split in splits:
+        with progress(split, quiet=options["as_json"]) as (advance,):
+            made += _extract(data, split, net, options | {"part": part or options["part"]}, advance)
+    return made
 
 
 def _splits(wanted: tuple[str, ...], data: Dataset) -> list[str]:
@@ -89,15 +128,19 @@ def _extract(
 ) -> list[dict[str, Any]]:
     """Facts about the features of a split, one for each kind."""
     from simkit.embed.features import extract
+    from simkit.study.scheduler import Part
 
-    place = {"out": options["out"] / split} if options["out"] is not None else {}
-    pace = _Pace(advance)
+    place = {"out": options["out"] / split} if options["out"] else {"cache": options.get("cache")}
+    pace, kinds, part = _Pace(advance), _KINDS[options["kind"]], Part.read(options["part"] or "1/1")
     features = extract(
-        data, split, net, kinds=_KINDS[options["kind"]], batch=options["batch"],  # type: ignore[arg-type]
+        data, split, net, kinds=kinds, batch=options["batch"], part=(part.number, part.of),  # type: ignore[arg-type]
         unreadable=options["unreadable"], device=options["device"], progress=pace, **place,
     )  # fmt: skip
     counts = {"computed": pace.computed, "seconds": pace.seconds}
-    return [_facts(split, each) | counts for each in features.values()]
+    made = [_facts(split, each) for each in features.values()]
+    left = [kind for kind in kinds if kind not in features]
+    made += [{"split": split, "kind": kind, "part": str(part)} for kind in left]
+    return [facts | counts for facts in made]
 
 
 class _Pace:
@@ -132,11 +175,17 @@ def _facts(split: str, features: Features) -> dict[str, Any]:
 
 def _print(facts: dict[str, Any]) -> None:
     """The features of one split, and every image that was skipped."""
-    N, *row = facts["shape"]
     pace = ", already there"
     if facts["computed"]:
         rate = facts["computed"] / facts["seconds"]
         pace = f", {facts['computed']:,} computed at {rate:,.1f} a second"
+    if "part" in facts:
+        click.echo(
+            f"{facts['split']}: part {facts['part']} is complete{pace}; the part that finishes "
+            f"last joins the {facts['kind']} features"
+        )
+        return
+    N, *row = facts["shape"]
     click.echo(
         f"{facts['split']}: {N:,} images{pace}; {facts['kind']} features "
         f"({' x '.join(map(str, row))}, {facts['mb']:,.1f} MB) in {facts['folder']}/"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,8 +202,8 @@ def stored(folder: Path, key: str) -> Index | None:
         return None
     if index.key != key:
         raise BadInput(
-            f"{folder} holds features of other images, or of another backbone, weights or size; "
-            "choose another folder or remove it"
+            f"{folder} holds features of other images, or of another backbone, weights or size, or "
+            "a part with another batch; choose another folder or remove it"
         )
     return index if index.fits(folder) else None
 
@@ -266,6 +268,83 @@ class FeatureWriter:
             raise BadInput(f"none of {index.done:,} images can be read; {reason}")
         index.write(self.folder)
         self.index = index
+
+
+@dataclass(frozen=True)
+class Share:
+    """Consecutive rows of features, and the folder that has or will have them.
+
+    Parameters
+    ----------
+    folder, key, history
+        As in `Index`.
+    rows
+        Rows among those of all images.
+    """
+
+    folder: Path
+    key: str
+    history: History
+    rows: range
+
+    @property
+    def index(self) -> Index | None:
+        """The index of the rows that are there, as in `stored`."""
+        return stored(self.folder, self.key)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all rows are there."""
+        return self.index is not None and self.index.complete
+
+    def parts(self, count: int, batch: int) -> list[Share]:
+        """`count` equal parts in whole batches, whose rows are then those of a single process; or
+        this share alone if there are fewer batches."""
+        batches = -(-len(self.rows) // batch)
+        if count == 1 or batches < count:
+            return [self]
+        bounds = [batch * (batches * part // count) for part in range(count + 1)]
+        every = [self.rows[start:stop] for start, stop in pairwise(bounds)]
+        return [
+            Share(
+                self.folder.with_name(f"{self.folder.name}.part-{number}-of-{count}"),
+                content_id(self.key, f"{rows.start} to {rows.stop}"),
+                self.history,
+                rows,
+            )
+            for number, rows in enumerate(every, 1)
+        ]
+
+    def writer(self, kind: Kind, shape: tuple[int, ...]) -> FeatureWriter:
+        """Writes the missing rows, each of this shape."""
+        index = self.index or Index(self.key, kind, (len(self.rows), *shape), self.history)
+        return FeatureWriter(self.folder, replace(index, history=self.history))
+
+    def joined(self, parts: Sequence[Share]) -> bool:
+        """Join the parts if all are complete, and remove them; whether this share is complete then.
+
+        Concurrent processes write the same bytes.
+        """
+        indexes = [part.index for part in parts]
+        try:
+            if not self.complete and all(index and index.complete for index in indexes):
+                self._join(parts, cast(list[Index], indexes))
+        except BadInput:  # another process has joined and removed them
+            if not self.complete:
+                raise
+        if not self.complete:
+            return False
+        for part in parts:
+            if part != self:
+                shutil.rmtree(part.folder, ignore_errors=True)
+        return True
+
+    def _join(self, parts: Sequence[Share], indexes: Sequence[Index]) -> None:
+        writer = self.writer(indexes[0].kind, indexes[0].shape[1:])
+        for part, index in zip(parts, indexes, strict=True):
+            first = part.rows.start
+            skipped = [replace(image, row=first + image.row) for image in index.skipped]
+            writer.put(first, index.values(part.folder)[:], skipped)
 
 
 @contextmanager

@@ -29,8 +29,8 @@ from simkit.embed.feature_files import (
     Index,
     Kind,
     MappedRows,
+    Share,
     Skipped,
-    stored,
 )
 from simkit.embed.networks import Backbone, device_of
 from simkit.errors import BadInput, located
@@ -160,6 +160,7 @@ class Extraction:
     unreadable: Unreadable = "stop"
     device: str = "auto"
     progress: Progress = silent
+    part: tuple[int, int] = (1, 1)
 
     def __post_init__(self) -> None:
         settle(self, "features")
@@ -194,45 +195,54 @@ def extract(
         unreadable: "stop" at an unreadable image, or one that an earlier pass skipped; "skip" it:
         its row is zero and it is listed; or skip only the images that were skipped "before".
         device: "cpu", "cuda", or "auto" for a GPU if there is one.  progress: called with (images
-        done, images), first with the number of images computed earlier.
+        done, images), first with the number of images computed earlier.  part: (i, n) for the i-th
+        of n processes, also on several machines with the same files. Each computes an equal share
+        of the images into a folder beside the others; the one that finishes last joins them into
+        the bytes that a single process writes.
 
     Returns
     -------
     dict of Features
-        By kind; (N, D) or (N, D, h, w) fp16.
+        By kind; (N, D) or (N, D, h, w) fp16. Kinds of which other parts are unfinished are left
+        out.
 
     Raises
     ------
     BadInput
-        If the split has no images or none that can be read, if the folder cannot be written, and if
-        features are beyond the range of fp16.
+        If the split has no images or a part none that can be read, if the folder cannot be written,
+        if features are beyond the range of fp16, and for parts with different settings.
     """
     how = Extraction(**options)
     pictures = _pictures_of(dataset, split)
-    parents = (pictures.id, backbone.id)
     place = (cache_folder() if cache is None else Path(cache)) / "features"
-    folders: dict[Kind, Path] = {}
-    indexes: dict[Kind, Index | None] = {}
-    keys = {}
+    parents, settings = (pictures.id, backbone.id), {"data": dataset.name, "split": split}
+    settings["unreadable"] = how.unreadable
+    shares: dict[Kind, Share] = {}
     for kind in dict.fromkeys(kinds):
-        keys[kind] = content_id("features", *parents, kind, str(backbone.size))
-        folders[kind] = place / keys[kind] if out is None else Path(out) / kind
-        indexes[kind] = stored(folders[kind], keys[kind])
-    if how.unreadable == "stop":
-        _stop_at(image.reason for index in indexes.values() if index for image in index.skipped)
-    missing = [kind for kind, index in indexes.items() if index is None or not index.complete]
-    if missing:
+        key = content_id("features", *parents, kind, str(backbone.size))
+        folder = place / key if out is None else Path(out) / kind
+        history = _history(settings | {"kind": kind}, backbone, parents)
+        shares[kind] = Share(folder, key, history, range(len(pictures)))
+    number, of = how.part
+    parts = {kind: share.parts(of, how.batch) for kind, share in shares.items()}
+    every = [share for kind in shares for share in (shares[kind], *parts[kind])]
+    _stop_at_skipped(every, how)
+    missing = [kind for kind, share in shares.items() if not share.complete]
+    own = {kind: parts[kind][(number - 1) % len(parts[kind])] for kind in missing}
+    if left := {kind: share for kind, share in own.items() if not share.complete}:
         net = NetworkPass(backbone, how.device)
-        settings = {"data": dataset.name, "split": split, "unreadable": how.unreadable}
-        writers = {}
-        for kind in missing:
-            history = _history(settings | {"kind": kind}, backbone, parents)
-            shape = (len(pictures), *net.shape(kind))
-            index = indexes[kind] or Index(keys[kind], kind, shape, history)
-            writers[kind] = FeatureWriter(folders[kind], replace(index, history=history))
-        _fill(writers, pictures, dataset.truth[split].images, net, how)
-        indexes |= {kind: writer.index for kind, writer in writers.items()}
-    return {kind: _read(folders[kind], index) for kind, index in indexes.items() if index}
+        writers = {kind: share.writer(kind, net.shape(kind)) for kind, share in left.items()}
+        rows = next(iter(left.values())).rows  # the same for all kinds
+        _fill(writers, pictures, rows, dataset.truth[split].images, net, how)
+        _stop_at_skipped(every, how)
+    done = [kind for kind, share in shares.items() if share.joined(parts[kind])]
+    return {kind: _read(shares[kind].folder, Index.read(shares[kind].folder)) for kind in done}
+
+
+def _stop_at_skipped(shares: Iterable[Share], how: Extraction) -> None:
+    if how.unreadable == "stop":
+        indexes = [share.index for share in shares]
+        _stop_at(image.reason for index in indexes if index for image in index.skipped)
 
 
 def _history(settings: dict[str, Any], backbone: Backbone, parents: tuple[str, str]) -> History:
@@ -268,20 +278,20 @@ def _pictures_of(dataset: Dataset, split: str) -> Pictures:
 def _fill(
     writers: Mapping[Kind, FeatureWriter],
     pictures: Pictures,
+    rows: range,
     names: NDArray[Any],
     net: NetworkPass,
     how: Extraction,
 ) -> None:
-    """Compute the missing rows in order, for all kinds in one pass."""
-    N = len(pictures)
+    """Compute the missing ones of these rows in order, for all kinds in one pass."""
     done = min(writer.index.done for writer in writers.values())
-    how.progress(done, N)
-    stream = fitted(pictures, np.arange(done, N), net.backbone.size, ahead=2 * how.batch)
+    how.progress(done, len(rows))
+    stream = fitted(pictures, np.array(rows[done:]), net.backbone.size, ahead=2 * how.batch)
     with net.ready(), closing(stream):
         while decoded := list(islice(stream, how.batch)):
             readable_rows = np.array([isinstance(image, Tensor) for image in decoded])
             skipped = [
-                Skipped(row, str(names[row]), str(image))
+                Skipped(row, str(names[rows[row]]), str(image))
                 for row, image in enumerate(decoded, done)
                 if isinstance(image, BadInput)
             ]
@@ -295,7 +305,7 @@ def _fill(
                     values[readable_rows] = computed[kind]
                 writer.put(done, values, skipped)
             done += len(decoded)
-            how.progress(done, N)
+            how.progress(done, len(rows))
 
 
 def _stop_at(faults: Iterable[str]) -> None:

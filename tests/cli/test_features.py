@@ -98,6 +98,47 @@ def test_pictures_without_labels(shell) -> None:
     assert done.code == 2 and "this truth is known in part only" in done.err
 
 
+def test_a_part_says_that_others_are_left(shell) -> None:
+    how = ("--data", SMALL, "--split", "train", "--batch", 16, "--out", "f")
+    first = shell("features", *how, "--part", "1/2")
+    assert first.code == 0 and first.out.startswith("train: part 1/2 is complete, 32 computed at ")
+    assert "the part that finishes last joins the pooled features\n" in first.out
+    again = shell("features", *how, "--part", "1/2", "--json")
+    unfinished = {"split": "train", "kind": "pooled", "part": "1/2", "computed": 0, "seconds": 0.0}
+    assert again.json["features"] == [unfinished]
+    last = shell("features", *how, "--part", "2/2")
+    assert last.out.startswith("train: 60 images, 28 computed at ")
+    assert shell("features", *how, "--part", "1/2").out.startswith("train: 60 images, already the")
+    for words, told in (
+        (("--part", "3/2"), "part is '3/2'; I/N with I from 1 to N is expected"),
+        (("--part", "1/2", "--scheduler", "tcp://10.0.0.1:1"), "leave one of the two out"),
+    ):
+        done = shell("features", *how, *words)
+        assert done.code == 2 and told in done.err
+
+
+def test_a_cluster_computes_the_parts(shell, cache: Path, monkeypatch) -> None:
+    from distributed import LocalCluster
+
+    monkeypatch.setattr("simkit.cli.features._PARTS", 3)
+    how = ("--data", SMALL, "--batch", 8)
+    quiet = {"dashboard_address": ":0", "silence_logs": 50}
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **quiet) as local:
+        address = ("--scheduler", local.scheduler_address)
+        done = shell("features", *how, *address)
+        assert done.code == 0, done.err
+        assert done.out.startswith("train: 60 images, already there; pooled features (128, 0.0 MB)")
+        failed = shell("features", *how, *address, "--split", "train", "--device", "cuda:77")
+        assert failed.code == 0  # nothing is left to compute
+        failed = shell("features", *how, *address, "--size", 96, "--device", "cuda:77")
+        assert failed.code == 2 and "; the same command goes on" in failed.err
+    found = {path.relative_to(cache): path.read_bytes() for path in cache.rglob("*.*")}
+    monkeypatch.setenv("SIMKIT_CACHE", "alone")
+    assert shell("features", *how).code == 0
+    own = {path.relative_to("alone"): path.read_bytes() for path in Path("alone").rglob("*.*")}
+    assert found == own
+
+
 def test_one_split_and_another_size(shell) -> None:
     how = ("--data", SMALL, "--split", "val", "--size", 96, "--kind", "maps", "--weights", "random")
     done = shell("features", *how, "--json")
@@ -166,5 +207,5 @@ def test_a_folder_of_others_is_kept(shell) -> None:
     assert done.code == 2
     assert done.err == (
         "simkit: f/val/pooled holds features of other images, or of another backbone, weights or "
-        "size; choose another folder or remove it\n"
+        "size, or a part with another batch; choose another folder or remove it\n"
     )

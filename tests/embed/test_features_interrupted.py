@@ -32,7 +32,7 @@ def say(done, of):
     print(done, flush=True)
     time.sleep(600 if done >= int(sys.argv[2]) else 0.02)
 extract(data.open(sys.argv[3]), "train", backbone("scenes-net"), cache=sys.argv[1], batch=4,
-        progress=say)
+        progress=say, part=(int(sys.argv[4]), int(sys.argv[5])))
 """
 
 
@@ -41,10 +41,15 @@ def net() -> Backbone:
     return backbone("scenes-net")
 
 
-def started(cache: Path, stop: int) -> subprocess.Popen[str]:
+def started(cache: Path, stop: int, part: int = 1, of: int = 1) -> subprocess.Popen[str]:
     """A process that counts every ten images, and waits when `stop` of them are done."""
-    words = [sys.executable, "-c", PROGRAM, str(cache), str(stop), SPEC]
+    words = [sys.executable, "-c", PROGRAM, *map(str, (cache, stop, SPEC, part, of))]
     return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def test_a_killed_process_loses_the_rows_that_were_not_counted(
@@ -87,6 +92,103 @@ def test_two_processes_may_work_on_the_same_folder(
         assert found.id == mine[kind].id == alone[kind].id  # type: ignore[index]
         assert np.allclose(found.values[:], alone[kind].values[:], rtol=2**-9, atol=1e-4)  # type: ignore[index]
     assert not [p for p in (tmp_path / "shared").rglob("*") if p.suffix == ".part"]
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), (3, 1, 2)])
+def test_parts_make_the_bytes_of_one_process(
+    torn: data.Dataset, net: Backbone, tmp_path: Path, order: tuple[int, ...]
+) -> None:
+    how = {"batch": 2, "unreadable": "skip"}
+    extract(torn, "train", net, out=tmp_path / "alone", **how)  # type: ignore[arg-type]
+    for part in order:
+        assert not (tmp_path / "parts" / "pooled").exists()
+        made = extract(torn, "train", net, out=tmp_path / "parts", part=(part, 3), **how)  # type: ignore[arg-type]
+        assert bool(made) == (part == order[-1])
+    assert contents(tmp_path / "parts") == contents(tmp_path / "alone")
+    seen: list[int] = []
+    again = {**how, "part": (2, 3), "progress": lambda done, of: seen.append(done)}
+    assert extract(torn, "train", net, out=tmp_path / "parts", **again) and not seen  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match=r"2\.jpg cannot be read .*, or skip such images"):
+        extract(torn, "train", net, out=tmp_path / "parts", part=(1, 3))
+
+
+def test_a_killed_part_goes_on_and_a_killed_joining_too(
+    net: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feature_files, "_COUNTED", 10)
+    dataset, how = data.open(SPEC), {"cache": tmp_path / "parts", "batch": 4}
+    child = started(tmp_path / "parts", 16, 2, 2)
+    assert child.stdout is not None
+    for line in child.stdout:
+        if int(line) >= 16:
+            child.kill()
+            break
+    assert child.wait() == -signal.SIGKILL
+    assert not extract(dataset, "train", net, part=(1, 2), **how)  # type: ignore[arg-type]
+    done: list[int] = []
+
+    def put(*values: object) -> None:  # the first part is joined, and then power fails
+        real(*values)  # type: ignore[arg-type]
+        if values[1] == 0:
+            raise KeyboardInterrupt
+
+    real = feature_files.FeatureWriter.put
+    monkeypatch.setattr(feature_files.FeatureWriter, "put", put)
+    resume = {**how, "part": (2, 2), "progress": lambda n, of: done.append(n)}
+    with pytest.raises(KeyboardInterrupt):
+        extract(dataset, "train", net, **resume)  # type: ignore[arg-type]
+    monkeypatch.setattr(feature_files.FeatureWriter, "put", real)
+    assert extract(dataset, "train", net, **resume)  # type: ignore[arg-type]
+    assert done[0] == 12 and done[-1] == 32  # of its 32 images; four at a time, counted from ten
+    extract(dataset, "train", net, cache=tmp_path / "alone", batch=4)
+    assert contents(tmp_path / "parts") == contents(tmp_path / "alone")
+
+
+def test_the_last_parts_may_end_together(net: Backbone, tmp_path: Path) -> None:
+    """Both join, one removes the parts before the other has read them."""
+    dataset = data.open(SPEC)
+    extract(dataset, "train", net, cache=tmp_path / "alone", batch=4)
+    for number in range(3):
+        others = [started(tmp_path / str(number), 1000, part, 4) for part in (1, 2, 3, 4)]
+        assert [other.communicate(timeout=100) and other.wait() for other in others] == [0] * 4
+        assert contents(tmp_path / str(number)) == contents(tmp_path / "alone")
+
+
+def test_a_part_that_another_process_joins_and_removes_is_complete(
+    net: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset, how = data.open(SPEC), {"cache": tmp_path / "parts", "batch": 4}
+    extract(dataset, "train", net, part=(1, 2), **how)  # type: ignore[arg-type]
+    real = feature_files.Share._join
+
+    def late(*values: object) -> None:
+        monkeypatch.setattr(feature_files.Share, "_join", real)
+        assert extract(dataset, "train", net, part=(1, 2), **how)  # type: ignore[arg-type]
+        real(*values)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(feature_files.Share, "_join", late)
+    assert extract(dataset, "train", net, part=(2, 2), **how)  # type: ignore[arg-type]
+    extract(dataset, "train", net, cache=tmp_path / "alone", batch=4)
+    assert contents(tmp_path / "parts") == contents(tmp_path / "alone")
+
+
+@pytest.mark.parametrize(
+    ("spec", "size", "batch"), [(SPEC + ",seed=1", 64, 4), (SPEC, 96, 4), (SPEC, 64, 8)]
+)
+def test_parts_with_other_settings_are_refused(
+    net: Backbone, tmp_path: Path, spec: str, size: int, batch: int
+) -> None:
+    extract(data.open(SPEC), "train", net, out=tmp_path, batch=4, part=(1, 2))
+    other, before = backbone("scenes-net", size=size), contents(tmp_path)
+    with pytest.raises(BadInput, match=r"part-1-of-2 holds features of other images, or of anoth"):
+        extract(data.open(spec), "train", other, out=tmp_path, batch=batch, part=(2, 2))
+    assert contents(tmp_path) == before
+
+
+def test_few_images_are_not_divided(net: Backbone, tmp_path: Path) -> None:
+    for part in (1, 2):
+        made = extract(data.open(SPEC), "train", net, cache=tmp_path, batch=60, part=(part, 2))
+        assert len(made["pooled"].values) == 60
 
 
 def photographs(folder: Path, files: list[str]) -> data.Dataset:
