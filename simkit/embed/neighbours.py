@@ -12,6 +12,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -38,8 +39,12 @@ _TIMES = 8  # as many candidates for an undecided row
 _PAIRS = 1 << 17  # features in pairs of rows, in float64: a megabyte, which fits into the cache
 _MOST = 2047  # limit of faiss on a GPU; beyond it all rows are compared
 _TRAIN = 40  # rows for each list in the training of its centre
+_HELD = 1 << 30  # features in the index of an exact search on a CPU: 4 GB
+_CODES = 128  # four bits each: the code of a row
+_PROBES = 8  # lists searched at first
 
 Places = NDArray[np.int64]
+Search = Callable[[NDArray[np.float32], int], tuple[NDArray[np.float32], Places]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,13 +183,14 @@ def nearest(
     Parameters
     ----------
     features
-        (n, D) float32 rows of length one or zero. faiss holds 4 n D bytes of them.
+        (n, D) float32 rows of length one or zero. faiss holds 4 n D bytes of them, on every GPU or
+        in memory; more than 4 GB are read again for every 2^22 features of `queries`.
     k
         Number of neighbours, at most all n - 1 others.
     queries
         (q,) indices of the rows to search for; all by default.
     device
-        "cpu", "cuda", or "auto" for a GPU if torch and faiss both have one.
+        "cpu", "cuda" for all GPUs of faiss, or "auto" for them if torch and faiss have any.
     batch
         Features read at a time; affects memory and speed only.
 
@@ -199,11 +205,9 @@ def nearest(
     if k == 0 or not len(queries):
         return _nothing(len(queries), k)
     faiss = imported_faiss()
-    index, rounding = _on_device(faiss, faiss.IndexFlatL2(width), device)
+    search, rounding = _exact_search(faiss, features, device, _rows(batch, width))
     # |x - y|^2 = |x|^2 + |y|^2 - 2 x y: four float32 sums of squares up to one.
     rounding = 4 * ((width + 8) * 2.0**-24 + rounding)
-    for start in range(0, n, _rows(batch, width)):
-        index.add(features[start : start + _rows(batch, width)])
     place = np.empty((len(queries), k), np.int64)
     distance = np.empty((len(queries), k))
     unsure, candidates = np.arange(len(queries)), min(k + _SPARE, n - 1)
@@ -214,7 +218,7 @@ def nearest(
         step = min(_rows(batch, width), _rows(batch, candidates))
         for start in range(0, len(unsure), step):
             block = unsure[start : start + step]
-            squared, among = _candidates(index, features, queries[block], candidates)
+            squared, among = _candidates(search, features, queries[block], candidates)
             far = squared[:, :-1] > squared[:, [k - 1]] + 2 * rounding  # certainly not among the k
             among = np.where(far, -1, among)
             place[block], distance[block] = _ranked(features, queries[block], among, k)
@@ -228,21 +232,25 @@ def nearest_in_lists(
     features: Rows,
     k: int,
     *,
+    queries: Places | None = None,
     enough: float = ENOUGH,
     sample: int = SAMPLE,
     device: str = "auto",
 ) -> tuple[Nearest, float]:
     """The approximate nearest other rows by lists of an inverted index, and their recall.
 
-    Rows lie in about 4 sqrt(n) lists around learned centres (faiss's IndexIVFScalarQuantizer, rows
-    in fp16). The number of searched lists is doubled until the recall, measured on a sample of rows
-    by the exact search, is `enough`. Distances and their order are exact.
+    Rows lie in about sqrt(n) lists around centres learned from a sample. Their codes of 64 bytes
+    (faiss's IndexIVFPQFastScan) give candidates, and one byte for each feature ranks these (its
+    IndexRefine). The numbers of searched lists and of candidates are doubled until the recall,
+    measured on a sample of rows by the exact search, is `enough`, or all lists are searched.
+    Distances and their order are exact, and the same for every number of threads.
 
     Parameters
     ----------
-    features, k, device
-        As in `nearest`. faiss holds 2 n D bytes, and 1,280 sqrt(n) D while centres are learned; the
-        exact search of the sample holds 4 n D bytes before that.
+    features, k, queries
+        As in `nearest`. faiss holds n (D + 72) bytes, for a moment twice as many.
+    device
+        Of the exact search of the sample; lists are searched on the CPU.
     enough
         Required recall.
     sample
@@ -255,24 +263,26 @@ def nearest_in_lists(
     """
     n = features.shape[0]
     k = max(0, min(k, n - 1))
-    if k == 0:
-        return _nothing(n, k), 1.0
+    queries = np.arange(n) if queries is None else queries
+    if k == 0 or n < _TRAIN:
+        return nearest(features, k, queries=queries, device=device), 1.0
     faiss = imported_faiss()
     chosen = np.sort(Chance.seeded(0).of("recall").permutation(n).at(np.arange(min(sample, n))))
     exact = nearest(features, k, queries=chosen, device=device)
-    index, lists = _filled(faiss, features, device)
-    probes = min(8, lists)
+    index, lists = _filled(faiss, features)
+    probes = _PROBES
     while True:
-        faiss.ParameterSpace().set_index_parameter(index, "nprobe", probes)
+        how = f"nprobe={probes},k_factor_rf={probes // 2}"
+        faiss.ParameterSpace().set_index_parameters(index, how)
         tried = _in_lists(index, features, k, chosen)
         recall = float((tried.distance <= exact.distance[:, -1:]).mean())
-        if recall >= enough or probes == lists:
-            return _in_lists(index, features, k, np.arange(n)), recall
-        probes = min(2 * probes, lists)
+        if recall >= enough or probes >= lists:
+            return _in_lists(index, features, k, queries), recall
+        probes *= 2
 
 
 def _candidates(
-    index: Any, features: Rows, rows: Places, count: int
+    search: Search, features: Rows, rows: Places, count: int
 ) -> tuple[NDArray[np.float32], Places]:
     """Squared distances (q, count + 1) and indices (q, count) of candidates; all other rows are at
     least as far as the last of the distances."""
@@ -282,7 +292,7 @@ def _candidates(
         squared[:, -1] = np.inf
         others = np.arange(n - 1)
         return squared, others + (others >= rows[:, None])
-    squared, place = index.search(features[rows], count + 2)
+    squared, place = search(features[rows], count + 2)
     itself = place == rows[:, None]
     itself[~itself.any(1), -1] = True  # drop the last where the row itself is not a candidate
     squared, place = (values[~itself].reshape(len(rows), -1) for values in (squared, place))
@@ -317,22 +327,23 @@ def _with_cosines(features: Rows, rows: Places, place: Places, distance: Floats)
     for start in range(0, n, _rows(BATCH, width)):
         block = features[start : start + _rows(BATCH, width)].astype(np.float64)
         squares[start : start + len(block)] = np.multiply(block, block, out=block).sum(1)
-    square, others = squares[rows, None], squares[place]
-    lengths = np.sqrt(square * others)
-    product = (square + others - distance**2) / 2
-    cosine = np.maximum(1 - product / np.where(lengths > 0, lengths, 1.0), 0.0)
+    cosine = np.empty_like(distance)
+    for start in range(0, len(rows), _rows(BATCH, distance.shape[1])):
+        block = slice(start, start + _rows(BATCH, distance.shape[1]))
+        square, others = squares[rows[block], None], squares[place[block]]
+        lengths = np.sqrt(square * others)
+        product = (square + others - distance[block] ** 2) / 2
+        cosine[block] = np.maximum(1 - product / np.where(lengths > 0, lengths, 1.0), 0.0)
     return Nearest(place, distance, cosine)
 
 
-def _filled(faiss: Any, features: Rows, device: str) -> tuple[Any, int]:
+def _filled(faiss: Any, features: Rows) -> tuple[Any, int]:
     """An inverted index of all rows, and the number of its lists."""
     n, width = features.shape
-    lists = max(1, min(round(4 * math.sqrt(n)), n // _TRAIN))
-    index = faiss.IndexIVFScalarQuantizer(
-        faiss.IndexFlatL2(width), width, lists, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_L2,
-        False,  # rows as they are: residuals would be one more copy
-    )  # fmt: skip
-    index, _ = _on_device(faiss, index, device)
+    lists = min(round(math.sqrt(n)), n // _TRAIN)
+    codes = min(width, _CODES)
+    padded = -(-width // codes) * codes
+    index = faiss.index_factory(width, f"Pad{padded},IVF{lists},PQ{codes}x4fs,Refine(SQ8)")
     step = _rows(BATCH, width)
     learned = Chance.seeded(0).of("lists").permutation(n).at(np.arange(min(n, _TRAIN * lists)))
     learned = np.sort(learned)
@@ -349,10 +360,18 @@ def _in_lists(index: Any, features: Rows, k: int, queries: Places) -> Nearest:
     n, width = features.shape
     place, distance = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
     candidates = min(k + _SPARE, n - 1)
-    for start in range(0, len(queries), _rows(BATCH, width)):
-        block = slice(start, start + _rows(BATCH, width))
-        _, among = _candidates(index, features, queries[block], candidates)
-        place[block], distance[block] = _ranked(features, queries[block], among, k)
+    threads = torch.get_num_threads()
+
+    def rank(rows: Places, among: Places) -> tuple[Places, Floats]:
+        return _ranked(features, rows, among, k)
+
+    with ThreadPoolExecutor(threads) as pool:
+        for start in range(0, len(queries), _rows(BATCH, width)):
+            block = slice(start, start + _rows(BATCH, width))
+            _, among = _candidates(index.search, features, queries[block], candidates)
+            shares = np.array_split(queries[block], threads), np.array_split(among, threads)
+            near, away = zip(*pool.map(rank, *shares), strict=True)
+            place[block], distance[block] = np.concatenate(near), np.concatenate(away)
     short = np.flatnonzero(place[:, -1] < 0)
     if len(short):  # fewer than k others lie in the searched lists
         exact = nearest(features, k, queries=queries[short], device="cpu")
@@ -369,16 +388,27 @@ def _rows(features: int, width: int) -> int:
     return max(1, features // width)
 
 
-def _on_device(faiss: Any, index: Any, device: str) -> tuple[Any, float]:
-    """The index on a GPU or the CPU, and the error bound of its products of unit rows beyond the
-    rounding of float32."""
+def _exact_search(faiss: Any, features: Rows, device: str, step: int) -> tuple[Search, float]:
+    """A search among all rows, by all GPUs or the CPU, and the error bound of its products of unit
+    rows beyond the rounding of float32."""
+    n, width = features.shape
+    index, rounding = faiss.IndexFlatL2(width), 0.0
     gpu = torch.cuda.is_available() if device == "auto" else device != "cpu"
-    if not gpu or not getattr(faiss, "get_num_gpus", int)():  # faiss-cpu sees none
-        return index, 0.0
-    resources = faiss.StandardGpuResources()
-    index = faiss.index_cpu_to_gpu(resources, 0, index)
-    index.resources = resources  # must live as long as the index
-    return index, 2.0**-9 + 2.0**-20  # TF32 keeps ten bits of each factor
+    if gpu and getattr(faiss, "get_num_gpus", int)():  # faiss-cpu sees none
+        index = faiss.index_cpu_to_all_gpus(index)
+        rounding = 2.0**-9 + 2.0**-20  # TF32 keeps ten bits of each factor
+    elif n * width > _HELD:
+        from faiss.contrib.exhaustive_search import knn_ground_truth
+
+        def search(rows: NDArray[np.float32], count: int) -> tuple[NDArray[np.float32], Places]:
+            blocks = (features[start : start + step] for start in range(0, n, step))
+            squared, place = knn_ground_truth(rows, blocks, count, ngpu=0)
+            return squared, place
+
+        return search, rounding
+    for start in range(0, n, step):
+        index.add(features[start : start + step])
+    return index.search, rounding
 
 
 def imported_faiss() -> Any:

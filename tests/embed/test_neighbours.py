@@ -146,6 +146,15 @@ def test_no_neighbour_is_missed_and_batches_change_nothing(kind, k):
 
 
 @pytest.mark.parametrize("kind", ["wide", "few places", "zeros"])
+def test_features_beyond_memory_are_read_again_and_give_the_same(kind, monkeypatch):
+    F = clouds(np.random.default_rng(5), kind)
+    held = nearest(F, 9)
+    monkeypatch.setattr(place, "_HELD", 64 * 100)
+    for batch in (1 << 22, 64 * 7):
+        assert equal(held, nearest(F, 9, batch=batch))
+
+
+@pytest.mark.parametrize("kind", ["wide", "few places", "zeros"])
 def test_some_rows_ask(kind):
     F = clouds(np.random.default_rng(4), kind)
     queries = np.array([149, 3, 3, 77, 0, 20, 21])
@@ -205,6 +214,36 @@ def test_recall_is_reached_and_distances_are_exact(enough):
     assert (np.diff(near.distance) >= 0).all() and (near.place != np.arange(3000)[:, None]).all()
     again, _ = nearest_in_lists(F, 5, enough=enough, sample=400)
     assert equal(near, again)
+
+
+PROGRAM = """
+import sys, numpy, torch
+torch.set_num_threads(int(sys.argv[1]))
+from simkit.embed.neighbours import nearest_in_lists
+F = numpy.random.default_rng(0).standard_normal((5000, 150)).astype(numpy.float32)
+F /= numpy.linalg.norm(F, axis=1, keepdims=True)
+near, recall = nearest_in_lists(F, 5, enough=0.6, sample=100)
+print(recall, *(part.tobytes().hex() for part in near))
+"""
+
+
+def test_threads_change_no_byte_of_a_search_in_lists():
+    def told(threads):
+        words = [sys.executable, "-c", PROGRAM, threads]
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+    assert told("1") == told("3")
+
+
+def test_clustered_features_are_found_in_few_lists():
+    rng = np.random.default_rng(0)
+    centres = rng.standard_normal((200, 64))
+    F = unit(centres[rng.integers(200, size=20_000)] + 0.5 * rng.standard_normal((20_000, 64)))
+    own = rng.choice(20_000, 300, replace=False)
+    near, recall = nearest_in_lists(F, 10, queries=own)
+    exact = nearest(F, 10, queries=own)
+    true = (near.place[:, :, None] == exact.place[:, None]).any(2).mean()
+    assert min(recall, true) > 0.99
 
 
 def test_rows_that_meet_too_few_ask_all():
