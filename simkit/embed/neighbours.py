@@ -329,11 +329,11 @@ def _with_cosines(features: Rows, rows: Places, place: Places, distance: Floats)
         squares[start : start + len(block)] = np.multiply(block, block, out=block).sum(1)
     cosine = np.empty_like(distance)
     for start in range(0, len(rows), _rows(BATCH, distance.shape[1])):
-        block = slice(start, start + _rows(BATCH, distance.shape[1]))
-        square, others = squares[rows[block], None], squares[place[block]]
+        part = slice(start, start + _rows(BATCH, distance.shape[1]))
+        square, others = squares[rows[part], None], squares[place[part]]
         lengths = np.sqrt(square * others)
-        product = (square + others - distance[block] ** 2) / 2
-        cosine[block] = np.maximum(1 - product / np.where(lengths > 0, lengths, 1.0), 0.0)
+        product = (square + others - distance[part] ** 2) / 2
+        cosine[part] = np.maximum(1 - product / np.where(lengths > 0, lengths, 1.0), 0.0)
     return Nearest(place, distance, cosine)
 
 
