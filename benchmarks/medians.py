@@ -133,7 +133,7 @@ def one_large(folder: Path, images: int) -> dict[str, Any]:
     equal = True
     for c in (0, L // 2, L - 1):
         rows = present.indices[present.indptr[c] : present.indptr[c + 1]]
-        some = np.median(features.columns(0, 4)[np.sort(rows)], axis=0)
+        some = np.median(features.block(np.sort(rows), slice(0, 4)), axis=0)
         equal &= bool(np.array_equal(some.astype(np.float32), psi[c, :4].astype(np.float32)))
     row = {"case": f"{images:,} x {L} from files", "shape": (images, L, WIDTH)}
     row |= {"values": present.nnz * WIDTH, "ours": seconds, "wall": wall, "equal": equal}

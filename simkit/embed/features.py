@@ -164,6 +164,8 @@ class Extraction:
 
     def __post_init__(self) -> None:
         settle(self, "features")
+        if len(self.part) != 2 or not 1 <= self.part[0] <= self.part[1]:
+            raise BadInput(f"features: part is {self.part}; (i, n) with i from 1 to n is expected")
 
 
 def extract(
