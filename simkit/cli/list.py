@@ -33,7 +33,7 @@ REGISTRIES = {
     "figures": "simkit.study.figures",
 }
 _UNSEEN = {  # columns that only the details of a row have
-    "methods": ("what", "bytes", "wraps", "processes"),
+    "methods": ("what", "bytes", "wraps"),
     "figures": ("draws",),
     "protocols": ("training", "left out"),
     "backbones": ("about",),
@@ -130,11 +130,9 @@ def _print(what: str, rows: list[dict[str, Any]]) -> None:
         from simkit.learn.catalogue import COCO_WORDS
 
         wrappers = ", ".join(row["name"] for row in rows if row["wraps"])
-        alone = ", ".join(row["name"] for row in rows if row["processes"] == "one")
         click.echo(
             f"\nmemory: what one run keeps besides the model, at COCO's size ({COCO_WORDS})\n"
-            f"{wrappers} go around another method, behind a plus: ll-r+boostlu\n"
-            f"{alone} keep a state for each image, so that one process alone can train them"
+            f"{wrappers} go around another method, behind a plus: ll-r+boostlu"
         )
     if what == "protocols":
         click.echo("\nepochs 25 + 10: the head learns alone at first")
@@ -203,7 +201,6 @@ def _training(part: type[Any]) -> dict[str, Any]:
         "memory": catalogue.memory(method),
         "bytes": catalogue.training_bytes(method, catalogue.COCO),
         "wraps": hasattr(method, "inner"),
-        "processes": "one" if method.per_image else "several",
     }
 
 

@@ -88,9 +88,8 @@ def command(**options: Any) -> None:
     Masked: labels of the test split that are not known, difficult objects and images that could
     not be read are left out, class by class; a class without a positive there has no part in mAP.
 
-    Several GPUs: torchrun --nproc-per-node 4 --no-python simkit train ... with a method that keeps
-    no state for each image (simkit list methods says which do). After an error torchrun adds a
-    report of its own to simkit's sentence.
+    Several GPUs: torchrun --nproc-per-node 4 --no-python simkit train ... Every process holds
+    the method's whole state. After an error torchrun adds a report of its own to simkit's sentence.
     """
     from simkit.learn import methods
     from simkit.learn.distributed import together

@@ -6,7 +6,7 @@ torchrun --nproc-per-node 4 --no-python simkit train --fine-tune ...
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,7 +19,6 @@ from torch import Tensor, nn
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.learn.method import Method, spell
 from simkit.learn.task import Needs, Outputs
 
 if TYPE_CHECKING:
@@ -81,12 +80,14 @@ class Team:
 
     Every process has the same stack. It passes its own part of every batch through the backbone and
     the heads; their outputs are gathered, so that each process computes the loss of the whole
-    batch, whatever a method selects in it, and learns from its own part.
+    batch, whatever a method selects in it, and learns from its own part. Every process also holds
+    the whole state of a method and updates it by the whole batch: memory for a state is needed once
+    per process, and heat maps in a file (scl) need one file per process.
 
     Results equal those of one process to about 1e-5, for every method, with two exceptions: batch
     normalisation uses the part of each process, as usual in data-parallel training (running
-    statistics are averaged), and dropout differs between processes. Methods with a state for each
-    image are refused. Weights and checkpoints must be readable by all processes.
+    statistics are averaged), and dropout differs between processes. Weights and checkpoints must be
+    readable by all processes.
 
     first: whether this process validates, writes files and reports progress.
     """
@@ -94,15 +95,6 @@ class Team:
     def __init__(self, rank: int = 0, processes: int = 1, local: int = 0) -> None:
         self.rank, self.processes, self.local = rank, processes, local
         self.first = rank == 0
-
-    def check(self, methods: Sequence[Method]) -> None:
-        """Raise BadInput for a method that cannot be trained in several processes."""
-        for method in methods:
-            if self.processes > 1 and method.per_image:
-                raise BadInput(
-                    f"{spell(method)} keeps a state for each image, which {self.processes} "
-                    "processes would each have to hold; train it in one process, without torchrun"
-                )
 
     def device(self, device: torch.device) -> torch.device:
         """The GPU of this process, if GPUs are used. Raises BadInput if there are too few."""
@@ -117,7 +109,7 @@ class Team:
         return torch.device("cuda", self.local)
 
     def begin(self, stack: Stack, done: int) -> None:
-        """Broadcast weights and states of the first process, as GPUs may differ in the last bit.
+        """Give all processes the weights and states of the first.
 
         Raises BadInput if processes have read different checkpoints.
         """
@@ -129,11 +121,16 @@ class Team:
                 f"the processes go on after {', '.join(map(str, epochs))} epochs; keep the "
                 "checkpoint where all of them can read it"
             )
-        tensors = list(stack.weights().values())
+        self.broadcast(stack.weights().values())
         for part in stack.parts:
-            tensors += part.state.state_dict().values()
-        for tensor in tensors:
-            _broadcast(tensor.detach())
+            self.broadcast(part.state.state_dict().values())
+
+    def broadcast(self, tensors: Iterable[Tensor]) -> None:
+        """Overwrite tensors by the first process's, as GPUs may differ in the last bit."""
+        for tensor in tensors if self.processes > 1 else ():
+            sent = tensor.to(torch.uint8) if tensor.dtype == torch.bool else tensor.contiguous()
+            dist.broadcast(sent, 0)
+            tensor.copy_(sent)
 
     def part(self, place: NDArray[np.int64]) -> NDArray[np.int64]:
         """The indices of a batch (b,) that this process works on.
@@ -171,12 +168,15 @@ class Team:
 
         Those of heads and backbone are sent in one message; states have those of the whole batch
         already. Means of states' gradients and of the statistics of batch normalisation are sent as
-        well, which keeps all processes identical.
+        well, which keeps all processes identical; not those of parameters with a row for each image
+        (role), which are large and depend on single entries.
         """
         if self.processes == 1:
             return
         summed = [x.grad for x in (stack.heads.weight, stack.heads.bias) if x.grad is not None]
-        meant = [grad for part in stack.parts for grad in _gradients(part.state)]
+        images = stack.runs[0][0].sizes.images
+        states = [grad for part in stack.parts for grad in _gradients(part.state)]
+        meant = [grad for grad in states if grad.shape[1:2] != (images,)]
         if stack.backbone is not None and not stack.frozen:
             summed += _gradients(stack.backbone)
             meant += [x for x in stack.backbone.buffers() if x.is_floating_point()]
@@ -247,13 +247,6 @@ def _sum(tensors: Sequence[Tensor]) -> None:
         torch._foreach_copy_(
             group, [part.view(x.shape) for part, x in zip(parts, group, strict=True)]
         )
-
-
-def _broadcast(tensor: Tensor) -> None:
-    """Overwrite a tensor with the first process's."""
-    sent = tensor.to(torch.uint8) if tensor.dtype == torch.bool else tensor.contiguous().clone()
-    dist.broadcast(sent, 0)
-    tensor.copy_(sent)
 
 
 @contextmanager

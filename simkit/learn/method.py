@@ -87,16 +87,6 @@ class Method:
         """Whether the loss sums over images, so that batches of one step add up as they are."""
         return getattr(self, "reduction", "") == "sum"
 
-    @property
-    def per_image(self) -> bool:
-        """Whether training changes a state for each image.
-
-        By default true if memory grows with the number of images; methods that only read such a
-        state override this.
-        """
-        single, double = (Sizes(images, 1, width=1, map_side=1) for images in (1, 2))
-        return self.state_bytes(double) > self.state_bytes(single)
-
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         """A new state: everything besides the model that changes in training.
 
@@ -207,10 +197,6 @@ class Around(Method):
     @property
     def sums(self) -> bool:
         return self.inner.sums
-
-    @property
-    def per_image(self) -> bool:
-        return self.inner.per_image
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         state = super().start(task, chance)

@@ -179,7 +179,6 @@ def train_stack(
     team = options.get("team") or Team()
     default = settings.rate(backbone=backbone is not None)
     rates = [default] * len(runs) if lrs is None else [float(lr) for lr in lrs]
-    team.check([method for _, method in runs])
     device = team.device(device_of(options.get("device", "auto"), needed=backbone is not None))
     network, runs = checked_backbone(backbone, runs)
     check_training(runs, rates, settings, validation, network, device)
@@ -264,7 +263,7 @@ def fit(
                     for part, batch_seen, out in seen:
                         part.method.after_batch(batch_seen, out, part.state)
                 phase.report(epoch - 1 + (k + 1) / len(steps))
-        _after_epoch(count, stack)
+        _after_epoch(count, stack, team)
         record.note_losses(epoch, sums, stack)
         record.validate(epoch, stack, phase.validation, averages, team)
         _watch_epoch(phase.watch, epoch, stack)
@@ -317,13 +316,14 @@ def _steps(stack: Stack, epoch: int) -> list[list[Places]]:
     return [cut[rows] for rows in batches(len(cut), stack.settings.accumulate)]
 
 
-def _after_epoch(epoch: int, stack: Stack) -> None:
+def _after_epoch(epoch: int, stack: Stack, team: Team) -> None:
     """Update states, with scores of all images for the methods that need them."""
     wanted = any(part.method.needs.epoch_scores for part in stack.parts)
-    scores = stack.scores(stack.runs[0][0].inputs) if wanted else [None] * len(stack.parts)
+    scores = stack.scores(stack.runs[0][0].inputs) if wanted else []
+    team.broadcast(scores)
     with torch.no_grad():
-        for part, values in zip(stack.parts, scores, strict=True):
-            needed = values if part.method.needs.epoch_scores else None
+        for k, part in enumerate(stack.parts):
+            needed = scores[k] if part.method.needs.epoch_scores else None
             part.method.after_epoch(epoch, needed, part.state)
 
 

@@ -180,7 +180,6 @@ def trial(
         shall be chosen without a split for it.
     """
     settings, team = training.get("settings", Settings()), training.get("team", Team())
-    team.check([method])
     data = open_data(source.data)
     all_asked = int(labels.asked.sum())
     labels = sources.labels_of_train(labels, data, where)

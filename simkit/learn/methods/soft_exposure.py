@@ -81,11 +81,6 @@ class Exposure(Method):
         images = N * (soft.packed_width(L) + self._k * (4 + 8)) if self._k else 0
         return images + (LabelMedians in self.aids) * 8 * L**2
 
-    @property
-    def per_image(self) -> bool:
-        """Temperatures are constant."""
-        return False
-
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         state = super().start(task, chance)
         assert isinstance(task, Task)

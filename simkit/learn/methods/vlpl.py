@@ -33,11 +33,6 @@ class PseudoLabelled(Method):
     def needs(self) -> Needs:
         return super().needs | Needs(labels=True, aids=(Similarities,))
 
-    @property
-    def per_image(self) -> bool:
-        """Pseudo-labels are constant."""
-        return False
-
     def state_bytes(self, sizes: Sizes) -> int:
         return super().state_bytes(sizes) + sizes.images * sizes.classes
 

@@ -51,11 +51,6 @@ class Consistency(Around):
     def state_bytes(self, sizes: Sizes) -> int:
         return super().state_bytes(sizes) + 8  # the epoch
 
-    @property
-    def per_image(self) -> bool:
-        """Earlier predictions are a state for each image, in memory or in a file."""
-        return True
-
     def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
         notes = super().notes(epochs=epochs, optimiser=optimiser)
         if self.warmup < epochs:
