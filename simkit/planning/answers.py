@@ -14,7 +14,7 @@ from simkit.history import versions
 from simkit.planning.choose import LOSS, MOST_TIMES, Candidate
 from simkit.planning.evidence import Pair, Received
 from simkit.planning.report import Chart, Line, Mark, Page, Section, Table
-from simkit.study.figures.style import label
+from simkit.study.frames import label
 
 if TYPE_CHECKING:
     from simkit.planning.plan import Plan

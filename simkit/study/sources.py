@@ -14,7 +14,6 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
-from torch.utils.flop_counter import FlopCounterMode
 
 from simkit.data import Dataset
 from simkit.data import open as open_data
@@ -484,6 +483,8 @@ def _pixels(
 
 def _operations(net: Backbone) -> int:
     """Multiplications and additions of the network for one image."""
+    from torch.utils.flop_counter import FlopCounterMode  # loads triton
+
     image = torch.zeros(1, 3, net.size, net.size, dtype=torch.uint8)
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         net(net.prepare(image))

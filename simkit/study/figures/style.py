@@ -19,7 +19,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 from numpy.typing import ArrayLike, NDArray
 
-from simkit.errors import BadInput
+from simkit.study.frames import label
 
 WIDTH = 9.0  # inches; at 100 dots each a figure fits a README's 900 pixels
 INK, PALE, FAINT = "#222222", "#767676", "#efefef"
@@ -110,20 +110,6 @@ def spread(
     elif np.isfinite(last):
         flat = np.full(len(wanted), (low + last) / 2)  # exceeds both ends equally
     return flat + offsets
-
-
-def label(method: str) -> str:
-    """A method's display name: `ll-r(delta=1)+boostlu` is "LL-R(delta=1) + BoostLU"."""
-    from simkit.learn import methods
-
-    names = []
-    for part in method.split("+"):
-        name, bracket, settings = part.partition("(")
-        try:
-            names.append(methods.get(name).title + bracket + settings)
-        except BadInput:  # not a registered method, in a table of other origin
-            names.append(part)
-    return " + ".join(names)
 
 
 def family(method: str) -> str:
