@@ -136,16 +136,16 @@ def test_no_vague_folders() -> None:
     "statement",
     [
         "import simkit; simkit.analysis",
-        "import simkit.cli.main as m; m.code(['--help'])",
-        "import simkit.cli.main as m; m.code(['simulate', '--help'])",
+        "import simkit.cli.main as m; m.code(['--help']); [m.code([v, '--help']) for v in m.VERBS]",
         "import simkit.cli.main as m; m.code(['list', 'schemes'])",
+        "import simkit.cli.main as m; m.code(['list', 'protocols'])",
     ],
 )
 def test_what_answers_at_once_loads_nothing_heavy(statement: str) -> None:
     program = (
         f"{statement}\nimport sys\n"
-        "heavy = {'torch', 'nltk', 'matplotlib', 'pyarrow', 'networkx', 'scipy'} "
-        "& set(sys.modules)\n"
+        "heavy = {'torch', 'nltk', 'matplotlib', 'pyarrow', 'networkx', 'scipy', 'pandas', "
+        "'faiss'} & set(sys.modules)\n"
         "sys.exit(f'loaded: {heavy}' if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

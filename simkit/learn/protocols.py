@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from simkit.errors import unknown
-from simkit.learn.optim import Settings
+from simkit.learn.settings import Settings
 from simkit.registry import build
 
 
