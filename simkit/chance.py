@@ -24,6 +24,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_A = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_B = np.uint64(0x94D049BB133111EB)
 _CHUNK = 1 << 15  # numbers per step: temporaries stay in the processor's cache
+_WALKED = 1 << 19  # numbers that walk together
 
 
 @dataclass(frozen=True)
@@ -161,49 +162,50 @@ class Permutation:
         values, keys = np.broadcast_arrays(values, np.asarray(keys))
         flat, flat_keys = values.ravel(), keys.ravel()
         out = np.empty(flat.shape, np.int64)
-        for start in range(0, len(flat), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            mixed = _mix(flat_keys[part].astype(np.uint64) * _GOLDEN + self.low)
-            pair = (mixed ^ self.high).view("<u4").reshape(-1, 2)
-            words = np.ascontiguousarray(pair[:, 0]), np.ascontiguousarray(pair[:, 1])
-            out[part] = self._inside(flat[part].astype(np.uint32), words, rounds)
+        # Few stay outside for many steps: they are walked for many chunks at once.
+        for start in range(0, len(flat), _WALKED):
+            part = slice(start, start + _WALKED)
+            x, some = flat[part].astype(np.uint32), flat_keys[part]
+            self._network(x, some, rounds)
+            outside = np.flatnonzero(x >= self.size)
+            while len(outside):  # walk along the cycle until back in range
+                moved = x[outside]
+                self._network(moved, some[outside], rounds)
+                x[outside] = moved
+                outside = outside[moved >= self.size]
+            out[part] = x
         return out.reshape(values.shape)
 
-    def _inside(
-        self, x: NDArray[np.uint32], keys: tuple[NDArray[np.uint32], ...], rounds: range
-    ) -> NDArray[np.uint32]:
-        x = self._network(x, keys, rounds)
-        outside = np.flatnonzero(x >= self.size)
-        while len(outside):  # walk along the cycle until back in range
-            moved = self._network(x[outside], tuple(key[outside] for key in keys), rounds)
-            x[outside] = moved
-            outside = outside[moved >= self.size]
-        return x
-
-    def _network(
-        self, x: NDArray[np.uint32], keys: tuple[NDArray[np.uint32], ...], rounds: range
-    ) -> NDArray[np.uint32]:
+    def _network(self, values: NDArray[np.uint32], keys: NDArray[Any], rounds: range) -> None:
+        """One step along the cycle, in place; one key for each value."""
         bits = max(6, (self.size - 1).bit_length())  # small sizes walk inside a domain of 64
-        right_bits = bits // 2
-        left, right = x >> np.uint32(right_bits), x & np.uint32((1 << right_bits) - 1)
-        left_shift, right_shift = np.uint32(32 - (bits - right_bits)), np.uint32(32 - right_bits)
-        for step in rounds:
-            key = keys[step % 2] + np.uint32((step * 0x9E3779B9) & 0xFFFFFFFF)
-            if step % 2 == 0:
-                left ^= _scramble(right, key) >> left_shift
-            else:
-                right ^= _scramble(left, key) >> right_shift
-        left <<= np.uint32(right_bits)
-        left |= right
-        return left
+        right_bits = np.uint32(bits // 2)
+        shifts = 32 - np.array([bits - bits // 2, bits // 2], np.uint32)
+        buffers = np.empty((5, min(_CHUNK, len(values))), np.uint32)
+        for start in range(0, len(values), _CHUNK):
+            x = values[start : start + _CHUNK]
+            scratch, low, high, left, right = buffers[:, : len(x)]
+            words = _mix(keys[start : start + _CHUNK].astype(np.uint64) * _GOLDEN + self.low)
+            words ^= self.high
+            low[:], high[:] = words.view("<u4")[::2], words.view("<u4")[1::2]
+            np.right_shift(x, right_bits, out=left)
+            np.bitwise_and(x, (np.uint32(1) << right_bits) - np.uint32(1), out=right)
+            for step in rounds:
+                key, one, other = (high, right, left) if step % 2 else (low, left, right)
+                np.add(key, np.uint32((step * 0x9E3779B9) & 0xFFFFFFFF), out=x)
+                _scramble(other, x, scratch)
+                x >>= shifts[step % 2]
+                one ^= x
+            np.left_shift(left, right_bits, out=x)
+            x |= right
 
 
-def _scramble(x: NDArray[np.uint32], key: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """A keyed mix of 32 bits with good high bits; overwrites `key`."""
+def _scramble(
+    x: NDArray[np.uint32], key: NDArray[np.uint32], scratch: NDArray[np.uint32]
+) -> None:
+    """A keyed mix of 32 bits with good high bits, written over `key`."""
     key ^= x
-    key *= np.uint32(0x9E3779B1)
-    key ^= key >> np.uint32(15)
-    key *= np.uint32(0x85EBCA77)
-    key ^= key >> np.uint32(13)
+    for factor, shift in ((0x9E3779B1, 15), (0x85EBCA77, 13)):
+        key *= np.uint32(factor)
+        key ^= np.right_shift(key, np.uint32(shift), out=scratch)
     key *= np.uint32(0xC2B2AE3D)
-    return key

@@ -35,7 +35,7 @@ from simkit.errors import BadInput
 from simkit.history import History
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
-from simkit.labels.truth import Truth, frozen, locked
+from simkit.labels.truth import Truth, by_class, frozen, locked
 
 DENSE = 1 << 21  # places spread out at a time where whole rows are needed; changes no result
 GROUP = 1 << 20  # present images and wanted answers worked on at a time; changes no result
@@ -338,15 +338,7 @@ class Crowd:
         """`_yes` by class: (L + 1,) pointers and rows, ascending in a class."""
         if self._all and self.habits.perfect:
             return self._truth.by_class
-        N, L = self._yes.shape
-        rows, columns = entries_of(self._yes, 0, N)
-        bits = np.uint64(N.bit_length())
-        keys = columns.astype(np.uint64) << bits
-        keys |= rows.view(np.uint64)
-        keys.sort()
-        pointers = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=L))])
-        keys &= (np.uint64(1) << bits) - np.uint64(1)
-        return pointers, keys.astype(np.int32)
+        return by_class(self._yes)
 
     def _answers(self, images: Ints, classes: Ints) -> Bools:
         """(n,) what people say about n pairs."""

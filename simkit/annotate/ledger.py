@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
 from simkit.annotate.annotators import Bools, Ints
 from simkit.annotate.sampling import lookup
@@ -12,8 +14,7 @@ from simkit.errors import BadInput
 from simkit.labels.effort import Effort, histogram
 from simkit.labels.partial import ABSENT, PRESENT
 
-LIMIT = 400_000_000  # answers; they take 16 bytes each while they are sorted into labels
-SLICE = 1 << 15  # answers decoded at a time: temporaries stay in the cache
+LIMIT = 400_000_000  # answers; they take 18 bytes each while they are sorted into labels
 
 
 class TooManyAnswers(BadInput):
@@ -30,16 +31,13 @@ def check_room(answers: float) -> None:
 
 
 class Ledger:
-    """Answers about N images and L classes, in any order, and the bill.
-
-    An answer is one number of 64 bits, (image, class, yes), so that sorting the numbers sorts the
-    labels.
-    """
+    """Answers about N images and L classes, in any order, and the bill."""
 
     def __init__(self, images: int, classes: int) -> None:
         self.shape = (images, classes)
-        self._shift = np.uint64(classes.bit_length() + 1)
-        self._answers: list[NDArray[np.uint64]] = []
+        self._images: list[NDArray[np.int32]] = []
+        self._classes: list[NDArray[np.int32]] = []
+        self._codes: list[NDArray[np.int8]] = []
         self._written = 0
         self._questions: dict[str, NDArray[np.int32]] = {}
         self._looks = np.zeros(classes, np.int64)
@@ -56,14 +54,11 @@ class Ledger:
     def record(self, images: Ints, classes: NDArray[np.integer], yes: Bools | bool) -> None:
         """Store n answers: (n,) images, (n,) classes, and (n,) or one yes or no."""
         self.expect(len(images))
-        keys = images.astype(np.uint64)
-        keys <<= self._shift
-        low = classes.astype(np.uint64)
-        low <<= np.uint64(1)
-        low |= np.asarray(yes, np.uint64)
-        keys |= low
-        self._answers.append(keys)
-        self._written += len(keys)
+        self._images.append(images.astype(np.int32))
+        self._classes.append(classes.astype(np.int32))
+        codes = np.where(yes, np.int8(PRESENT), np.int8(ABSENT))
+        self._codes.append(np.broadcast_to(codes, len(images)))
+        self._written += len(images)
 
     def bill(self, kind: str, images: Ints, questions: Ints | None = None) -> None:
         """One question of this `kind` about each of `images`, or (n,) `questions`."""
@@ -121,34 +116,22 @@ class Ledger:
 
     def codes(self) -> csr_array:
         """(N, L) int8 labels. Where people said both yes and no, yes counts."""
-        keys = self._sorted()
-        N, L = self.shape
-        per_row = np.zeros(N, np.int64)
-        indices = np.empty(len(keys), np.int32)
-        data = np.empty(len(keys), np.int8)
-        columns = np.int32((1 << int(self._shift - np.uint64(1))) - 1)
-        for start in range(0, len(keys), SLICE):
-            part = slice(start, start + SLICE)
-            piece = keys[part]
-            rows = (piece >> self._shift).view(np.int64)
-            counted = np.bincount(rows - rows[0])
-            per_row[rows[0] : rows[0] + len(counted)] += counted
-            indices[part] = (piece >> np.uint64(1)).astype(np.int32) & columns
-            data[part] = np.where(piece.astype(np.int8) & 1, np.int8(PRESENT), np.int8(ABSENT))
-        small = len(keys) < 2**31
-        indptr = np.concatenate([[0], np.cumsum(per_row)]).astype(np.int32 if small else np.int64)
-        return csr_array((data, indices, indptr), shape=(N, L))
+        rows, columns, data = map(joined, (self._images, self._classes, self._codes))
+        answers = coo_array((data, (rows, columns)), shape=self.shape)
+        answers.has_canonical_format = True  # answers to the same question are not added up
+        matrix = answers.tocsr()
+        matrix.sort_indices()
+        first = np.append(True, matrix.indices[1:] != matrix.indices[:-1])[: matrix.nnz]
+        first[matrix.indptr[:-1][np.diff(matrix.indptr) > 0]] = True
+        if first.all():
+            return matrix
+        codes = np.maximum.reduceat(matrix.data, np.flatnonzero(first))
+        indptr = np.append(0, np.cumsum(first))[matrix.indptr].astype(np.int32)
+        return csr_array((codes, matrix.indices[first], indptr), shape=self.shape)
 
-    def _sorted(self) -> NDArray[np.uint64]:
-        """All answers in order, one per (image, class)."""
-        keys = np.concatenate([np.zeros(0, np.uint64), *self._answers])
-        self._answers = [keys]
-        one = np.uint64(1)
-        # Most schemes ask in this order and once per place: then no sorting is needed.
-        if (keys[1:] >> one > keys[:-1] >> one).all():
-            return keys
-        keys.sort()
-        # Of equal places the last stays: it is a yes if there is one.
-        last = np.append(keys[1:] ^ keys[:-1] > one, True)
-        last = last[: len(keys)]
-        return keys if last.all() else keys[last]
+
+def joined(pieces: list[NDArray[Any]]) -> NDArray[Any]:
+    """The pieces one after another; the list then holds this array alone."""
+    whole = pieces[0] if len(pieces) == 1 else np.concatenate(pieces or [np.zeros(0, np.int8)])
+    pieces[:] = [whole]
+    return whole

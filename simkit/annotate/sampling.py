@@ -52,32 +52,46 @@ def row_blocks(matrix: csr_array, limit: int) -> Iterator[tuple[int, int]]:
 
 
 def lookup(matrix: csr_array, rows: Ints, columns: Ints) -> Bools:
-    """(n,) whether `matrix` (N, L) has an entry at each of n places.
+    """(n,) whether `matrix` (N, L), its indices sorted, has an entry at each of n places.
 
-    A block of rows is spread out at a time, and only what was set is cleared again: the work grows
-    with the entries and places, not with N x L.
+    Of ascending rows, a block is spread out at a time, and only what was set is cleared again: the
+    work grows with the entries and places, not with N x L. Else entries are found by bisection.
     """
+    if (rows[1:] < rows[:-1]).any():
+        return _bisected(matrix, rows, columns)
     out = np.empty(len(rows), bool)
-    if len(rows) > 1 and (rows[1:] < rows[:-1]).any():
-        order = np.argsort(rows, kind="stable")
-        out[order] = lookup(matrix, rows[order], columns[order])
-        return out
     if not len(rows):
         return out
     N, L = matrix.shape
     step = max(1, min(int(rows[-1] - rows[0]) + 1, SCRATCH // L))
     scratch = np.zeros(step * L, bool)
+    starts = np.arange(step, dtype=np.int32) * np.int32(L)
     firsts = np.arange(rows[0], rows[-1] + 1, step)
     edges = np.searchsorted(rows, np.append(firsts, N))
     for block in np.flatnonzero(np.diff(edges)):
         first, part = firsts[block], slice(edges[block], edges[block + 1])
-        entry_rows, entry_columns = entries_of(matrix, first, min(first + step, N))
-        entries = entry_rows * L + entry_columns
+        pointers = matrix.indptr[first : first + step + 1]
+        entries = np.repeat(starts[: len(pointers) - 1], np.diff(pointers))
+        entries += matrix.indices[pointers[0] : pointers[-1]]
         scratch[entries] = True
-        places = rows[part] * L
-        places += columns[part] - first * L
-        out[part] = scratch[places]
+        out[part] = scratch[starts[rows[part] - first] + columns[part]]
         scratch[entries] = False
+    return out
+
+
+def _bisected(matrix: csr_array, rows: Ints, columns: Ints) -> Bools:
+    """`lookup` of places in any order."""
+    out = np.zeros(len(rows), bool)
+    longest = int(np.diff(matrix.indptr).max())
+    for start in range(0, len(rows) if longest else 0, CHUNK >> 5):
+        part = slice(start, start + (CHUNK >> 5))
+        first, wanted = matrix.indptr[rows[part]], columns[part]
+        last = matrix.indptr[rows[part] + 1] - 1
+        place = np.minimum(first, matrix.nnz - 1)
+        for bit in reversed(range((longest - 1).bit_length())):
+            ahead = np.minimum(place + (1 << bit), last)
+            place = np.where(matrix.indices[ahead] <= wanted, ahead, place)
+        out[part] = (matrix.indices[place] == wanted) & (first <= last)
     return out
 
 

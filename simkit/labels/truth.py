@@ -119,11 +119,8 @@ class Truth:
     @cached_property
     def by_class(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """`present` by class: (L + 1,) pointers and image indices, ascending within a class."""
-        N, _ = self.shape
-        rows = np.repeat(np.arange(N, dtype=np.int64), np.diff(self.present.indptr))
-        order = np.sort(self.present.indices.astype(np.int64) * N + rows)
-        pointers = np.concatenate([[0], np.cumsum(self.counts)])
-        return sealed(pointers), sealed((order % N).astype(np.int32))
+        pointers, images = by_class(self.present)
+        return sealed(pointers), sealed(images)
 
     def rows(self, index: Any) -> NDArray[np.bool_]:
         """(b, L) bool for these images."""
@@ -229,6 +226,12 @@ def _bool_csr(values: Any) -> csr_array:
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
+
+
+def by_class(matrix: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The entries by class: (L + 1,) pointers and row indices, ascending within a class."""
+    columns = matrix.tocsc()
+    return columns.indptr.astype(np.int64), columns.indices.astype(np.int32, copy=False)
 
 
 def frozen(matrix: csr_array) -> csr_array:
