@@ -18,6 +18,8 @@ import numpy as np
 
 from simkit.errors import BadInput
 
+_BLOCK = 1 << 15  # values made canonical at a time
+
 
 @dataclass(frozen=True)
 class History:
@@ -82,25 +84,28 @@ def content_id(*parts: np.ndarray | str | bytes | None) -> str:
         elif isinstance(part, bytes):
             _feed(digest, b"bytes", part)
         else:
-            kind, data = _canonical(part)
-            _feed(digest, f"{kind}{part.shape}".encode(), data)
+            _feed_array(digest, part)
     return digest.hexdigest()[:16]
 
 
-def _feed(digest: Any, head: bytes, data: Any) -> None:
-    digest.update(head + b":" + str(memoryview(data).nbytes).encode() + b";")
+def _feed(digest: Any, head: bytes, data: bytes) -> None:
+    digest.update(head + b":" + str(len(data)).encode() + b";")
     digest.update(data)
 
 
-def _canonical(array: np.ndarray) -> tuple[str, Any]:
-    if array.dtype.kind in "US":
-        return "text", json.dumps(array.tolist()).encode()
-    if array.dtype.kind == "b":
-        return "bool", np.ascontiguousarray(array).view(np.uint8).data
-    if array.dtype.kind in "iu":
-        if array.dtype.itemsize == 1:
-            return "int8", np.ascontiguousarray(array, dtype=np.int8).data
-        return "int", np.ascontiguousarray(array, dtype="<i8").data
-    if array.dtype.kind == "f":
-        return f"float{array.dtype.itemsize}", np.ascontiguousarray(array).data
-    raise TypeError(f"arrays of {array.dtype} have no content id")
+def _feed_array(digest: Any, array: np.ndarray) -> None:
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind in "US":
+        _feed(digest, f"text{array.shape}".encode(), json.dumps(array.tolist()).encode())
+        return
+    if kind not in "biuf":
+        raise TypeError(f"arrays of {array.dtype} have no content id")
+    name, stored = f"float{size}", array.dtype
+    if kind == "b":
+        name, stored = "bool", np.dtype("u1")
+    elif kind in "iu":
+        name, stored = ("int8", np.dtype("i1")) if size == 1 else ("int", np.dtype("<i8"))
+    digest.update(f"{name}{array.shape}:{array.size * stored.itemsize};".encode())
+    flat = array.reshape(-1)
+    for start in range(0, len(flat), _BLOCK):
+        digest.update(np.ascontiguousarray(flat[start : start + _BLOCK], dtype=stored).data)

@@ -219,8 +219,9 @@ class Crowd:
         most = 1 << max(0, 63 - 2 * n.bit_length())
         out = np.zeros(g, np.int64)
         for group in groups(weights, most):
-            order = Order.of(permutation, classes[group], pointers, images)
-            found = found_in(order, present[group], absent[group], precision, keep_looks)
+            goal = Goal(present[group], absent[group], precision, keep_looks)
+            order = Order.of(permutation, classes[group], pointers, images, goal)
+            found = found_in(order, goal)
             out[group] = found.present
             # All images between those recorded were looked at, or candidates alone.
             whole = precision is None and not keep_looks
@@ -387,12 +388,37 @@ class Crowd:
 
 
 @dataclass(frozen=True, eq=False)
+class Goal:
+    """What a search is for: as in `Crowd.search`, for g classes."""
+
+    present: Ints
+    absent: Ints
+    precision: float | None
+    keep_looks: bool
+
+    def answers(self, present: Ints, images: int) -> tuple[Ints, Ints, Ints]:
+        """(g,) present and absent answers to write down, and all absent ones to be looked at.
+
+        present (g,) how many of the n `images` show each class.
+        """
+        kept, lacking = np.minimum(present, self.present), images - present
+        denied = seen = np.minimum(lacking, self.absent)
+        if self.precision is not None:
+            # Finding f takes ceil(f / precision) looks; the false candidates are absent answers.
+            share = Fraction(repr(float(self.precision))).limit_denominator(10**6)
+            candidates = -(-kept * share.denominator // share.numerator)
+            seen = np.maximum(np.minimum(candidates - kept, lacking), denied)
+        return kept, denied, seen
+
+
+@dataclass(frozen=True, eq=False)
 class Order:
     """Where the present images of g classes stand among n images, each class in its own order.
 
     classes (g,);  present (g,) how many images show the class;  owner (m,) which of the g a present
     image belongs to;  nth (m,) how many present ones of its class come before it;  rank (m,) its
-    place, from 0;  image (m,). Sorted by owner and rank.
+    place, from 0;  image (m,). Sorted by owner and rank, and without those that no look of a search
+    reaches.
     """
 
     permutation: Permutation
@@ -405,16 +431,32 @@ class Order:
 
     @staticmethod
     def of(
-        permutation: Permutation, classes: Ints, pointers: Ints, images: NDArray[np.int32]
-    ) -> Order:
+        permutation: Permutation, classes: Ints, pointers: Ints, images: NDArray[np.int32],
+        goal: Goal,
+    ) -> Order:  # fmt: skip
         """From the present images by class: `images[pointers[c]:pointers[c + 1]]`."""
+        n, g = permutation.size, len(classes)
         present = pointers[classes + 1] - pointers[classes]
-        owner, nth = spread(present)
-        image = images[pointers[classes][owner] + nth].astype(np.int64)
-        rank = permutation.rank(image, classes[owner])
-        bits = permutation.size.bit_length()
-        keys = (owner << (2 * bits)) | (rank << bits) | image
+        image = np.concatenate([images[pointers[c] : pointers[c + 1]] for c in classes])
+        rank = permutation.rank(image, np.repeat(classes, present))
+        kept, _, seen = goal.answers(present, n)
+        # So many places nearly always hold enough images of both kinds; where not, take them all.
+        far = np.maximum(*(
+            n / np.maximum(there, 1) * (some + 5 * np.sqrt(some) + 9)
+            for there, some in ((present, kept), (n - present, seen))
+        ))  # fmt: skip
+        far = np.minimum(far, n).astype(np.int64)
+        short = np.ones(g, bool)
+        while short.any():
+            inside = np.flatnonzero(rank < np.repeat(far, present))
+            owner = np.repeat(np.arange(g), present)[inside]
+            count = np.bincount(owner, minlength=g)
+            short = (count < kept) | (far - count < seen)
+            far[short] = n
+        bits = n.bit_length()
+        keys = (owner << (2 * bits)) | (rank[inside] << bits) | image[inside]
         keys.sort()
+        nth = np.arange(len(keys)) - np.repeat(np.cumsum(count) - count, count)
         mask = (1 << bits) - 1
         return Order(permutation, classes, present, owner, nth, (keys >> bits) & mask, keys & mask)
 
@@ -454,26 +496,20 @@ class Found:
     looks: Ints
 
 
-def found_in(
-    order: Order, present: Ints, absent: Ints, precision: float | None, keep_looks: bool
-) -> Found:
-    """What a search in this order comes to; `present` and `absent` (g,) are wanted."""
-    kept = np.minimum(order.present, present)
-    lacking = order.permutation.size - order.present  # images that do not show the class
-    denied = np.minimum(lacking, absent)
-    if precision is not None:
-        # Finding f takes ceil(f / precision) looks; the false candidates are absent answers.
-        share = Fraction(repr(float(precision))).limit_denominator(10**6)
-        candidates = -(-kept * share.denominator // share.numerator)
-        seen = np.maximum(np.minimum(candidates - kept, lacking), denied)
-        return Found(kept, seen if keep_looks else denied, seen, kept + seen)
-    enough = (order.present >= present) & (lacking >= absent)
+def found_in(order: Order, goal: Goal) -> Found:
+    """What a search in this order comes to."""
+    n = order.permutation.size
+    kept, denied, seen = goal.answers(order.present, n)
+    if goal.precision is not None:
+        return Found(kept, seen if goal.keep_looks else denied, seen, kept + seen)
+    enough = (kept == goal.present) & (denied == goal.absent)
     both = np.maximum(order.last_present(kept) + 1, order.reach(denied))
-    looks = np.where(enough, both, order.permutation.size)
-    seen = np.bincount(order.owner[order.rank < looks[order.owner]], minlength=len(looks))
-    if keep_looks:
-        return Found(seen, looks - seen, looks - seen, looks)
-    return Found(kept, denied, looks - seen, looks)
+    looks = np.where(enough, both, n)
+    shown = np.bincount(order.owner[order.rank < looks[order.owner]], minlength=len(looks))
+    shown = np.where(enough, shown, order.present)
+    if goal.keep_looks:
+        return Found(shown, looks - shown, looks - shown, looks)
+    return Found(kept, denied, looks - shown, looks)
 
 
 def write_down(ledger: Ledger, images: Ints, order: Order, counts: Found, *, whole: bool) -> None:

@@ -20,6 +20,7 @@ from simkit.labels.hierarchy import Hierarchy
 
 SCRATCH = 1 << 23  # places spread out at a time
 CHUNK = 1 << 20  # entries or questions worked on at a time
+SLICE = 1 << 15  # places bisected at a time
 HEAVIEST = (1 << 16) - 1  # weight of the heaviest class of an image
 # Fewer pairs than this stand in one keyed permutation, more are drawn and those met again ignored.
 # The two give different labels, so this is part of the schemes: it depends on sizes alone.
@@ -83,8 +84,8 @@ def _bisected(matrix: csr_array, rows: Ints, columns: Ints) -> Bools:
     """`lookup` of places in any order."""
     out = np.zeros(len(rows), bool)
     longest = int(np.diff(matrix.indptr).max())
-    for start in range(0, len(rows) if longest else 0, CHUNK >> 5):
-        part = slice(start, start + (CHUNK >> 5))
+    for start in range(0, len(rows) if longest else 0, SLICE):
+        part = slice(start, start + SLICE)
         first, wanted = matrix.indptr[rows[part]], columns[part]
         last = matrix.indptr[rows[part] + 1] - 1
         place = np.minimum(first, matrix.nnz - 1)
