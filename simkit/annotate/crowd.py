@@ -142,9 +142,9 @@ class Crowd:
         yes = self._yes
         count = round(share * yes.nnz)
         self._ledger.expect(count)
-        for rows, classes in draw_pairs(yes, self.images, count, chance):
-            self._ledger.bill("name", self.images[rows])
-            self._ledger.record(self.images[rows], classes, True)
+        rows, classes = draw_pairs(yes, self.images, count, chance)
+        self._ledger.bill("name", self.images[rows])
+        self._ledger.record(self.images[rows], classes, True)
         return count
 
     def rule_out(

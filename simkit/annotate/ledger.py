@@ -64,11 +64,8 @@ class Ledger:
         """One question of this `kind` about each of `images`, or (n,) `questions`."""
         if not len(images):
             return
-        first = int(images.min())
-        # Weights are floats of 53 bits: exact for any number of questions.
-        counted = np.bincount(images - first, weights=questions)
         counter = self._questions.setdefault(kind, np.zeros(self.shape[0], np.int32))
-        counter[first : first + len(counted)] += counted.astype(np.int32)
+        np.add.at(counter, images, np.int32(1) if questions is None else questions.astype(np.int32))
 
     def verified(self, images: Ints, classes: Ints, yes: Bools, *, keep_yes: bool) -> None:
         """Bill and store n verified pairs; yes answers are dropped unless `keep_yes`, and counted

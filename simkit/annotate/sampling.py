@@ -6,6 +6,7 @@ draw contains a smaller one. Chunk sizes do not change results.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.annotate.annotators import Bools, Ints
-from simkit.chance import Chance, Permutation
+from simkit.chance import Chance, Permutation, below
 from simkit.data.dataset import Boxes
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
@@ -246,24 +247,24 @@ def _weights(
 
 def draw_pairs(
     matrix: csr_array, images: Ints, count: int, chance: Chance
-) -> Iterator[tuple[Ints, NDArray[np.integer]]]:
+) -> tuple[Ints, NDArray[np.integer]]:
     """Rows and columns of the `count` entries of `matrix` with the smallest keyed numbers."""
-    if not count:
-        return
-    numbers = np.empty(matrix.nnz, np.uint64)
-    for start, stop in row_blocks(matrix, CHUNK):
-        rows, columns = entries_of(matrix, start, stop)
-        part = slice(matrix.indptr[start], matrix.indptr[stop])
-        numbers[part] = chance(images[start + rows], columns)
-    last = np.partition(numbers, count - 1)[count - 1]
-    ties = count - int(np.count_nonzero(numbers < last))  # the first of the equal ones
-    for start, stop in row_blocks(matrix, CHUNK):
-        rows, columns = entries_of(matrix, start, stop)
-        block = numbers[matrix.indptr[start] : matrix.indptr[stop]]
-        equal = block == last
-        kept = (block < last) | (equal & (np.cumsum(equal) <= ties))
-        ties -= min(ties, int(equal.sum()))
-        yield start + rows[kept], columns[kept]
+    # So large a share nearly always holds enough; where not, all numbers are taken.
+    for share in ((count + 6 * math.sqrt(count) + 9) / max(matrix.nnz, 1), 1.0):
+        parts = []
+        for start, stop in row_blocks(matrix, CHUNK):
+            rows, columns = entries_of(matrix, start, stop)
+            numbers = chance(images[start + rows], columns)
+            small = below(numbers, share)
+            parts.append((numbers[small], start + rows[small], columns[small]))
+        numbers, rows, columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+        if len(numbers) >= count:
+            break
+    last = np.partition(numbers, count - 1)[count - 1] if count else 0
+    kept = numbers < last
+    ties = np.flatnonzero(numbers == last)  # the first of the equal ones
+    kept[ties[: count - int(np.count_nonzero(kept))]] = True
+    return rows[kept], columns[kept]
 
 
 # -- absent classes -----------------------------------------------------------------------------
@@ -307,34 +308,36 @@ def ask_pairs(
     answers: Answers, images: Ints, L: int, wanted: int, chance: Chance
 ) -> Iterator[Answered]:
     """Piece by piece: pairs of `images` (n,) and L classes in one random order until `wanted` of
-    them were denied, or none is left."""
-    for piece in _pairs_in_order(len(images) * L, chance):
-        if wanted <= 0:
-            return
+    them were denied, or none is left.
+
+    The order is a keyed permutation, or draws again and again, each pair when it first comes."""
+    pairs, start, least, met = len(images) * L, 0, 1 << 12, np.zeros(0, np.int64)
+    order = chance.permutation(pairs) if pairs <= PERMUTED else None
+    while wanted > 0 and (start < pairs if order is not None else len(met) < pairs):
+        size = min(max(least, wanted + (wanted >> 6)), CHUNK)
+        if order is not None:
+            piece = order.at(np.arange(start, min(start + size, pairs)))
+        else:
+            piece, met = _first_met(scaled(chance(np.arange(start, start + size)), pairs), met)
+        start, least = start + size, 2 * least
         rows = piece // L
         block, classes = images[rows], piece - rows * L
         yes = answers(block, classes)
         count = np.cumsum(~yes)
         stop = int(np.searchsorted(count, wanted)) + 1
         yield block[:stop], classes[:stop], yes[:stop]
-        wanted -= int(count[-1])
+        wanted -= int(count[-1]) if len(count) else 0
 
 
-def _pairs_in_order(pairs: int, chance: Chance) -> Iterator[Ints]:
-    """All of range(pairs) in a keyed order, in pieces that grow up to CHUNK: a permutation, or
-    draws again and again, each place when it first comes."""
-    order = chance.permutation(pairs) if pairs <= PERMUTED else None
-    seen = np.zeros(0, np.int64)
-    start, size = 0, min(1 << 12, CHUNK)
-    while start < pairs if order is not None else len(seen) < pairs:
-        if order is not None:
-            yield order.at(np.arange(start, min(start + size, pairs)))
-        else:
-            piece = scaled(chance(np.arange(start, start + size)), pairs)
-            piece = piece[np.sort(np.unique(piece, return_index=True)[1])]
-            piece = piece[~among(piece, np.append(seen, -1))]
-            if len(piece):
-                ordered = np.sort(piece)
-                seen = np.insert(seen, np.searchsorted(seen, ordered), ordered)
-                yield piece
-        start, size = start + size, min(2 * size, CHUNK)
+def _first_met(piece: Ints, met: Ints) -> tuple[Ints, Ints]:
+    """The values that come for the first time in `piece` (n,), and all values met, ascending."""
+    values = np.sort(np.concatenate([met, np.sort(piece)]), kind="stable")  # two runs are merged
+    same = values[1:] == values[:-1]
+    if not same.any():
+        return piece, values
+    again = np.flatnonzero(among(piece, np.append(np.unique(values[1:][same]), -1)))
+    first = again[np.unique(piece[again], return_index=True)[1]]
+    fresh = np.ones(len(piece), bool)
+    fresh[again] = False
+    fresh[first[~among(piece[first], np.append(met, -1))]] = True
+    return piece[fresh], values[np.append(True, ~same)]
