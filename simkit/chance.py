@@ -55,6 +55,13 @@ class Chance:
         low, high = self._words()
         rows = np.asarray(images)
         columns = np.zeros((), np.int64) if classes is None else np.asarray(classes)
+        if rows.size < columns.size:  # the part of the image is worked out once
+            state = _mix(rows.astype(np.uint64) * _GOLDEN + low)
+            numbers = columns.astype(np.uint64)
+            numbers *= _MIX_B
+            numbers += high
+            numbers = np.bitwise_xor(numbers, state)
+            return _mix(numbers)
         rows, columns = np.broadcast_arrays(rows, columns)
         shape, rows, columns = rows.shape, rows.reshape(-1), columns.reshape(-1)
         out = np.empty(rows.shape, np.uint64)

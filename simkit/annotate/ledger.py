@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
 from simkit.annotate.annotators import Bools, Ints
-from simkit.annotate.sampling import lookup
+from simkit.annotate.sampling import by_row, lookup
 from simkit.errors import BadInput
 from simkit.labels.effort import Effort, histogram
 from simkit.labels.partial import ABSENT, PRESENT
@@ -114,10 +114,7 @@ class Ledger:
     def codes(self) -> csr_array:
         """(N, L) int8 labels. Where people said both yes and no, yes counts."""
         rows, columns, data = map(joined, (self._images, self._classes, self._codes))
-        answers = coo_array((data, (rows, columns)), shape=self.shape)
-        answers.has_canonical_format = True  # answers to the same question are not added up
-        matrix = answers.tocsr()
-        matrix.sort_indices()
+        matrix = by_row(data, rows, columns, self.shape)
         first = np.append(True, matrix.indices[1:] != matrix.indices[:-1])[: matrix.nnz]
         first[matrix.indptr[:-1][np.diff(matrix.indptr) > 0]] = True
         if first.all():

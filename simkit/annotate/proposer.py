@@ -17,14 +17,17 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.annotate.annotators import Bools, Ints, Limits, under
-from simkit.annotate.sampling import among, ask_images, entries_of, row_blocks, spread
+from simkit.annotate.sampling import among, ask_images, by_row, row_blocks, spread
 from simkit.chance import Chance, below, threshold
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import sealed
 
 CONFUSABLE = 5  # classes that each class may be taken for
 CHUNK = 1 << 20  # candidates or present labels worked on at a time; changes no result
-_ROWS = 20  # bits: images worked on at a time are fewer than 2**20
+SLICE = 1 << 13  # present labels sorted at a time; changes no result
+_ROWS = 20  # bits of a number that are left out
+_SEEN, _UNSEEN, _ALIKE = np.int32(0), np.int32(1), np.int32(2)
+_NONE = np.zeros(0, np.int64), np.zeros(0, np.int32)
 _ALL = 1 << 64
 
 Entries = tuple[Ints, NDArray[np.integer]]
@@ -60,18 +63,25 @@ class Proposer:
         table = poisson_table(self.per_image, L)
         shares = noticed(self.skew, L, self.chance.of("weights"))
         recalled = _limits([share * threshold(self.recall) >> 64 for share in shares])
-        limits = _limits(shares)
-        alike = confusable(hierarchy, L, self.chance.of("alike"))
+        limits = _limits(shares) if self.skew else None
+        alike = confusable(hierarchy, L, self.chance.of("alike")).astype(np.int32)
         for start, stop in row_blocks(present, max(1, int(CHUNK / max(2.0, self.per_image)))):
-            block = images[start:stop]
-            entries = entries_of(present, start, stop)
+            block, pointers = images[start:stop], present.indptr[start : stop + 1]
             count = np.searchsorted(table, self.chance.of("count")(block), side="right")
-            right = self._right(block, entries, self._meant(block, count), recalled)
-            lacking = count - np.bincount(right[0], minlength=len(block))
-            parts = [right, *self._wrong(block, entries, lacking, limits, alike)]
+            meant, lacking, parts = self._meant(block, count), count.copy(), [_NONE]
+            blocked = [_NONE[0]]
+            for rows, places in _alike_rows(pointers):
+                own = present.indices[places].astype(np.int32, copy=False)
+                keys = self._ordered(block[rows], own, recalled, alike)
+                chosen, taken = self._first(block[rows], keys, meant[rows], count[rows], limits)
+                lacking[rows] -= taken
+                parts.append((np.repeat(rows, taken), keys[chosen] >> 2))
+                short = lacking[rows] > 0
+                blocked.append((rows[short, None] * L + (keys[short] >> 2)).ravel())
+            parts += self._others(block, lacking, np.sort(np.concatenate(blocked)), limits)
             rows, classes = (np.concatenate(column) for column in zip(*parts, strict=True))
-            keys = np.sort(rows * L + classes)
-            yield block[keys // L], keys % L
+            pairs = by_row(np.ones(len(rows), bool), rows, classes, (len(block), L))
+            yield np.repeat(block, np.diff(pairs.indptr)), pairs.indices
 
     def highest(self, scores: NDArray[np.floating], images: Ints) -> Iterator[tuple[Ints, Ints]]:
         """As many pairs as in `propose`, with the highest of the scores (N, L) of each image."""
@@ -92,60 +102,77 @@ class Proposer:
         hit = below(self.chance.of("right")(images[owner], nth), self.precision)
         return np.bincount(owner[hit], minlength=len(images))
 
-    def _right(self, images: Ints, entries: Entries, wanted: Ints, limits: Limits) -> Entries:
-        """The first `wanted` of the present classes that the machine notices, in a keyed order."""
-        rows, classes = entries
-        seen = self._noticed(images[rows], classes, limits)
-        rows, classes = rows[seen], classes[seen]
-        return self._first(images, rows, classes, wanted)
+    def _ordered(
+        self, images: Ints, own: NDArray[np.int32], limits: Limits, alike: NDArray[np.int32]
+    ) -> NDArray[np.int32]:
+        """(b, 6 p) the p present classes of each image, and those they may be taken for, in a keyed
+        order: each is 4 * class + `_SEEN`, `_UNSEEN` or `_ALIKE`."""
+        p = own.shape[1]
+        classes = np.concatenate([own, alike[own].reshape(len(own), -1)], axis=1)
+        keys = self.chance.of("order")(images[:, None], classes)
+        bits = np.uint64(self.classes.bit_length())
+        keys >>= np.uint64(_ROWS) + bits
+        keys <<= bits + np.uint64(2)
+        classes <<= 2
+        classes[:, :p] |= np.where(self._noticed(images[:, None], own, limits), _SEEN, _UNSEEN)
+        classes[:, p:] |= _ALIKE
+        keys |= classes.view(np.uint32)
+        keys.sort(axis=1)
+        return keys.astype(np.int32) & np.int32((4 << int(bits)) - 1)
 
-    def _wrong(
-        self, images: Ints, entries: Entries, wanted: Ints, limits: Limits, alike: Ints
+    def _first(
+        self, images: Ints, keys: NDArray[np.int32], meant: Ints, count: Ints, limits: Limits | None
+    ) -> tuple[Bools, Ints]:
+        """Which to propose of `_ordered` classes, and how many (b,): first the `meant` (b,) ones
+        that are seen, then absent ones up to `count` (b,)."""
+        flags = keys.astype(np.uint8) & np.uint8(3)
+        right, wrong = flags == _SEEN, flags == _ALIKE
+        # Of equal classes the first is the present one, if there is one.
+        wrong[:, 1:] &= (keys[:, 1:] ^ keys[:, :-1]) > 3
+        if limits is not None:
+            rows, places = np.nonzero(wrong)
+            wrong[rows, places] = self._noticed(images[rows], keys[rows, places] >> 2, limits)
+        taken = np.zeros(len(keys), np.int64)
+        for chosen, wanted in ((right, meant), (wrong, count)):
+            many = np.cumsum(chosen, axis=1, dtype=np.int32)
+            limit = (wanted - taken).astype(np.int32)
+            chosen &= many <= limit[:, None]
+            taken += np.minimum(many[:, -1], limit)
+        return right | wrong, taken
+
+    def _others(
+        self, images: Ints, wanted: Ints, blocked: Ints, limits: Limits | None
     ) -> Iterator[Entries]:
-        """Absent classes: those that present ones may be taken for, then any."""
-        L = len(alike)
-        present = np.append(entries[0] * L + entries[1], -1)
-        some = wanted[entries[0]] > 0
-        keys = (entries[0][some, None] * L + alike[entries[1][some]]).ravel()
-        keys = keys[~among(keys, present)]
-        keys.sort()
-        keys = keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
-        rows, classes = keys // L, keys % L
-        seen = self._noticed(images[rows], classes, limits)
-        taken = self._first(images, rows[seen], classes[seen], wanted)
-        yield taken
-        closed = np.append(keys, -1)  # where more is wanted, all of these are taken or not noticed
-        lacking = wanted - np.bincount(taken[0], minlength=len(images))
-        row_of = np.flatnonzero(lacking)
+        """Any classes in a keyed order but the `blocked` places."""
+        L, row_of = self.classes, np.flatnonzero(wanted)
+        closed = np.append(blocked, -1)
 
         def unfit(which: Ints, others: Ints) -> Bools:
-            places = np.searchsorted(images, which) * L + others
-            fit = ~among(places, present) & ~among(places, closed)
+            fit = ~among(np.searchsorted(images, which) * L + others, closed)
             return ~(fit & self._noticed(which, others, limits))
 
         order = self.chance.of("others").permutation(L)
-        for which, others, no in ask_images(unfit, order, images[row_of], lacking[row_of]):
+        for which, others, no in ask_images(unfit, order, images[row_of], wanted[row_of]):
             yield np.searchsorted(images, which[~no]), others[~no]
 
-    def _noticed(self, images: Ints, classes: NDArray[np.integer], limits: Limits) -> Bools:
+    def _noticed(
+        self, images: Ints, classes: NDArray[np.integer], limits: Limits | None
+    ) -> Bools:
+        if limits is None:
+            return np.ones(classes.shape, bool)
         return under(self.chance.of("noticed")(images, classes), limits, classes)
 
-    def _first(
-        self, images: Ints, rows: Ints, classes: NDArray[np.integer], wanted: Ints
-    ) -> Entries:
-        """Of each row's classes the first `wanted` (b,) in a keyed order."""
-        numbers = self.chance.of("order")(images[rows], classes)
-        # Row, number and class in 64 bits: sorting these is many times as fast as an argsort.
-        bits = np.uint64(self.classes.bit_length())
-        keys = numbers >> (np.uint64(_ROWS) + bits) << bits
-        keys |= rows.astype(np.uint64) << np.uint64(64 - _ROWS)
-        keys |= classes.astype(np.uint64)
-        keys.sort()
-        rows = (keys >> np.uint64(64 - _ROWS)).astype(np.int64)
-        classes = (keys & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
-        many = np.bincount(rows, minlength=len(images))
-        kept = spread(many)[1] < wanted[rows]
-        return rows[kept], classes[kept]
+
+def _alike_rows(pointers: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """Rows with the same number p of entries, some at a time, and the places (b, p) of these."""
+    many = np.diff(pointers)
+    order = np.argsort(many, kind="stable")
+    for p in np.unique(many[many > 0]):
+        first, last = np.searchsorted(many[order], [p, p + 1])
+        step = max(1, SLICE // int(p))
+        for start in range(first, last, step):
+            rows = order[start : min(start + step, last)]
+            yield rows, pointers[rows][:, None] + np.arange(p)
 
 
 def _limits(shares: list[int]) -> Limits:

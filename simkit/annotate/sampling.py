@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
 from simkit.annotate.annotators import Bools, Ints
 from simkit.chance import Chance, Permutation, below
@@ -95,6 +96,17 @@ def _bisected(matrix: csr_array, rows: Ints, columns: Ints) -> Bools:
             place = np.where(matrix.indices[ahead] <= wanted, ahead, place)
         out[part] = (matrix.indices[place] == wanted) & (first <= last)
     return out
+
+
+def by_row(
+    data: NDArray[Any], rows: Ints, columns: Ints, shape: tuple[int, int]
+) -> csr_array:
+    """Entries in any order as a matrix, sorted; those at the same place are all kept."""
+    entries = coo_array((data, (rows, columns)), shape=shape)
+    entries.has_canonical_format = True  # they are not added up
+    matrix = entries.tocsr()
+    matrix.sort_indices()
+    return matrix
 
 
 def spread(counts: Ints) -> tuple[Ints, Ints]:

@@ -225,6 +225,9 @@ def _bool_csr(values: Any) -> csr_array:
     matrix = csr_array(numbers.astype(bool))  # before duplicate entries are summed
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
+    if max(matrix.nnz, *matrix.shape) < 2**31:  # half the memory
+        matrix.indices = matrix.indices.astype(np.int32, copy=False)
+        matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
     return matrix
 
 
