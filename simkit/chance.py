@@ -151,28 +151,30 @@ class Permutation:
 
     _rounds = 6
 
-    def at(self, ranks: Any, keys: Any = 0) -> NDArray[np.int64]:
+    def at(self, ranks: Any, keys: Any = 0, each: Any = None) -> NDArray[np.int64]:
         """Items at `ranks` (0..size-1) in the permutation of each of `keys`; both broadcast.
 
-        Raises IndexError for other ranks.
+        each (g,): instead, key i is of the next `each[i]` ranks. Raises IndexError for other ranks.
         """
-        return self._walk(ranks, keys, range(self._rounds))
+        return self._walk(ranks, keys, each, range(self._rounds))
 
-    def rank(self, items: Any, keys: Any = 0) -> NDArray[np.int64]:
+    def rank(self, items: Any, keys: Any = 0, each: Any = None) -> NDArray[np.int64]:
         """Ranks of `items`: the inverse of `at`."""
-        return self._walk(items, keys, range(self._rounds - 1, -1, -1))
+        return self._walk(items, keys, each, range(self._rounds - 1, -1, -1))
 
-    def _walk(self, values: Any, keys: Any, rounds: range) -> NDArray[np.int64]:
+    def _walk(self, values: Any, keys: Any, each: Any, rounds: range) -> NDArray[np.int64]:
         values = np.asarray(values)
         if values.size and not 0 <= int(values.min()) <= int(values.max()) < self.size:
             raise IndexError(f"positions are 0 to {self.size - 1:,}")  # such a walk never ends
-        values, keys = np.broadcast_arrays(values, np.asarray(keys))
-        flat, flat_keys = values.ravel(), keys.ravel()
+        words = _mix(np.asarray(keys).astype(np.uint64) * _GOLDEN + self.low) ^ self.high
+        words = words if each is None else np.repeat(words, each)
+        values, words = np.broadcast_arrays(values, words)
+        flat, words = values.ravel(), words.ravel()
         out = np.empty(flat.shape, np.int64)
         # Few stay outside for many steps: they are walked for many chunks at once.
         for start in range(0, len(flat), _WALKED):
             part = slice(start, start + _WALKED)
-            x, some = flat[part].astype(np.uint32), flat_keys[part]
+            x, some = flat[part].astype(np.uint32), words[part]
             self._network(x, some, rounds)
             outside = np.flatnonzero(x >= self.size)
             while len(outside):  # walk along the cycle until back in range
@@ -183,8 +185,8 @@ class Permutation:
             out[part] = x
         return out.reshape(values.shape)
 
-    def _network(self, values: NDArray[np.uint32], keys: NDArray[Any], rounds: range) -> None:
-        """One step along the cycle, in place; one key for each value."""
+    def _network(self, values: NDArray[np.uint32], words: NDArray[np.uint64], rounds: range) -> None:
+        """One step along the cycle, in place; one word for each value."""
         bits = max(6, (self.size - 1).bit_length())  # small sizes walk inside a domain of 64
         right_bits = np.uint32(bits // 2)
         shifts = 32 - np.array([bits - bits // 2, bits // 2], np.uint32)
@@ -192,9 +194,8 @@ class Permutation:
         for start in range(0, len(values), _CHUNK):
             x = values[start : start + _CHUNK]
             scratch, low, high, left, right = buffers[:, : len(x)]
-            words = _mix(keys[start : start + _CHUNK].astype(np.uint64) * _GOLDEN + self.low)
-            words ^= self.high
-            low[:], high[:] = words.view("<u4")[::2], words.view("<u4")[1::2]
+            pair = words[start : start + _CHUNK].view("<u4")
+            low[:], high[:] = pair[::2], pair[1::2]
             np.right_shift(x, right_bits, out=left)
             np.bitwise_and(x, (np.uint32(1) << right_bits) - np.uint32(1), out=right)
             for step in rounds:

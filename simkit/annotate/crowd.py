@@ -438,7 +438,7 @@ class Order:
         n, g = permutation.size, len(classes)
         present = pointers[classes + 1] - pointers[classes]
         image = np.concatenate([images[pointers[c] : pointers[c + 1]] for c in classes])
-        rank = permutation.rank(image, np.repeat(classes, present))
+        rank = permutation.rank(image, classes, present)
         kept, _, seen = goal.answers(present, n)
         # So many places nearly always hold enough images of both kinds; where not, take them all.
         far = np.maximum(*(
@@ -481,7 +481,7 @@ class Order:
         free[starts[self.owner[inside]] + self.rank[inside]] = False
         owner, nth = spread(wanted)
         ranks = np.flatnonzero(free) - starts[owner]
-        return self.classes[owner], self.permutation.at(ranks, self.classes[owner]), nth
+        return self.classes[owner], self.permutation.at(ranks, self.classes, wanted), nth
 
 
 @dataclass(frozen=True, eq=False)

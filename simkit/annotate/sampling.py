@@ -20,7 +20,7 @@ from simkit.data.dataset import Boxes
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
 
-SCRATCH = 1 << 23  # places spread out at a time
+SCRATCH = 1 << 22  # places spread out at a time
 CHUNK = 1 << 20  # entries or questions worked on at a time
 SLICE = 1 << 15  # places bisected at a time
 HEAVIEST = (1 << 16) - 1  # weight of the heaviest class of an image

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Up to so many places each one has its own number; above, only the kept ones are worked out.
 # The two give different labels, so this is part of the scheme: it depends on N x L alone.
 EVERY_PLACE = 1 << 28
-CHUNK = 1 << 18  # places worked on at a time; changes no result
+CHUNK = 1 << 17  # places worked on at a time; changes no result
 
 
 @register
@@ -72,7 +72,7 @@ class RandomPerAnnotation(Scheme):
             images = crowd.images[start : start + step]
             kept = np.searchsorted(table, chance.of("count")(images), side="right")
             owner, nth = spread(kept)
-            crowd.verify(images[owner], order.at(nth, images[owner]))
+            crowd.verify(images[owner], order.at(nth, images, kept))
 
 
 def kept_places(
