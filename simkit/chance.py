@@ -56,18 +56,16 @@ class Chance:
         rows = np.asarray(images)
         columns = np.zeros((), np.int64) if classes is None else np.asarray(classes)
         if rows.size < columns.size:  # the part of the image is worked out once
-            state = _mix(rows.astype(np.uint64) * _GOLDEN + low)
             numbers = columns.astype(np.uint64)
             numbers *= _MIX_B
             numbers += high
-            numbers = np.bitwise_xor(numbers, state)
-            return _mix(numbers)
+            return _mix(_words(rows, low) ^ numbers)
         rows, columns = np.broadcast_arrays(rows, columns)
         shape, rows, columns = rows.shape, rows.reshape(-1), columns.reshape(-1)
         out = np.empty(rows.shape, np.uint64)
         for start in range(0, len(out), _CHUNK):
             part = slice(start, start + _CHUNK)
-            state = _mix(rows[part].astype(np.uint64) * _GOLDEN + low)
+            state = _words(rows[part], low)
             state ^= columns[part].astype(np.uint64) * _MIX_B + high
             out[part] = _mix(state)
         return out.reshape(shape)
@@ -124,6 +122,14 @@ def below(numbers: NDArray[np.unsignedinteger], share: float) -> NDArray[np.bool
     return numbers < numbers.dtype.type(limit)
 
 
+def _words(keys: NDArray[Any], start: np.uint64) -> NDArray[np.uint64]:
+    """A word of 64 bits for each key."""
+    state = keys.astype(np.uint64).reshape(-1)  # arithmetic on single numbers would warn
+    state *= _GOLDEN
+    state += start
+    return _mix(state).reshape(keys.shape)
+
+
 def _mix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The finaliser of splitmix64 (Steele, Lea & Flood, OOPSLA 2014), in place."""
     state ^= state >> np.uint64(30)
@@ -166,7 +172,7 @@ class Permutation:
         values = np.asarray(values)
         if values.size and not 0 <= int(values.min()) <= int(values.max()) < self.size:
             raise IndexError(f"positions are 0 to {self.size - 1:,}")  # such a walk never ends
-        words = _mix(np.asarray(keys).astype(np.uint64) * _GOLDEN + self.low) ^ self.high
+        words = _words(np.asarray(keys), self.low) ^ self.high
         words = words if each is None else np.repeat(words, each)
         values, words = np.broadcast_arrays(values, words)
         flat, words = values.ravel(), words.ravel()
