@@ -23,6 +23,10 @@ _BLOCK_BYTES = 1 << 26  # largest block, unless a single class is larger
 _FEW = 8  # known entries are gathered one by one if fewer than one in so many is known
 _STRIP = 512  # rows transposed together, which fit into the cache
 _ENTRIES = 1 << 22  # in a block of images
+_COMPARED = 32  # thresholds that are compared with every value
+_SORTED = 4096  # fewer values are sorted
+_BUCKETS = 1 << 16  # at most
+_FINITE = 1e37  # products of bounds in float32 stay above zero
 
 
 def array(values: Any) -> NDArray[Any]:
@@ -252,19 +256,55 @@ def _ranks(scores: Any, present: Any, known: Any, classes: slice) -> Ranks:
         values = columns(scores, classes)
         of_present, sizes = values.ravel()[shown], counts.sum(1)
         values = values[counts]
+    if values.dtype == np.float16:  # numpy 2.4 sorts wrongly where 0.0 and -0.0 occur (AVX-512)
+        values, of_present = values.astype(np.float32), of_present.astype(np.float32)
     values, bounds = values.ravel(), np.append(0, np.cumsum(sizes))
     pointers = np.searchsorted(shown, np.arange(classes.stop - classes.start + 1) * N)
     images = np.empty(len(of_present), np.int64)
     top = np.full(len(sizes), -np.inf)
     for c in range(len(top)):
-        ranking, its = values[bounds[c] : bounds[c + 1]], slice(*pointers[c : c + 2])
-        if len(ranking):
-            ranking.sort()
+        of_class, its = values[bounds[c] : bounds[c + 1]], slice(*pointers[c : c + 2])
+        if len(of_class):
+            top[c] = of_class.max()
+            refuse_diverged(np.isnan(top[c]))
             of_present[its].sort()
-            images[its] = len(ranking) - np.searchsorted(ranking, of_present[its], side="left")
-            top[c] = ranking[-1]
-    refuse_diverged(np.isnan(top).any())  # sorting puts nan last
+            images[its] = _reaching(of_class, of_present[its])
     return Ranks(pointers, of_present, _hits(of_present, pointers), images, sizes, top)
+
+
+def _reaching(values: NDArray[Any], thresholds: NDArray[Any]) -> NDArray[np.int64]:
+    """Number of values that reach each threshold; thresholds are some of them, ascending.
+
+    Values may be reordered. All are sorted only if they are few, as some processors sort slowly: a
+    few thresholds are compared with every value, and of other values those are sorted that share
+    a bucket with a threshold.
+    """
+    n = len(values)
+    if n < max(_SORTED, 2 * len(thresholds)):
+        values.sort()
+        return n - values.searchsorted(thresholds)
+    if len(thresholds) <= _COMPARED:
+        return np.array([np.count_nonzero(values >= one) for one in thresholds], np.int64)
+    low, high = (min(max(float(end), -_FINITE), _FINITE) for end in thresholds[[0, -1]])
+    count = min(_BUCKETS, n)
+    width = max((high - low) / (count - 4), 1 / _FINITE)
+    buckets, own = (_buckets(v, low - 1.5 * width, width, count) for v in (values, thresholds))
+    shared = np.zeros(count, bool)
+    shared[own] = True
+    near = values.compress(shared.take(buckets))
+    near.sort()
+    lower = np.bincount(buckets, minlength=count)
+    lower[own] = 0
+    return n - near.searchsorted(thresholds) - np.cumsum(lower, out=lower)[own]
+
+
+def _buckets(values: NDArray[Any], low: float, width: float, count: int) -> NDArray[np.uint16]:
+    """The bucket of each value, never a lower one for a higher value; the first begins at low."""
+    place = np.subtract(values, low, dtype=np.result_type(values, np.float32))
+    place *= 1 / width
+    np.maximum(place, 0, out=place)
+    np.minimum(place, count - 1, out=place)
+    return place.astype(np.uint16)
 
 
 def _hits(scores: NDArray[Any], pointers: NDArray[np.int64]) -> NDArray[np.int64]:

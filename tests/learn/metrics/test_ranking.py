@@ -173,3 +173,26 @@ def test_ranks_by_hand():
     assert ranks.images.tolist() == [3, 2, 3, 1]  # the image that ties counts too
     assert ranks.known.tolist() == [3, 3, 3, 0] and ranks.top.tolist() == [3, 1, 9, -np.inf]
     assert ranks.reduce(np.add, ranks.images, -1).tolist() == [5, -1, 4, -1]
+
+
+@pytest.mark.parametrize("share", [0.001, 0.1, 0.6])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64])
+def test_many_images_are_counted_exactly(dtype, share):
+    """Smooth, tied, infinite and very uneven scores; zeros of both signs."""
+    rng = np.random.default_rng(0)
+    smooth = rng.standard_normal(6000)
+    uneven = np.copysign(np.exp(np.minimum(np.abs(9 * smooth), 85)), smooth)
+    endless = np.where(np.abs(smooth) > 1, smooth * np.inf, smooth)
+    kinds = [smooth, np.round(3 * smooth) / 3, uneven, endless, np.full(6000, 0.5), -np.abs(smooth)]
+    with np.errstate(over="ignore"):
+        scores = np.array([np.clip(k, -1e18, 1e18) if dtype == np.int64 else k for k in kinds])
+        scores = scores.T.astype(dtype)
+    present = rng.random(scores.shape) < share
+    present[0] = True
+    (ranks,) = ranked(scores, present)
+    for c in range(len(kinds)):
+        of_present = ranks.scores[slice(*ranks.pointers[c : c + 2])]
+        found = ranks.images[slice(*ranks.pointers[c : c + 2])]
+        assert np.array_equal(of_present, np.sort(scores[present[:, c], c], kind="stable"))
+        wanted = [(scores[:, c] >= one).sum() for one in of_present]
+        assert found.tolist() == wanted
