@@ -15,35 +15,29 @@ with our runs trained alone.
 
 from __future__ import annotations
 
-import os
+import measuring  # isort: skip; before numpy, which it gives one thread
 
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"
+import argparse
+import resource
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
 
-import argparse  # noqa: E402
-import json  # noqa: E402
-import resource  # noqa: E402
-import sys  # noqa: E402
-import tempfile  # noqa: E402
-import time  # noqa: E402
-import warnings  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
+import numpy as np
+import torch
+from published_training import LOSSES, train_alone
+from scipy.sparse import csr_array
 
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
-from published_training import LOSSES, train_alone  # noqa: E402
-from scipy.sparse import csr_array  # noqa: E402
-
-from simkit.history import versions  # noqa: E402
-from simkit.labels.hierarchy import shipped  # noqa: E402
-from simkit.learn.inputs import FeatureInputs  # noqa: E402
-from simkit.learn.methods import Task, make  # noqa: E402
-from simkit.learn.optim import Settings  # noqa: E402
-from simkit.learn.stack import scores_of_all  # noqa: E402
-from simkit.learn.train import train, train_stack  # noqa: E402
-from simkit.study.compare import compare  # noqa: E402
-from simkit.study.grid import Grid  # noqa: E402
+from simkit.labels.hierarchy import shipped
+from simkit.learn.inputs import FeatureInputs
+from simkit.learn.methods import Task, make
+from simkit.learn.optim import Settings
+from simkit.learn.stack import scores_of_all
+from simkit.learn.train import train, train_stack
+from simkit.study.compare import compare
+from simkit.study.grid import Grid
 
 IMAGES, TEST, WIDTH = 5_000, 5_823, 2_048
 SCHEMES = ("single-positive", "rpa(keep=0.1)", "fpc(per_class=100)", "knowledge-graph")
@@ -167,13 +161,16 @@ def main() -> None:
     print(f"{ratio:.1f} times as little processor time; the bar is 8")
     for what, gap in apart.items():
         print(f"logits of {what}: at most {gap:.1e} apart")
-    if given.json:
-        summary = {"name": "compare", "ratios": {"processor time": round(ratio, 2)}, "equal": equal}
-        sizes = {"images": IMAGES, "test": TEST, "width": WIDTH, "runs": used["runs"]}
-        memory = {"worker": used["memory_mb"]}
-        more = {"memory_mb": memory, "sizes": sizes, "seconds": used, "apart": apart}
-        print(json.dumps({**summary, **more, "versions": versions()}))
-    sys.exit(0 if equal else 1)
+    measuring.finish(
+        "compare",
+        as_json=given.json,
+        equal=equal,
+        ratios={"processor time": ratio},
+        sizes={"images": IMAGES, "test": TEST, "width": WIDTH, "runs": used["runs"]},
+        memory_mb={"worker": used["memory_mb"]},
+        seconds=used,
+        apart=apart,
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the benchmarks share: one thread, turns, memory, tables, and how they end.
+"""What the benchmarks share: one thread, rivals, turns, memory, tables, and how they end.
 
 Import it before numpy: how many threads may be used is read when that is loaded.
 """
@@ -10,7 +10,9 @@ import os
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
 
+import importlib  # noqa: E402
 import json  # noqa: E402
+import platform  # noqa: E402
 import statistics  # noqa: E402
 import sys  # noqa: E402
 import time  # noqa: E402
@@ -19,6 +21,29 @@ from pathlib import Path  # noqa: E402
 from typing import Any, NoReturn  # noqa: E402
 
 from simkit.history import versions  # noqa: E402
+
+
+def rival(module: str) -> Any:
+    """A library to compare with, or None after a line on how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        package = {"sklearn": "scikit-learn"}.get(module.split(".")[0], module.split(".")[0])
+        print(f"{package} is not installed and left out; pip install {package}")
+        return None
+
+
+def machine() -> str:
+    """The processor, and how busy it is: other work takes its caches, memory and clock rate."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+        names = (line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+        name = next(names, platform.processor())
+    except OSError:
+        name = platform.processor()
+    load, count = os.getloadavg()[0], os.cpu_count() or 1
+    busy = " (BUSY: repeat on an idle machine before judging a ratio)" if load > count else ""
+    return f"{name}, {count} processors, load average {load:.1f}{busy}"
 
 
 def timed(function: Callable[..., Any], *values: Any, **settings: Any) -> tuple[float, Any]:
@@ -84,15 +109,17 @@ def finish(
     memory_mb: Mapping[str, float] | None = None,
     **more: Any,
 ) -> NoReturn:
-    """Print one JSON object as the last line, where it is wanted, and leave: with 1 if not equal.
+    """Print the machine and, where wanted, one JSON object as the last line; leave, 1 if not equal.
 
     ratios: how many times as fast, for each case.  sizes: the shapes.  memory_mb: of those cases
     that were measured.  more: what else this benchmark has to say.
     """
+    print(machine())
     if not equal:
         print(f"{name}: RESULTS DIFFER", file=sys.stderr)
     if as_json:
         rounded = {case: round(ratio, 2) for case, ratio in ratios.items()}
         found = {"name": name, "ratios": rounded, "equal": equal, "memory_mb": memory_mb or {}}
-        print(json.dumps({**found, "sizes": sizes, **more, "versions": versions()}))
+        found |= {"sizes": sizes, **more, "machine": machine(), "versions": versions()}
+        print(json.dumps(found))
     sys.exit(0 if equal else 1)

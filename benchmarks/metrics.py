@@ -29,10 +29,7 @@ from sklearn.metrics import average_precision_score
 
 from simkit.learn.metrics import average_precision
 
-try:
-    from torchmetrics.functional.classification import multilabel_average_precision
-except ImportError:
-    multilabel_average_precision = None
+torchmetrics = measuring.rival("torchmetrics.functional.classification")
 
 # Images, classes, labels present per image, and the classes that others get with --quick.
 SIZES = {"40k x 80": (40_000, 80, 2.9, 80), "20k x 5,000": (20_000, 5_000, 15.0, 100)}
@@ -66,12 +63,12 @@ def class_loop(scores: NDArray[Any], present: NDArray[Any], L: int) -> NDArray[A
 
 def by_torchmetrics(scores: NDArray[Any], present: NDArray[Any], L: int) -> NDArray[Any]:
     tensors = [torch.from_numpy(np.ascontiguousarray(a[:, :L])) for a in (scores, present)]
-    ap = multilabel_average_precision(*tensors, num_labels=L, average=None, validate_args=False)
-    return np.asarray(ap)
+    ap = torchmetrics.multilabel_average_precision
+    return np.asarray(ap(*tensors, num_labels=L, average=None, validate_args=False))
 
 
 THEIRS: dict[str, Any] = {"scikit-learn": class_loop}
-if multilabel_average_precision is not None:
+if torchmetrics is not None:
     THEIRS["torchmetrics"] = by_torchmetrics
 
 
@@ -194,8 +191,6 @@ def main() -> None:
     if given.one:
         print(json.dumps(one_large(given.one)))
         return
-    if "torchmetrics" not in THEIRS:
-        print("torchmetrics is not installed and left out; pip install 'simkit[benchmarks]'")
     rows, equal = [], True
     for size in SIZES:
         found, same = contest(size, given.quick)

@@ -40,6 +40,7 @@ from typing import Any  # noqa: E402
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
+from threadpoolctl import threadpool_info  # noqa: E402  (scikit-learn needs it too)
 
 from simkit.embed import neighbours  # noqa: E402
 from simkit.embed.feature_files import MappedRows  # noqa: E402
@@ -200,11 +201,7 @@ def in_lists(n: int, queries: int, folder: str | None) -> dict[str, Any]:
 
 
 def architectures() -> str:
-    """What the libraries multiply with, where threadpoolctl is installed to tell."""
-    try:
-        from threadpoolctl import threadpool_info
-    except ImportError:
-        return "threadpoolctl is not installed, which tells what OpenBLAS multiplies with"
+    """What the libraries multiply with, as threadpoolctl tells."""
     found = [one for one in threadpool_info() if one["user_api"] == "blas"]
     told = (f"{Path(one['filepath']).name}: {one.get('architecture', '?')}" for one in found)
     return "; ".join([*told, f"torch: {torch.backends.cpu.get_cpu_capability()}"])

@@ -19,7 +19,7 @@ from simkit.labels.truth import locked
 _COLUMNS = 128  # features per block of medians
 _HELD = 1 << 28  # values of columns in memory: 1 GB
 _VALUES = 1 << 23  # values sorted at a time: 32 MB
-_SORTED = 512  # fewer values are sorted, which is faster than a partition
+_SORTED = 1024  # fewer values are sorted, which is faster than a partition
 _ROWS = 4096  # images added at a time for means; another number would change the last bits
 
 

@@ -324,8 +324,8 @@ def distances(features: Rows, first: Places, second: Places) -> Floats:
 def _with_cosines(features: Rows, rows: Places, place: Places, distance: Floats) -> Nearest:
     n, width = features.shape
     squares = np.empty(n)
-    for start in range(0, n, _rows(BATCH, width)):
-        block = features[start : start + _rows(BATCH, width)].astype(np.float64)
+    for start in range(0, n, _rows(_PAIRS, width)):
+        block = features[start : start + _rows(_PAIRS, width)].astype(np.float64)
         squares[start : start + len(block)] = np.multiply(block, block, out=block).sum(1)
     cosine = np.empty_like(distance)
     for start in range(0, len(rows), _rows(BATCH, distance.shape[1])):
