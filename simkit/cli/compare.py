@@ -105,7 +105,8 @@ def _compare(grid: Grid, scheduler: str, as_json: bool, options: dict[str, Any])
         cluster(scheduler) if scheduler else nullcontext() as executor,
         progress("computing features", "comparing", quiet=as_json) as (preparing, advance),
     ):
-        hooks = Hooks(advance, preparing, None if as_json else _show)
+        shown = () if as_json else (_show, _show_picture)
+        hooks = Hooks(advance, preparing, *shown)
         return compare(grid, executor=executor, hooks=hooks, **options)
 
 
@@ -149,6 +150,10 @@ def _print_plan(grid: Grid, as_json: bool, options: dict[str, Any]) -> None:
 
 def _show(planned: Estimate) -> None:
     click.echo(planned.text(), err=True)
+
+
+def _show_picture(path: Path) -> None:
+    click.echo(f"first picture: {path}, drawn again as draws are finished", err=True)
 
 
 def _warn_of_another_grid(grid: Grid, out: Path) -> None:

@@ -218,6 +218,8 @@ class Around(Method):
         return self.inner.selected(batch, seen, _inner(state))
 
     def after_batch(self, batch: Batch, out: Outputs, state: nn.Module) -> None:
+        if type(self.inner).after_batch is Method.after_batch:  # does nothing
+            return
         seen = self.changed(out, state, training=True)
         self.inner.after_batch(batch, seen, _inner(state))
 

@@ -78,7 +78,9 @@ class Heads:
             b, _, h, w = maps.shape
             values = _product(maps.flatten(2).mT.flatten(0, 1), weight, bias)
             values = values.unflatten(0, (b, h, w)).permute(3, 0, 4, 1, 2)
-            outs.append(Outputs(values.mean((-2, -1)), values, pooled.detach()))
+            # The means of the maps, without reading them.
+            logits = _product(pooled, weight, bias).movedim(1, 0)
+            outs.append(Outputs(logits, values, pooled.detach()))
         return outs
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
@@ -12,6 +14,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from pyarrow import Table
 
 from simkit.annotate.prices import cost
 from simkit.errors import BadInput
@@ -28,6 +32,7 @@ from simkit.study.sources import StudyData, open_source
 from simkit.study.toml import toml_lines
 from simkit.study.worker import scored_row, tuning_labels
 
+EVERY = 15.0  # seconds between two pictures of a comparison under way, at least
 PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
 
 
@@ -43,11 +48,14 @@ class Hooks:
         Called with (images done, images) while features are computed or images decoded.
     planned
         Called with the plan of work before it starts.
+    pictured
+        Called with the path of the first picture of a comparison under way.
     """
 
     progress: Progress = silent
     preparing: Progress = silent
     planned: Callable[[Estimate], None] | None = None
+    pictured: Callable[[Path], None] | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -151,7 +159,8 @@ def compare(
     Finished jobs in `out` are kept, so the same call resumes an interrupted comparison; several
     calls may run at the same time. `failures` names the jobs that failed; the others continue.
     Tables, figures and grid.toml appear together at the end and replace those of an earlier
-    comparison.
+    comparison. Before, in a folder without any, heat_map.png and summary.md show the draws that are
+    complete.
 
     Parameters
     ----------
@@ -200,7 +209,7 @@ def compare(
         hooks.planned(estimate_of(grid, data, workers=count, **options))
     count = workers or (len(gpus()) or None if grid.pictures else None)
     work = _Work(grid, data, folder, share, Workers(executor, count, accept))
-    return work.run(hooks.progress)
+    return work.run(hooks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +243,8 @@ class _Work:
         scores = self.data.similarities.get("test")
         return None if scores is None else str(scores.history.settings.get("model", "a file"))
 
-    def run(self, progress: Progress) -> Comparison:
+    def run(self, hooks: Hooks) -> Comparison:
+        progress = hooks.progress
         store.check_code(self.results, self.workers.accept)
         planned_jobs, sweep_jobs = jobs(self.grid, self.data), sweep(self.grid, self.data)
         planned, sweep_failures = sum(job.runs for job in planned_jobs), list[str]()
@@ -250,22 +260,32 @@ class _Work:
             code_notes += self._other_code(planned_jobs)
         self._begin(planned_jobs)
         share = self._share(planned_jobs)
-        advance: Progress = lambda done, of: progress(sweep_runs + done, total)  # noqa: E731
+        preview = _Preview(self, share, hooks.pictured)
+
+        def advance(done: int, of: int) -> None:
+            progress(sweep_runs + done, total)
+            if done < of:
+                preview.update()
+
         finished = finish(share, self.results, self.workers, advance)
         left = 0
         if self.part is not None:
             of_all_parts = stored(planned_jobs, self.results, self.workers.accept)
             left = len(of_all_parts.without(planned_jobs))
             share, finished = (share, finished) if left else (planned_jobs, of_all_parts)
-        tables = [finished.done[job.key].table for job in share if job.key in finished.done]
         failures = (*sweep_failures, *finished.sentences(share))
-        about = {**self.about, "failures": failures, "planned": planned}
-        rows = runs.together(tables, **about, zero_shot=self.zero_shot, scored_by=self.scored_by)
+        rows = self.rows(share, finished, failures=failures, planned=planned)
         result = Comparison(
             rows, self.grid, (*dict.fromkeys(code_notes), *report.notes_of(opened(rows))),
             self._validation_dollars(sweep_jobs), left, max(len(sweep_jobs), len(planned_jobs)),
         )  # fmt: skip
         return result if left else written(result, self.folder)
+
+    def rows(self, planned_jobs: list[Job], finished: Finished, **about: Any) -> Table:
+        """The runs of the finished ones among these jobs."""
+        tables = [finished.done[job.key].table for job in planned_jobs if job.key in finished.done]
+        about |= {"zero_shot": self.zero_shot, "scored_by": self.scored_by}
+        return runs.together(tables, **self.about, **about)
 
     def _share(self, every: list[Job]) -> list[Job]:
         """The jobs of this part."""
@@ -314,6 +334,51 @@ class _Work:
             return None
         bill = cost(tuning_labels(sweep_jobs[0], self.data), sweep_jobs[0].prices.once_set_up())
         return float(bill.dollars)
+
+
+class _Preview:
+    """heat_map.png and summary.md of the complete draws of a comparison under way.
+
+    A folder with the tables of a finished comparison keeps its files until the end, as in
+    `open_runs`; parts write none, as they would replace each other's.
+    """
+
+    def __init__(
+        self, work: _Work, planned_jobs: list[Job], pictured: Callable[[Path], None] | None
+    ) -> None:
+        self._work, self._jobs, self._pictured = work, planned_jobs, pictured
+        self._draws = 0
+        alone = work.part is None and not (work.folder / "table.parquet").exists()
+        self._next = time.monotonic() + EVERY if alone else math.inf
+
+    def update(self) -> None:
+        """Write both again if more draws are complete, in at most 3 % of the time."""
+        now, work = time.monotonic(), self._work
+        if now < self._next:
+            return
+        start = time.process_time()
+        finished = stored(self._jobs, work.results, work.workers.accept)
+        unfinished = {draw for job in finished.without(self._jobs) for draw in job.draws}
+        complete = [job for job in self._jobs if not unfinished.intersection(job.draws)]
+        draws = len({draw for job in complete for draw in job.draws})
+        result = Comparison(work.rows(complete, finished), work.grid)
+        new = draws > self._draws and not result.table.empty
+        if new:
+            note = f"{draws} of {work.grid.draws} draws, running"
+            figure = figures.make("heat-map", note=note)
+            start = time.process_time()  # without the loading of libraries
+            picture = work.folder / "heat_map.png"
+            text = f"{note}\n\n{report.markdown(result)}"
+            files: dict[str, Callable[[Path], object]] = {
+                picture.name: partial(figure(result).savefig, format="png"),
+                "summary.md": partial(Path.write_text, data=text, encoding="utf-8"),
+            }
+            write(files, work.folder)
+            if not self._draws and self._pictured is not None:
+                self._pictured(picture)
+            self._draws = draws
+        took = time.process_time() - start
+        self._next = now + max(EVERY if new else 0.0, 33 * took)
 
 
 def _grid(grid: Any, fair: bool) -> Grid:

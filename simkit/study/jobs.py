@@ -35,7 +35,7 @@ from simkit.study.store import Result
 Choices = Mapping[tuple[str, str], Setting]
 
 LEAST = 10.0  # seconds of work in a job: the overhead of smaller ones is too large
-_MOST = 40.0  # seconds: a large stack is fast, but a draw should not wait for one worker
+_MOST = 120.0  # seconds if each were trained alone; one stack of them takes a fifth of it
 # Seconds on one thread of a server core, by least squares of relative errors over stacks of 1, 11
 # and 44 heads (5,000 images, 256 and 2,048 features, 20 and 80 classes, batches of 64 and 16, the
 # eleven methods of benchmarks/compare.py); the fit is within a third of every measurement.
@@ -364,7 +364,8 @@ def _jobs(
     common["code"] = code_id([*parts, *map(schemes.make, grid.schemes)])
     duration = {purchase: seconds(purchase, grid, data) for purchase in ordered}
     alone = [[purchase] for purchase in ordered]
-    packs = _packed(alone if grid.pictures else _grouped(ordered, duration), duration)
+    groups = alone if grid.pictures else _grouped(ordered, duration, grid, data)
+    packs = _packed(groups, duration)
     all_draws = tuple(draws)
     size = draws_per_job(sum(duration.values()), len(all_draws))
     return [
@@ -397,13 +398,14 @@ def _packed(
 
 
 def _grouped(
-    ordered: Iterable[Purchase], duration: Mapping[Purchase, float]
+    ordered: Iterable[Purchase], duration: Mapping[Purchase, float], grid: Grid, data: StudyData
 ) -> list[list[Purchase]]:
     """Purchases that ask about every image in one group, as one stack trains them; others alone."""
+    every = data.truth("train").shape[0]
     groups: list[list[Purchase]] = []
     all_images: list[Purchase] | None = None
     for purchase in ordered:
-        if purchase.limit or schemes.make(purchase.scheme).amount is not None:
+        if _asked(purchase, grid, data) < every:
             groups.append([purchase])
         elif all_images and sum(duration[p] for p in [*all_images, purchase]) <= _MOST:
             all_images.append(purchase)

@@ -221,11 +221,14 @@ def _in_pool(
     waiting: deque[Task],
     lost: list[Task],
 ) -> Iterator[tuple[Task, Value | Exception]]:
-    """Takes tasks from `waiting` as processes become free; `lost` gets those whose process died."""
+    """Takes tasks from `waiting` as processes become free; `lost` gets those whose process died.
+
+    One more than there are processes is submitted, so that none waits while a result is used.
+    """
     busy: dict[futures.Future[Value], Task] = {}
     broken = False
     while busy or (waiting and not broken):
-        while waiting and len(busy) < count and not broken:
+        while waiting and len(busy) <= count and not broken:
             try:
                 future = pool.submit(work, waiting[0])
                 busy[future] = waiting.popleft()

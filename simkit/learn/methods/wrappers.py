@@ -369,8 +369,12 @@ class BoostLU(Around):
         if not (self.train if training else self.eval):
             return out
         maps = required(out.maps, self, MAPS)
-        gain: Tensor | float = self.alpha - 1
+        gain = maps.new_full((), self.alpha - 1)
         if training and self._masks:
-            gain = gain * state.has_positive[..., None, :, None, None]
-        maps = maps + gain * torch.relu(maps - self.beta)
-        return Outputs(maps.mean((-2, -1)), maps, out.features)
+            gain = gain * state.has_positive[..., None, :]
+        positive = torch.relu(maps - self.beta if self.beta else maps)
+        # The logits are the means of the maps. A mean has a slower gradient than a sum.
+        h, w = maps.shape[-2:]
+        logits = out.logits + gain * (positive.sum((-2, -1)) / (h * w))
+        boosted = torch.addcmul(maps, gain[..., None, None], positive)
+        return Outputs(logits, boosted, out.features)

@@ -42,6 +42,7 @@ class HeatMap(AtBudget):
 
     against: str = option("", "show differences to this method, in points, instead of mAP")
     metric: Metric = option("map", "the score to average over draws")
+    note: str = option("", "words behind the heading")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         limit, runs = self.at_budget(table)
@@ -77,7 +78,8 @@ class HeatMap(AtBudget):
         slant: Any = {"rotation": 35, "ha": "left", "rotation_mode": "anchor"}
         axes.set_xticks(range(len(methods)), names, fontsize=9, **({} if level else slant))
         axes.tick_params(labeltop=True, labelbottom=False)
-        return panels.finish(_best_schemes(limit, rows), *self._caption(table, rows, limit))
+        heading = _best_schemes(limit, rows) + (f" ({self.note})" if self.note else "")
+        return panels.finish(heading, *self._caption(table, rows, limit))
 
     def _caption(self, table: pd.DataFrame, rows: list[Line], limit: Limit) -> Iterator[str]:
         over = range_of(row.best.draws for row in rows)
