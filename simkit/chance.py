@@ -191,7 +191,9 @@ class Permutation:
             out[part] = x
         return out.reshape(values.shape)
 
-    def _network(self, values: NDArray[np.uint32], words: NDArray[np.uint64], rounds: range) -> None:
+    def _network(
+        self, values: NDArray[np.uint32], words: NDArray[np.uint64], rounds: range
+    ) -> None:
         """One step along the cycle, in place; one word for each value."""
         bits = max(6, (self.size - 1).bit_length())  # small sizes walk inside a domain of 64
         right_bits = np.uint32(bits // 2)
@@ -214,9 +216,7 @@ class Permutation:
             x |= right
 
 
-def _scramble(
-    x: NDArray[np.uint32], key: NDArray[np.uint32], scratch: NDArray[np.uint32]
-) -> None:
+def _scramble(x: NDArray[np.uint32], key: NDArray[np.uint32], scratch: NDArray[np.uint32]) -> None:
     """A keyed mix of 32 bits with good high bits, written over `key`."""
     key ^= x
     for factor, shift in ((0x9E3779B1, 15), (0x85EBCA77, 13)):

@@ -155,9 +155,7 @@ class Proposer:
         for which, others, no in ask_images(unfit, order, images[row_of], wanted[row_of]):
             yield np.searchsorted(images, which[~no]), others[~no]
 
-    def _noticed(
-        self, images: Ints, classes: NDArray[np.integer], limits: Limits | None
-    ) -> Bools:
+    def _noticed(self, images: Ints, classes: NDArray[np.integer], limits: Limits | None) -> Bools:
         if limits is None:
             return np.ones(classes.shape, bool)
         return under(self.chance.of("noticed")(images, classes), limits, classes)

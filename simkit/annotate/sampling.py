@@ -98,9 +98,7 @@ def _bisected(matrix: csr_array, rows: Ints, columns: Ints) -> Bools:
     return out
 
 
-def by_row(
-    data: NDArray[Any], rows: Ints, columns: Ints, shape: tuple[int, int]
-) -> csr_array:
+def by_row(data: NDArray[Any], rows: Ints, columns: Ints, shape: tuple[int, int]) -> csr_array:
     """Entries in any order as a matrix, sorted; those at the same place are all kept."""
     entries = coo_array((data, (rows, columns)), shape=shape)
     entries.has_canonical_format = True  # they are not added up

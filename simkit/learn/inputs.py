@@ -411,7 +411,11 @@ class FeatureLoader:
         )
         for place in places:
             resident = self._values
-            values = next(read) if resident is None else resident.index_select(0, on_device(place, self._device))
+            values = (
+                next(read)
+                if resident is None
+                else resident.index_select(0, on_device(place, self._device))
+            )
             yield values if values.ndim == 2 else values.movedim(-1, 1), Views()
 
     def _pooled(self, place: Places) -> Tensor:
