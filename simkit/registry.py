@@ -84,6 +84,8 @@ class Registry(Generic[T]):
             For unknown names and settings, and for values of another type or out of range.
         """
         made: T | None = None
+        if not isinstance(spec, str):
+            raise BadInput(f"{self.kind} is {spec!r}; write its name or name(setting=value)")
         parts = split_sum(spec)
         for place, text in enumerate(parts):
             match = _PART.fullmatch(text.strip())

@@ -124,12 +124,13 @@ def test_large_whole_numbers_keep_their_digits() -> None:
         ("plain(count=None)", "plain: count is None; a whole number is expected"),
         ("wrap", "method 'wrap' wraps another one; write it after a plus, as in an+wrap"),
         ("plain+bare", "method 'bare' wraps no other one and cannot follow a plus in 'plain+bare'"),
+        (5, "method is 5; write its name or name(setting=value)"),
         ("", "'' is not a method; write name or name(setting=value)"),
         ("plain+", "'' is not a method; write name or name(setting=value)"),
         ("pl ain", "'pl ain' is not a method; write name or name(setting=value)"),
     ],
 )
-def test_make_refuses_with_a_sentence(spec: str, message: str) -> None:
+def test_make_refuses_with_a_sentence(spec: Any, message: str) -> None:
     _refused(spec, message)
 
 

@@ -190,6 +190,9 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
     if schemes.make(scheme).needs_hierarchy:
         hierarchy = _hierarchy(arguments["tree"], data).over(classes)
         classes = hierarchy.classes
+    elif arguments["tree"]:
+        raise BadInput(f"--hierarchy is given, and {scheme} asks no questions down a hierarchy; "
+                       "leave it out, or choose --scheme knowledge-graph")  # fmt: skip
     images = data.truth[split].images
     terms = Terms(arguments["spec"], classes, scheme, split=split, **_given(arguments))
     scores = read_scores(arguments["scores_file"], split, images, classes)
