@@ -35,12 +35,13 @@ from simkit.study.store import Result
 Choices = Mapping[tuple[str, str], Setting]
 
 LEAST = 10.0  # seconds of work in a job: the overhead of smaller ones is too large
-_MOST = 120.0  # seconds if each were trained alone; one stack of them takes a fifth of it
+MOST = 80.0  # seconds if each were trained alone; a draw should not wait for one worker
 # Seconds on one thread of a server core, by least squares of relative errors over stacks of 1, 11
 # and 44 heads (5,000 images, 256 and 2,048 features, 20 and 80 classes, batches of 64 and 16, the
-# eleven methods of benchmarks/compare.py); the fit is within a third of every measurement.
+# eleven methods of benchmarks/compare.py); the fit is within a third of every measurement. _READ is
+# fitted to the stacks of the shipped grid on maps, within a quarter.
 _STACK = 2e-4  # for a step of a stack, whatever the number of its runs
-_READ = 3.3e-8  # to read one feature value
+_READ = 9e-9  # to read one feature value
 _STEP = 2.8e-4  # for the loss and the optimiser step of one run
 _RANK = 2e-8  # to rank one score, for average precision
 _RATE = 4e10  # multiplications and additions per second
@@ -243,9 +244,10 @@ def jobs(grid: Grid, data: StudyData, chosen: Choices | None = None) -> list[Job
     """The jobs of a grid, by draw: its purchases in order, references last in each draw.
 
     Purchases of a draw share jobs of at least `LEAST` seconds of estimated work, so that runs can
-    be trained together; those that ask about every image share one job of up to `_MOST` seconds,
-    and draws of less than `LEAST` seconds share jobs. The estimate counts operations and measures
-    nothing, so a grid has the same jobs on every machine.
+    be trained together; those that probably ask about every image, such as RPA and FPC at any
+    budget, share one job of up to `MOST` seconds, and draws of less than `LEAST` seconds share
+    jobs. The estimate counts operations and measures nothing, so a grid has the same jobs on every
+    machine.
 
     Parameters
     ----------
@@ -407,7 +409,7 @@ def _grouped(
     for purchase in ordered:
         if _asked(purchase, grid, data) < every:
             groups.append([purchase])
-        elif all_images and sum(duration[p] for p in [*all_images, purchase]) <= _MOST:
+        elif all_images and sum(duration[p] for p in [*all_images, purchase]) <= MOST:
             all_images.append(purchase)
         else:
             groups.append(all_images := [purchase])

@@ -24,7 +24,8 @@ def apart(monkeypatch):
 @pytest.fixture
 def one_each(monkeypatch):
     """Every purchase has a job of its own, as where there is more work in it."""
-    monkeypatch.setattr(jobs, "LEAST", 0.0)
+    for limit in ("LEAST", "MOST"):
+        monkeypatch.setattr(jobs, limit, 0.0)
 
 
 @pytest.fixture

@@ -101,13 +101,13 @@ def test_neighbours_share_a_job_until_it_is_worth_shipping(small, monkeypatch):
     schemes = ["single-positive", "rpa", "full-subset", "fpc", "rpa(keep=0.3)"]
     bought = small(schemes=schemes, budgets=[10], **some)
     data = open_source(source_of(bought))
-    assert packed(bought, 4, 5, 3, 30, 2) == [[0, 1, 2], [3, 4]]
-    assert packed(bought, 4, 5, 3, 6, 6) == [[0, 1, 2], [3, 4]]
-    assert packed(bought, 20, 20, 20, 20, 2) == [[0], [1], [2], [3, 4]]
-    # What asks about every image shares one, as one stack trains it, but for 40 seconds at most.
+    # What asks about every image shares one, as one stack trains it, but for 80 seconds at most.
+    assert packed(bought, 4, 30, 12, 30, 2) == [[0, 1, 3, 4], [2]]
+    assert packed(bought, 4, 30, 8, 30, 2) == [[0, 1, 3, 4, 2]]
+    assert packed(bought, 20, 50, 20, 30, 2) == [[0], [1, 3], [2, 4]]
     free = small(schemes=schemes, budgets=[], **some)
-    assert packed(free, 20, 20, 20, 20, 20) == [[0, 2], [1], [3], [4]]
-    assert packed(free, 25, 25, 25, 25, 25) == [[0], [1], [2], [3], [4]]
+    assert packed(free, 20, 20, 20, 20, 20) == [[0, 1, 2, 3], [4]]
+    assert packed(free, 45, 45, 45, 45, 45) == [[0], [1], [2], [3], [4]]
 
 
 def test_draws_that_are_soon_done_travel_together_and_give_what_they_give_alone(tiny, monkeypatch):
