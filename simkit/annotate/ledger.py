@@ -113,7 +113,7 @@ class Ledger:
 
     def codes(self) -> csr_array:
         """(N, L) int8 labels. Where people said both yes and no, yes counts."""
-        rows, columns, data = map(joined, (self._images, self._classes, self._codes))
+        rows, columns, data = (joined(each) for each in (self._images, self._classes, self._codes))
         matrix = by_row(data, rows, columns, self.shape)
         first = np.append(True, matrix.indices[1:] != matrix.indices[:-1])[: matrix.nnz]
         first[matrix.indptr[:-1][np.diff(matrix.indptr) > 0]] = True

@@ -27,7 +27,7 @@ CHUNK = 1 << 20  # candidates or present labels worked on at a time; changes no 
 SLICE = 1 << 13  # present labels sorted at a time; changes no result
 _ROWS = 20  # bits of a number that are left out
 _SEEN, _UNSEEN, _ALIKE = np.int32(0), np.int32(1), np.int32(2)
-_NONE = np.zeros(0, np.int64), np.zeros(0, np.int32)
+_NONE: tuple[Ints, Ints] = np.zeros(0, np.int64), np.zeros(0, np.int32)
 _ALL = 1 << 64
 
 Entries = tuple[Ints, NDArray[np.integer]]

@@ -321,12 +321,13 @@ def ask_pairs(
     them were denied, or none is left.
 
     The order is a keyed permutation, or draws again and again, each pair when it first comes."""
-    pairs, start, least, met = len(images) * L, 0, 1 << 12, np.zeros(0, np.int64)
+    met: Ints = np.zeros(0, np.int64)
+    pairs, start, least = len(images) * L, 0, 1 << 12
     order = chance.permutation(pairs) if pairs <= PERMUTED else None
     while wanted > 0 and (start < pairs if order is not None else len(met) < pairs):
         size = min(max(least, wanted + (wanted >> 6)), CHUNK)
         if order is not None:
-            piece = order.at(np.arange(start, min(start + size, pairs)))
+            piece: Ints = order.at(np.arange(start, min(start + size, pairs)))
         else:
             piece, met = _first_met(scaled(chance(np.arange(start, start + size)), pairs), met)
         start, least = start + size, 2 * least

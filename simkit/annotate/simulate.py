@@ -132,7 +132,7 @@ def simulate(truth: Truth | Any, scheme: Scheme | str, **options: Unpack[Options
         For images without any of the classes.
     """
     truth = Truth.of(truth)
-    chosen = scheme if hasattr(scheme, "ask") else schemes.make(scheme)
+    chosen = schemes.make(scheme) if isinstance(scheme, str) else scheme
     setting = _Setting(**options)
     if setting.hierarchy is not None:
         check_closed(truth, setting.hierarchy)
