@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -35,9 +33,9 @@ class Ledger:
 
     def __init__(self, images: int, classes: int) -> None:
         self.shape = (images, classes)
-        self._images: list[NDArray[np.int32]] = []
-        self._classes: list[NDArray[np.int32]] = []
-        self._codes: list[NDArray[np.int8]] = []
+        # One entry for each answer; the first `_written` are filled.
+        self._images, self._classes = np.zeros(0, np.int32), np.zeros(0, np.int32)
+        self._codes = np.zeros(0, np.int8)
         self._written = 0
         self._questions: dict[str, NDArray[np.int32]] = {}
         self._looks = np.zeros(classes, np.int64)
@@ -54,11 +52,14 @@ class Ledger:
     def record(self, images: Ints, classes: NDArray[np.integer], yes: Bools | bool) -> None:
         """Store n answers: (n,) images, (n,) classes, and (n,) or one yes or no."""
         self.expect(len(images))
-        self._images.append(images.astype(np.int32))
-        self._classes.append(classes.astype(np.int32))
-        codes = np.where(yes, np.int8(PRESENT), np.int8(ABSENT))
-        self._codes.append(np.broadcast_to(codes, len(images)))
-        self._written += len(images)
+        written = slice(self._written, self._written + len(images))
+        if written.stop > len(self._codes):
+            for entries in (self._images, self._classes, self._codes):
+                # The system moves the pages of large arrays: no second copy, unlike a list's join.
+                entries.resize(max(written.stop, len(entries) * 5 // 4), refcheck=False)
+        self._images[written], self._classes[written] = images, classes
+        self._codes[written] = np.where(yes, np.int8(PRESENT), np.int8(ABSENT))
+        self._written = written.stop
 
     def bill(self, kind: str, images: Ints, questions: Ints | None = None) -> None:
         """One question of this `kind` about each of `images`, or (n,) `questions`."""
@@ -113,8 +114,8 @@ class Ledger:
 
     def codes(self) -> csr_array:
         """(N, L) int8 labels. Where people said both yes and no, yes counts."""
-        rows, columns, data = (joined(each) for each in (self._images, self._classes, self._codes))
-        matrix = by_row(data, rows, columns, self.shape)
+        n = self._written
+        matrix = by_row(self._codes[:n], self._images[:n], self._classes[:n], self.shape)
         first = np.append(True, matrix.indices[1:] != matrix.indices[:-1])[: matrix.nnz]
         first[matrix.indptr[:-1][np.diff(matrix.indptr) > 0]] = True
         if first.all():
@@ -122,10 +123,3 @@ class Ledger:
         codes = np.maximum.reduceat(matrix.data, np.flatnonzero(first))
         indptr = np.append(0, np.cumsum(first))[matrix.indptr].astype(np.int32)
         return csr_array((codes, matrix.indices[first], indptr), shape=self.shape)
-
-
-def joined(pieces: list[NDArray[Any]]) -> NDArray[Any]:
-    """The pieces one after another; the list then holds this array alone."""
-    whole = pieces[0] if len(pieces) == 1 else np.concatenate(pieces or [np.zeros(0, np.int8)])
-    pieces[:] = [whole]
-    return whole
