@@ -92,6 +92,9 @@ def main(ctx: click.Context) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the `simkit` command."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed, as in `simkit list >&-`
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
     sys.exit(code(arguments))
 
 
@@ -103,6 +106,7 @@ def code(arguments: Sequence[str] | None = None) -> int:
         warnings.showwarning = _warn  # type: ignore[assignment]
         try:
             result = main.main(arguments, prog_name="simkit", standalone_mode=False)
+            sys.stdout.flush()  # a full disk is noticed here, not at the end of the process
             return result if isinstance(result, int) else 0
         except BadInput as error:
             return _bad_input(str(error))
@@ -137,7 +141,9 @@ def _bad_input(message: str) -> int:
 
 
 def _say(message: str) -> None:
-    click.echo(f"simkit: {message}", err=True)
+    # Names from files may hold control characters, which a terminal would obey.
+    shown = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in message)
+    click.echo(f"simkit: {shown}", err=True)
 
 
 def _warn(message: Warning | str, category: type[Warning], *_: object) -> None:

@@ -22,6 +22,8 @@ from simkit.files import expanded, readable
 from simkit.history import content_id
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+# Pillow would also start programs (Ghostscript for PostScript), whatever the ending says.
+_FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
 _END = 4096  # bytes at either end of a compressed image that enter its content id
 _COMPRESSED = (".jpg", ".jpeg", ".png", ".webp")
 
@@ -35,7 +37,7 @@ def decode(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     """
     file = readable(path, "an image")
     try:
-        with _quiet, Image.open(file) as image:
+        with _quiet, Image.open(file, formats=_FORMATS) as image:
             _check_size(image, file)
             upright = ImageOps.exif_transpose(image)  # broken EXIF fields only give a warning
             if upright.mode == "F":
@@ -47,6 +49,8 @@ def decode(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
             return _from_deep(upright) if deep else np.array(upright.convert("RGB"))
     except BadInput:
         raise
+    except Image.DecompressionBombError:
+        raise BadInput(f"{file} has more than 178 million pixels; scale it down") from None
     except _BROKEN as error:
         reason = " ".join(str(error).split())[:120] or type(error).__name__
         raise BadInput(
@@ -96,14 +100,13 @@ def _from_deep(image: Image.Image) -> NDArray[np.uint8]:
 
     Some formats (PGM, and PNG in earlier versions of Pillow) store 16 bits in mode I.
     """
-    grey = np.clip(np.asarray(image, np.int64) // 256, 0, 255).astype(np.uint8)
+    grey = np.clip(np.asarray(image) // 256, 0, 255).astype(np.uint8)
     return np.repeat(grey[:, :, None], 3, axis=2)
 
 
 _BROKEN = (
     OSError, SyntaxError, ValueError, TypeError, KeyError, IndexError, AttributeError, EOFError,
     OverflowError, MemoryError, NotImplementedError, struct.error, zlib.error, RuntimeError,
-    Image.DecompressionBombError,
 )  # fmt: skip
 
 

@@ -341,7 +341,12 @@ def below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 def write_tensors(path: Path, tensors: dict[str, Tensor], texts: dict[str, str]) -> None:
     """Write a safetensors file, which appears whole."""
     with whole(path) as part:
-        save_file({name: _alone(tensor) for name, tensor in tensors.items()}, part, texts)
+        try:
+            save_file({name: _alone(tensor) for name, tensor in tensors.items()}, part, texts)
+        except SafetensorError as error:  # of the disk: it is no OSError
+            raise BadInput(
+                f"{path} cannot be written ({error}); free space, or choose another place"
+            ) from None
 
 
 def read_tensors(path: Path, what: str) -> tuple[dict[str, Tensor], dict[str, str]]:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import click
 import pytest
@@ -33,8 +34,6 @@ def test_the_first_steps_in_the_help_can_be_taken(shell) -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_command_has_help_with_an_example_and_a_test(shell, verb: str) -> None:
-    from pathlib import Path
-
     done = shell(verb, "--help")
     assert done.code == 0
     (example,) = re.findall(f"Example: (simkit {verb} .*)", done.out)
@@ -108,6 +107,20 @@ def test_interrupt_gives_130_and_leaves_nothing(tmp_path) -> None:
     assert child.returncode == 130
     assert err.strip() == "simkit: interrupted; what was finished is kept"
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_and_a_closed_output_are_no_tracebacks() -> None:
+    for redirected, expected in (("> /dev/full", 2), (">&-", 0)):
+        words = f"{sys.executable} -m simkit list prices {redirected}"
+        done = subprocess.run(words, shell=True, capture_output=True, text=True)
+        assert done.returncode == expected and "Traceback" not in done.stderr
+        assert expected == 0 or "No space left" in done.stderr
+
+
+def test_control_characters_of_a_name_do_not_reach_the_terminal(shell) -> None:
+    done = shell("show", "a\x1b[2Jb\rc")
+    assert done.code == 2 and r"a\x1b[2Jb\rc" in done.err
 
 
 def test_an_interrupt_may_say_what_is_kept(shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,6 +97,16 @@ def test_what_is_no_picture_is_named(tmp_path: Path) -> None:
         decode(tmp_path / "y.jpg")
 
 
+def test_other_formats_and_very_large_pictures_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.jpg").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EOF\n")
+    with pytest.raises(BadInput, match=r"x\.jpg cannot be read as an image"):
+        decode(tmp_path / "x.jpg")
+    head = b"P5 15000 15000 255\n"
+    (tmp_path / "y.pgm").write_bytes(head + bytes(15000))
+    with pytest.raises(BadInput, match=r"y\.pgm has more than 178 million pixels; scale it down"):
+        decode(tmp_path / "y.pgm")
+
+
 @pytest.mark.parametrize("kind", ["jpeg", "png", "webp", "gif", "tiff", "bmp"])
 def test_damaged_pictures_are_named(tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"x.{kind}"

@@ -60,6 +60,22 @@ def test_an_interrupted_training_ends_with_the_same_numbers(task, tmp_path, name
     same(whole, train(task, make(spec), **given, checkpoint=path))  # there is nothing left to do
 
 
+def test_a_full_disk_is_one_sentence_and_keeps_the_earlier_checkpoint(task, tmp_path):
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "training.safetensors"
+    given = {"settings": Settings(epochs=4), "backbone": Normalising(), "checkpoint": path}
+    with pytest.raises(Stop):
+        train(task, make("an"), **given, progress=until(1))
+    earlier, before = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(earlier) // 2, before[1]))
+    try:
+        with pytest.raises(BadInput, match=r"training\.safetensors cannot be written"):
+            train(task, make("an"), **given)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert path.read_bytes() == earlier and list(tmp_path.iterdir()) == [path]
+
+
 LEARNED = ["role(expected=2)", "imcl(memory=16)", "latent-noise", "cnn-rnn(embedding=3, hidden=5)"]
 
 
