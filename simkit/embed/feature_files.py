@@ -26,6 +26,7 @@ Half = NDArray[np.float16]
 INDEX = "index.json"
 _FILE = "features.npy"
 _FORM = "simkit features 2"
+_JOINED = 4096  # rows of a part in memory while parts are joined
 _COUNTED = 256  # rows between writes of the index; a killed process loses no more
 
 
@@ -295,7 +296,8 @@ class Share:
     @property
     def complete(self) -> bool:
         """Whether all rows are there."""
-        return self.index is not None and self.index.complete
+        index = self.index
+        return index is not None and index.complete
 
     def parts(self, count: int, batch: int) -> list[Share]:
         """`count` equal parts in whole batches, whose rows are then those of a single process; or
@@ -308,7 +310,7 @@ class Share:
         return [
             Share(
                 self.folder.with_name(f"{self.folder.name}.part-{number}-of-{count}"),
-                content_id(self.key, f"{rows.start} to {rows.stop}"),
+                content_id(self.key, f"{rows.start} to {rows.stop} by {batch}"),
                 self.history,
                 rows,
             )
@@ -334,17 +336,23 @@ class Share:
                 raise
         if not self.complete:
             return False
-        for part in parts:
-            if part != self:
-                shutil.rmtree(part.folder, ignore_errors=True)
+        for part in self.folder.parent.glob(f"{self.folder.name}.part-*-of-*"):
+            shutil.rmtree(part, ignore_errors=True)
         return True
 
     def _join(self, parts: Sequence[Share], indexes: Sequence[Index]) -> None:
         writer = self.writer(indexes[0].kind, indexes[0].shape[1:])
         for part, index in zip(parts, indexes, strict=True):
-            first = part.rows.start
-            skipped = [replace(image, row=first + image.row) for image in index.skipped]
-            writer.put(first, index.values(part.folder)[:], skipped)
+            values = index.values(part.folder)
+            for start in range(0, len(part.rows), _JOINED):
+                rows = range(start, min(start + _JOINED, len(part.rows)))
+                first = part.rows.start
+                skipped = [
+                    replace(image, row=first + image.row)
+                    for image in index.skipped
+                    if image.row in rows
+                ]
+                writer.put(first + start, values[start : rows.stop], skipped)
 
 
 @contextmanager

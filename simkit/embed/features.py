@@ -235,7 +235,12 @@ def extract(
         net = NetworkPass(backbone, how.device)
         writers = {kind: share.writer(kind, net.shape(kind)) for kind, share in left.items()}
         rows = next(iter(left.values())).rows  # the same for all kinds
-        _fill(writers, pictures, rows, dataset.truth[split].images, net, how)
+        try:
+            _fill(writers, pictures, rows, dataset.truth[split].images, net, how)
+        except BadInput:
+            # Another process with the same part may have joined all, and removed this folder.
+            if not all(shares[kind].complete for kind in left):
+                raise
         _stop_at_skipped(every, how)
     done = [kind for kind, share in shares.items() if share.joined(parts[kind])]
     return {kind: _read(shares[kind].folder, Index.read(shares[kind].folder)) for kind in done}

@@ -39,6 +39,7 @@ _TIMES = 8  # as many candidates for an undecided row
 _PAIRS = 1 << 17  # features in pairs of rows, in float64: a megabyte, which fits into the cache
 _MOST = 2047  # limit of faiss on a GPU; beyond it all rows are compared
 _TRAIN = 40  # rows for each list in the training of its centre
+_LEAST = 39 * 16  # rows from which faiss learns codes of four bits without a warning
 _HELD = 1 << 30  # features in the index of an exact search on a CPU: 4 GB
 _CODES = 128  # four bits each: the code of a row
 _PROBES = 8  # lists searched at first
@@ -264,7 +265,7 @@ def nearest_in_lists(
     n = features.shape[0]
     k = max(0, min(k, n - 1))
     queries = np.arange(n) if queries is None else queries
-    if k == 0 or n < _TRAIN:
+    if k == 0 or n < _LEAST:
         return nearest(features, k, queries=queries, device=device), 1.0
     faiss = imported_faiss()
     chosen = np.sort(Chance.seeded(0).of("recall").permutation(n).at(np.arange(min(sample, n))))

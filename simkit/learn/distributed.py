@@ -84,10 +84,11 @@ class Team:
     the whole state of a method and updates it by the whole batch: memory for a state is needed once
     per process, and heat maps in a file (scl) need one file per process.
 
-    Results equal those of one process to about 1e-5, for every method, with two exceptions: batch
+    Results equal those of one process to about 1e-5, for every method, with three exceptions: batch
     normalisation uses the part of each process, as usual in data-parallel training (running
-    statistics are averaged), and dropout differs between processes. Weights and checkpoints must be
-    readable by all processes.
+    statistics are averaged), dropout differs between processes, and where a method selects labels
+    by a threshold, rounding may select another one, after which trainings differ more. Weights and
+    checkpoints must be readable by all processes.
 
     first: whether this process validates, writes files and reports progress.
     """

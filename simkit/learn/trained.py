@@ -109,6 +109,7 @@ class Trained:
             For inputs of another kind or width.
         """
         moved = self.on(device, precision)
+        known = None if known is None else csr_array(known)
         how: dict[str, Any] = {"batch": batch, "known": known}
         values = scores(moved.model, self.method, moved.state, inputs, **how).cpu().numpy()
         return values if known is None else at_entries(values, known)

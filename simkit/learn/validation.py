@@ -104,8 +104,8 @@ class Validation:
             present, known = self.labels.codes == PRESENT, self.labels.codes.astype(bool)
         if self.known is not None:
             # A dense mask stays dense, at a byte for each entry; sparse indices need nine.
-            known = self.known if known is None else csr_array(known.multiply(self.known))
-        return present, known
+            known = self.known if known is None else known.multiply(self.known)
+        return present, csr_array(known) if issparse(known) else known
 
 
 @dataclass(eq=False)

@@ -373,6 +373,9 @@ class _Preview:
                 picture.name: partial(figure(result).savefig, format="png"),
                 "summary.md": partial(Path.write_text, data=text, encoding="utf-8"),
             }
+            if (work.folder / "table.parquet").exists():  # of another process that has ended
+                self._next = math.inf
+                return
             write(files, work.folder)
             if not self._draws and self._pictured is not None:
                 self._pictured(picture)

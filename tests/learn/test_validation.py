@@ -2,6 +2,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.sparse import csc_array
 
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
@@ -46,6 +47,10 @@ def test_scores_of_known_labels_alone_give_the_same(pooled, present):
         wanted = average_precision(every, present, known)
         np.testing.assert_array_equal(average_precision(some, present), wanted)
         assert trained.validation[-1] == mean_ap(wanted)
+        by_column = csc_array(known)
+        assert (trained.scores(pooled.inputs, known=by_column) != some).nnz == 0
+        held = Validation(pooled.inputs, Truth.of(present), known=by_column)
+        assert (held.entries != known).nnz == 0
 
 
 def test_only_what_counts_is_scored():

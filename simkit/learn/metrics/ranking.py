@@ -47,7 +47,8 @@ def scores_and_labels(
     Raises BadInput for scores that are not a matrix of numbers, and labels that do not fit them.
     """
     if issparse(scores):
-        scores = form(scores)
+        scores = form(scores, copy=True)  # ranking sorts its stored values in place
+        scores.sum_duplicates()
         known = at_entries(np.ones(scores.nnz, bool), scores)
     else:
         scores = array(scores)
@@ -300,8 +301,9 @@ def _reaching(values: NDArray[Any], thresholds: NDArray[Any]) -> NDArray[np.int6
 
 def _buckets(values: NDArray[Any], low: float, width: float, count: int) -> NDArray[np.uint16]:
     """The bucket of each value, never a lower one for a higher value; the first begins at low."""
-    place = np.subtract(values, low, dtype=np.result_type(values, np.float32))
-    place *= 1 / width
+    with np.errstate(over="ignore"):
+        place = np.subtract(values, low, dtype=np.result_type(values, np.float32))
+        place *= 1 / width
     np.maximum(place, 0, out=place)
     np.minimum(place, count - 1, out=place)
     return place.astype(np.uint16)

@@ -1,4 +1,5 @@
 import tracemalloc
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -224,6 +225,22 @@ def test_stored_zeros_are_neither_present_nor_known(form):
         average_precision(scores, *sparse), average_precision(scores, present, known)
     )
     assert [matrix.nnz for matrix in sparse] == stored == [90, 90]
+
+
+@pytest.mark.parametrize("form", [csr_array, csc_array])
+def test_sparse_scores_stay_as_they_are(form):
+    rng = np.random.default_rng(4)
+    known, present = rng.random((60, 3)) < 0.5, rng.random((60, 3)) < 0.4
+    dense = np.where(known, rng.random((60, 3)) + 1, 0)
+    wanted, scores = average_precision(dense, present, known), form(dense)
+    for start, stop in pairwise(scores.indptr):  # each row or column backwards
+        scores.indices[start:stop] = scores.indices[start:stop][::-1]
+        scores.data[start:stop] = scores.data[start:stop][::-1]
+    scores.has_sorted_indices = False
+    scores.data.flags.writeable = False
+    for _ in range(2):
+        np.testing.assert_array_equal(average_precision(scores, present), wanted)
+    assert (scores.toarray() == dense).all()
 
 
 def test_a_truth_brings_what_is_present_and_known() -> None:
