@@ -221,17 +221,20 @@ class FeatureWriter:
         Created if it does not exist.
     index
         Of an earlier pass, or a new one. Its complete rows are not overwritten.
+    counted
+        Number of rows between writes of the index, which is also written at the last row.
     """
 
-    def __init__(self, folder: Path, index: Index) -> None:
-        self.folder, self.index = folder, index
+    def __init__(self, folder: Path, index: Index, counted: int | None = None) -> None:
+        self.folder, self.index, self._counted = folder, index, counted or _COUNTED
         self._written = index.done
         self._skipped = index.skipped
         self._row_bytes = 2 * math.prod(index.shape[1:])
         head = {"descr": "<f2", "fortran_order": False, "shape": index.shape}
         with _writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            if stored(folder, index.key) is None:  # its index would count rows that are lost
+            other = (folder / INDEX).exists()
+            if stored(folder, index.key) is None and other:  # it would count rows that are lost
                 (folder / INDEX).unlink(missing_ok=True)
             (folder / _FILE).touch()
             # In place: a new file would remove the rows of a process that has just started.
@@ -254,7 +257,7 @@ class FeatureWriter:
             stream.write(new.data)
         self._skipped += tuple(image for image in skipped if image.row >= self._written)
         self._written += len(new)
-        if self._written - self.index.done >= _COUNTED or self._written == self.index.shape[0]:
+        if self._written - self.index.done >= self._counted or self._written == self.index.shape[0]:
             self._count()
 
     def _count(self) -> None:
@@ -317,10 +320,12 @@ class Share:
             for number, rows in enumerate(every, 1)
         ]
 
-    def writer(self, kind: Kind, shape: tuple[int, ...]) -> FeatureWriter:
+    def writer(
+        self, kind: Kind, shape: tuple[int, ...], counted: int | None = None
+    ) -> FeatureWriter:
         """Writes the missing rows, each of this shape."""
         index = self.index or Index(self.key, kind, (len(self.rows), *shape), self.history)
-        return FeatureWriter(self.folder, replace(index, history=self.history))
+        return FeatureWriter(self.folder, replace(index, history=self.history), counted)
 
     def joined(self, parts: Sequence[Share]) -> bool:
         """Join the parts if all are complete, and remove them; whether this share is complete then.
@@ -341,7 +346,8 @@ class Share:
         return True
 
     def _join(self, parts: Sequence[Share], indexes: Sequence[Index]) -> None:
-        writer = self.writer(indexes[0].kind, indexes[0].shape[1:])
+        # Counted once, at the end: another process that joins too removes the parts after that.
+        writer = self.writer(indexes[0].kind, indexes[0].shape[1:], counted=len(self.rows))
         for part, index in zip(parts, indexes, strict=True):
             values = index.values(part.folder)
             for start in range(0, len(part.rows), _JOINED):
