@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simkit.study.estimate import Estimate
     from simkit.study.grid import Grid
 
-_FILES = "summary.md, table.csv, table.parquet, heat_map.png, cost_curve.png and grid.toml"
+_FILES = "summary.md, grid.toml, heat_map.png, cost_curve.png, table.csv, table.parquet"
 
 
 # fmt: off
@@ -88,7 +88,8 @@ def command(
     elif result.left:
         click.echo(_part_text(options["part"], result, out))
     else:
-        click.echo(f"{result.text()}\n\nwrote {_FILES} to {out}")
+        also = ", reference.csv, reference.parquet" if len(result.reference) else ""
+        click.echo(f"{result.text()}\n\nwrote {_FILES}{also} to {out}")
     for failure in grouped(result.failures):
         click.echo(f"simkit: {failure}", err=True)
     return 1 if result.failures else 0
@@ -100,10 +101,12 @@ def _compare(grid: Grid, scheduler: str, as_json: bool, options: dict[str, Any])
     from simkit.study.scheduler import cluster
 
     _warn_of_another_grid(grid, options["out"])
+    if not as_json:
+        click.echo(f"opening {grid.data} and its features", err=True)
     with (
         _interrupts_explained(options["out"]),
         cluster(scheduler) if scheduler else nullcontext() as executor,
-        progress("computing features", "comparing", quiet=as_json) as (preparing, advance),
+        progress("computing features", "trainings", quiet=as_json) as (preparing, advance),
     ):
         shown = () if as_json else (_show, _show_picture)
         hooks = Hooks(advance, preparing, *shown)
@@ -150,6 +153,8 @@ def _print_plan(grid: Grid, as_json: bool, options: dict[str, Any]) -> None:
 
 def _show(planned: Estimate) -> None:
     click.echo(planned.text(), err=True)
+    if planned.finished < planned.jobs and not planned.part:
+        click.echo("heat_map.png appears when a draw is complete", err=True)
 
 
 def _show_picture(path: Path) -> None:

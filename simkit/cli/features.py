@@ -41,8 +41,9 @@ _PARTS = 64  # on a cluster, whatever its number of workers, so that others can 
               "left out by drop_missing=yes in --data.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:1.")
 @click.option("--part", metavar="I/N",
-              help="Compute only this share of the images, into the same folder: --part 3/16. The "
-              "part that finishes last joins all.")
+              help="Compute only this share of the images, in whole batches, into the same folder: "
+              "--part 3/16. The part that finishes last joins all. With fewer batches than parts, "
+              "every part computes all.")
 @click.option("--scheduler", metavar="ADDRESS", default="",
               help="Run on the dask.distributed cluster at tcp://HOST:PORT.")
 @json_option
@@ -136,7 +137,7 @@ def _extract(
         data, split, net, kinds=kinds, batch=options["batch"], part=(part.number, part.of),  # type: ignore[arg-type]
         unreadable=options["unreadable"], device=options["device"], progress=pace, **place,
     )  # fmt: skip
-    counts = {"computed": pace.computed, "seconds": pace.seconds}
+    counts = {"kept": pace.kept, "computed": pace.computed, "seconds": pace.seconds}
     made = [_facts(split, each) for each in features.values()]
     left = [kind for kind in kinds if kind not in features]
     made += [{"split": split, "kind": kind, "part": str(part)} for kind in left]
@@ -148,16 +149,16 @@ class _Pace:
 
     def __init__(self, advance: Advance) -> None:
         self._advance = advance
-        self._before: int | None = None  # pictures done by earlier calls
-        self._start = 0.0
+        self._start: float | None = None
+        self.kept = 0  # pictures done by earlier calls
         self.computed = 0
         self.seconds = 0.0
 
     def __call__(self, done: int, of: int) -> None:
         self._advance(done, of)
-        if self._before is None:
-            self._before, self._start = done, time.perf_counter()
-        self.computed = done - self._before
+        if self._start is None:
+            self.kept, self._start = done, time.perf_counter()
+        self.computed = done - self.kept
         self.seconds = time.perf_counter() - self._start
 
 
@@ -178,7 +179,8 @@ def _print(facts: dict[str, Any]) -> None:
     pace = ", already there"
     if facts["computed"]:
         rate = facts["computed"] / facts["seconds"]
-        pace = f", {facts['computed']:,} computed at {rate:,.1f} a second"
+        kept = f"{facts['kept']:,} kept, " if facts["kept"] else ""
+        pace = f", {kept}{facts['computed']:,} computed at {rate:,.1f} a second"
     if "part" in facts:
         click.echo(
             f"{facts['split']}: part {facts['part']} is complete{pace}; the part that finishes "

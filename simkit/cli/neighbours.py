@@ -98,6 +98,8 @@ def _print(near: pd.DataFrame) -> None:
 
 def _labels(row: dict[str, Any]) -> str:
     """+ before classes known to be present, - before those known to be absent."""
+    if row["unknown"] and not (row["present"] or row["absent"] or row["hidden"]):
+        return "no label is known"
     parts = ["+ " + ", ".join(row["present"])] if row["present"] else []
     if row["absent"] and row["unknown"]:
         names, hidden = row["absent"][:_NAMES], len(row["absent"]) - _NAMES

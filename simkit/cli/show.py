@@ -121,7 +121,8 @@ def _training(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _lines(facts: dict[str, Any]) -> str:
-    return "\n".join(f"{key}: {value}" for key, value in facts.items())
+    texts = {k: _pairs(v) if isinstance(v, dict) else v for k, v in facts.items()}
+    return "\n".join(f"{key}: {text}" for key, text in texts.items())
 
 
 def _labels(path: Path) -> tuple[str, dict[str, Any]]:
@@ -142,7 +143,9 @@ def _labels(path: Path) -> tuple[str, dict[str, Any]]:
     }
     lines = [counts_line(labels), f"content id {labels.id}"]
     lines += ["questions: " + (_pairs(labels.effort.counts()) or "none")]
-    lines += [f"made by {labels.history.command}, seed {labels.history.seed}"]
+    given, seed = labels.history.command == "given", labels.history.seed
+    origin = "not made by simkit" if given else f"made by simkit {labels.history.command}"
+    lines += [origin + ("" if seed is None else f", seed {seed}")]
     lines += [f"  {key} = {value}" for key, value in labels.history.settings.items()]
     simulated = labels.history.command == "simulate"
     kinds = ("truth", "hierarchy") if simulated else ("",) * len(labels.history.parents)

@@ -51,7 +51,11 @@ class SchemeCommand(click.Command):
         names = dict.fromkeys(s.name for scheme in schemes.schemes for s in settings(scheme))
         self.params += [SchemeOption([flag(name), name], metavar="VALUE") for name in names]
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The example stands before the options, which take several screens."""
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_epilog(ctx, formatter)
         params = [p for p in self.get_params(ctx) if not isinstance(p, SchemeOption)]
         with formatter.section("Options"):
             formatter.write_dl([record for p in params if (record := p.get_help_record(ctx))])

@@ -385,9 +385,19 @@ def of_splits(folder: Path) -> dict[str, Path]:
 
 
 def below(folder: Path) -> list[Path]:
-    """The folders with an index in `folder`, or itself: of a kind, a split, or all splits."""
+    """The folders with an index in `folder`, or itself: of a kind, a split, or all splits.
+
+    Raises BadInput if all that it holds are parts that are not joined.
+    """
     places = [
         folder,
         *(of / kind for of in (folder, *of_splits(folder).values()) for kind in KINDS),
     ]
-    return [each for each in places if (each / INDEX).is_file()]
+    found = [each for each in places if (each / INDEX).is_file()]
+    parts = [] if found else [*folder.glob("*.part-*-of-*"), *folder.glob("*/*.part-*-of-*")]
+    if parts:
+        raise BadInput(
+            f"{folder} holds parts of features that are not joined, such as {parts[0].name}; "
+            "run simkit features for the other parts"
+        )
+    return found

@@ -170,7 +170,7 @@ class Similarities:
         ----------
         truth : Truth
         quality : float
-            mAP from 0 to 1, above that of random scores.
+            mAP from 0 to 1 over the known labels, above that of random scores.
         leaves : (L',) int, optional
             Classes over which mAP is averaged; by default all.
         seed : int
@@ -191,10 +191,14 @@ class Similarities:
         ease = 0.5 + chance.of("class")(np.arange(L)) / 2.0**64
         scored = np.arange(L) if leaves is None else leaves
         shown = scored[present[:, scored].any(0)]
+        known = truth.known_rows(np.arange(N))
 
         def excess(d: float) -> float:
             scores = noise + d * ease * present
-            each = [average_precision_score(present[:, c], scores[:, c]) for c in shown]
+            each = [
+                average_precision_score(present[known[:, c], c], scores[known[:, c], c])
+                for c in shown
+            ]
             return float(np.mean(each)) - quality
 
         if not len(shown) or not excess(0.0) < 0 < excess(_LARGEST_SEPARATION):

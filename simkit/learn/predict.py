@@ -65,8 +65,8 @@ def predict(
     Raises
     ------
     BadInput
-            For inputs that the model was not trained on, data without images, and if no backbone is
-            passed or named by the model.
+            For inputs that the model was not trained on, data without images, a network other than
+            that of the training's features, and if no backbone is passed or named by the model.
     """
     import pandas as pd
 
@@ -79,6 +79,13 @@ def predict(
         return pd.DataFrame(scores, columns=pd.Index(model.classes, name="class"))
     trained = model.model.backbone
     network = cast(Backbone, trained or backbone or backbone_of(model.history.settings))
+    expected = model.history.settings.get("backbone_id")
+    if trained is None and expected not in (None, network.id):
+        raise BadInput(
+            f"the model was trained on features of {model.history.settings['backbone']} with the "
+            f"weights {expected}, but the backbone is {network.name} with {network.id}; name the "
+            "network and the weights of the training"
+        )
     kind: Kind = "maps" if model.method.needs.maps else "pooled"
     tables = []
     for name in _splits(data, split):

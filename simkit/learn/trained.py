@@ -262,7 +262,12 @@ def backbone_of(settings: Mapping[str, Any]) -> Backbone:
     Raises BadInput for a custom one, and if its weights came from a file: their name is not
     sufficient to find them, and a file may specify the padding of images.
     """
-    name, weights = str(settings.get("backbone")), str(settings.get("weights"))
+    if not settings.get("backbone"):
+        raise BadInput(
+            "the model was trained on features that do not name their network; name it by "
+            "--backbone and --weights or, in Python, backbone=simkit.backbone(name, weights)"
+        )
+    name, weights = str(settings["backbone"]), str(settings.get("weights"))
     known = name in BACKBONES.names() or name.startswith("timm:")
     if not known or not (weights in _BY_NAME or weights.startswith("IMAGENET")):
         raise BadInput(
@@ -270,7 +275,7 @@ def backbone_of(settings: Mapping[str, Any]) -> Backbone:
             "found by name; name both again, by --backbone and --weights or, in Python, "
             "backbone=simkit.backbone(name, weights)"
         )
-    return load_backbone(name, _BY_NAME.get(weights, weights))
+    return load_backbone(name, _BY_NAME.get(weights, weights), size=settings.get("size"))
 
 
 def histories(

@@ -365,7 +365,7 @@ class _Preview:
         new = draws > self._draws and not result.table.empty
         if new:
             note = f"{draws} of {work.grid.draws} draws, running"
-            figure = figures.make("heat-map", note=note)
+            figure = figures.make("heat-map", so_far=note)
             start = time.process_time()  # without the loading of libraries
             picture = work.folder / "heat_map.png"
             text = f"{note}\n\n{report.markdown(result)}"
@@ -376,8 +376,9 @@ class _Preview:
             if (work.folder / "table.parquet").exists():  # of another process that has ended
                 self._next = math.inf
                 return
+            first = not picture.exists()
             write(files, work.folder)
-            if not self._draws and self._pictured is not None:
+            if first and self._pictured is not None:
                 self._pictured(picture)
             self._draws = draws
         took = time.process_time() - start

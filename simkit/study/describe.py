@@ -58,7 +58,7 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
     backbones = "; whole backbones were trained" if facts["trained"] == ["backbone"] else ""
     lines = [
         f"{facts['runs']:,}{of} runs: {len(facts['schemes'])} schemes, {len(facts['methods'])} "
-        f"methods, {facts['draws']} draws{backbones}",
+        f"methods, {facts['draws']} draw{'s' * (facts['draws'] != 1)}{backbones}",
         *_provenance(facts),
     ]
     if unfinished := _unfinished(folder):

@@ -32,7 +32,7 @@ class Estimate:
     part
         The share of the jobs, such as "3/16"; "" for all.
     parts
-        Largest number of parts that all have work.
+        Largest number of parts that all have unfinished jobs.
     jobs, finished
         Number of jobs, those of the sweep included, and of finished ones.
     hours
@@ -72,12 +72,12 @@ class Estimate:
         verb = "is" if self.finished == 1 else "are"
         finished = f", of which {self.finished:,} {verb} finished" if self.finished else ""
         share = f"part {self.part}: " if self.part else ""
+        parts = f"; work for at most {self.parts:,} parts (--part)" if self.parts > 1 else ""
         lines = [
             f"plan: {_counted(self.schemes, 'scheme')}{limits} x "
             f"{_counted(self.methods, 'method')} x {_counted(self.draws, 'draw')}: "
             f"{_counted(self.runs, 'training')}" + (f", and {' and '.join(also)}" if also else ""),
-            f"{share}{_counted(self.jobs, 'job')}{finished}; with --part at most "
-            f"{_counted(self.parts, 'part')} can have work",
+            f"{share}{_counted(self.jobs, 'job')}{finished}{parts}",
         ]
         if self.finished == self.jobs:
             return "\n".join([*lines, "nothing is left to train"])
@@ -136,8 +136,12 @@ def estimate_of(
         len(job.draws) * len(purchase.methods)
         for job in jobs for purchase in job.purchases if not purchase.reference
     )  # fmt: skip
+
+    def left(of: list[Job]) -> list[Job]:
+        return [job for job in of if not store.finished(results, stem(job, results, accept))]
+
     share = [*part.share(sweep_jobs), *part.share(jobs)] if part else [*sweep_jobs, *jobs]
-    unfinished = [job for job in share if not store.finished(results, stem(job, results, accept))]
+    unfinished = left(share)
     seconds = [
         len(job.draws) * sum(planning.seconds(p, grid, data) for p in job.purchases)
         for job in unfinished
@@ -152,7 +156,7 @@ def estimate_of(
         references=sum(job.runs for job in jobs) - compared,
         tuning=sum(job.runs for job in sweep_jobs),
         part="" if part is None else str(part),
-        parts=max(len(sweep_jobs), len(jobs)),
+        parts=max(len(left(sweep_jobs)), len(left(jobs))),
         jobs=len(share),
         finished=len(share) - len(unfinished),
         hours=sum(seconds) / 3600,

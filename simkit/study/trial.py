@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +30,9 @@ from simkit.progress import Progress, silent
 from simkit.study import sources
 from simkit.study.grid import Unasked
 from simkit.study.sources import ImageTransform, Source, StudyData
+
+if TYPE_CHECKING:
+    from simkit.embed.features import Features
 
 _GROUPS = 5  # number of groups of classes, by their number of training labels
 _FEW = 64  # images whose pooled features are compared with maps
@@ -199,7 +201,8 @@ def trial(
     task = bench.task(labels if unasked == "skip" else labels.over_all_images())
     preparing = {k: v for k, v in options.items() if k not in ("checkpoint", "progress")}
     trained = train(prepare(task, method, **preparing), method, **options)
-    trained = _with_data(trained, data.name, "" if source.features else source.backbone, source)
+    own = [each for (of, _), each in bench.study.features.items() if of == "train"]
+    trained = _with_data(trained, data.name, own[0] if own else None)
     asked, chosen_by = int(labels.asked.sum()), len(bench.inputs["val"]) if validation else 0
     if not split:
         return Trial(trained, "", 0, math.nan, math.nan, asked, all_asked - asked)
@@ -349,11 +352,14 @@ def details(
     )
 
 
-def _with_data(trained: Trained, data: str, backbone: str, source: Source) -> Trained:
-    """The model with the data set, the backbone of the features and its weights in its history."""
-    settings = {**trained.history.settings, "data": data, "backbone": backbone}
-    if backbone:  # a trained one names its weights itself; file names only, as in every history
-        settings.setdefault("weights", Path(source.weights).name or "its own")
+def _with_data(trained: Trained, data: str, features: Features | None) -> Trained:
+    """The model with the data set, and the network of the features if known, in its history."""
+    settings: dict[str, Any] = {**trained.history.settings, "data": data}
+    if features is not None:  # a trained network is named already
+        made = features.history
+        names = ("backbone", "weights", "size")
+        settings |= {name: made.settings[name] for name in names if name in made.settings}
+        settings |= {"backbone_id": made.parents[1]} if len(made.parents) > 1 else {}
     return replace(trained, history=replace(trained.history, settings=settings))
 
 

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 import simkit
+from simkit.embed.features import extract
 from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.learn.methods import Task
@@ -78,6 +79,26 @@ def test_a_fine_tuned_model_brings_its_network(tmp_path: Path):
     again = simkit.predict(trained, np.stack(simkit.data.open(spec).pictures["test"].read(
         range(10))).transpose(0, 3, 1, 2))  # fmt: skip
     np.testing.assert_allclose(table, again, atol=1e-5)
+
+
+def test_another_network_of_the_same_width_is_refused(head: tuple[Trained, Path]):
+    spec = "scenes:images=60,val=20,test=20"
+    other = simkit.backbone("scenes-net", "random")
+    with pytest.raises(BadInput, match="name the network and the weights of the training"):
+        simkit.predict(head[1], spec, split="test", backbone=other)
+    same = simkit.backbone("scenes-net")
+    simkit.predict(head[1], spec, split="test", backbone=same)
+
+
+def test_a_model_trained_on_a_folder_of_features_knows_its_network(tmp_path: Path):
+    spec = "scenes:images=60,val=20,test=20"
+    data = simkit.data.open(spec)
+    for split in ("train", "test"):
+        extract(data, split, simkit.backbone("scenes-net"), out=tmp_path / split)
+    labels = simkit.simulate(data.truth["train"], "rpa(keep=0.5)")
+    folders = tuple((split, str(tmp_path / split / "pooled")) for split in ("train", "test"))
+    trained = trial(labels, AN, Source(spec, (), (), features=folders), settings=ONE).trained
+    assert len(simkit.predict(trained, spec, split="test")) == 20
 
 
 def test_a_backbone_that_cannot_be_named_has_to_be_given(task: Task, pooled: Task):

@@ -244,6 +244,10 @@ def _row(ids: pd.Index, query: str, *, by_number: bool) -> int:
         return int(ids.get_loc(query))
     if by_number and query.isdecimal() and int(query) < len(ids):
         return int(query)
+    if by_number and query.isdecimal():
+        some = ", ".join(ids[:5])
+        raise BadInput(f"query is {query}; a row from 0 to {len(ids) - 1} or the id of an image is "
+                       f"expected, such as {some}")  # fmt: skip
     raise unknown("image", query, ids[:_MOST_IDS])
 
 

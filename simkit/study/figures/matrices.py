@@ -42,7 +42,7 @@ class HeatMap(AtBudget):
 
     against: str = option("", "show differences to this method, in points, instead of mAP")
     metric: Metric = option("map", "the score to average over draws")
-    note: str = option("", "words behind the heading")
+    so_far: str = option("", "the finished part of a comparison under way, for the heading")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         limit, runs = self.at_budget(table)
@@ -78,7 +78,7 @@ class HeatMap(AtBudget):
         slant: Any = {"rotation": 35, "ha": "left", "rotation_mode": "anchor"}
         axes.set_xticks(range(len(methods)), names, fontsize=9, **({} if level else slant))
         axes.tick_params(labeltop=True, labelbottom=False)
-        heading = _best_schemes(limit, rows) + (f" ({self.note})" if self.note else "")
+        heading = _best_schemes(limit, rows, so_far=self.so_far)
         return panels.finish(heading, *self._caption(table, rows, limit))
 
     def _caption(self, table: pd.DataFrame, rows: list[Line], limit: Limit) -> Iterator[str]:
@@ -144,16 +144,19 @@ def _best(row: Line) -> str:
     return f"{chance};\n{others} other{'s' * (others > 1)} possible" if others else chance
 
 
-def _best_schemes(limit: Limit, rows: list[Line]) -> str:
-    """The schemes whose models may be the best for the money."""
+def _best_schemes(limit: Limit, rows: list[Line], *, so_far: str) -> str:
+    """The schemes whose models may be the best for the money, or the highest one so far."""
     if not limit:
-        return "mAP of each training method by annotation scheme; amounts as written, costs differ"
+        text = "mAP of each training method by annotation scheme; amounts as written, costs differ"
+        return text + (f" ({so_far})" if so_far else "")
     best, _ = best_pairs(rows)
     level = list(dict.fromkeys(scheme for scheme, _ in (best.first, *best.ties, *best.rivals)))
     of_first = [pair for pair in best.order if pair[0] == level[0]]
+    reached = 100 * next(row.highest.score.mean for row in rows if row.scheme == level[0])
+    if so_far:
+        return f"{limit} of labels: {level[0]} is highest so far, {reached:.0f} mAP ({so_far})"
     if best.settled(of_first):
-        reached = next(row.highest.score.mean for row in rows if row.scheme == level[0])
-        return f"{limit} of labels: {level[0]} is best (up to {100 * reached:.0f} mAP)"
+        return f"{limit} of labels: {level[0]} is best (up to {reached:.0f} mAP)"
     many = " or ".join(level) if len(level) < 4 else f"{len(level)} of {len(rows)} schemes"
     return f"{limit} of labels: the best models may come from {many}"
 

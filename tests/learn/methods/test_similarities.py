@@ -6,7 +6,9 @@ import pytest
 from simkit.embed.similarities import Similarities
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import Truth
 from simkit.learn.methods import Task, make
+from simkit.learn.metrics import average_precision, mean_ap
 from tests.learn.methods.steps import batch_of, plain
 from tests.learn.methods.test_robust import agrees, settings_of
 
@@ -100,3 +102,12 @@ def test_scores_give_csls_prior_and_the_expected_number_of_positives():
         assert method.estimates(task) == {"expected": state.positives.item()}
         with pytest.raises(BadInput, match="Similarities"):
             method.start(Task(labels))
+
+
+def test_a_simulated_model_has_the_quality_over_the_known_labels():
+    chance = np.random.default_rng(0)
+    present = chance.random((400, 6)) < 0.3
+    known = present | (chance.random((400, 6)) < 0.2)
+    truth = Truth.of(present, [str(n) for n in range(400)], list("abcdef"), known=known)
+    scores = Similarities.simulated(truth, 0.8).logits(truth.images, truth.classes)
+    assert mean_ap(average_precision(scores, truth)) == pytest.approx(0.8, abs=0.005)
