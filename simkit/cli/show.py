@@ -121,8 +121,12 @@ def _training(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _lines(facts: dict[str, Any]) -> str:
-    texts = {k: _pairs(v) if isinstance(v, dict) else v for k, v in facts.items()}
-    return "\n".join(f"{key}: {text}" for key, text in texts.items())
+    lines = []
+    for key, value in facts.items():
+        rows = value.items() if isinstance(value, dict) else ()
+        lines.append(f"{key}:" if rows else f"{key}: {value}")
+        lines += [f"  {name} = {_pairs(v) if isinstance(v, dict) else v}" for name, v in rows]
+    return "\n".join(lines)
 
 
 def _labels(path: Path) -> tuple[str, dict[str, Any]]:

@@ -29,7 +29,7 @@ def test_a_head_learns_and_is_written(shell, labels: str) -> None:
     assert done.json["split"] == "test"
     assert {p.name for p in Path("model").iterdir()} == {"model.json", "model.safetensors"}
     shown = shell("show", "model")
-    assert shown.code == 0 and "backbone scenes-net" in shown.out
+    assert shown.code == 0 and "backbone = scenes-net" in shown.out
 
 
 def test_a_report_says_more_than_map(shell, labels: str) -> None:
