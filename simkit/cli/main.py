@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -69,9 +70,9 @@ class Verbs(click.Group):
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        from simkit.history import versions
+        from simkit.history import VERSION
 
-        click.echo(f"simkit {versions()['simkit']}")
+        click.echo(f"simkit {VERSION}")
         ctx.exit()
 
 
@@ -95,6 +96,12 @@ def run(arguments: Sequence[str] | None = None) -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed, as in `simkit list >&-`
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+    if _namesake():
+        _warn(
+            "another package named simkit is installed and has the same import as ours; run "
+            "pip uninstall simkit, then pip install --force-reinstall --no-deps simkit-annotation",
+            UserWarning,
+        )
     sys.exit(code(arguments))
 
 
@@ -132,6 +139,13 @@ def code(arguments: Sequence[str] | None = None) -> int:
                 f"{error.filename or 'a file'} cannot be used ({error.strerror}); check its name, "
                 "its permissions and the free space"
             )
+
+
+def _namesake() -> bool:
+    """Whether `simkit` of the index is installed; checkouts of our own had that name, and a
+    direct_url.json."""
+    found = (each for place in sys.path for each in Path(place).glob("simkit-*.dist-info"))
+    return any(not (each / "direct_url.json").exists() for each in found)
 
 
 def _bad_input(message: str) -> int:
