@@ -16,7 +16,7 @@ import numpy as np
 
 from simkit.errors import BadInput
 
-VERSION = "0.2.0"  # of simkit; pyproject.toml reads it here
+__version__ = "0.2.0"  # of simkit; pyproject.toml reads it here
 _BLOCK = 1 << 15  # values made canonical at a time
 
 
@@ -57,7 +57,7 @@ class History:
 
 def versions() -> dict[str, str]:
     """Versions of simkit, numpy and Python, which can change a result."""
-    return {"simkit": VERSION, "numpy": np.__version__, "python": platform.python_version()}
+    return {"simkit": __version__, "numpy": np.__version__, "python": platform.python_version()}
 
 
 def content_id(*parts: np.ndarray | str | bytes | None) -> str:

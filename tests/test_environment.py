@@ -6,6 +6,8 @@ from pathlib import Path
 
 import yaml
 
+import simkit
+
 ROOT = Path(__file__).parents[1]
 CONDA_NAMES = {"torch": "pytorch"}
 
@@ -34,3 +36,7 @@ def test_every_dependency_says_why() -> None:
     block = text[text.index("dependencies = [") :].split("\n]")[0]
     for line in block.splitlines()[1:]:
         assert "#" in line, f"no reason stands beside {line.strip()}"
+
+
+def test_the_citation_has_the_version() -> None:
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == simkit.__version__

@@ -70,9 +70,9 @@ class Verbs(click.Group):
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        from simkit.history import VERSION
+        from simkit.history import __version__
 
-        click.echo(f"simkit {VERSION}")
+        click.echo(f"simkit {__version__}")
         ctx.exit()
 
 
