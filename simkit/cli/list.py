@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from simkit.cli.options import json_option
+from simkit.cli.options import REGISTRIES, json_option, names
 from simkit.cli.output import print_json, table
 from simkit.cli.settings import settings, spelled
 from simkit.errors import unknown
@@ -25,13 +25,6 @@ LISTS = {
     "grid": "fields of a grid for simkit compare",
     "columns": "columns of the table that simkit compare leaves",
 }
-REGISTRIES = {
-    "schemes": "simkit.annotate.schemes",
-    "methods": "simkit.learn.methods",
-    "data": "simkit.data",
-    "formats": "simkit.labels.formats",
-    "figures": "simkit.study.figures",
-}
 _UNSEEN = {  # columns that only the details of a row have
     "methods": ("what", "bytes", "wraps"),
     "figures": ("draws",),
@@ -41,9 +34,14 @@ _UNSEEN = {  # columns that only the details of a row have
 _NUMBERS = ("epochs", "px", "features", "parameters")
 
 
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    known = names(ctx.params["what"]) if param.name == "name" else LISTS
+    return [word for word in known if word.startswith(incomplete)]
+
+
 @click.command(epilog="Example: simkit list methods csl")
-@click.argument("what", metavar="[WHAT]", required=False)
-@click.argument("name", required=False)
+@click.argument("what", metavar="[WHAT]", required=False, shell_complete=_complete)
+@click.argument("name", required=False, shell_complete=_complete)
 @json_option
 def command(what: str | None, name: str | None, as_json: bool) -> None:
     """List what there is to choose from.

@@ -36,6 +36,7 @@ VERBS = {
     "receive": "Read the answers to an order; write labels, votes and times.",
     "list": "List schemes, methods, data sets, formats, prices and more.",
     "show": "Show what a file or a runs folder holds and how it was made.",
+    "completion": "Let a shell complete commands, names and files.",
 }
 _START = """\b
 Start here:

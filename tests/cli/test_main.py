@@ -46,7 +46,7 @@ def test_every_command_has_help_with_an_example_and_a_test(shell, verb: str) -> 
 
 
 WITHOUT_CHANCE = ("list", "show", "cost", "convert", "hierarchy", "features", "neighbours",
-                  "predict", "receive", "status")  # fmt: skip
+                  "predict", "receive", "status", "completion")  # fmt: skip
 
 
 @pytest.mark.parametrize(
