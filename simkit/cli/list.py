@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from datetime import date
 from typing import Any
 
 import click
@@ -74,9 +75,7 @@ def _rows(what: str) -> list[dict[str, Any]]:
     if what in REGISTRIES:
         return _parts(what)
     if what == "prices":
-        from simkit.annotate.prices import presets, prices
-
-        return [{"name": name, "title": prices(name).title} for name in presets()]
+        return [_aged(name) for name in names(what)]
     if what == "protocols":
         return _protocols()
     if what == "backbones":
@@ -202,12 +201,22 @@ def _training(part: type[Any]) -> dict[str, Any]:
     }
 
 
+def _aged(name: str) -> dict[str, Any]:
+    """A price list with the date of its numbers and their age."""
+    from simkit.annotate.prices import preset
+
+    listed = preset(name)
+    age = f"{date.today().year - int(listed.as_of[:4])} years" if listed.as_of else "unknown"
+    return {"name": name, "as of": listed.as_of, "age": age, "title": listed.title}
+
+
 def _rates(name: str) -> dict[str, str]:
     """What a price list asks for one unit of each kind of work, in words."""
-    from simkit.annotate.prices import prices
+    from simkit.annotate.prices import preset
 
-    chosen = prices(name)
-    rates = {"people for a question": str(chosen.workers)}
+    chosen = preset(name)
+    rates = {"ended": chosen.ended} if chosen.ended else {}
+    rates["people for a question"] = str(chosen.workers)
     if chosen.wage is not None:
         rates["wage"] = f"${chosen.wage:,.2f} an hour; {chosen.wage_source}"
     for kind, rate in chosen.rates.items():
