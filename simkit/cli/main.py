@@ -100,7 +100,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
     if _namesake():
         _warn(
             "another package named simkit is installed and has the same import as ours; run "
-            "pip uninstall simkit, then pip install --force-reinstall --no-deps simkit-annotation",
+            "pip uninstall simkit, then install simkit-annotation again",
             UserWarning,
         )
     sys.exit(code(arguments))
