@@ -1,14 +1,19 @@
 # make demo   installs into .venv and answers the main question on the built-in data set
+# make demo CPU=1   the same into .venv-cpu without CUDA (Linux), in a quarter of the space
 # make test   installs into .venv and runs the whole suite, notebooks included
+# make wheel-test   builds the wheel, installs it into .venv-wheel and starts a project with it
 # make atlas  installs into .venv and repeats the comparison of all schemes and methods (hours)
 # make test-label-studio   installs Label Studio beside .venv and answers orders in it;
 #             RECORD=--record keeps its exports for the tests
 # make docs   installs into .venv and writes the API reference: docs/api/index.html
 PYTHON ?= python3
-VENV ?= .venv
+VENV ?= $(if $(CPU),.venv-cpu,.venv)
+# On Linux the Python Package Index has torch for CUDA only.
+TORCH_CPU ?= --index-url https://download.pytorch.org/whl/cpu torch torchvision
+SIMKIT = --editable '.$(if $(CPU),,[test])'
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-label-studio notebooks atlas docs clean
+.PHONY: demo test wheel-test test-label-studio notebooks atlas docs clean
 
 demo: $(VENV)/installed
 	$(BIN)/simkit compare --out runs
@@ -18,6 +23,12 @@ test: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
+
+wheel-test:
+	rm -rf dist .venv-wheel
+	$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(MAKE) .venv-wheel/installed VENV=.venv-wheel SIMKIT=dist/*.whl
+	.venv-wheel/bin/python scripts/wheel_test.py
 
 test-label-studio: $(VENV)/installed $(VENV)-label-studio/installed
 	$(BIN)/python -m tests.orders.label_studio.roundtrip $(VENV)-label-studio/bin/label-studio $(RECORD)
@@ -31,11 +42,15 @@ atlas: $(VENV)/installed
 docs: $(VENV)/installed
 	$(BIN)/python scripts/reference.py
 
-$(VENV)/installed: pyproject.toml
+$(VENV)/installed: pyproject.toml requirements-cpu.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "simkit needs Python 3.11 or newer; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+ifdef CPU
+	$(BIN)/python -m pip install $(TORCH_CPU)
+	$(BIN)/python -m pip install --requirement requirements-cpu.txt
+endif
+	$(BIN)/python -m pip install $(if $(CPU),--no-deps) $(SIMKIT)
 	touch $@
 
 $(VENV)-label-studio/installed:
@@ -44,4 +59,4 @@ $(VENV)-label-studio/installed:
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-label-studio runs docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-cpu .venv-wheel .venv-label-studio dist runs docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -20,6 +20,7 @@ from simkit.embed.label_embeddings import LabelMedians as LabelMedians
 from simkit.embed.neighbours import Neighbours as Neighbours
 from simkit.embed.similarities import Similarities as Similarities
 from simkit.errors import BadInput as BadInput
+from simkit.history import __version__ as __version__
 from simkit.labels.partial import PartialLabels as PartialLabels
 from simkit.labels.truth import Truth as Truth
 from simkit.learn.inputs import FeatureInputs as FeatureInputs

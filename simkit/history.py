@@ -10,14 +10,13 @@ import json
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cache
-from importlib import metadata
 from typing import Any
 
 import numpy as np
 
 from simkit.errors import BadInput
 
+__version__ = "0.2.0"  # of simkit; pyproject.toml reads it here
 _BLOCK = 1 << 15  # values made canonical at a time
 
 
@@ -58,15 +57,7 @@ class History:
 
 def versions() -> dict[str, str]:
     """Versions of simkit, numpy and Python, which can change a result."""
-    return {"simkit": _own(), "numpy": np.__version__, "python": platform.python_version()}
-
-
-@cache  # the lookup reads files
-def _own() -> str:
-    try:
-        return metadata.version("simkit")
-    except metadata.PackageNotFoundError:
-        return "unknown"
+    return {"simkit": __version__, "numpy": np.__version__, "python": platform.python_version()}
 
 
 def content_id(*parts: np.ndarray | str | bytes | None) -> str:

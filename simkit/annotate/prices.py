@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -67,7 +68,9 @@ class Prices:
     qa           quality assurance, management and rework, as a share of the cost of the questions.
     image        the price of loading one image for one person; None: nothing.
     machine      dollars for a machine's scores of one image.
-    Each has a text with its source.
+    as_of        year, or year-month-day, of its sources;  ended  why nobody sells at these prices
+                 any more, "" if somebody does.
+    Each number has a text with its source.
     """
 
     name: str
@@ -85,7 +88,9 @@ class Prices:
     qa_source: str = ""
     image: Rate | None = None
     machine: Amount = 0.0015
-    machine_source: str = "Google Cloud Vision, label detection: $1.50 for 1,000 images"
+    machine_source: str = "Google Cloud Vision, label detection: $1.50 for 1,000 images (2026)"
+    as_of: str = ""
+    ended: str = ""
 
     def __post_init__(self) -> None:
         settle(self, "price list")
@@ -233,6 +238,11 @@ def prices(name: Prices | str | PathLike[str]) -> Prices:
     -------
     Prices
 
+    Warns
+    -----
+    UserWarning
+        If the list is historical.
+
     Raises
     ------
     BadInput
@@ -240,9 +250,22 @@ def prices(name: Prices | str | PathLike[str]) -> Prices:
     """
     if isinstance(name, Prices):
         return name
+    listed = _read(name)
+    if listed.ended:
+        # One place for all callers, so that it is said once.
+        warnings.warn(f"the prices {listed.name!r} are historical: {listed.ended}", stacklevel=1)
+    return listed
+
+
+def preset(name: str) -> Prices:
+    """A shipped list, to look at: without the warning of `prices`."""
+    return _from_tables(_shipped()[name], name, "prices.toml")
+
+
+def _read(name: str | PathLike[str]) -> Prices:
     text = str(name)
     if text.lower() in _shipped():
-        return _from_tables(_shipped()[text.lower()], text.lower(), "prices.toml")
+        return preset(text.lower())
     if not text.lower().endswith(".toml"):
         raise unknown("price list", text, _shipped())
     path = readable(name, "prices (TOML)")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from simkit.cli.options import FILE, json_option
+from simkit.cli.options import DATA, FILE, FORMAT, json_option
 from simkit.cli.output import counts_line, print_json
 from simkit.errors import BadInput
 from simkit.files import spare
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 @click.command(epilog="Example: simkit convert fpc.parquet --to lvis out.json")
 @click.argument("file", type=FILE)
 @click.argument("out", type=FILE)
-@click.option("--to", "target", metavar="FORMAT",
+@click.option("--to", "target", type=FORMAT, metavar="FORMAT",
               help="See `simkit list formats`; settings in parentheses, as in "
               "'npy-triple(negatives=true)'. [default: by the ending of OUT]")
-@click.option("--from", "source", metavar="FORMAT",
+@click.option("--from", "source", type=FORMAT, metavar="FORMAT",
               help="The format of FILE. [default: by its ending and content]")
-@click.option("--data", "spec", metavar="DATA",
+@click.option("--data", "spec", type=DATA, metavar="DATA",
               help="The data set of the labels, for a format that holds the truth beside them "
               "(npy-triple).")
 @json_option

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.options import DOLLARS, FILE, SCORE, json_option
+from simkit.cli.options import DATA, DOLLARS, FILE, PRICES, SCORE, json_option
 from simkit.cli.output import cost_table, counts_line, hours, print_json, table
 from simkit.errors import BadInput
 
@@ -23,14 +23,14 @@ SETS = ("validation set", "test set")
 # fmt: off
 @click.command(epilog="\b\nExample: simkit cost fpc.parquet --wage 22 --evaluation 1 --data scenes")
 @click.argument("file", type=FILE)
-@click.option("--prices", "price_list", default="hourly", show_default=True,
+@click.option("--prices", "price_list", type=PRICES, default="hourly", show_default=True,
               help="A preset or a TOML file; see `simkit list prices`.")
 @click.option("--wage", type=DOLLARS,
               help="Dollars an hour, in place of the price list's, where it counts seconds.")
 @click.option("--evaluation", type=float, metavar="POINTS",
               help="Add a validation and a test set on which mAP is known to +- so many points "
               "(95 %).")
-@click.option("--data", "spec",
+@click.option("--data", "spec", type=DATA,
               help="The data set whose classes --evaluation is about, for how often each occurs. "
               "[default: as often as in the labels, if their scheme does not choose, as rpa]")
 @click.option("--level", type=SCORE, default=0.5, show_default=True, metavar="AP",

@@ -39,7 +39,7 @@ _PARTS = 64  # on a cluster, whatever its number of workers, so that others can 
               help="What to do at an image that cannot be read, also where only its last byte is "
               "missing; skipped ones take no part in training. Files that are not there at all are "
               "left out by drop_missing=yes in --data.")
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:1.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1 or mps.")
 @click.option("--part", metavar="I/N",
               help="Compute only this share of the images, in whole batches, into the same folder: "
               "--part 3/16. The part that finishes last joins all. With fewer batches than parts, "

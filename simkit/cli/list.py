@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from datetime import date
 from typing import Any
 
 import click
 
-from simkit.cli.options import json_option
+from simkit.cli.options import REGISTRIES, json_option, names
 from simkit.cli.output import print_json, table
 from simkit.cli.settings import settings, spelled
 from simkit.errors import unknown
@@ -25,13 +26,6 @@ LISTS = {
     "grid": "fields of a grid for simkit compare",
     "columns": "columns of the table that simkit compare leaves",
 }
-REGISTRIES = {
-    "schemes": "simkit.annotate.schemes",
-    "methods": "simkit.learn.methods",
-    "data": "simkit.data",
-    "formats": "simkit.labels.formats",
-    "figures": "simkit.study.figures",
-}
 _UNSEEN = {  # columns that only the details of a row have
     "methods": ("what", "bytes", "wraps"),
     "figures": ("draws",),
@@ -41,9 +35,14 @@ _UNSEEN = {  # columns that only the details of a row have
 _NUMBERS = ("epochs", "px", "features", "parameters")
 
 
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    known = names(ctx.params["what"]) if param.name == "name" else LISTS
+    return [word for word in known if word.startswith(incomplete)]
+
+
 @click.command(epilog="Example: simkit list methods csl")
-@click.argument("what", metavar="[WHAT]", required=False)
-@click.argument("name", required=False)
+@click.argument("what", metavar="[WHAT]", required=False, shell_complete=_complete)
+@click.argument("name", required=False, shell_complete=_complete)
 @json_option
 def command(what: str | None, name: str | None, as_json: bool) -> None:
     """List what there is to choose from.
@@ -76,9 +75,7 @@ def _rows(what: str) -> list[dict[str, Any]]:
     if what in REGISTRIES:
         return _parts(what)
     if what == "prices":
-        from simkit.annotate.prices import presets, prices
-
-        return [{"name": name, "title": prices(name).title} for name in presets()]
+        return [_aged(name) for name in names(what)]
     if what == "protocols":
         return _protocols()
     if what == "backbones":
@@ -204,12 +201,22 @@ def _training(part: type[Any]) -> dict[str, Any]:
     }
 
 
+def _aged(name: str) -> dict[str, Any]:
+    """A price list with the date of its numbers and their age."""
+    from simkit.annotate.prices import preset
+
+    listed = preset(name)
+    age = f"{date.today().year - int(listed.as_of[:4])} years" if listed.as_of else "unknown"
+    return {"name": name, "as of": listed.as_of, "age": age, "title": listed.title}
+
+
 def _rates(name: str) -> dict[str, str]:
     """What a price list asks for one unit of each kind of work, in words."""
-    from simkit.annotate.prices import prices
+    from simkit.annotate.prices import preset
 
-    chosen = prices(name)
-    rates = {"people for a question": str(chosen.workers)}
+    chosen = preset(name)
+    rates = {"ended": chosen.ended} if chosen.ended else {}
+    rates["people for a question"] = str(chosen.workers)
     if chosen.wage is not None:
         rates["wage"] = f"${chosen.wage:,.2f} an hour; {chosen.wage_source}"
     for kind, rate in chosen.rates.items():

@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -35,6 +36,7 @@ VERBS = {
     "receive": "Read the answers to an order; write labels, votes and times.",
     "list": "List schemes, methods, data sets, formats, prices and more.",
     "show": "Show what a file or a runs folder holds and how it was made.",
+    "completion": "Let a shell complete commands, names and files.",
 }
 _START = """\b
 Start here:
@@ -69,9 +71,9 @@ class Verbs(click.Group):
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        from simkit.history import versions
+        from simkit.history import __version__
 
-        click.echo(f"simkit {versions()['simkit']}")
+        click.echo(f"simkit {__version__}")
         ctx.exit()
 
 
@@ -95,6 +97,12 @@ def run(arguments: Sequence[str] | None = None) -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed, as in `simkit list >&-`
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+    if _namesake():
+        _warn(
+            "another package named simkit is installed and has the same import as ours; run "
+            "pip uninstall simkit, then install simkit-annotation again",
+            UserWarning,
+        )
     sys.exit(code(arguments))
 
 
@@ -132,6 +140,13 @@ def code(arguments: Sequence[str] | None = None) -> int:
                 f"{error.filename or 'a file'} cannot be used ({error.strerror}); check its name, "
                 "its permissions and the free space"
             )
+
+
+def _namesake() -> bool:
+    """Whether `simkit` of the index is installed; checkouts of our own had that name, and a
+    direct_url.json."""
+    found = (each for place in sys.path for each in Path(place).glob("simkit-*.dist-info"))
+    return any(not (each / "direct_url.json").exists() for each in found)
 
 
 def _bad_input(message: str) -> int:

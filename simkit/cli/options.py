@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from simkit import quantities
 from simkit.errors import BadInput
@@ -14,6 +16,14 @@ from simkit.errors import BadInput
 FILE = click.Path(path_type=Path)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 POSITIVE = click.IntRange(min=1)
+REGISTRIES = {
+    "schemes": "simkit.annotate.schemes",
+    "methods": "simkit.learn.methods",
+    "data": "simkit.data",
+    "formats": "simkit.labels.formats",
+    "figures": "simkit.study.figures",
+}
+_NAME = re.compile(r'^    name(?:: ClassVar\[str\])? = "([a-z0-9-]+)"$', re.MULTILINE)
 
 
 class Quantity(click.ParamType):
@@ -27,6 +37,37 @@ class Quantity(click.ParamType):
         return self.read(value, max(param.opts, key=len) if param else self.name)
 
 
+def names(what: str) -> list[str]:
+    """The names of one list, read from the sources: a shell waits, and importing methods takes
+    seconds. Without parts of other packages; none for a list that is of no parts."""
+    if what == "prices":
+        from simkit.annotate.prices import presets
+
+        return presets()
+    if what not in REGISTRIES:
+        return []
+    folder = Path(__file__).parents[1].joinpath(*REGISTRIES[what].split(".")[1:])
+    texts = (path.read_text(encoding="utf-8") for path in folder.rglob("*.py"))
+    return sorted(name for text in texts for name in _NAME.findall(text))
+
+
+class Name(click.ParamType):
+    """Text that begins with a name of `simkit list WHAT`, or a file; shells complete both."""
+
+    name = "text"
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        head = incomplete[: incomplete.rfind("+") + 1]  # of ll-r+boostlu
+        found = [CompletionItem(head + name) for name in names(self.what)]
+        found = [item for item in found if item.value.startswith(incomplete)]
+        return found or [CompletionItem(incomplete, type="file")]
+
+
 def _picture(value: Any, option: str) -> Path:
     path = Path(value)
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
@@ -34,6 +75,8 @@ def _picture(value: Any, option: str) -> Path:
     return path
 
 
+SCHEME, METHOD, DATA = Name("schemes"), Name("methods"), Name("data")
+FORMAT, PRICES = Name("formats"), Name("prices")
 DOLLARS = Quantity("dollars", quantities.dollars)
 COUNT = Quantity("number", quantities.count)
 SHARE = Quantity("share", quantities.share)
@@ -50,7 +93,9 @@ draw_option = click.option(
 
 def data_option(meaning: str) -> Callable[[Any], Any]:
     """`--data`, the text of a data set; its default is `scenes`."""
-    return click.option("--data", "spec", default="scenes", show_default=True, help=meaning)
+    return click.option(
+        "--data", "spec", type=DATA, default="scenes", show_default=True, help=meaning
+    )
 
 
 def seed_option(meaning: str) -> Callable[[Any], Any]:

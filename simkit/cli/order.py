@@ -14,7 +14,17 @@ import click
 
 from simkit import quantities
 from simkit.annotate import schemes
-from simkit.cli.options import COUNT, DOLLARS, FILE, FOLDER, Quantity, json_option
+from simkit.cli.options import (
+    COUNT,
+    DATA,
+    DOLLARS,
+    FILE,
+    FOLDER,
+    PRICES,
+    SCHEME,
+    Quantity,
+    json_option,
+)
 from simkit.cli.output import cost_table, hours, print_json
 from simkit.cli.simulate import SchemeCommand, SchemeOption, chosen, features_of, images_of
 from simkit.errors import BadInput
@@ -45,11 +55,12 @@ def _share_or_none(value: Any, option: str) -> float:
     epilog="\b\nExample: simkit order --data folder:photos,labels=none --classes names.txt "
     "--scheme rpa --budget 50",
 )
-@click.option("--data", "spec",
+@click.option("--data", "spec", type=DATA,
               help="The images, such as folder:photos,labels=none (a folder without labels).")
 @click.option("--classes", "names_file", type=FILE,
               help="The classes, one per line. [default: those of the data]")
-@click.option("--scheme", help="The scheme that chooses the questions; see `simkit list schemes`.")
+@click.option("--scheme", type=SCHEME,
+              help="The scheme that chooses the questions; see `simkit list schemes`.")
 @click.option("--plan", "plan_file", type=FILE, metavar="PLAN.json",
               help="Order what a plan recommends (simkit plan ... --report plan.json): its scheme "
               "and images.")
@@ -79,7 +90,8 @@ def _share_or_none(value: Any, option: str) -> float:
 @click.option("--features", type=FILE,
               help="Features for picked, or for examples in the instructions: a folder from simkit "
               "features, or an npz file. [default: computed by scenes-net for picked, else none]")
-@click.option("--prices", "price_list", help="A preset or a TOML file. [default: hourly]")
+@click.option("--prices", "price_list", type=PRICES,
+              help="A preset or a TOML file. [default: hourly]")
 @click.option("--to", "forms", type=click.Choice(FORMS), multiple=True,
               help="Files for people: a page for the browser, a table, Label Studio; repeatable. "
               "[default: html]")

@@ -11,9 +11,11 @@ import click
 
 from simkit.cli.options import (
     COUNT,
+    DATA,
     DOLLARS,
     FILE,
     FOLDER,
+    PRICES,
     SCORE,
     SHARE,
     json_option,
@@ -46,7 +48,7 @@ _PILOT_ONLY = ("data", "classes", "per_image")
 @click.option("--target", type=SCORE, metavar="MAP", help="mAP to reach at least cost, as in 60.")
 @click.option("--confidence", type=SHARE, metavar="SHARE",
               help="Required probability of reaching the target. [default: 80%]")
-@click.option("--prices", metavar="NAME|FILE",
+@click.option("--prices", type=PRICES, metavar="NAME|FILE",
               help="A price list of `simkit list prices`, or a TOML file. [default: hourly]")
 @click.option("--wage", type=DOLLARS, metavar="DOLLARS", help="Pay for an hour of annotation.")
 @click.option("--image-price", type=DOLLARS, metavar="DOLLARS",
@@ -58,7 +60,7 @@ _PILOT_ONLY = ("data", "classes", "per_image")
 @click.option("--measured", type=SCORE, metavar="MAP",
               help="With --continue: mAP of your own model on the pilot's test images.")
 @click.option("--pilot", is_flag=True, help="Without runs: say which images to label first.")
-@click.option("--data", metavar="DATA",
+@click.option("--data", type=DATA, metavar="DATA",
               help="With --pilot: labelled data like yours, such as coco:train.json.")
 @click.option("--classes", type=COUNT, metavar="N", help="With --pilot and without --data.")
 @click.option("--per-image", type=float, metavar="X",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from simkit.cli.options import FILE, json_option
+from simkit.cli.options import DATA, FILE, json_option
 from simkit.cli.output import print_json, progress
 from simkit.errors import BadInput
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 # fmt: off
 @click.command(epilog="Example: simkit predict model --data folder:photos --out scores.csv")
 @click.argument("model", type=FILE)
-@click.option("--data", "spec", required=True, help="A data set with images, such as folder:DIR.")
+@click.option("--data", "spec", type=DATA, required=True,
+              help="A data set with images, such as folder:DIR.")
 @click.option("--split", help="Such as test. [default: all images]")
 @click.option("--backbone", help="Gives the features. [default: that of the training]")
 @click.option("--weights", metavar="FILE",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.options import COUNT, DOLLARS, FILE, FOLDER, json_option, seed_option
+from simkit.cli.options import COUNT, DOLLARS, FILE, FOLDER, PRICES, json_option, seed_option
 from simkit.cli.output import hours, print_json, progress
 from simkit.errors import BadInput
 
@@ -34,7 +34,8 @@ SHOWN = 3  # images named in a line
               help="The classes, one per line. [default: those of the data]")
 @click.option("--budget", type=DOLLARS, required=True, metavar="DOLLARS",
               help="Money for all labels.")
-@click.option("--prices", default="hourly", show_default=True, help="A preset or a TOML file.")
+@click.option("--prices", type=PRICES, default="hourly", show_default=True,
+              help="A preset or a TOML file.")
 @click.option("--people", type=COUNT, default=1, show_default=True,
               help="How many people answer each question.")
 @click.option("--per-image", type=float, metavar="X",

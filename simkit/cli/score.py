@@ -46,7 +46,7 @@ SIMULATED = "simulated"
 @click.option("--out", type=FILE, default=Path("scores.npz"), show_default=True,
               help="Where to write cosines of all images, views and classes.")
 @click.option("--batch", type=POSITIVE, default=32, show_default=True, help="Images at a time.")
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:1.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1 or mps.")
 @seed_option("Of simulated scores.")
 @json_option
 def command(splits: tuple[str, ...], out: Path, as_json: bool, **options: Any) -> None:

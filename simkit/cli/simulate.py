@@ -15,6 +15,8 @@ from simkit.cli.convert import files_of
 from simkit.cli.options import (
     DOLLARS,
     FILE,
+    PRICES,
+    SCHEME,
     Quantity,
     data_option,
     draw_option,
@@ -89,7 +91,8 @@ def images_of(text: Any, option: str) -> float | int:
     cls=SchemeCommand,
     epilog="\b\nExample: simkit simulate --scheme fpc --per-class 100 --out fpc.parquet",
 )
-@click.option("--scheme", required=True, help="Which questions to ask; see `simkit list schemes`.")
+@click.option("--scheme", type=SCHEME, required=True,
+              help="Which questions to ask; see `simkit list schemes`.")
 @data_option("A source and its settings, such as folder:DIR, or a TOML file; see `simkit list "
              "data`.")
 @click.option("--split", help="train, val, test or train+val. [default: the training set; "
@@ -100,7 +103,8 @@ def images_of(text: Any, option: str) -> float | int:
               help="Buy as much as this pays for, instead of a stated amount.")
 @click.option("--unit", type=click.Choice(["dollars", "hours"]), default="dollars",
               show_default=True, help="What --budget counts.")
-@click.option("--prices", "price_list", default="coco-tagging", show_default=True,
+@click.option("--prices", "price_list", type=PRICES, default="coco-tagging",
+              show_default=True,
               help="A preset or a TOML file; see `simkit list prices`.")
 @click.option("--workers", type=int,
               help="People who answer each question. [default: the price list's]")

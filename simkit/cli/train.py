@@ -12,6 +12,7 @@ import click
 
 from simkit.cli.options import (
     FILE,
+    METHOD,
     POSITIVE,
     data_option,
     draw_option,
@@ -37,7 +38,8 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report
 
 # fmt: off
 @click.command(epilog="Example: simkit train --method ll-r+boostlu --labels fpc.parquet")
-@click.option("--method", required=True, help="For instance an, ll-r(delta=0.5) or ll-r+boostlu.")
+@click.option("--method", type=METHOD, required=True,
+              help="For instance an, ll-r(delta=0.5) or ll-r+boostlu.")
 @click.option("--labels", "labels_file", type=FILE, required=True,
               help="A label file of the training images: from `simkit simulate`, or the table "
               "labels.csv of a folder.")

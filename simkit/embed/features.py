@@ -334,7 +334,9 @@ class NetworkPass:
     def __init__(self, backbone: Backbone, device: str) -> None:
         self.backbone = backbone
         home = next(backbone.parameters()).device
-        self.device = home if device == "auto" and home.type == "cuda" else device_of(device)
+        self.device = (
+            home if device == "auto" and home.type == "cuda" else device_of(device, mps=True)
+        )
 
     @contextmanager
     def ready(self) -> Iterator[None]:

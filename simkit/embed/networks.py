@@ -29,20 +29,24 @@ _PREFIX, _HUB = "timm:", "hf-hub:"
 _RESNET_PARTS = ("conv1", "bn1", "relu", "maxpool", "layer1", "layer2", "layer3", "layer4")
 
 
-def device_of(name: str | torch.device, *, needed: bool = True) -> torch.device:
-    """ "auto", "cpu", "cuda", "cuda:1". Raises BadInput for unavailable devices.
+def device_of(name: str | torch.device, *, needed: bool = True, mps: bool = False) -> torch.device:
+    """ "auto", "cpu", "cuda", "cuda:1", and "mps" where it is accepted. Raises BadInput for
+    unavailable devices.
 
-    auto: a GPU if there is one and it is `needed`, that is for backbones; heads on features stay on
-    the CPU.
+    auto: a CUDA GPU if there is one and it is `needed`, that is for backbones; heads on features
+    stay on the CPU.
     """
     if isinstance(name, torch.device):
         return name
     if name == "auto":
         name = "cuda" if needed and torch.cuda.is_available() else "cpu"
+    if name == "mps" and mps and torch.backends.mps.is_available():
+        return torch.device(name)
     kind, _, number = name.partition(":")
     if kind not in ("cpu", "cuda") or (number and not number.isdecimal()):
         raise BadInput(
-            f"device is {name!r}; auto, cpu, cuda or a numbered GPU such as cuda:1 is expected"
+            f"device is {name!r}; auto, cpu, cuda or a numbered GPU such as cuda:1 is expected, "
+            "or for features and scores mps on a Mac that has it"
         )
     if kind == "cuda":
         count = torch.cuda.device_count()

@@ -136,7 +136,8 @@ class Job:
             "train": dataclasses.asdict(grid.train),
             "pictures": grid.pictures and dataclasses.asdict(grid.pictures),
             "ids": dict(self.ids),
-            "versions": {**versions(), "torch": torch.__version__},
+            # The code stands for the version of simkit.
+            "versions": {**versions(), "simkit": "", "torch": torch.__version__},
             **{name: getattr(grid, name) for name in fields},
         }
         return content_id("job", json.dumps(decides, sort_keys=True))

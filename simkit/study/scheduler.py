@@ -363,7 +363,7 @@ def cluster(address: str) -> Iterator[futures.Executor]:
     try:
         from distributed import Client
     except ImportError:
-        mend = "run pip install 'simkit[cluster]'"
+        mend = "run pip install 'simkit-annotation[cluster]'"
         raise BadInput(f"scheduler {address!r} needs dask.distributed; {mend}") from None
     try:
         client = Client(address, timeout=_PATIENCE, set_as_default=False)

@@ -72,9 +72,24 @@ def test_every_preset_prices_every_question_and_names_its_source(name):
     assert bill.dollars == pytest.approx(sum(line.dollars for line in bill.lines))
     assert all(line.dollars > 0 and line.source for line in bill.lines)
     assert listed.workers_source and (listed.wage is None or listed.wage_source)
-    published = ("Lin et al.", "Bearman et al.", "Google", "AWS", "Soft Exposure")
+    published = (
+        "Lin et al.", "Bearman et al.", "Google", "AWS", "Soft Exposure", "ImageHub", "WeLabelData",
+        "DAM LLM",
+    )  # fmt: skip
     for rate in listed.rates.values():
         assert rate.source.startswith(("assumption: ", *published))
+
+
+def test_lists_that_nobody_sells_at_warn(recwarn):
+    for name in presets():
+        prices(name)
+    assert ["'aws' are historical" in str(w.message) for w in recwarn] == [True, False]
+    assert "'google' are historical: Google withdrew" in str(recwarn[1].message)
+
+
+def test_vendors_sell_ten_classes_of_an_image_at_once():
+    bill = cost(effort(sweep=np.bincount([80, 80]).tolist()), "vendor-2026")
+    assert bill.dollars == pytest.approx(2 * 8 * 0.14) and bill.seconds is None
 
 
 def test_by_the_hour_is_the_default():

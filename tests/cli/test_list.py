@@ -2,6 +2,7 @@
 
 import importlib
 import re
+from datetime import date
 
 import pytest
 
@@ -29,8 +30,13 @@ def test_nearly_every_setting_of_every_part_is_described(what: str) -> None:
 def test_prices(shell) -> None:
     rows = shell("list", "prices", "--json").json["prices"]
     assert rows[0]["name"] == "hourly" and "the default of plan and cost" in rows[0]["title"]
+    for row in rows:
+        assert re.fullmatch(r"20\d\d(-\d\d-\d\d)?", row["as of"]) or row["age"] == "unknown"
+    assert rows[0]["age"] == f"{date.today().year - 2016} years"
+    done = shell("list", "prices", "aws")
+    assert "\nended: SageMaker Ground Truth takes no new customers" in done.out and not done.err
     names = {row["name"] for row in rows}
-    assert names >= {"coco-tagging", "careful", "google", "aws", "openimages"}
+    assert names >= {"coco-tagging", "careful", "google", "aws", "openimages", "vendor-2026"}
 
 
 def test_protocols_say_what_they_leave_out(shell) -> None:

@@ -1,5 +1,6 @@
 """The shell's manners: help, exit codes, one sentence for bad input."""
 
+import os
 import re
 import shlex
 import signal
@@ -11,6 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
+import simkit
 from simkit.cli.main import VERBS, main
 
 
@@ -44,7 +46,7 @@ def test_every_command_has_help_with_an_example_and_a_test(shell, verb: str) -> 
 
 
 WITHOUT_CHANCE = ("list", "show", "cost", "convert", "hierarchy", "features", "neighbours",
-                  "predict", "receive", "status")  # fmt: skip
+                  "predict", "receive", "status", "completion")  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -81,7 +83,19 @@ def test_words_that_click_refuses_are_named(shell, words: str, named: str) -> No
 
 def test_version(shell) -> None:
     done = shell("--version")
-    assert done.code == 0 and done.out.startswith("simkit 0.")
+    assert (done.code, done.out) == (0, f"simkit {simkit.__version__}\n")
+
+
+@pytest.mark.parametrize("folder, told", [("simkit-0.1.8", 1), ("simkit_annotation-0.2.0", 0)])
+def test_another_package_of_this_name_is_named(tmp_path, folder: str, told: int) -> None:
+    (tmp_path / f"{folder}.dist-info").mkdir()
+    paths = os.pathsep.join([str(Path(simkit.__file__).parents[1]), str(tmp_path)])
+    done = subprocess.run(
+        [sys.executable, "-m", "simkit", "--version"],
+        env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stdout == f"simkit {simkit.__version__}\n"
+    assert done.stderr.count("another package named simkit") == told
 
 
 def test_interrupt_gives_130_and_leaves_nothing(tmp_path) -> None:

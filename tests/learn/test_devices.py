@@ -39,6 +39,15 @@ def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
         device_of("cuda:1")
 
 
+def test_the_gpu_of_a_mac_is_for_features_only(monkeypatch):
+    with pytest.raises(BadInput, match="mps on a Mac that has it"):
+        device_of("mps", mps=True)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert device_of("mps", mps=True) == torch.device("mps")
+    with pytest.raises(BadInput, match="device is 'mps'; auto, cpu"):
+        device_of("mps")
+
+
 def test_torchs_numbers_are_keyed_and_put_back():
     torch.manual_seed(5)
     wanted = torch.rand(2)
