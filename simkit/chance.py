@@ -55,7 +55,7 @@ class Chance:
         low, high = self._words()
         rows = np.asarray(images)
         columns = np.zeros((), np.int64) if classes is None else np.asarray(classes)
-        if rows.size < columns.size:  # the part of the image is worked out once
+        if rows.size < columns.size:  # the hash of the image is computed once
             numbers = columns.astype(np.uint64)
             numbers *= _MIX_B
             numbers += high

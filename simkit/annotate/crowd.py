@@ -389,7 +389,7 @@ class Crowd:
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """What a search is for: as in `Crowd.search`, for g classes."""
+    """The parameters of a search, as in `Crowd.search`, for g classes."""
 
     present: Ints
     absent: Ints
@@ -397,7 +397,8 @@ class Goal:
     keep_looks: bool
 
     def answers(self, present: Ints, images: int) -> tuple[Ints, Ints, Ints]:
-        """(g,) present and absent answers to write down, and all absent ones to be looked at.
+        """(g,) numbers of present and absent answers that are kept, and of all absent ones.
+
 
         present (g,) how many of the n `images` show each class.
         """
@@ -497,7 +498,7 @@ class Found:
 
 
 def found_in(order: Order, goal: Goal) -> Found:
-    """What a search in this order comes to."""
+    """The result of a search in this order."""
     n = order.permutation.size
     kept, denied, seen = goal.answers(order.present, n)
     if goal.precision is not None:

@@ -258,7 +258,7 @@ def prices(name: Prices | str | PathLike[str]) -> Prices:
 
 
 def preset(name: str) -> Prices:
-    """A shipped list, to look at: without the warning of `prices`."""
+    """A shipped list, without the warning of `prices`."""
     return _from_tables(_shipped()[name], name, "prices.toml")
 
 

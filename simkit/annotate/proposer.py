@@ -143,7 +143,7 @@ class Proposer:
     def _others(
         self, images: Ints, wanted: Ints, blocked: Ints, limits: Limits | None
     ) -> Iterator[Entries]:
-        """Any classes in a keyed order but the `blocked` places."""
+        """Classes in a keyed order, without the `blocked` places."""
         L, row_of = self.classes, np.flatnonzero(wanted)
         closed = np.append(blocked, -1)
 

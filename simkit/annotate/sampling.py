@@ -320,7 +320,7 @@ def ask_pairs(
     """Piece by piece: pairs of `images` (n,) and L classes in one random order until `wanted` of
     them were denied, or none is left.
 
-    The order is a keyed permutation, or draws again and again, each pair when it first comes."""
+    The order is a keyed permutation, or that in which pairs first occur in repeated draws."""
     met: Ints = np.zeros(0, np.int64)
     pairs, start, least = len(images) * L, 0, 1 << 12
     order = chance.permutation(pairs) if pairs <= PERMUTED else None

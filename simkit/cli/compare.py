@@ -158,7 +158,7 @@ def _show(planned: Estimate) -> None:
 
 
 def _show_picture(path: Path) -> None:
-    click.echo(f"first picture: {path}, drawn again as draws are finished", err=True)
+    click.echo(f"first picture: {path}, updated as draws are finished", err=True)
 
 
 def _warn_of_another_grid(grid: Grid, out: Path) -> None:

@@ -1,4 +1,4 @@
-"""`simkit completion`: the script that lets a shell complete what is typed."""
+"""`simkit completion`: a script for completion in the shell."""
 
 from __future__ import annotations
 

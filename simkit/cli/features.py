@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simkit.embed.features import Features
 
 _KINDS = {"pooled": ("pooled",), "maps": ("maps",), "both": ("pooled", "maps")}
-_PARTS = 64  # on a cluster, whatever its number of workers, so that others can go on
+_PARTS = 64  # tasks on a cluster, for any number of workers
 
 
 # fmt: off
@@ -88,7 +88,7 @@ def _on_cluster(options: dict[str, Any]) -> None:
     with cluster(options["scheduler"]) as executor, progress("parts", quiet=quiet) as (advance,):
         for done, (part, outcome) in enumerate(outcomes(work, parts, executor=executor), 1):
             if isinstance(outcome, Exception):
-                raise BadInput(f"part {part}: {sentence(outcome)}; the same command goes on")
+                raise BadInput(f"part {part}: {sentence(outcome)}; run the same command to resume")
             advance(done, _PARTS)
 
 

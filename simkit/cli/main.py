@@ -143,8 +143,8 @@ def code(arguments: Sequence[str] | None = None) -> int:
 
 
 def _namesake() -> bool:
-    """Whether `simkit` of the index is installed; checkouts of our own had that name, and a
-    direct_url.json."""
+    """Whether the other package of this name is installed; old clones of ours had it too, but
+    those have a direct_url.json."""
     found = (each for place in sys.path for each in Path(place).glob("simkit-*.dist-info"))
     return any(not (each / "direct_url.json").exists() for each in found)
 

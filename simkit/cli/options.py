@@ -38,8 +38,10 @@ class Quantity(click.ParamType):
 
 
 def names(what: str) -> list[str]:
-    """The names of one list, read from the sources: a shell waits, and importing methods takes
-    seconds. Without parts of other packages; none for a list that is of no parts."""
+    """The names of one list, read from the source files, as importing methods takes seconds.
+
+    Names from other packages are missing; empty for lists of other things than names.
+    """
     if what == "prices":
         from simkit.annotate.prices import presets
 

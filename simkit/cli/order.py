@@ -203,7 +203,7 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
         hierarchy = _hierarchy(arguments["tree"], data).over(classes)
         classes = hierarchy.classes
     elif arguments["tree"]:
-        raise BadInput(f"--hierarchy is given, and {scheme} asks no questions down a hierarchy; "
+        raise BadInput(f"--hierarchy is given, and {scheme} does not use one; "
                        "leave it out, or choose --scheme knowledge-graph")  # fmt: skip
     images = data.truth[split].images
     terms = Terms(arguments["spec"], classes, scheme, split=split, **_given(arguments))

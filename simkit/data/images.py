@@ -22,7 +22,7 @@ from simkit.files import expanded, readable
 from simkit.history import content_id
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
-# Pillow would also start programs (Ghostscript for PostScript), whatever the ending says.
+# Pillow would also start programs (Ghostscript for PostScript), whatever the suffix of the file.
 _FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
 _END = 4096  # bytes at either end of a compressed image that enter its content id
 _COMPRESSED = (".jpg", ".jpeg", ".png", ".webp")

@@ -293,12 +293,12 @@ class Share:
 
     @property
     def index(self) -> Index | None:
-        """The index of the rows that are there, as in `stored`."""
+        """The index of the stored rows, as in `stored`."""
         return stored(self.folder, self.key)
 
     @property
     def complete(self) -> bool:
-        """Whether all rows are there."""
+        """Whether all rows are stored."""
         index = self.index
         return index is not None and index.complete
 
@@ -346,7 +346,7 @@ class Share:
         return True
 
     def _join(self, parts: Sequence[Share], indexes: Sequence[Index]) -> None:
-        # Counted once, at the end: another process that joins too removes the parts after that.
+        # Counted once, at the end, as another process that joins may then remove the parts.
         writer = self.writer(indexes[0].kind, indexes[0].shape[1:], counted=len(self.rows))
         for part, index in zip(parts, indexes, strict=True):
             values = index.values(part.folder)

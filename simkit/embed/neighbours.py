@@ -249,7 +249,7 @@ def nearest_in_lists(
     Parameters
     ----------
     features, k, queries
-        As in `nearest`. faiss holds n (D + 72) bytes, for a moment twice as many.
+        As in `nearest`. faiss holds n (D + 72) bytes, at the peak twice as many.
     device
         Of the exact search of the sample; lists are searched on the CPU.
     enough

@@ -130,7 +130,7 @@ class Settings:
         for key, (other, word) in _ONLY_WITH.items():
             if getattr(self, key) and getattr(self, other) != word:
                 raise BadInput(
-                    f"training: {key} is set and does something only where {other} is {word!r}; "
+                    f"training: {key} is set, but has an effect only where {other} is {word!r}; "
                     f"set that too, or leave {key} out"
                 )
         if self.ema is not None and self.keep == "better" and self.select != "best":

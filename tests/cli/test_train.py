@@ -113,7 +113,7 @@ BAD = {  # words after --method an --labels full.parquet, and what the message n
     "--fine-tune --crop 0": "--crop",
     "--set batch-size=2 --set batch_size=3": "--set gives batch_size twice",
     "--set epochs=2 --epochs 3": "--epochs and --set epochs both came",
-    "--set milestones=1,2": "milestones is set and does something only where schedule is 'step'",
+    "--set milestones=1,2": "milestones is set, but has an effect only where schedule is 'step'",
     "--checkpoint full.parquet/training": "full.parquet/training cannot be written",
     "--out full.parquet": "full.parquet is a file, but a model is a folder",
     "--out full.parquet/model": "full.parquet/model/model.json cannot be written",
