@@ -399,7 +399,6 @@ class Goal:
     def answers(self, present: Ints, images: int) -> tuple[Ints, Ints, Ints]:
         """(g,) numbers of present and absent answers that are kept, and of all absent ones.
 
-
         present (g,) how many of the n `images` show each class.
         """
         kept, lacking = np.minimum(present, self.present), images - present
