@@ -213,8 +213,9 @@ for name in lists:
         print(f"{name:10} {kind:6} ${rate.dollars} per {rate.per:8} {rate.source}")
 
 # %% [markdown]
-# `openimages` pays for each answer, `google` for each look at an image, with up to 20 classes at once. The questions of
-# the pilot are recorded, so the same runs are priced again without training:
+# `openimages` pays for each answer, `google` (withdrawn in 2024, but looks are still sold) for each look at an image,
+# with up to 20 classes at once. The questions of the pilot are recorded, so the same runs are priced again without
+# training:
 
 # %%
 others = {name: simkit.plan("pilot", left, images=images, prices=name) for name in lists}
