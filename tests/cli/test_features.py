@@ -131,7 +131,7 @@ def test_a_cluster_computes_the_parts(shell, cache: Path, monkeypatch) -> None:
         failed = shell("features", *how, *address, "--split", "train", "--device", "cuda:77")
         assert failed.code == 0  # nothing is left to compute
         failed = shell("features", *how, *address, "--size", 96, "--device", "cuda:77")
-        assert failed.code == 2 and "; the same command goes on" in failed.err
+        assert failed.code == 2 and "; run the same command to resume" in failed.err
     found = {path.relative_to(cache): path.read_bytes() for path in cache.rglob("*.*")}
     monkeypatch.setenv("SIMKIT_CACHE", "alone")
     assert shell("features", *how).code == 0
