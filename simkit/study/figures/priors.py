@@ -58,7 +58,6 @@ class Likelihood(Figure):
 
     name = "likelihood"
     title = "Precision of the likeliest unknown labels of an image"
-    made_by = "simkit.analysis.likelihood"
     reads: ClassVar = {"method": str, "epoch": int, "rank": int, "present": float, "chance": float}
 
     def draw(self, table: pd.DataFrame) -> Drawing:
@@ -88,7 +87,6 @@ class LikelyLabels(Figure):
 
     name = "likely-labels"
     title = "The likeliest unknown labels of a few images"
-    made_by = "simkit.analysis.likely_labels"
     reads: ClassVar = {"row": int, "class": str, "rank": int, "probability": float, "present": bool}
 
     pictures: Pictures = setting((), "one image for each in the table")
@@ -139,7 +137,6 @@ class Modes(Figure):
 
     name = "modes"
     title = "Scores of methods over the amount of labels, by kind of scheme"
-    made_by = "simkit.analysis.modes"
     reads: ClassVar = {
         "family": str, "setting": str | None, "value": float | None, "measure": str, "method": str,
         **MEANS,
@@ -298,7 +295,6 @@ class RankAgreement(Figure):
 
     name = "rank-agreement"
     title = "Estimated class priors against the truth, over the top classes"
-    made_by = "simkit.analysis.rank_agreement"
     reads: ClassVar = {"estimate": str, "top": int, "spearman": float | None}
 
     def draw(self, table: pd.DataFrame) -> Drawing:
@@ -333,7 +329,6 @@ class Readings(Figure):
 
     name = "readings"
     title = "Treatment of the labels of every class by each method"
-    made_by = "simkit.analysis.readings"
     reads: ClassVar = {"method": str, "rank": int, "images": int, **dict.fromkeys(_READ, int)}
 
     def draw(self, table: pd.DataFrame) -> Drawing:
