@@ -19,7 +19,7 @@ from matplotlib.figure import Figure as Drawing
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput, unknown
-from simkit.registry import Registry
+from simkit.registry import Registry, settle
 from simkit.study.figures.style import WIDTH, fold, house_style, wrapped
 from simkit.study.frames import Columns, Unique, frame
 
@@ -40,6 +40,9 @@ class Figure(ABC):
     made_by: ClassVar[str]
     reads: ClassVar[Columns]
     unique: ClassVar[Unique] = ()
+
+    def __post_init__(self) -> None:
+        settle(self)
 
     def __call__(self, table: Any, heading: str = "") -> Drawing:
         """Draw a table.

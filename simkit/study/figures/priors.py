@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from simkit.registry import setting
+from simkit.registry import Count, setting
 from simkit.study.analysis.amounts import METRICS
 from simkit.study.analysis.class_priors import COUNTED
 from simkit.study.figures import marks, style
@@ -32,10 +32,9 @@ class CommonClasses(Figure):
     reads: ClassVar = {"estimate": str, "class": str, "true": float, "prior": float}
 
     estimate: str = option("", "the estimate; by default the first")
-    top: int = option(10, "classes on each side")
+    top: Count = option(10, "classes on each side")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        self.require(self.top > 0, f"top is {self.top}; a number from 1 on is expected")
         estimate = self.chosen("estimate", self.estimate, table["estimate"])
         rows = table[table["estimate"] == estimate].set_index("class")
         true, prior = (rows[key].nlargest(self.top) for key in ("true", "prior"))
