@@ -204,7 +204,6 @@ def test_limits_are_written_as_people_do_and_dollars_come_first():
     assert sorted(mixed, key=lambda one: one.order) == [mixed[3], mixed[1], mixed[2], mixed[0]]
     assert Limit.of({"budget": float("nan"), "budget_hours": 3.0}) == Limit(hours=3.0)
     assert [money(x) for x in (0.75, 12.0, 1250.4)] == ["$0.75", "$12", "$1,250"]
-    assert [money(x) for x in (1e300, float("nan"))] == ["$1e+300", "$nan"]
 
 
 @pytest.mark.parametrize(
