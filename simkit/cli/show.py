@@ -211,7 +211,7 @@ def _folder(path: Path) -> tuple[str, dict[str, Any]]:
             return features[0][1:]
         folders = [{"folder": name} | facts for name, _, facts in features]
         return "\n\n".join(f"{n}: {text}" for n, text, _ in features), {"features": folders}
-    from simkit.study.describe import describe as describe_runs
+    from simkit.study.runs import describe as describe_runs
 
     facts = describe_runs(path)
     return facts.pop("text"), facts

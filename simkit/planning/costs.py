@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit import quantities
-from simkit.annotate.prices import Cost, Prices, cost
+from simkit.annotate.prices import Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.schemes.base import largest
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
-from simkit.labels.partial import PartialLabels
+from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.planning.evidence import COMPLETE, LabelOption, Pool
 
 Array = NDArray[np.float64]
@@ -141,8 +141,19 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> Purchases:
     BadInput
         If the price list has no price for a question that the scheme asks, or charges nothing.
     """
-    counter = _Counter(option, pool, prices.once_set_up(), _counted_images(pool))
-    rows = [counter(amount) for amount in counter.amounts()]
+    prices, times = prices.once_set_up(), pool.images / _counted_images(pool)
+
+    def known(labels: PartialLabels) -> tuple[Array, Array]:
+        counts = (labels.per_class(sign)[pool.scored] for sign in (PRESENT, ABSENT))
+        present, absent = (each.astype(np.float64) * times for each in counts)
+        return present, absent
+
+    rows = []
+    for amount in _amounts(option, pool):
+        labels = _simulated(option, amount, pool)
+        bill, asked = cost(labels, prices), float(labels.asked.sum())
+        seconds = math.nan if bill.seconds is None else bill.seconds
+        rows.append((amount, bill.dollars * times, seconds * times, asked * times, *known(labels)))
     # Of amounts with equal prices (as with a price per image) the largest counts.
     rows = [row for row, after in zip(rows, [*rows[1:], None], strict=True)
             if after is None or after[1] > row[1]]  # fmt: skip
@@ -152,7 +163,8 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> Purchases:
             "give it prices above 0"
         )
     columns = [np.array(column, np.float64) for column in zip(*rows, strict=True)]
-    return Purchases(option, *columns, counter.complete())  # type: ignore[call-arg, arg-type]
+    complete = _simulated(LabelOption(COMPLETE, option.habits), pool.images, pool)
+    return Purchases(option, *columns, known(complete))  # type: ignore[call-arg, arg-type]
 
 
 def wrong_labels(option: LabelOption, amount: float, pool: Pool) -> tuple[float, float]:
@@ -162,10 +174,7 @@ def wrong_labels(option: LabelOption, amount: float, pool: Pool) -> tuple[float,
     """
     if option.habits.perfect and not option.part.needs_scores:
         return 0.0, 0.0
-    images = _counted_images(pool)
-    if option.counted:
-        amount *= images / pool.images
-    labels = _simulated(option, amount, pool, images)
+    labels = _simulated(option, amount, pool)
     wrong, known = labels.wrong(pool.truth), labels.counts()
     present, absent = (wrong[side] / max(1, known[side]) for side in ("present", "absent"))
     return present, absent
@@ -176,8 +185,23 @@ def _counted_images(pool: Pool) -> int:
     return min(pool.images, max(1, COUNTED // pool.truth.shape[1]))
 
 
-def _simulated(option: LabelOption, amount: float, pool: Pool, images: int) -> PartialLabels:
-    scheme = option.with_amount(amount)
+def _amounts(option: LabelOption, pool: Pool) -> list[float]:
+    """Amounts for the whole pool, from the smallest with any question to the largest."""
+    if option.amount == "images":
+        return [float(pool.images)]
+    images = _counted_images(pool)
+    most = float(largest(option.part, images, pool.truth.shape[1]))
+    if not option.counted:
+        return list(np.geomspace(max(2e-3 * most, 1 / images), most, STEPS).tolist())
+    most = min(most, float(max(pool.truth.counts.max(), 1) * 8))
+    times = pool.images / images
+    return list((np.unique(np.geomspace(1.0, most, STEPS).round()) * times).tolist())
+
+
+def _simulated(option: LabelOption, amount: float, pool: Pool) -> PartialLabels:
+    """Labels of the simulated images, for an amount of the whole pool."""
+    images = _counted_images(pool)
+    scheme = option.with_amount(amount / (pool.images / images) if option.counted else amount)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of images without any class
         return simulate(
@@ -185,49 +209,3 @@ def _simulated(option: LabelOption, amount: float, pool: Pool, images: int) -> P
             hierarchy=pool.hierarchy if scheme.needs_hierarchy else None,
             habits=option.habits, scores=pool.scores,
         )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class _Counter:
-    option: LabelOption
-    pool: Pool
-    prices: Prices
-    images: int
-
-    @property
-    def times(self) -> float:
-        return self.pool.images / self.images
-
-    def amounts(self) -> list[float]:
-        """Amounts for the whole pool, from the smallest with any question to the largest."""
-        if self.option.amount == "images":
-            return [float(self.pool.images)]
-        most = float(largest(self.option.part, self.images, self.pool.truth.shape[1]))
-        if not self.option.counted:
-            return list(np.geomspace(max(2e-3 * most, 1 / self.images), most, STEPS).tolist())
-        most = min(most, float(max(self.pool.truth.counts.max(), 1) * 8))
-        return list((np.unique(np.geomspace(1.0, most, STEPS).round()) * self.times).tolist())
-
-    def complete(self) -> tuple[Array, Array]:
-        labels = self._simulate(LabelOption(COMPLETE, self.option.habits), self.images)
-        return self._counts(labels)
-
-    def __call__(self, amount: float) -> tuple[float, float, float, float, Array, Array]:
-        """Amount, dollars, seconds, asked images, present and absent labels."""
-        labels = self._simulate(self.option, amount)
-        bill: Cost = cost(labels, self.prices)
-        seconds = math.nan if bill.seconds is None else bill.seconds * self.times
-        asked = float(labels.asked.sum()) * self.times
-        return amount, bill.dollars * self.times, seconds, asked, *self._counts(labels)
-
-    def _simulate(self, option: LabelOption, amount: float) -> PartialLabels:
-        amount = amount / self.times if option.counted else amount
-        return _simulated(option, amount, self.pool, self.images)
-
-    def _counts(self, labels: PartialLabels) -> tuple[Array, Array]:
-        codes, L = labels.codes, labels.shape[1]
-        place, known = codes.indices, codes.data
-        return tuple(  # type: ignore[return-value]
-            np.bincount(place[known == sign], minlength=L)[self.pool.scored] * self.times
-            for sign in (1, -1)
-        )

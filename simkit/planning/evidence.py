@@ -312,12 +312,6 @@ def _read(folder: Folder) -> _Folder:
     table = frame(runs.read(folder), _COLUMNS, asker=str(folder), mend=mend)
     if not class_names(table):
         raise BadInput(f"the table in {folder} has no class names; {mend}")
-    for name in ("truth_id", "test_id"):
-        if table[name].nunique() > 1:
-            raise BadInput(
-                f"the table in {folder} has runs of different data ({name} differs); compare each "
-                "data set in a folder of its own"
-            )
     return _Folder(str(folder), table, _grid(Path(folder)))
 
 

@@ -530,7 +530,10 @@ def _name_choice(axes: Axes, chart: Chart) -> None:
 
 def _name_lines(axes: Axes, lines: list[Line], styles: tuple[Any, ...], frame: _Frame) -> None:
     """Names at the right, near the ends of their lines and without overlap."""
-    from simkit.study.figures.style import fold, spread
+    import numpy as np
+    from scipy.optimize import isotonic_regression
+
+    from simkit.study.figures.style import fold
 
     room, named = frame.names / 72, []
     for line, style in zip(lines, styles, strict=False):
@@ -542,8 +545,10 @@ def _name_lines(axes: Axes, lines: list[Line], styles: tuple[Any, ...], frame: _
     named.sort(key=lambda name: name[0])
     sizes = [_ROW * (1 + text.count("\n")) + 4 for _, text, *_ in named]
     gaps = [(one + other) / 2 for one, other in pairwise(sizes)]
-    ends = 4 + sizes[0] / 2, frame.height - frame.top + 8 - sizes[-1] / 2
-    places = spread([height for height, *_ in named], gaps, *ends)
+    offsets = np.cumsum([0, *gaps])
+    low, high = 4 + sizes[0] / 2, frame.height - frame.top + 8 - sizes[-1] / 2 - offsets[-1]
+    places = isotonic_regression([height for height, *_ in named] - offsets).x
+    places = places.clip(low, high) + offsets
     for place, (_, text, end, line, (colour, dark, _)) in zip(places, named, strict=True):
         axes.annotate(
             text, end, xytext=(frame.width - frame.right + 14, float(place)),

@@ -90,15 +90,12 @@ def frame(
 def opened(table: Any) -> Any:
     """A pyarrow Table or the runs of a comparison as a DataFrame; other values unchanged."""
     table = getattr(table, "every", table)
-    if not isinstance(table, pa.Table) or len(set(table.column_names)) < table.num_columns:
+    if not isinstance(table, pa.Table):
         return table
     metadata = {key.decode(): text for key, text in (table.schema.metadata or {}).items()}
     frame = table.replace_schema_metadata(None).to_pandas()
     names = ("classes", "leaves", "failures", "planned", "zero_shot", "scored_by")
-    try:
-        frame.attrs = {name: json.loads(metadata[name]) for name in names if name in metadata}
-    except ValueError as error:
-        raise BadInput(f"the metadata of the table are damaged ({error}); restore it") from None
+    frame.attrs = {name: json.loads(metadata[name]) for name in names if name in metadata}
     return frame
 
 

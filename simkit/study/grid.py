@@ -28,7 +28,7 @@ from simkit.learn.optim import Settings
 from simkit.learn.protocols import Protocol, protocol
 from simkit.registry import Positive, Range, build, convert, setting, settle, split_sum
 from simkit.study.limit import Limit
-from simkit.study.toml import toml, toml_lines
+from simkit.study.toml import toml_lines
 
 DEMO = Path(__file__).with_name("demo.toml")
 MOST = 10_000  # draws, or trainings of a sweep: more are a typing error and take minutes to plan
@@ -109,7 +109,7 @@ class Tuning:
         object.__setattr__(self, "space", space)
 
     def check(self, specs: Sequence[str]) -> None:
-        """Raise BadInput if a space is of another method, invalid or too small."""
+        """Raise BadInput if a space is of another method, or invalid."""
         with located("tuning.space"):
             for spec in self.space:
                 _expect_known("method of this grid", spec, [ALL, *specs])
@@ -117,15 +117,6 @@ class Tuning:
                 for name, choices in self.values(spec).items():
                     for value in choices:
                         Setting(((name, value),)).method(spec)
-        for spec in specs:
-            values = self.values(spec)
-            count = math.prod(map(len, values.values()))
-            if values and count < self.runs:
-                fewer = f", or set runs to {count} at most" if count > 1 else ""
-                raise BadInput(
-                    f"tuning.runs is {self.runs}, but {spec!r} has only {count} to try; add values "
-                    f"or settings to [tuning.space.{ALL}] or [tuning.space.{toml(spec)}]{fewer}"
-                )
 
     def values(self, spec: str) -> dict[str, Sequence[Any]]:
         """The values to try for a method, by name of the setting."""
@@ -139,7 +130,7 @@ class Tuning:
             return [Setting(p) for p in [*points, *_alternative(spec, lr)]]
         shape = [len(choices) for choices in values.values()]
         order = Chance.seeded(seed).of("tuning", spec).permutation(math.prod(shape))
-        sampled = np.sort(order.at(np.arange(self.runs)))
+        sampled = np.sort(order.at(np.arange(min(self.runs, math.prod(shape)))))
         return [
             Setting(tuple((name, values[name][at]) for name, at in zip(values, point, strict=True)))
             for point in zip(*np.unravel_index(sampled, shape), strict=True)

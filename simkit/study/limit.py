@@ -41,7 +41,5 @@ class Limit:
 
 
 def money(dollars: float) -> str:
-    """A sum with few digits: $0.75, $12, $1,250, $1e+12."""
-    if not abs(dollars) < 1e10:  # NaN too
-        return f"${dollars:.3g}"
+    """A sum with few digits: $0.75, $12, $1,250."""
     return f"${dollars:,.2f}" if dollars < 10 and dollars != round(dollars) else f"${dollars:,.0f}"

@@ -1,4 +1,4 @@
-"""The runs of a comparison: one row each, as a pandas table and as files.
+"""The runs of a comparison: one row each, as a pandas table, as files and in a few lines.
 
 >>> runs = simkit.open_runs("runs/")  # or runs = simkit.compare(...)
 >>> runs.table.groupby("method")["map"].mean()
@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -22,7 +22,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from simkit.errors import BadInput
-from simkit.files import whole
+from simkit.files import readable, whole
 from simkit.study import store
 
 if TYPE_CHECKING:
@@ -268,3 +268,96 @@ def write(files: Mapping[str, Callable[[Path], object]], folder: Path) -> None:
     with ExitStack() as ready:
         for name, writer in files.items():
             writer(ready.enter_context(whole(folder / name)))
+
+
+# Lists over classes are most of a table; none of them is needed to describe a folder.
+_DESCRIBED = (
+    "scheme", "method", "reference", "budget", "budget_hours", "draw", "trained", "train_seconds",
+    "peak_memory_mb", "environment", "bundle_seconds", "key",
+)  # fmt: skip
+
+
+def describe(folder: str | PathLike[str]) -> dict[str, Any]:
+    """Facts about a comparison's folder by name, and as `text` in sentences.
+
+    Raises
+    ------
+    BadInput
+        If the folder has no runs.
+    """
+    folder = Path(folder)
+    table = read(folder, columns=_DESCRIBED)
+    about = {key.decode(): json.loads(text) for key, text in (table.schema.metadata or {}).items()}
+    compared = table.filter(pa.compute.invert(table["reference"]))
+
+    def distinct(name: str, rows: pa.Table = table) -> list[Any]:
+        return pa.compute.drop_null(rows[name].unique()).to_pylist()
+
+    by_job = table.group_by("key").aggregate([("bundle_seconds", "max")])
+    facts: dict[str, Any] = {
+        "runs": len(table),
+        "schemes": distinct("scheme", compared),
+        "methods": distinct("method", compared),
+        "budgets": distinct("budget", compared),
+        "budgets_hours": distinct("budget_hours", compared),
+        "draws": len(distinct("draw")),
+        "trained": distinct("trained"),
+        "planned": about.get("planned", 0),
+        "failures": about.get("failures", []),
+        "training_hours": (pa.compute.sum(table["train_seconds"]).as_py() or 0.0) / 3600,
+        "bundle_hours": (pa.compute.sum(by_job["bundle_seconds_max"]).as_py() or 0.0) / 3600,
+        "peak_memory_mb": pa.compute.max(table["peak_memory_mb"]).as_py(),
+        "environments": [json.loads(text) for text in distinct("environment")],
+    }
+    of = f" of {facts['planned']:,}" if facts["planned"] > facts["runs"] else ""
+    backbones = "; whole backbones were trained" if facts["trained"] == ["backbone"] else ""
+    lines = [
+        f"{facts['runs']:,}{of} runs: {len(facts['schemes'])} schemes, {len(facts['methods'])} "
+        f"methods, {facts['draws']} draw{'s' * (facts['draws'] != 1)}{backbones}",
+        *_provenance(facts),
+    ]
+    if unfinished := _unfinished(folder):
+        facts["unfinished"] = unfinished
+        lines.append(f"a comparison in this folder is unfinished: {unfinished} are finished")
+    summary = folder / "summary.md"
+    if summary.is_file():  # names the failures, too
+        lines.append(readable(summary, "a summary").read_text("utf-8", "replace"))
+    else:
+        lines += [f"failed: {why}" for why in facts["failures"]]
+    return facts | {"text": "\n".join(lines)}
+
+
+def _unfinished(folder: Path) -> str:
+    """ "3 of 8 jobs" of a comparison under way, or nothing."""
+    plan, grid_file = store.under_way(folder), folder / "grid.toml"
+    finished_grid = grid_file.read_text("utf-8", "replace") if grid_file.is_file() else None
+    if plan["grid"] in ("", finished_grid):
+        return ""
+    done = sum(store.finished(folder / "bundles", stem) for stem in plan["keys"])
+    return f"{done} of {len(plan['keys'])} jobs"
+
+
+def _provenance(facts: dict[str, Any]) -> Iterator[str]:
+    """Versions, machines, training time and memory."""
+    if environments := facts["environments"]:
+        programs = [
+            f"{name} {' and '.join(sorted({str(e[name]) for e in environments if name in e}))}"
+            for name in ("simkit", "code", "torch", "python")
+            if any(environment.get(name) for environment in environments)
+        ]
+        machines = {
+            " ".join(str(e[name]) for name in ("system", "machine", "device") if name in e)
+            for e in environments
+        }
+        yield f"made with {', '.join(programs)} on {' and '.join(sorted(machines))}"
+    training, total, peak = facts["training_hours"], facts["bundle_hours"], facts["peak_memory_mb"]
+    if training:
+        annotation = f", {_time(total)} with annotation and evaluation" if total else ""
+        memory = "" if peak is None else f"; at most {peak:,.0f} MB in one process"
+        yield f"{_time(training)} of training{annotation}{memory}"
+
+
+def _time(hours: float) -> str:
+    if hours >= 1:
+        return f"{hours:,.1f} hours"
+    return f"{60 * hours:,.1f} minutes" if hours >= 1 / 60 else f"{3600 * hours:,.1f} seconds"

@@ -11,8 +11,8 @@ import pytest
 from simkit.errors import BadInput
 from simkit.study import report, runs, store
 from simkit.study.cells import limits, lines, references
-from simkit.study.describe import describe
 from simkit.study.limit import Limit
+from simkit.study.runs import describe
 from tests.study import planted
 
 

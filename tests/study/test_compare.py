@@ -16,9 +16,9 @@ from simkit.errors import BadInput
 from simkit.study import compare as module
 from simkit.study import frames, jobs, runs, scheduler, store
 from simkit.study.compare import Hooks, compare
-from simkit.study.describe import describe
 from simkit.study.grid import Grid
 from simkit.study.jobs import choose
+from simkit.study.runs import describe
 from simkit.study.scheduler import Finished
 from tests.study.work import planned, repeatable
 

@@ -102,7 +102,6 @@ def test_numbers_of_numpy_and_paths_are_written_as_any_others(tmp_path):
         ({"pictures": PAPERS, "train": {"epochs": 3}}, "pictures.protocol [pictures.changed]"),
         ({"tuning": {"run": 4}}, "tuning 'run' 'runs'"),
         ({"tuning": {"runs": 1}}, "tuning runs 1 2"),
-        ({"tuning": {"space": {"all": {"lr": [0.1, 0.01]}}}}, "tuning.runs 'an' space.all"),
         ({"tuning": {"space": {"ll-r": {"lr": [1, 2]}}}}, "tuning.space 'll-r' an"),
         ({"tuning": {"space": {"an": {"pos_weigth": [1, 2]}}}}, "'pos_weigth' 'pos_weight'"),
     ],
@@ -173,6 +172,8 @@ def test_a_space_is_a_product_of_which_points_are_drawn_by_seed_and_method_alone
     drawn = [tuple(some.settings("ll-r+boostlu", lr=1.0, seed=seed)) for seed in range(20)]
     assert drawn == [tuple(more.settings("ll-r+boostlu", lr=2.0, seed=seed)) for seed in range(20)]
     assert len(set(drawn)) > 10 and all(len(set(one)) == 3 for one in drawn)
+    few = Tuning(9, {"an": {"lr": [1, 2]}}).settings("an", lr=1.0, seed=0)
+    assert [one.lr for one in few] == [1, 2]
 
 
 def test_a_setting_lies_at_an_edge_of_three_or_more_numbers():
@@ -203,7 +204,6 @@ def test_limits_are_written_as_people_do_and_dollars_come_first():
     assert sorted(mixed, key=lambda one: one.order) == [mixed[3], mixed[1], mixed[2], mixed[0]]
     assert Limit.of({"budget": float("nan"), "budget_hours": 3.0}) == Limit(hours=3.0)
     assert [money(x) for x in (0.75, 12.0, 1250.4)] == ["$0.75", "$12", "$1,250"]
-    assert [money(x) for x in (1e300, float("nan"))] == ["$1e+300", "$nan"]
 
 
 @pytest.mark.parametrize(

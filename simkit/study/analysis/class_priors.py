@@ -49,7 +49,7 @@ def estimates(
     Ben-Baruch et al., CVPR 2022, section 4.2, Eqs 10, 11; the paper's method is "ignore".
     """
     estimates = {}
-    for name in listed(methods, "estimates: methods"):
+    for name in listed(methods):
         if name == COUNTED:
             values = task.labels.per_class(PRESENT) / len(task.rows)
         else:

@@ -95,7 +95,7 @@ def by_class(
     """
     columns = ("scheme", "method", "draw", "images", *_LISTS)
     table = selection.read_runs(runs, columns, asker=asker)
-    wanted = listed(methods, f"{asker}: methods")
+    wanted = listed(methods)
     table = table[table["method"].isin(wanted)]
     table = table[table["ap"].str.len() > 0]
     if (schemes := table["scheme"].unique()).size > 1:

@@ -87,7 +87,7 @@ def ablation(
     _, bought = selection.within(table, budget=budget, hours=hours, asker="ablation")
     scores = selection.scores_by_draw(bought, metric, asker="ablation")
     known = list(scores.columns.unique("method"))
-    wanted = listed(methods, "ablation: methods") or known
+    wanted = listed(methods) or known
     selection.check_known([base, *wanted], known, asker="ablation")
     draws = bought.groupby("scheme")["draw"].nunique()
     rows = []

@@ -32,7 +32,6 @@ from simkit.study.analysis import selection
 from simkit.study.analysis.learning import innermost, kinds
 from simkit.study.analysis.selection import Methods
 from simkit.study.cells import RUN, is_full
-from simkit.study.frames import frame
 from simkit.study.grid import layers
 from simkit.study.sources import ImageTransform, StudyData, decoded_pictures
 
@@ -240,7 +239,7 @@ def damage(
     return pd.concat(parts, ignore_index=True)
 
 
-def damage_summary(table: Any) -> pd.DataFrame:
+def damage_summary(table: pd.DataFrame) -> pd.DataFrame:
     """Medians of a table of `damage`.
 
     Parameters
@@ -257,9 +256,7 @@ def damage_summary(table: Any) -> pd.DataFrame:
         Maps without a correlation are left out of these.
     """
     correlations = {"agreement": "positive", "control": "control_positive"}
-    columns = {"model": str, "present": bool, **dict.fromkeys(correlations, float | None)}
-    columns |= dict.fromkeys(("distance", *_ENDS), float)
-    table = frame(table, columns, asker="damage_summary", mend="pass the result of damage")
+    table = table[["model", "present", *correlations, "distance", *_ENDS]].copy()
     for name, positive in correlations.items():
         table[positive] = np.where(table[name].isna(), np.nan, table[name] > 0)
     labels = np.where(table.pop("present"), "present", "absent")
@@ -357,10 +354,8 @@ def top_scores(
     return table.stack().rename("probability").reset_index()
 
 
-def top_score_medians(table: Any) -> dict[str, list[float]]:
+def top_score_medians(table: pd.DataFrame) -> dict[str, list[float]]:
     """Median probability of every rank by model, of a table of `top_scores`."""
-    columns = {"model": str, "rank": int, "probability": float}
-    table = frame(table, columns, asker="top_score_medians", mend="pass the result of top_scores")
     return {
         model: rows.groupby("rank")["probability"].median().tolist()
         for model, rows in table.groupby("model", sort=False)

@@ -24,7 +24,6 @@ from simkit.learn.side_info import prepare
 from simkit.learn.train import Watcher, train_stack
 from simkit.study.analysis import selection
 from simkit.study.analysis.selection import Methods
-from simkit.study.frames import frame
 from simkit.study.grid import layers
 
 W = TypeVar("W", bound=Watcher)
@@ -180,7 +179,7 @@ def memorisation(
     return pd.concat(parts, ignore_index=True)
 
 
-def early_share(table: Any, method: str, kind: str) -> float:
+def early_share(table: pd.DataFrame, method: str, kind: str) -> float:
     """The share of labels of this kind with their highest loss in the first epoch.
 
     Parameters
@@ -198,8 +197,6 @@ def early_share(table: Any, method: str, kind: str) -> float:
     ----------
     Kim et al., CVPR 2022, Table 1.
     """
-    columns = {"method": str, "kind": str, "epoch": int, "share": float}
-    table = frame(table, columns, asker="early_share", mend="pass the result of memorisation")
     shares = table.query("method == @method and kind == @kind and epoch == 1")["share"]
     return float(shares.item())
 

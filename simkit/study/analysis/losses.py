@@ -33,7 +33,6 @@ from simkit.learn.side_info import prepare
 from simkit.study.analysis import selection
 from simkit.study.analysis.learning import kinds
 from simkit.study.analysis.selection import Methods
-from simkit.study.frames import frame
 from simkit.study.grid import layers
 
 Entry = tuple[int, int]  # (image, class)
@@ -154,16 +153,15 @@ def loss_shapes(
     return pd.concat(parts, ignore_index=True)
 
 
-def loss_at(table: Any, method: str, entry: str, epoch: int, logit: float) -> dict[str, Any]:
+def loss_at(
+    table: pd.DataFrame, method: str, entry: str, epoch: int, logit: float
+) -> dict[str, Any]:
     """The row of a table of `loss_shapes` that is nearest to a logit."""
-    columns = {"method": str, "entry": str, "epoch": int, "logit": float, "loss": float}
-    columns |= {"gradient": float, "selected": bool}
-    table = frame(table, columns, asker="loss_at", mend="pass the result of loss_shapes")
     rows = table.query("method == @method and entry == @entry and epoch == @epoch")
     return dict(rows.loc[(rows["logit"] - logit).abs().idxmin()])
 
 
-def loss_gradient(table: Any, method: str, entry: str, epoch: int, logit: float) -> float:
+def loss_gradient(table: pd.DataFrame, method: str, entry: str, epoch: int, logit: float) -> float:
     """The gradient in the row of `loss_at`; a positive gradient lowers the logit in training."""
     return float(loss_at(table, method, entry, epoch, logit)["gradient"])
 

@@ -122,7 +122,7 @@ def some_methods(
     Raises BadInput with the nearest name for a method that is not in the table.
     """
     known = list(runs["method"].unique())
-    chosen = listed(wanted, f"{asker}: methods")
+    chosen = listed(wanted)
     check_known(chosen, known, asker=asker)
     if not chosen:
         finite = runs[np.isfinite(runs[metric])]
@@ -151,20 +151,17 @@ def scores_by_draw(runs: pd.DataFrame, metric: str, *, asker: str) -> pd.DataFra
     return table[list(order)]
 
 
-def listed(methods: Methods, what: str = "methods") -> list[str]:
-    """Methods without repetitions. Raises BadInput that begins with `what` for other types."""
+def listed(methods: Methods) -> list[str]:
+    """Methods without repetitions."""
     if isinstance(methods, str):
         parts = re.split(r",(?![^(]*\))", methods)  # not at commas inside parentheses
         methods = [part.strip() for part in parts if part.strip()]
-    specs = list(dict.fromkeys(methods)) if isinstance(methods, Iterable) else [methods]
-    if not all(isinstance(spec, str) for spec in specs):
-        raise BadInput(f"{what} are {methods!r}; names are expected, as text")
-    return specs
+    return list(dict.fromkeys(methods))
 
 
 def some(methods: Methods, asker: str) -> list[str]:
     """Methods as in `listed`. Raises BadInput if there are none."""
-    specs = listed(methods, f"{asker}: methods")
+    specs = listed(methods)
     if not specs:
         raise BadInput(f"{asker}: methods is empty; name one or more, such as an and ll-r")
     return specs

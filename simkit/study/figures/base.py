@@ -19,7 +19,7 @@ from matplotlib.figure import Figure as Drawing
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput, unknown
-from simkit.registry import Registry
+from simkit.registry import Registry, settle
 from simkit.study.figures.style import WIDTH, fold, house_style, wrapped
 from simkit.study.frames import Columns, Unique, frame
 
@@ -31,8 +31,8 @@ class Figure(ABC):
     """Base class of figures; `register` makes subclasses frozen dataclasses of options.
 
     name, title: name in the registry, and description. made_by: the function that returns the
-    table. reads, unique: the columns passed to `draw`, and sets of columns with unique rows, as for
-    `study.frames.frame`.
+    table, by default the analysis with the same name. reads, unique: the columns passed to `draw`,
+    and sets of columns with unique rows, as for `study.frames.frame`.
     """
 
     name: ClassVar[str]
@@ -40,6 +40,9 @@ class Figure(ABC):
     made_by: ClassVar[str]
     reads: ClassVar[Columns]
     unique: ClassVar[Unique] = ()
+
+    def __post_init__(self) -> None:
+        settle(self)
 
     def __call__(self, table: Any, heading: str = "") -> Drawing:
         """Draw a table.
@@ -101,6 +104,8 @@ figures: Registry[Figure] = Registry("figure", "simkit.study.figures")
 @dataclass_transform(frozen_default=True)
 def register(figure: type[F]) -> type[F]:
     """Class decorator: register a figure under its `name`, as a frozen dataclass."""
+    if not hasattr(figure, "made_by"):
+        figure.made_by = "simkit.analysis." + figure.name.replace("-", "_")
     figures.register(dataclass(frozen=True)(figure))
     return figure
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
+from simkit.registry import Count, Range
 from simkit.study.analysis.classes import ByClass, by_class
 from simkit.study.analysis.selection import Methods, check_known, some_methods, under
 from simkit.study.figures import marks
@@ -28,7 +29,6 @@ _SHADES = LinearSegmentedColormap.from_list("missing", ["#F7E08B", "#6BA8A0", "#
 _LEAST = 0.02  # least range of shares over all shades, so that similar values look similar
 _STRIP = 0.035  # of the height of the axes
 _NAMED = 70  # most classes with names under their bars
-_GROUPS = 10  # most groups with names
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,9 @@ class PerClass(OfScheme):
     title = "AP of each class under several methods, by frequency"
 
     methods: Methods = some("three")
-    most: int = option(60, "most classes shown, selected evenly by frequency")
+    most: Count = option(60, "most classes shown, selected evenly by frequency")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        self.require(self.most > 0, f"most is {self.most}; at least one class is expected")
         where, runs = self.of_scheme(table)
         methods = some_methods(runs, wanted=self.methods, most=3, asker=self.name)
         scored = self.by_class(runs, methods)
@@ -121,11 +120,9 @@ class ClassGroups(OfScheme):
     title = "mAP of rare to frequent classes under each method"
 
     methods: Methods = some("eight")
-    groups: int = option(5, "number of groups of classes")
+    groups: Annotated[int, Range(1, 10)] = option(5, "number of groups of classes")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        mend = f"groups is {self.groups}; 1 to {_GROUPS} are expected"
-        self.require(1 <= self.groups <= _GROUPS, mend)
         where, runs = self.of_scheme(table)
         methods = some_methods(runs, wanted=self.methods, most=8, asker=self.name)
         scored = self.by_class(runs, methods)

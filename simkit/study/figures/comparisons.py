@@ -39,7 +39,6 @@ class Ablation(Figure):
 
     name = "ablation"
     title = "Variations of a method: scores, and differences to a base"
-    made_by = "simkit.analysis.ablation"
     reads: ClassVar = {
         "scheme": str, "method": str, "base": bool, "missing": int,
         "significant": bool | None, **MEANS,
@@ -110,7 +109,6 @@ class Sweep(Figure):
 
     name = "sweep"
     title = "mAP over the values of one setting, the default marked"
-    made_by = "simkit.analysis.sweep"
     reads: ClassVar = {
         "scheme": str, "method": str, "setting": str, "value": str, "number": float | None,
         "default": bool, "missing": int, **MEANS,
@@ -179,7 +177,6 @@ class ImagesOrLabels(Figure):
 
     name = "images-or-labels"
     title = "Few complete or many weak labels: over images and labels"
-    made_by = "simkit.analysis.images_or_labels"
     reads: ClassVar = {"scheme": str, "method": str, "share": float, "labels": float, **MEANS}
 
     def draw(self, table: pd.DataFrame) -> Drawing:

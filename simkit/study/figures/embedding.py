@@ -56,7 +56,6 @@ class NeighboursFigure(Figure):
 
     name = "neighbours"
     title = "An image, its nearest neighbours, and their labels"
-    made_by = "simkit.analysis.neighbours"
     reads: ClassVar = {
         "rank": int, "image": str, "distance": float, "unknown": int,
         "present": list[str], "absent": list[str], "hidden": list[str],
@@ -119,7 +118,6 @@ class LabelDistances(Figure):
 
     name = "label-distances"
     title = "Distances between classes"
-    made_by = "simkit.analysis.label_distances"
     reads: ClassVar = {"class": str, "other": str, "distance": float}
     unique = (("class",), ("other",))
 
@@ -220,7 +218,6 @@ class Temperatures(Figure):
 
     name = "temperatures"
     title = "Temperatures of one image's unknown labels"
-    made_by = "simkit.analysis.temperatures"
     reads: ClassVar = {
         "method": str, "class": str, "state": int, "temperature": float, "present": bool | None,
     }  # fmt: skip

@@ -108,7 +108,6 @@ class HeatMaps(MapRows):
 
     name = "heat-maps"
     title = "Heat maps of training images over the epochs"
-    made_by = "simkit.analysis.heat_maps"
     reads: ClassVar = {
         "model": str, "epoch": int, "image": int, "class": str, "kind": str, **_MAPS,
     }  # fmt: skip
@@ -222,7 +221,6 @@ class Pointing(Figure):
 
     name = "pointing"
     title = "The pointing game over mAP, method by method"
-    made_by = "simkit.analysis.pointing"
     reads: ClassVar = {"method": str, "draw": int, "map": float, "pointing": float}
 
     centre: float | None = option(None, "score of pointing at the centre, 0 to 1; none: no line")
@@ -351,7 +349,6 @@ class CellGradients(Figure):
 
     name = "cell-gradients"
     title = "Gradients at cells of class maps, with and without BoostLU"
-    made_by = "simkit.analysis.cell_gradients"
     reads: ClassVar = {"method": str, "labels": str, "cells": str, "push": float}
 
     def draw(self, table: pd.DataFrame) -> Drawing:
@@ -389,7 +386,6 @@ class TopScores(Figure):
 
     name = "top-scores"
     title = "Distributions of the highest probabilities, model by model"
-    made_by = "simkit.analysis.top_scores"
     reads: ClassVar = {"model": str, "rank": int, "probability": float}
 
     def draw(self, table: pd.DataFrame) -> Drawing:

@@ -29,7 +29,6 @@ class Confusion(Figure):
 
     name = "confusion"
     title = "Answers of annotators, their errors, and their agreement"
-    made_by = "simkit.analysis.confusion"
     reads: ClassVar = {
         "part": str, "name": str, "answer": str | None,
         **dict.fromkeys(("votes", "share", "simulated", "miss", "false_alarm"), float | None),
@@ -145,7 +144,6 @@ class Distributions(Figure):
 
     name = "distributions"
     title = "Class distribution before and after annotation"
-    made_by = "simkit.analysis.distributions"
     reads: ClassVar = {"scheme": str, "class": str, "true": int, "present": int}
     unique = (("scheme",), ("class",))
 
@@ -273,7 +271,6 @@ class Revealed(Figure):
 
     name = "revealed"
     title = "Labels of one image under each scheme"
-    made_by = "simkit.analysis.revealed"
     reads: ClassVar = {"scheme": str, "class": str, "present": bool, "state": int, "dollars": float}
     unique = (("scheme",), ("class",))
 

@@ -27,7 +27,6 @@ class Memorisation(Figure):
 
     name = "memorisation"
     title = "Epoch of the highest loss for each kind of label"
-    made_by = "simkit.analysis.memorisation"
     reads: ClassVar = {
         "method": str, "kind": str, "epoch": int,
         **dict.fromkeys(("share", "mean", "low", "median", "high"), float),
@@ -74,7 +73,6 @@ class Modification(Figure):
 
     name = "modification"
     title = "Precision and recall of rejected or corrected labels"
-    made_by = "simkit.analysis.modification"
     reads: ClassVar = {
         "method": str, "lasting": bool, "epoch": int, "modified": int, "right": int,
         **dict.fromkeys(("precision", "found", "chance"), float | None),
@@ -120,7 +118,6 @@ class Corrections(Figure):
 
     name = "corrections"
     title = "Corrected labels of images, epoch by epoch"
-    made_by = "simkit.analysis.corrections"
     reads: ClassVar = {
         "method": str, "row": int, "why": str, "class": str, "epoch": int,
         **dict.fromkeys(("given", "present", "corrected"), bool),
@@ -178,7 +175,6 @@ class LossShapes(Figure):
 
     name = "loss-shapes"
     title = "Loss of a label over its logit, a panel for each method"
-    made_by = "simkit.analysis.loss_shapes"
     reads: ClassVar = {
         "method": str, "entry": str, "epoch": int, "logit": float, "loss": float, "gradient": float,
     }  # fmt: skip

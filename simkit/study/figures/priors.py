@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from simkit.registry import setting
+from simkit.registry import Count, setting
 from simkit.study.analysis.amounts import METRICS
 from simkit.study.analysis.class_priors import COUNTED
 from simkit.study.figures import marks, style
@@ -32,10 +32,9 @@ class CommonClasses(Figure):
     reads: ClassVar = {"estimate": str, "class": str, "true": float, "prior": float}
 
     estimate: str = option("", "the estimate; by default the first")
-    top: int = option(10, "classes on each side")
+    top: Count = option(10, "classes on each side")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        self.require(self.top > 0, f"top is {self.top}; a number from 1 on is expected")
         estimate = self.chosen("estimate", self.estimate, table["estimate"])
         rows = table[table["estimate"] == estimate].set_index("class")
         true, prior = (rows[key].nlargest(self.top) for key in ("true", "prior"))
@@ -58,7 +57,6 @@ class Likelihood(Figure):
 
     name = "likelihood"
     title = "Precision of the likeliest unknown labels of an image"
-    made_by = "simkit.analysis.likelihood"
     reads: ClassVar = {"method": str, "epoch": int, "rank": int, "present": float, "chance": float}
 
     def draw(self, table: pd.DataFrame) -> Drawing:
@@ -88,7 +86,6 @@ class LikelyLabels(Figure):
 
     name = "likely-labels"
     title = "The likeliest unknown labels of a few images"
-    made_by = "simkit.analysis.likely_labels"
     reads: ClassVar = {"row": int, "class": str, "rank": int, "probability": float, "present": bool}
 
     pictures: Pictures = setting((), "one image for each in the table")
@@ -139,7 +136,6 @@ class Modes(Figure):
 
     name = "modes"
     title = "Scores of methods over the amount of labels, by kind of scheme"
-    made_by = "simkit.analysis.modes"
     reads: ClassVar = {
         "family": str, "setting": str | None, "value": float | None, "measure": str, "method": str,
         **MEANS,
@@ -298,7 +294,6 @@ class RankAgreement(Figure):
 
     name = "rank-agreement"
     title = "Estimated class priors against the truth, over the top classes"
-    made_by = "simkit.analysis.rank_agreement"
     reads: ClassVar = {"estimate": str, "top": int, "spearman": float | None}
 
     def draw(self, table: pd.DataFrame) -> Drawing:
@@ -333,7 +328,6 @@ class Readings(Figure):
 
     name = "readings"
     title = "Treatment of the labels of every class by each method"
-    made_by = "simkit.analysis.readings"
     reads: ClassVar = {"method": str, "rank": int, "images": int, **dict.fromkeys(_READ, int)}
 
     def draw(self, table: pd.DataFrame) -> Drawing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-import numpy as np
 import pandas as pd
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
-from numpy.typing import ArrayLike, NDArray
 
 from simkit.study.frames import label
 
@@ -84,32 +82,6 @@ def fold(
             last = last[:-1]
         folded[lines - 1 :] = [last.rstrip() + "…"]
     return "\n".join(folded)
-
-
-def spread(
-    wanted: Sequence[float], gap: ArrayLike, low: float = -np.inf, high: float = np.inf
-) -> NDArray[np.float64]:
-    """Ascending positions (n,) with distances of at least `gap`, near the wanted ones.
-
-    wanted: (n,), ascending.  gap: a number, or (n - 1,) one for each pair. Neighbours that are too
-    near are centred at their mean. All are kept between low and high if possible.
-    """
-    offsets = np.append(0, np.cumsum(np.broadcast_to(gap, len(wanted[1:]))))[: len(wanted)]
-    blocks: list[tuple[float, int]] = []  # mean of the first position, and number of positions
-    for value, offset in zip(wanted, offsets, strict=True):
-        start, number = value - offset, 1
-        while blocks and blocks[-1][0] > start:
-            before, many = blocks.pop()
-            start = (before * many + start * number) / (many + number)
-            number += many
-        blocks.append((start, number))
-    flat = np.repeat([start for start, _ in blocks], [number for _, number in blocks])
-    last = high - offsets[-1:].sum()
-    if last >= low:
-        flat = np.clip(flat, low, last)
-    elif np.isfinite(last):
-        flat = np.full(len(wanted), (low + last) / 2)  # exceeds both ends equally
-    return flat + offsets
 
 
 def family(method: str) -> str:

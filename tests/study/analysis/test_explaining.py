@@ -158,8 +158,6 @@ def test_a_summary_is_of_medians() -> None:
         assert row["control"] == np.nanmedian(own["control"])
     flat = damage_summary(table[table["agreement"].isna() & (table["model"] == "m")])
     assert flat[["agreement", "positive"]].isna().all(axis=None) and flat["top"].notna().all()
-    with pytest.raises(BadInput, match="no column 'full_top'; pass the result of damage"):
-        damage_summary(table.drop(columns="full_top"))
 
 
 def test_missing_labels_lower_the_top_of_present_classes_and_a_boost_restores_it(

@@ -138,8 +138,6 @@ def test_losses_are_as_counted_from_every_loss() -> None:
 def test_a_kind_without_labels_has_no_rows() -> None:
     table = memorisation(FULL, TRUTH, settings=Settings(epochs=1))
     assert set(table["kind"]) == {"true positive", "true negative"}
-    with pytest.raises(BadInput, match="no column 'share'; pass the result of memorisation"):
-        early_share(table.drop(columns="share"), "an", "true positive")
 
 
 def test_modified_labels_follow_the_rules_of_the_methods() -> None:

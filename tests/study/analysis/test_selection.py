@@ -74,9 +74,3 @@ def test_methods_are_listed_once() -> None:
     assert listed(given) == ["an", "csl(eta=1,top_k=2)+boostlu"]
     assert listed(iter(["an", "ll-r", "an"])) == ["an", "ll-r"]
     assert listed(()) == []
-
-
-@pytest.mark.parametrize("value", [3, ["a", None]])
-def test_what_is_wrong_is_named(value) -> None:
-    with pytest.raises(BadInput, match=r"^x are"):
-        listed(value, "x")
