@@ -5,7 +5,7 @@
 # make atlas  installs into .venv and repeats the comparison of all schemes and methods (hours)
 # make test-label-studio   installs Label Studio beside .venv and answers orders in it;
 #             RECORD=--record keeps its exports for the tests
-# make docs   installs into .venv and writes the API reference: docs/api/index.html
+# make docs   installs into .venv and builds the documentation site: build/site/index.html
 PYTHON ?= python3
 VENV ?= $(if $(CPU),.venv-cpu,.venv)
 # On Linux the Python Package Index has torch for CUDA only.
@@ -40,7 +40,7 @@ atlas: $(VENV)/installed
 	OMP_NUM_THREADS=1 $(BIN)/python scripts/atlas.py
 
 docs: $(VENV)/installed
-	$(BIN)/python scripts/reference.py
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --conf-dir docs . build/site
 
 $(VENV)/installed: pyproject.toml requirements-cpu.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "simkit needs Python 3.11 or newer; set PYTHON=")'
@@ -59,4 +59,4 @@ $(VENV)-label-studio/installed:
 	touch $@
 
 clean:
-	rm -rf .venv .venv-cpu .venv-wheel .venv-label-studio dist runs docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-cpu .venv-wheel .venv-label-studio build dist runs docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Write the catalogue of schemes, methods and data sets into the README, from the registries.
+"""Write the catalogue of schemes, methods and data sets, docs/catalogue.md, from the registries.
 
 python scripts/catalogue.py
 """
@@ -10,8 +10,11 @@ import importlib
 from collections.abc import Iterable
 from pathlib import Path
 
-README = Path(__file__).parents[1] / "README.md"
-START, END = "<!-- catalogue: python scripts/catalogue.py -->\n", "<!-- end of catalogue -->"
+PAGE = Path(__file__).parents[1] / "docs" / "catalogue.md"
+OPENING = (
+    "Schemes decide which labels are bought, methods train on partial labels. `simkit list` shows "
+    "the same in a shell, `simkit list methods csl` explains the settings of one."
+)
 KINDS = {
     "scheme": "simkit.annotate.schemes",
     "method": "simkit.learn.methods",
@@ -22,8 +25,9 @@ KINDS = {
 
 def catalogue() -> str:
     """Markdown: one table for each kind of part, one row for each part."""
-    lines: list[str] = []
+    lines = ["<!-- written by python scripts/catalogue.py -->", "# Catalogue", "", OPENING, ""]
     for kind, package in KINDS.items():
+        lines += [f"## {kind.capitalize()}s", ""]
         lines += _methods() if kind == "method" else _table(kind, package)
     return "\n".join(lines)
 
@@ -43,13 +47,11 @@ def _methods() -> Iterable[str]:
     yield ""
     yield f"Memory: what one run keeps besides the model, at COCO's size ({told.COCO_WORDS})."
     yield ""
-    yield "<details><summary>The settings of every method</summary>"
+    yield "### Settings of the methods"
     yield ""
     for name in names():
         if settings := _settings(get(name)):
             yield f"- `{name}`: {settings}"
-    yield ""
-    yield "</details>"
     yield ""
 
 
@@ -84,11 +86,5 @@ def _setting(f: dataclasses.Field[object]) -> str:
     return f"{f.name}={f.default!r}" if f.default != "" else f.name
 
 
-def updated(readme: str) -> str:
-    """The README's text with the catalogue between its two marks."""
-    before, rest = readme.split(START)
-    return before + START + catalogue() + END + rest.split(END)[1]
-
-
 if __name__ == "__main__":
-    README.write_text(updated(README.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(catalogue(), encoding="utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 KINDS = ("schemes", "methods", "backbones")
 ENTRY_POINTS = "".join(f"[simkit.{kind}]\nmine = mine\n" for kind in KINDS)
 BACKBONE = """
@@ -52,7 +52,7 @@ epochs = 2
 @pytest.fixture
 def run(tmp_path: Path):
     """Call simkit in a process of its own, with the package installed in a folder."""
-    (code,) = [text for text in README.split("```python\n") if "class Checklist" in text]
+    (code,) = [text for text in PAGE.split("```python\n") if "class Checklist" in text]
     info = tmp_path / "site" / "mine-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")

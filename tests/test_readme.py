@@ -46,7 +46,7 @@ def test_catalogue_is_current() -> None:
     spec = importlib.util.spec_from_file_location("catalogue", ROOT / "scripts" / "catalogue.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    stale = set(README.splitlines()) - set(module.updated(README).splitlines())
+    stale = set(PAGES["docs/catalogue.md"].splitlines()) - set(module.catalogue().splitlines())
     assert not stale, "run: python scripts/catalogue.py"  # what is new may be missing
 
 
@@ -64,8 +64,8 @@ def test_python_runs(
 
 
 def the(part: str) -> str:
-    """The one Python block of the README that has this in it."""
-    (found,) = [text for page, text in SNIPPETS if page == "README.md" and part in text]
+    """The one Python block that has this in it."""
+    (found,) = [text for _, text in SNIPPETS if part in text]
     return found
 
 
@@ -79,7 +79,7 @@ def test_a_plan_takes_ten_lines(scratch: None) -> None:
     assert 0 < low < plan.chosen.median < high < 1
     said = re.search(
         r"Expect +([\d.]+) mAP.*Range +([\d.]+) to ([\d.]+) mAP.*\$259, this gave ([\d.]+) mAP",
-        README, re.DOTALL,
+        PAGES["docs/planning.md"], re.DOTALL,
     )  # fmt: skip
     expected, least, most, measured = (float(number) / 100 for number in said.groups())
     assert [plan.chosen.median, low, high] == pytest.approx([expected, least, most], abs=0.02)
@@ -150,7 +150,7 @@ def test_the_verdicts_on_the_papers_are_counted() -> None:
     counts = re.search(
         r"Of (\d+) figures.* papers, (\d+) are confirmed, (\d+) in part and (\d+) contradicted; "
         r"(\d+) hold by construction,\s(\d+) could not be decided or reproduced",
-        README,
+        PAGES["docs/papers.md"],
     )
     verdicts = [row.verdict.split("**")[1] for rows in tables().values() for row in rows]
     kinds = ("confirmed", "in part", "contradicted", "by construction")

@@ -28,19 +28,19 @@ class Settings:
     batch_size
         Images in a batch; the last one of an epoch may be smaller.
     accumulate
-            Batches per optimiser step. For losses of single entries this equals batches so many
-            times larger; methods that select entries of a batch, batch normalisation, and losses of
-            batch means (epr, role, cnn-rnn) use the small batches.
+        Batches per optimiser step. For losses of single entries this equals batches so many
+        times larger; methods that select entries of a batch, batch normalisation, and losses of
+        batch means (epr, role, cnn-rnn) use the small batches.
     lr
         None means 0.01 for heads on features and 0.0001 with a backbone. With complete labels and
         ten epochs 0.01 comes within 2.2 mAP of the best rate both on features of photographs (VOC,
         COCO) and on scenes; 0.001 loses 16 on scenes.
     weight_decay
-            Added to the gradient (L2), as in torch.optim; decoupled in adamw.
-        decay_vectors
-            Whether biases and the scales of normalisations decay too.
+        Added to the gradient (L2), as in torch.optim; decoupled in adamw.
+    decay_vectors
+        Whether biases and the scales of normalisations decay too.
     optimiser, momentum
-            The momentum is for sgd.
+        The momentum is for sgd.
     schedule
         "cosine" falls to 0 over all steps; "one-cycle" rises for a share `warm_up` of them, with
         `cycle_momentum` while momentum (Adam's first beta) falls from 0.95 to 0.85 and back; "step"
@@ -52,32 +52,32 @@ class Settings:
         The weights to score and keep, averaged or plain; "better" selects those with the higher mAP
         on the validation labels in each epoch.
     standardise
-            Standardise every feature to mean 0 and deviation 1 over the asked images. Off, as in
-            the papers, whose last layers see non-negative features. With complete labels it costs 1
-            to 4 mAP on photographs and gains 2 on scenes, and it hides the collapse of `ignore`
-            with known positives only.
+        Standardise every feature to mean 0 and deviation 1 over the asked images. Off, as in
+        the papers, whose last layers see non-negative features. With complete labels it costs 1
+        to 4 mAP on photographs and gains 2 on scenes, and it hides the collapse of `ignore`
+        with known positives only.
     select
-            The epoch whose model is kept; "best" by mAP on the validation labels.
+        The epoch whose model is kept; "best" by mAP on the validation labels.
     patience
         With "best", stop after so many epochs without a better one; None: never.
     max_drop
-            With "best", stop when mAP is more than this below the best (0.03 is 3 points).
+        With "best", stop when mAP is more than this below the best (0.03 is 3 points).
     head_ratio
-            With a backbone, learning rate of the head over that of the backbone (Kim et al., CVPR
-            2022: 10).
+        With a backbone, learning rate of the head over that of the backbone (Kim et al., CVPR
+        2022: 10).
     head_epochs, head_lr
-            With a backbone, initial epochs of the head alone at its own rate, with a frozen
-            backbone in evaluation mode. Then both are trained, with a new optimiser.
+        With a backbone, initial epochs of the head alone at its own rate, with a frozen
+        backbone in evaluation mode. Then both are trained, with a new optimiser.
     head_augment
-            Train the head alone on cropped and mirrored images instead of features computed once.
-        head_then
-            "restart" continues with the head of the selected epoch and a new state of the method
-            (Cole et al., CVPR 2021: LinearInit), "go-on" with the last head, the method's state and
-            its count of epochs (Verelst et al., WACV 2023).
+        Train the head alone on cropped and mirrored images instead of features computed once.
+    head_then
+        "restart" continues with the head of the selected epoch and a new state of the method
+        (Cole et al., CVPR 2021: LinearInit), "go-on" with the last head, the method's state and
+        its count of epochs (Verelst et al., WACV 2023).
     precision
         Of the backbone, with "bf16" by autocast; heads and losses are always fp32.
     state_gb
-            Largest memory of the states of all runs together.
+        Largest memory of the states of all runs together.
     """
 
     epochs: Count = setting(10, "passes over the asked images")

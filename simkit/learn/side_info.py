@@ -34,12 +34,13 @@ def prepare(task: Task, *methods: Method, **training: Any) -> Task:
 
     One value serves all methods: the number of neighbours is the largest that a method needs. Side
     information of the task is kept.
+
     Parameters
     ----------
     task
         Labels and inputs.
     methods
-            Methods to be trained on it.
+        Methods to be trained on it.
     **training
         Settings, seed, draw and so on, as `train` takes them, for an aid that trains a temporary
         model.
@@ -47,7 +48,7 @@ def prepare(task: Task, *methods: Method, **training: Any) -> Task:
     Raises
     ------
     BadInput
-            If side information cannot be computed from the task.
+        If side information cannot be computed from the task.
     """
     from simkit.learn.train import train
 

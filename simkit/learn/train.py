@@ -89,37 +89,37 @@ def train(
     task
         Labels of N images and their inputs; only asked images enter training.
     method
-            Such as ``simkit.methods.make("ll-r")``.
+        Such as ``simkit.methods.make("ll-r")``.
     settings
         Epochs, batch size, learning rate and so on.
     seed, draw
-            Determine the order of images and the initial head.
-        validation
-            Images to score after every epoch, and to select the epoch if the settings require it.
-        watch
-            Called in every step, except in epochs of the head alone.
-        backbone
-            A network to train with the head, on ImageInputs; it is copied and not changed. A custom
-            one has `width`, the number D, and `prepare(images)`, from uint8 (b, 3, H, W) to its
-            input, and returns maps (b, D, h, w) of floats.
+        Determine the order of images and the initial head.
+    validation
+        Images to score after every epoch, and to select the epoch if the settings require it.
+    watch
+        Called in every step, except in epochs of the head alone.
+    backbone
+        A network to train with the head, on ImageInputs; it is copied and not changed. A custom
+        one has `width`, the number D, and `prepare(images)`, from uint8 (b, 3, H, W) to its
+        input, and returns maps (b, D, h, w) of floats.
     **options
         See Other Parameters.
 
     Other Parameters
     ----------------
     device : str or torch.device
-            "auto" is a GPU if there is one and a backbone is trained, else the CPU; or "cpu",
-            "cuda", "cuda:1". Results are on the CPU.
-        compile : bool
-            Use torch.compile for the backbone.
-        checkpoint : path
-            A file written after every epoch; if it exists, training resumes from it to the same
-            numbers.
-        progress : callable
-            Called with (epochs done, epochs); it may have `report`, called after every step and
-            epoch with `Reached`. By default a bar in notebooks, unless SIMKIT_PROGRESS is "off".
-        team : Team
-            The processes that train together: see `distributed.together`.
+        "auto" is a GPU if there is one and a backbone is trained, else the CPU; or "cpu",
+        "cuda", "cuda:1". Results are on the CPU.
+    compile : bool
+        Use torch.compile for the backbone.
+    checkpoint : path
+        A file written after every epoch; if it exists, training resumes from it to the same
+        numbers.
+    progress : callable
+        Called with (epochs done, epochs); it may have `report`, called after every step and
+        epoch with `Reached`. By default a bar in notebooks, unless SIMKIT_PROGRESS is "off".
+    team : Team
+        The processes that train together: see `distributed.together`.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def train(
     Raises
     ------
     BadInput
-            For arguments that do not fit together, and for missing needs of a method or a backbone.
+        For arguments that do not fit together, and for missing needs of a method or a backbone.
     """
     if options.get("progress") is None:
         options["progress"] = notebook_bar("training")

@@ -48,15 +48,15 @@ class Trained:
     model, method, state, classes
         Head and backbone, the method with its state, and names of the L classes.
     epoch
-            The epoch of these weights.
+        The epoch of these weights.
     losses
-            Mean training loss per image of every epoch: losses that sum over a batch are divided by
-            its images, so that curves do not depend on its size.
-        validation, validation_plain
-            mAP in [0, 1] of every epoch if there were labels to score; if averaged weights are
-            kept, of these, and `validation_plain` is that of the plain weights.
-        head_losses, head_validation
-            The same for the epochs of the head alone.
+        Mean training loss per image of every epoch: losses that sum over a batch are divided by
+        its images, so that curves do not depend on its size.
+    validation, validation_plain
+        mAP in [0, 1] of every epoch if there were labels to score; if averaged weights are
+        kept, of these, and `validation_plain` is that of the plain weights.
+    head_losses, head_validation
+        The same for the epochs of the head alone.
     history
         Settings, seed, versions, and ids of labels and inputs.
     """

@@ -48,10 +48,10 @@ class Validation:
     labels
         Truth (complete, or with `known`), partial labels (scored on what is known), or None.
     known
-            (N, L) bool, dense or sparse, or None for all: the entries that may count if the labels
-            know them.
-        classes
-            Indices of the classes to average over, or None for all.
+        (N, L) bool, dense or sparse, or None for all: the entries that may count if the labels
+        know them.
+    classes
+        Indices of the classes to average over, or None for all.
     """
 
     inputs: Any

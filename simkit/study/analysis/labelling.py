@@ -173,14 +173,14 @@ def confusion(votes: Votes, fitted: Fitted, *, seed: int = 0) -> pd.DataFrame:
     -------
     DataFrame
         The table of the figure `confusion`; `part` is the kind of a row, and columns that do not
-        apply are missing.
+        apply are missing::
 
-        matrix, gold  name (present, absent), answer (no, maybe, yes), votes, share of the votes on
-                      such classes: by the estimated truth, and by that of experts if available
-        worker        name, votes, miss and false_alarm (NaN without such questions)
-        yes           name (number of people who answer yes, of the typical number), share of
-                      questions, and simulated share
-        agreement     name, share (the measured number), simulated
+          matrix, gold  name (present, absent), answer (no, maybe, yes), votes, share of the votes
+                        on such classes: by the estimated truth, and by that of experts if available
+          worker        name, votes, miss and false_alarm (NaN without such questions)
+          yes           name (number of people who answer yes, of the typical number), share of
+                        questions, and simulated share
+          agreement     name, share (the measured number), simulated
     """
     workers = {"part": "worker", "name": votes.workers, "votes": fitted.votes}
     workers |= {"miss": fitted.miss, "false_alarm": fitted.false_alarm}

@@ -1,0 +1,50 @@
+"""Settings of the documentation site: `make docs`."""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
+import pages  # noqa: E402
+
+pages.write(ROOT / "docs" / "generated")
+
+project = "simkit"
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx-mathjax-offline",  # formulas without a network
+]
+root_doc = "docs/index"
+include_patterns = [
+    "docs/*.md", "docs/generated/*.md", "notebooks/*.ipynb", "notebooks/README.md",
+    "data_cards/*.md", "benchmarks/results/*.md", "atlas/README.md", "CHANGELOG.md",
+    "CONTRIBUTING.md",
+]  # fmt: skip
+napoleon_use_ivar = True  # attributes are described once
+default_role = "literal"
+html_theme = "furo"
+html_title = "simkit"
+html_copy_source = False
+nb_execution_mode = "off"
+suppress_warnings = ["misc.highlighting_failure"]  # lines of a shell in notebooks
+myst_enable_extensions = ["dollarmath"]
+myst_dmath_allow_digits = myst_dmath_allow_space = False  # $300 is money
+myst_heading_anchors = 4
+autodoc_default_options = {"members": True}
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+
+
+def columns_kept(app, what, name, value, options, lines):
+    """Keep paragraphs that are set in columns, a name and its meaning, as they are."""
+    columns = re.compile(r"(?m)^(?! ).*[\w)\]] {2,}\S")
+    blocks = "\n".join(lines).split("\n\n")
+    kept = ["::\n\n" + re.sub("(?m)^", "    ", b) if columns.search(b) else b for b in blocks]
+    lines[:] = "\n\n".join(kept).split("\n")
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", columns_kept, priority=400)  # before napoleon
