@@ -24,6 +24,7 @@ include_patterns = [
     "CONTRIBUTING.md",
 ]  # fmt: skip
 napoleon_use_ivar = True  # attributes are described once
+napoleon_attr_annotations = False
 default_role = "literal"
 html_theme = "furo"
 html_title = "simkit"
@@ -46,5 +47,20 @@ def columns_kept(app, what, name, value, options, lines):
     lines[:] = "\n\n".join(kept).split("\n")
 
 
+def readable(app, what, name, value, options, signature, returns):
+    """Arrays as NDArray; defaults such as <factory>, which Sphinx cannot read, as dots."""
+    array = r"~?numpy\.ndarray\[tuple\[~?(?:typing\.)?Any, \.\.\.\], ~?numpy\.dtype\[(.*?)\]\]"
+    texts = (re.sub(array, r"NDArray[\1]", text or "") for text in (signature, returns))
+    return tuple(re.sub(r"<[^<>]*>", "...", text) or None for text in texts)
+
+
+def first_page(app, failed):
+    """The site's root leads to its first page."""
+    to_first = '<meta http-equiv="refresh" content="0; url=docs/index.html">'
+    (Path(app.outdir) / "index.html").write_text(to_first, encoding="utf-8")
+
+
 def setup(app):
     app.connect("autodoc-process-docstring", columns_kept, priority=400)  # before napoleon
+    app.connect("autodoc-process-signature", readable)
+    app.connect("build-finished", first_page)
