@@ -36,7 +36,8 @@ myst_dmath_allow_digits = myst_dmath_allow_space = False  # $300 is money
 myst_heading_anchors = 4
 autodoc_default_options = {"members": True}
 autodoc_member_order = "bysource"
-autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+maximum_signature_line_length = 88
 
 
 def columns_kept(app, what, name, value, options, lines):
@@ -47,11 +48,19 @@ def columns_kept(app, what, name, value, options, lines):
     lines[:] = "\n\n".join(kept).split("\n")
 
 
+ARRAY = r"~?numpy\.ndarray\[tuple\[~?(?:typing\.)?Any, \.\.\.\], ~?numpy\.dtype\[(.*?)\]\]"
+SHORTER = {
+    ARRAY: r"NDArray[\1]",
+    r"~?(?:typing\.)?Annotated\[(\w+), ~?[\w.]*Range\([^)]*\)\]": r"\1",
+    r"<[^<>]*>": "...",  # a default such as <factory>, which Sphinx cannot read
+}
+
+
 def readable(app, what, name, value, options, signature, returns):
-    """Arrays as NDArray; defaults such as <factory>, which Sphinx cannot read, as dots."""
-    array = r"~?numpy\.ndarray\[tuple\[~?(?:typing\.)?Any, \.\.\.\], ~?numpy\.dtype\[(.*?)\]\]"
-    texts = (re.sub(array, r"NDArray[\1]", text or "") for text in (signature, returns))
-    return tuple(re.sub(r"<[^<>]*>", "...", text) or None for text in texts)
+    """Short types of arrays and of numbers with a range."""
+    for long, brief in SHORTER.items():
+        signature, returns = (text and re.sub(long, brief, text) for text in (signature, returns))
+    return signature, returns
 
 
 def first_page(app, failed):

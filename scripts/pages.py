@@ -192,9 +192,9 @@ def prices() -> str:
 
 
 def lists() -> str:
-    """Everything else that `simkit list` shows."""
-    lines = ["# Lists", ""]
-    for what in ("data", "formats", "backbones", "protocols", "figures", "grid", "columns"):
+    """What `simkit list` shows and the catalogue does not."""
+    lines = ["# Backbones, protocols, figures, grids and tables", ""]
+    for what in ("backbones", "protocols", "figures", "grid", "columns"):
         table = rows(what)
         cells = [[f"`{row['name']}`", *list(row.values())[1:]] for row in table]
         lines += [f"## {what.capitalize()}", "", *grid(list(table[0]), cells)]
