@@ -24,6 +24,7 @@ include_patterns = [
     "CONTRIBUTING.md",
 ]  # fmt: skip
 napoleon_use_ivar = True  # attributes are described once
+napoleon_attr_annotations = False
 default_role = "literal"
 html_theme = "furo"
 html_title = "simkit"
@@ -35,7 +36,8 @@ myst_dmath_allow_digits = myst_dmath_allow_space = False  # $300 is money
 myst_heading_anchors = 4
 autodoc_default_options = {"members": True}
 autodoc_member_order = "bysource"
-autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+maximum_signature_line_length = 88
 
 
 def columns_kept(app, what, name, value, options, lines):
@@ -46,5 +48,28 @@ def columns_kept(app, what, name, value, options, lines):
     lines[:] = "\n\n".join(kept).split("\n")
 
 
+ARRAY = r"~?numpy\.ndarray\[tuple\[~?(?:typing\.)?Any, \.\.\.\], ~?numpy\.dtype\[(.*?)\]\]"
+SHORTER = {
+    ARRAY: r"NDArray[\1]",
+    r"~?(?:typing\.)?Annotated\[(\w+), ~?[\w.]*Range\([^)]*\)\]": r"\1",
+    r"<[^<>]*>": "...",  # a default such as <factory>, which Sphinx cannot read
+}
+
+
+def readable(app, what, name, value, options, signature, returns):
+    """Short types of arrays and of numbers with a range."""
+    for long, brief in SHORTER.items():
+        signature, returns = (text and re.sub(long, brief, text) for text in (signature, returns))
+    return signature, returns
+
+
+def first_page(app, failed):
+    """The site's root leads to its first page."""
+    to_first = '<meta http-equiv="refresh" content="0; url=docs/index.html">'
+    (Path(app.outdir) / "index.html").write_text(to_first, encoding="utf-8")
+
+
 def setup(app):
     app.connect("autodoc-process-docstring", columns_kept, priority=400)  # before napoleon
+    app.connect("autodoc-process-signature", readable)
+    app.connect("build-finished", first_page)

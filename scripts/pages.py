@@ -11,6 +11,7 @@ import importlib
 import inspect
 import json
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -146,8 +147,7 @@ def methods() -> str:
     ]
     known = formulas()
     for row in rows("methods"):
-        lines += part("methods", row["name"])
-        lines += [*known.get(row["title"].lower(), []), ""]
+        lines += part("methods", row["name"], known.get(row["title"].lower(), []))
         needs = f" Needs: {', '.join(row['needs'])}." if row["needs"] else ""
         lines += [f"Source: {row['paper']}.{needs}", ""]
     return "\n".join(lines)
@@ -168,8 +168,8 @@ def formulas() -> dict[str, list[str]]:
     return found
 
 
-def part(what: str, name: str) -> list[str]:
-    """Heading, docstring and settings of a registered part."""
+def part(what: str, name: str, formula: Sequence[str] = ()) -> list[str]:
+    """Heading, docstring, formula and settings of a registered part."""
     row = json.loads(said("list", what, name, "--json"))
     settings = [
         (f"`{s['name']}`", "needed" if s["needed"] else f"`{s['default']}`", s["meaning"])
@@ -177,7 +177,7 @@ def part(what: str, name: str) -> list[str]:
     ]
     table = grid(["setting", "default", "meaning"], settings) if settings else []
     about = re.sub(r"(?m)^(\w+)\n-+$", r"**\1**\n", row["about"])  # a section of numpydoc
-    return [f"## {row['title']} (`{row['name']}`)", "", about, "", *table]
+    return [f"## {row['title']} (`{row['name']}`)", "", about, "", *formula, "", *table]
 
 
 def prices() -> str:
@@ -192,9 +192,9 @@ def prices() -> str:
 
 
 def lists() -> str:
-    """Everything else that `simkit list` shows."""
-    lines = ["# Lists", ""]
-    for what in ("data", "formats", "backbones", "protocols", "figures", "grid", "columns"):
+    """What `simkit list` shows and the catalogue does not."""
+    lines = ["# Backbones, protocols, figures, grids and tables", ""]
+    for what in ("backbones", "protocols", "figures", "grid", "columns"):
         table = rows(what)
         cells = [[f"`{row['name']}`", *list(row.values())[1:]] for row in table]
         lines += [f"## {what.capitalize()}", "", *grid(list(table[0]), cells)]
