@@ -132,6 +132,43 @@ def readable(path: str | os.PathLike[str], what: str) -> Path:
     return target
 
 
+AGAIN = "write it or download it again"
+
+
+@contextmanager
+def reading(path: str | os.PathLike[str], what: str, mend: str = AGAIN) -> Iterator[Path]:
+    """Turn any error from a broken file inside the block into one BadInput.
+
+    Parameters
+    ----------
+    path : path
+        The file, named in the message.
+    what : str
+        Its expected content.
+    mend : str
+        The end of the message for content that cannot be read.
+    """
+    file = readable(path, what)
+    try:
+        yield file
+        return
+    except (AssertionError, NameError):  # of the program, not of the file
+        raise
+    except BadInput as error:
+        sentence = " ".join(str(error).split())  # ids and names may hold line breaks
+        reason = sentence if str(file) in str(error) else f"{file}: {sentence}"
+    except (MemoryError, RecursionError):
+        reason = f"{file} is nested too deeply or too large to be read; {mend}"
+    except UnicodeError:
+        reason = f"{file} is not UTF-8 text, but {what} is expected; {mend}"
+    except PermissionError:
+        reason = f"{file} may not be read; change its permissions"
+    except Exception as error:  # readers raise dozens of kinds for damaged files
+        said = " ".join(str(error).split())[:160].rstrip(". ") or type(error).__name__
+        reason = f"{file} cannot be read as {what} ({said}); {mend}"
+    raise BadInput(reason) from None
+
+
 def spare(path: str | os.PathLike[str], *originals: str | os.PathLike[str]) -> None:
     """Raise BadInput if the output `path` is one of the input files `originals`.
 

@@ -17,7 +17,8 @@ from scipy.sparse import csr_array
 from simkit.annotate.annotators import Ints
 from simkit.annotate.sampling import lookup
 from simkit.errors import BadInput, unknown
-from simkit.labels.formats.base import read_columns, reading
+from simkit.files import reading
+from simkit.labels.formats.base import read_columns
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.labels.truth import Truth
 

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from simkit.annotate.annotators import Bools, Ints, limits, under
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.labels.formats.base import encoded, read_columns, reading
+from simkit.files import reading
+from simkit.labels.formats.base import encoded, read_columns
 from simkit.labels.formats.npz import Arrays
 from simkit.labels.formats.parquet import read_table
 

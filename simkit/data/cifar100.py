@@ -17,9 +17,8 @@ from simkit.data.dataset import Dataset, Terms, register
 from simkit.data.lists import different, folder, lines
 from simkit.data.splits import Part, assemble, spell
 from simkit.errors import BadInput
-from simkit.files import readable
+from simkit.files import readable, reading
 from simkit.history import content_id
-from simkit.labels.formats.base import reading
 from simkit.labels.truth import Truth
 from simkit.registry import setting
 

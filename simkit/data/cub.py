@@ -15,7 +15,8 @@ from simkit.data.images import FilePictures
 from simkit.data.lists import different, folder, lines
 from simkit.data.splits import Part, Unknown, assemble, settled, spell
 from simkit.errors import BadInput
-from simkit.labels.formats.base import check_memory, reading, text_ids
+from simkit.files import reading
+from simkit.labels.formats.base import check_memory, text_ids
 from simkit.labels.truth import Truth
 from simkit.registry import Range, setting, settle
 

@@ -16,7 +16,8 @@ from scipy.sparse import csr_array
 
 from simkit.data.images import ENDINGS
 from simkit.errors import BadInput
-from simkit.labels.formats.base import encoded, first_seen, reading
+from simkit.files import reading
+from simkit.labels.formats.base import encoded, first_seen
 
 FILE = ("file", "file_name", "filename", "image", "image_name", "image_id", "path", "picture")
 CLASS = ("class", "label", "labels", "category", "class_name", "tags")

@@ -8,8 +8,8 @@ from os import PathLike
 from pathlib import Path
 
 from simkit.errors import BadInput
-from simkit.files import expanded
-from simkit.labels.formats.base import reading, text_ids
+from simkit.files import expanded, reading
+from simkit.labels.formats.base import text_ids
 
 
 def folder(path: str | PathLike[str], what: str) -> Path:

@@ -14,7 +14,8 @@ from simkit.data.dataset import Dataset, Terms, register
 from simkit.data.lists import different, folder, lines
 from simkit.data.splits import Part, assemble, spell, with_pictures
 from simkit.errors import BadInput
-from simkit.labels.formats.base import reading, text_ids
+from simkit.files import reading
+from simkit.labels.formats.base import text_ids
 from simkit.labels.truth import Truth, image_ids, places
 from simkit.registry import setting
 

@@ -10,8 +10,7 @@ from scipy.sparse import csr_array
 
 from simkit.data.dataset import CC_BY_4, SPLITS, Dataset, Terms, register
 from simkit.data.splits import Part, Unknown, assemble, settled, spell, with_pictures
-from simkit.files import expanded
-from simkit.labels.formats.base import reading
+from simkit.files import expanded, reading
 from simkit.labels.formats.openimages import WHAT, Rows, read_names, read_rows
 from simkit.labels.truth import Truth
 from simkit.registry import setting

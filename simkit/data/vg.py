@@ -16,8 +16,8 @@ from simkit.data.dataset import CC_BY_4, Dataset, Terms, register
 from simkit.data.lists import class_names, different, folder, lines
 from simkit.data.splits import Part, assemble, spell, with_pictures
 from simkit.errors import BadInput
-from simkit.files import expanded
-from simkit.labels.formats.base import reading, text_ids
+from simkit.files import expanded, reading
+from simkit.labels.formats.base import text_ids
 from simkit.labels.truth import Truth
 from simkit.registry import setting
 

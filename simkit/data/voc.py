@@ -18,7 +18,8 @@ from simkit.data.images import FilePictures
 from simkit.data.lists import different, folder, lines
 from simkit.data.splits import Part, assemble, published_order, spell
 from simkit.errors import BadInput
-from simkit.labels.formats.base import reading, text_ids
+from simkit.files import reading
+from simkit.labels.formats.base import text_ids
 from simkit.labels.truth import Truth
 from simkit.registry import setting
 

@@ -23,9 +23,8 @@ from scipy.special import expit, log_softmax, softmax
 from simkit.annotate.schemes.base import MISSING
 from simkit.chance import Chance
 from simkit.errors import BadInput, unknown
-from simkit.files import readable, whole
+from simkit.files import readable, reading, whole
 from simkit.history import History, content_id
-from simkit.labels.formats.base import reading
 from simkit.labels.formats.npz import Arrays
 from simkit.labels.truth import Truth, locked
 

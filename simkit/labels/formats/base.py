@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import warnings
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any, ClassVar, Protocol, runtime_checkable
-from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +16,7 @@ from pyarrow import csv as arrow_csv
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.files import readable, whole
+from simkit.files import AGAIN, whole
 from simkit.labels import partial
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth, frozen, image_ids, sealed
@@ -128,51 +123,12 @@ def ends(path: Path) -> bytes:
         return b""
 
 
-@contextmanager
-def reading(path: str | PathLike[str], what: str) -> Iterator[Path]:
-    """Turn any error from a broken file inside the block into one BadInput.
-
-    Parameters
-    ----------
-    path : path
-        The file, named in the message.
-    what : str
-        Its expected content.
-    """
-    file = readable(path, what)
-    try:
-        yield file
-    except BadInput as error:
-        sentence = " ".join(str(error).split())  # ids and names may hold line breaks
-        reason = sentence if str(file) in str(error) else f"{file}: {sentence}"
-    except (MemoryError, RecursionError):
-        reason = f"{file} is nested too deeply or too large to be read; {_AGAIN}"
-    except UnicodeError:
-        reason = f"{file} is not UTF-8 text, but {what} is expected; {_AGAIN}"
-    except PermissionError:
-        reason = f"{file} may not be read; change its permissions"
-    except _BROKEN as error:
-        said = " ".join(str(error).split())[:160].rstrip(". ") or type(error).__name__
-        reason = f"{file} cannot be read as {what} ({said}); {_AGAIN}"
-    else:
-        return
-    raise BadInput(reason) from None
-
-
-_AGAIN = "write it or download it again"
-# RuntimeError is an encrypted zip file; the last two, because numpy reads headers as Python.
-_BROKEN = (
-    OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, EOFError, RuntimeError,
-    OverflowError, BadZipFile, zlib.error, csv.Error, pa.ArrowException, TokenError, SyntaxError,
-)  # fmt: skip
-
-
 def check_memory(needed: int, path: Path, what: str) -> None:
     """Raise BadInput where a field of a small file would need very much memory (in bytes)."""
     if needed > (64 << 20) + 64 * path.stat().st_size:
         raise BadInput(
             f"{path}: {what} would need {needed / 1e9:,.1f} GB, more than such a file can hold; "
-            + _AGAIN
+            + AGAIN
         )
 
 

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 from scipy.sparse import csr_array
 
-from simkit.labels.formats.base import complete, lost_provenance, reading, register
+from simkit.files import reading
+from simkit.labels.formats.base import complete, lost_provenance, register
 from simkit.labels.formats.coco_json import (
     Instances,
     like,

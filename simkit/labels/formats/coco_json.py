@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.files import whole
-from simkit.labels.formats.base import reading, text_ids
+from simkit.files import reading, whole
+from simkit.labels.formats.base import text_ids
 from simkit.labels.formats.json_stream import members
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.labels.truth import Truth, check_distinct, image_ids

@@ -8,7 +8,8 @@ from os import PathLike
 from typing import Any, ClassVar
 
 from simkit.errors import BadInput
-from simkit.labels.formats.base import complete, reading, register
+from simkit.files import reading
+from simkit.labels.formats.base import complete, register
 from simkit.labels.formats.coco_json import Instances, read_content
 from simkit.labels.partial import PartialLabels
 

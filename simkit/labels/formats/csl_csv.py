@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from simkit.errors import BadInput
+from simkit.files import reading
 from simkit.labels.formats import base
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.registry import setting
@@ -59,7 +60,7 @@ class CslCsv:
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """All images in the file count as asked about. Raises BadInput."""
-        with base.reading(path, _WHAT) as file:
+        with reading(path, _WHAT) as file:
             classes, names, matrix = _table(file)
             asked = np.ones(len(names), bool)
             return PartialLabels.of(matrix, base.ids_of(names), base.distinct(classes, file), asked)

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from simkit.errors import BadInput
+from simkit.files import reading
 from simkit.labels.formats import base
 from simkit.labels.partial import PartialLabels
 
@@ -44,7 +45,7 @@ class Csv:
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """Images and classes in the order of their first row. Raises BadInput."""
-        with base.reading(path, _WHAT) as file:
+        with reading(path, _WHAT) as file:
             (ids, rows), (classes, columns), (texts, place) = base.read_columns(file, COLUMNS)
             odd = [text for text in texts if text.strip() not in _STATES]
             if odd:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from simkit.errors import BadInput
-from simkit.files import whole
+from simkit.files import reading, whole
 from simkit.labels.formats import base
 from simkit.labels.formats.lists import from_lists, pairs
 from simkit.labels.partial import PartialLabels
@@ -80,16 +80,16 @@ class FiftyOne:
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """Images in the order of the first file. Raises BadInput."""
         positive, *others = self.files(path)
-        with base.reading(positive, _WHAT) as file:
+        with reading(positive, _WHAT) as file:
             classes, present = _content(file)
         read = [present]
         for negative in filter(Path.exists, others):
-            with base.reading(negative, _WHAT) as file:
+            with reading(negative, _WHAT) as file:
                 named, absent = _content(file)
                 if named != classes:
                     raise BadInput(f"its 'classes' are not those of {positive}; write both again")
                 read.append(absent)
-        with base.reading(positive, _WHAT):
+        with reading(positive, _WHAT):
             images = list(dict.fromkeys(image for side in read for image in side))
             sides = [pa.array(map(side.get, images), pa.list_(pa.string())) for side in read]
             return from_lists(base.ids_of(images), sides, classes)

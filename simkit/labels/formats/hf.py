@@ -16,7 +16,7 @@ from pyarrow import csv as arrow_csv
 from pyarrow import json as arrow_json
 
 from simkit.errors import BadInput
-from simkit.files import whole, whole_folder
+from simkit.files import reading, whole, whole_folder
 from simkit.history import content_id
 from simkit.labels.formats import base
 from simkit.labels.formats.lists import from_lists, pairs
@@ -96,7 +96,7 @@ class HuggingFace:
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """Images in the order of the rows. Raises BadInput."""
         ending = Path(path).suffix.lower()
-        with base.reading(path if ending in _READERS else Path(path, STATE), _WHAT) as file:
+        with reading(path if ending in _READERS else Path(path, STATE), _WHAT) as file:
             return _labels(_READERS.get(ending, _read_folder)(file))
 
 

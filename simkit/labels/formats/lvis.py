@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from simkit.labels.formats.base import lost_provenance, reading, register
+from simkit.files import reading
+from simkit.labels.formats.base import lost_provenance, register
 from simkit.labels.formats.coco_json import (
     Content,
     Instances,

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
+from simkit.files import reading
 from simkit.labels.formats import base
 from simkit.labels.formats.json_stream import members
 from simkit.labels.partial import PartialLabels
@@ -74,7 +75,7 @@ class Mmpretrain:
 
         Raises BadInput, also for complete labels of more than 2**27 entries.
         """
-        with base.reading(path, _WHAT) as file:
+        with reading(path, _WHAT) as file:
             metainfo, images = _content(file)
             classes, ids = base.distinct(metainfo["classes"], file), base.ids_of(images.names)
             present = images.matrix(len(classes))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from simkit.errors import BadInput
-from simkit.files import readable, whole
+from simkit.files import readable, reading, whole
 from simkit.labels.formats import base
 from simkit.labels.formats.npz import check_text
 from simkit.labels.partial import PartialLabels
@@ -108,9 +108,9 @@ class NpyTriple:
         Raises BadInput.
         """
         files = _files(Path(path))
-        with base.reading(files["observed"], _WHAT) as file:
+        with reading(files["observed"], _WHAT) as file:
             codes = _sparse(_mapped(file, 2))
-        with base.reading(files["images"], "image names (one text per row of labels)") as file:
+        with reading(files["images"], "image names (one text per row of labels)") as file:
             listed = np.array(_mapped(file, 1))
             check_text(listed, "the array")
             listed = image_ids(listed)

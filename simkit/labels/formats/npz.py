@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.files import whole
+from simkit.files import reading, whole
 from simkit.history import History
 from simkit.labels.effort import Effort
-from simkit.labels.formats.base import check_memory, complete, distinct, reading, register, text_ids
+from simkit.labels.formats.base import check_memory, complete, distinct, register, text_ids
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth, image_ids
 

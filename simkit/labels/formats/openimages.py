@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
+from simkit.files import reading
 from simkit.labels.formats import base
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.registry import setting
@@ -52,7 +53,7 @@ class OpenImages:
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """Images in the order of their first rows. Raises BadInput."""
         names = read_names(self.names) if self.names else None
-        with base.reading(path, WHAT) as file:
+        with reading(path, WHAT) as file:
             rows = read_rows(file)
             classes = names or {name: name for name in rows.labels}
             codes = rows.codes(classes, file, self.names)
@@ -174,7 +175,7 @@ def read_names(path: str | PathLike[str]) -> dict[str, str]:
     The name of a class is its display name, or "Name (/m/0abc)" where several classes share one. A
     header is optional, and a file of MIDs alone is accepted. Raises BadInput.
     """
-    with base.reading(path, _NAMES) as file:
+    with reading(path, _NAMES) as file:
         with file.open(encoding="utf-8-sig", newline="") as stream:
             rows = [row for row in csv.reader(stream) if row]
         if rows and rows[0][0].strip().lower() in _HEADERS:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.files import whole
+from simkit.files import reading, whole
 from simkit.history import History
 from simkit.labels.effort import Effort
 from simkit.labels.formats import base
@@ -75,7 +75,7 @@ class Parquet:
         In other programs' tables images are in the order of their first row; classes too, unless
         the column is a dictionary, which then gives all of them in order. Raises BadInput.
         """
-        with base.reading(path, _WHAT) as file:
+        with reading(path, _WHAT) as file:
             return _read(file)
 
 

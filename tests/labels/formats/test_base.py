@@ -9,8 +9,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
+from simkit.files import reading
 from simkit.labels import formats
-from simkit.labels.formats.base import complete, reading
+from simkit.labels.formats.base import complete
 from simkit.labels.formats.base import formats as registry
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
