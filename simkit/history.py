@@ -32,7 +32,7 @@ class History:
 
     def to_json(self) -> str:
         """JSON with sorted keys, so that equal histories have equal texts."""
-        return json.dumps(asdict(self), sort_keys=True)
+        return json.dumps(vars(self), sort_keys=True)
 
     @staticmethod
     def from_json(text: str) -> History:
@@ -40,6 +40,7 @@ class History:
         try:
             fields = json.loads(text)
             history = History(**{**fields, "parents": tuple(fields["parents"])})
+            asdict(history)  # fails for settings nested so deeply that `to_json` might
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise BadInput(
                 f"the history in this file cannot be read ({error}); write the file again"

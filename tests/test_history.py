@@ -32,6 +32,7 @@ def test_versions_name_what_can_change_a_result() -> None:
     "text",
     [
         "", "{", "[]", "3", "null", "{}", '{"command": "x"}', "[" * 100_000,
+        '{"command": "x", "parents": [], "settings": {"a": ' + "[" * 600 + "]" * 600 + "}}",
         '{"command": "x", "parents": [], "other": 1}', '{"command": "x", "parents": 3}',
     ],
 )  # fmt: skip

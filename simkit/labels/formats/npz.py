@@ -62,7 +62,7 @@ class Npz:
         """
         with reading(path, _WHAT) as file, ZipFile(file) as archive:
             arrays = Arrays(archive, file)
-            if "data" in arrays:
+            if arrays.partial:
                 return _partial(arrays)
             return complete(_truth(arrays), _optional(arrays, "difficult_"))
 
@@ -100,7 +100,12 @@ class Arrays:
     def __contains__(self, name: str) -> bool:
         return name in self._names
 
-    def get(self, name: str, kinds: str, dimensions: int = 1) -> NDArray[Any]:
+    @property
+    def partial(self) -> list[str]:
+        """The arrays that only partial labels have, one of which damage may have removed."""
+        return [name for name in ("data", "asked", "history", "effort") if name in self]
+
+    def get(self, name: str, kinds: str, dimensions: int | None = 1) -> NDArray[Any]:
         """An array of the archive.
 
         Parameters
@@ -109,8 +114,8 @@ class Arrays:
             Its name.
         kinds : str
             The expected dtype kinds, such as "iu".
-        dimensions : int, default 1
-            The expected number of dimensions.
+        dimensions : int or None, default 1
+            The expected number of dimensions; None for any.
 
         Returns
         -------
@@ -129,6 +134,7 @@ class Arrays:
         check_memory(entry.file_size, self.path, name)
         with self._archive.open(entry) as stream:
             array = _parse(stream, name)
+        dimensions = array.ndim if dimensions is None else dimensions
         if array.dtype.kind not in kinds or array.ndim != dimensions:
             raise BadInput(
                 f"{name} is {array.dtype} with {array.ndim} dimensions; "
@@ -151,6 +157,7 @@ _KINDS = {
     "b": "bool",
     "iuU": "whole numbers or text",
     "f": "numbers",
+    "fiu": "numbers",
 }
 
 
@@ -193,10 +200,10 @@ def _save(path: str | PathLike[str], **arrays: Any) -> None:
 
 
 def _truth(arrays: Arrays) -> Truth:
-    if "data" in arrays:
+    if arrays.partial:
         raise BadInput(
-            "these are partial labels (the file has an array 'data'), but a truth is expected; "
-            "use them as labels of the data set they were made from"
+            f"these are partial labels (the file has an array {arrays.partial[0]!r}), but a truth "
+            "is expected; use them as labels of the data set they were made from"
         )
     matrix = _matrix(arrays)
     return Truth.of(matrix, _ids(arrays), arrays.names(), _optional(arrays, "known_"))
@@ -216,7 +223,8 @@ def _partial(arrays: Arrays) -> PartialLabels:
 
 
 def _optional(arrays: Arrays, prefix: str) -> csr_array | None:
-    return _matrix(arrays, prefix) if f"{prefix}indptr" in arrays else None
+    either = f"{prefix}indptr" in arrays or f"{prefix}indices" in arrays
+    return _matrix(arrays, prefix) if either else None
 
 
 def _matrix(arrays: Arrays, prefix: str = "", data: NDArray[np.integer] | None = None) -> csr_array:

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from simkit.labels.formats.npz import Npz, read_difficult, read_truth, write_truth
 from simkit.labels.truth import Truth
-from tests.labels.formats.examples import refuses
+from tests.labels.formats.examples import labels, refuses
 
 NPZ = Npz()
 TRUTH = Truth.of([[1, 0, 0], [0, 0, 0], [0, 1, 1]], [7, 8, 5], ["a", "b", "c"])
@@ -121,6 +121,20 @@ def _repacked(path: Path, **changed: bytes) -> Path:
         for name, content in (entries | {f"{k}.npy": v for k, v in changed.items()}).items():
             archive.writestr(name, content)
     return path
+
+
+@pytest.mark.parametrize("name", ["data", "known_indptr", "difficult_indptr"])
+def test_a_lost_array_does_not_turn_labels_into_another_truth(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "x.npz"
+    if name == "data":
+        NPZ.write(labels(), path)
+    else:
+        write_truth(Truth.of(np.eye(5), known=np.eye(5)), path, csr_array(np.eye(5)[::-1] > 0))
+    arrays = dict(np.load(path))
+    del arrays[name]
+    np.savez(path, **arrays)
+    refuses(NPZ.read, path, name)
+    refuses(read_truth if name != "difficult_indptr" else read_difficult, path, "")
 
 
 def test_a_header_may_not_promise_more_than_there_is(tmp_path: Path) -> None:
