@@ -127,13 +127,15 @@ def _text(good: bytes, rng: np.random.Generator) -> bytes:
     if what == 3:
         encoding = ["utf-16", "utf-32", "utf-8-sig", "latin-1", "cp037"][rng.integers(5)]
         return good.decode("utf-8", "replace").encode(encoding, "replace")
-    odd = [b"\xff", b"\xed\xa0\x80", b"[" * 5000, b'{"a":' * 5000, b"<a>" * 5000]
+    odd = [b"\xff", b"\xed\xa0\x80", b"[" * 5000, b'{"a":' * 5000, b"<a>" * 5000, b"1" * 5000]
     return good[:place] + odd[rng.integers(len(odd))] + good[place:]
 
 
 def _json(good: bytes, rng: np.random.Generator) -> bytes:
     """JSON in which one to three values were replaced, removed or doubled."""
     values = json.loads(good)
+    if not isinstance(values, dict | list):
+        return json.dumps(ODD[rng.integers(len(ODD))]).encode()
     for _ in range(1 + rng.integers(3)):
         places = list(_places(values))
         if places:
@@ -195,8 +197,9 @@ def _parquet(good: bytes, rng: np.random.Generator) -> bytes:
     table = pq.read_table(io.BytesIO(good))
     metadata = {**(table.schema.metadata or {})}
     what, place = rng.integers(6), int(rng.integers(table.num_columns))
-    if what < 3 and b"simkit" in metadata:
-        metadata[b"simkit"] = _json(metadata[b"simkit"], rng) if what else b"{"
+    if what < 3 and metadata:
+        key = list(metadata)[rng.integers(len(metadata))]
+        metadata[key] = _json(metadata[key], rng) if what else [b"{", b"[" * 9999][place % 2]
     elif what == 3:
         table = table.take(rng.integers(table.num_rows, size=table.num_rows))
     else:
@@ -208,7 +211,22 @@ def _parquet(good: bytes, rng: np.random.Generator) -> bytes:
     return out.getvalue()
 
 
+def _safetensors(good: bytes, rng: np.random.Generator) -> bytes:
+    """Other facts in the header: types, shapes and places of tensors, or the JSON of its texts."""
+    size = int.from_bytes(good[:8], "little")
+    header = json.loads(good[8 : 8 + size])
+    texts = header.get("__metadata__", {})
+    if texts and rng.integers(2):
+        name = list(texts)[rng.integers(len(texts))]
+        texts[name] = _text(_json(texts[name].encode(), rng), rng).decode("utf-8", "replace")
+    else:
+        header = json.loads(_json(json.dumps(header).encode(), rng))
+    new = json.dumps(header).encode()
+    return len(new).to_bytes(8, "little") + new + good[8 + size :]
+
+
 _DAMAGES: dict[str, list[Callable[[bytes, np.random.Generator], bytes]]] = {
     ".json": [_text, _json, _json], ".npz": [_npz, _npz], ".npy": [_npy], ".parquet": [_parquet],
+    ".safetensors": [_safetensors, _safetensors],
     **{suffix: [_text, _text] for suffix in [".csv", ".tsv", ".txt", ".xml", ".toml"]},
 }  # fmt: skip

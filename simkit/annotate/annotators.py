@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.files import readable
+from simkit.files import reading
 from simkit.registry import Range, Share, setting, settle
 
 Ints = NDArray[np.integer[Any]]
@@ -291,14 +291,9 @@ class Habits:
 
         Raises BadInput.
         """
-        file = readable(path, "habits (JSON)")
-        try:
+        with reading(path, "habits (JSON)", "make it with `simkit habits`") as file:
             values = json.loads(file.read_text(encoding="utf-8"))
             return Habits(**values.get("habits", values))
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise BadInput(
-                f"{file} cannot be read as habits ({error}); make it with `simkit habits`"
-            ) from None
 
 
 def tilted(share: Any, times: Any) -> Any:

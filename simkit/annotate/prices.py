@@ -16,7 +16,7 @@ import numpy as np
 
 from simkit import quantities
 from simkit.errors import BadInput, located, unknown
-from simkit.files import readable
+from simkit.files import reading
 from simkit.labels.effort import QUESTIONS, Effort
 from simkit.labels.partial import PartialLabels
 from simkit.registry import Range, build, settle
@@ -268,12 +268,9 @@ def _read(name: str | PathLike[str]) -> Prices:
         return preset(text.lower())
     if not text.lower().endswith(".toml"):
         raise unknown("price list", text, _shipped())
-    path = readable(name, "prices (TOML)")
-    try:
+    with reading(name, "prices (TOML)", "correct it") as path:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInput(f"{path} cannot be read as TOML ({error}); mend that line") from None
-    return _from_tables(values, path.stem, str(path))
+        return _from_tables(values, path.stem, str(path))
 
 
 @lru_cache

@@ -147,7 +147,7 @@ def _planned(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments with the scheme and images of a plan, if one is given."""
     import json
 
-    from simkit.files import readable
+    from simkit.files import reading
     from simkit.orders.order import Order
 
     file = arguments["plan_file"]
@@ -156,8 +156,8 @@ def _planned(arguments: dict[str, Any]) -> dict[str, Any]:
     for name in ("scheme", "images"):
         if arguments[name] is not None:
             raise BadInput(f"--plan and --{name} are both given; leave one of them out")
-    path = readable(file, "a plan")
-    try:
+    mend = "write one with: simkit plan RUNS --budget ... --report plan.json"
+    with reading(file, "a plan", mend) as path:
         parts = json.loads(path.read_text("utf-8"))["order"]
         if arguments["part"] == "b" and len(parts) == 1:
             raise BadInput(f"{file} has no part (b); leave --part out")
@@ -165,11 +165,6 @@ def _planned(arguments: dict[str, Any]) -> dict[str, Any]:
         # Plans simulate the papers' schemes; all answers of people are kept nevertheless.
         scheme = re.sub(", keep_looks=False", "", str(part["scheme"]))
         bought: dict[str, Any] = {"scheme": scheme, "images": int(part["images"])}
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise BadInput(
-            f"{file} is no plan ({error!r}); write one with: simkit plan RUNS --budget ... "
-            "--report plan.json"
-        ) from None
     if arguments["earlier"] is not None:  # a plan counts the images besides the pilot's
         order = Order.read(arguments["earlier"])
         images = bought["images"] + int(order.table["image"].nunique())

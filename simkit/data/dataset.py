@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput, located, unknown
-from simkit.files import expanded, readable
+from simkit.files import expanded, reading
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy, close, shipped
 from simkit.labels.truth import Truth
@@ -302,12 +302,8 @@ def read_spec(spec: str) -> tuple[type[Source], dict[str, Any], Path | None]:
 
 
 def _read_toml(path: Path) -> tuple[type[Source], dict[str, Any], Path]:
-    file = readable(path, "a data set (TOML)")
-    try:
+    with reading(path, "a data set (TOML)", "correct it") as file:
         settings = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:  # invalid TOML or UTF-8
-        reason = " ".join(str(error).split())[:160]
-        raise BadInput(f"{file} cannot be read as TOML ({reason}); correct it") from None
     name = settings.pop("source", None)
     if not isinstance(name, str):
         raise BadInput(f'{file} names no data set; add a line such as source = "coco"')

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.files import whole
+from simkit.files import reading, whole
 from simkit.history import History, content_id
 
 Kind = Literal["pooled", "maps"]
@@ -34,7 +34,7 @@ def mapped(file: Path, shape: tuple[int, ...], kind: type) -> NDArray[Any] | Non
     """The array in an .npy file, memory-mapped; None if it is missing, incomplete or another."""
     try:
         values = np.load(file, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+    except Exception:  # numpy reads the header as Python, which may raise anything
         return None
     fits = values.shape == shape and values.dtype == kind and values.flags.c_contiguous
     return np.asarray(values) if fits else None  # a plain array over the map is faster to index
@@ -151,8 +151,8 @@ class Index:
     @staticmethod
     def read(folder: Path) -> Index:
         """Read index.json. Raises BadInput if it is damaged or of another version."""
-        path = folder / INDEX
-        try:
+        mend = "extract them again with simkit features"
+        with reading(folder / INDEX, "an index of features", mend) as path:
             facts = json.loads(path.read_text(encoding="utf-8"))
             index = Index(
                 key=str(facts["key"]),
@@ -170,12 +170,7 @@ class Index:
                 or index.done not in range(index.shape[0] + 1)
             ):
                 raise ValueError
-        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise BadInput(
-                f"{path} cannot be read as an index of features; extract them again with "
-                "simkit features"
-            ) from None
-        return index
+            return index
 
     def fits(self, folder: Path) -> bool:
         """Whether the file in the folder has room for exactly these features."""

@@ -10,7 +10,7 @@ from importlib import metadata
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
-from zipfile import BadZipFile
+from zipfile import ZipFile
 
 import numpy as np
 import PIL
@@ -33,9 +33,10 @@ from simkit.embed.feature_files import (
     Skipped,
 )
 from simkit.embed.networks import Backbone, device_of
-from simkit.errors import BadInput, located
-from simkit.files import readable
+from simkit.errors import BadInput
+from simkit.files import reading
 from simkit.history import History, content_id, versions
+from simkit.labels.formats.npz import Arrays
 from simkit.progress import Progress, silent
 from simkit.registry import Count, settle
 
@@ -129,15 +130,9 @@ def read_features(path: str | os.PathLike[str], kind: Kind = "pooled") -> Featur
                 "or finish them by the same command"
             )
         return _read(folder, Index.read(folder))
-    file = readable(path, "features (npz)")
-    try:
-        with np.load(file, allow_pickle=False) as arrays:
-            values = arrays["features"]
-    except (OSError, ValueError, EOFError, KeyError, TypeError, IndexError, BadZipFile):
-        raise BadInput(
-            f"{file} cannot be read; an npz file with an array `features` is expected"
-        ) from None
-    with located(str(file)):
+    with reading(path, "features (an npz file with an array `features`)") as file:
+        with ZipFile(file) as archive:
+            values = Arrays(archive, file).get("features", "fiu", None)
         return Features.of(values)
 
 

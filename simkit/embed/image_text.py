@@ -22,7 +22,7 @@ from simkit.embed.features import features
 from simkit.embed.networks import Backbone
 from simkit.embed.similarities import Similarities
 from simkit.errors import BadInput, unknown
-from simkit.files import readable
+from simkit.files import readable, reading
 from simkit.history import History, content_id
 
 PREFIX = "open_clip:"
@@ -195,11 +195,8 @@ def prompts_of(
     """
     values: Mapping[str, Any] = {}
     if file is not None:
-        path = readable(file, "prompts (TOML)")
-        try:
+        with reading(file, "prompts (TOML)", "correct it") as path:
             values = tomllib.loads(path.read_text("utf-8"))
-        except (ValueError, RecursionError) as error:
-            raise BadInput(f"{path} cannot be read as TOML ({error}); correct it") from None
     templates, names = values.get("templates", [TEMPLATE]), values.get("names", {})
     try:
         texts = {name: [each] if isinstance(each, str) else each for name, each in names.items()}

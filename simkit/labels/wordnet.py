@@ -23,7 +23,7 @@ from typing import Any, Literal
 from zipfile import BadZipFile
 
 from simkit.errors import BadInput
-from simkit.files import readable
+from simkit.files import reading
 from simkit.labels.hierarchy import Hierarchy
 
 _SYNSET = re.compile(r"[^\s<]+\.[nvasr]\.(?!00?$)\d\d?")
@@ -374,8 +374,8 @@ def read_mapping(path: str | PathLike[str]) -> dict[str, str]:
 
     A synset with a leading "<" means "a kind of": "sports ball" = "<ball.n.01". Raises BadInput.
     """
-    file = readable(path, "class names and their synsets (TOML, JSON or CSV)")
-    try:
+    what = "class names and their synsets (TOML, JSON or CSV)"
+    with reading(path, what, 'expected are lines as "mouse" = "mouse.n.04"') as file:
         text = file.read_text(encoding="utf-8")
         match file.suffix.lower():
             case ".toml":
@@ -387,12 +387,7 @@ def read_mapping(path: str | PathLike[str]) -> dict[str, str]:
                 values = json.loads(text)
         if not all(isinstance(synset, str) for synset in values.values()):
             raise ValueError("a synset is not text")
-    except (ValueError, AttributeError, csv.Error, RecursionError) as error:
-        raise BadInput(
-            f"{file} cannot be read ({error}); "
-            'expected are class names and synsets, as in "mouse" = "mouse.n.04"'
-        ) from None
-    return dict(values)
+        return dict(values)
 
 
 _HEADER = ["name", "synset"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 from torch import Tensor
 
 from simkit.errors import BadInput
-from simkit.files import may_write
+from simkit.files import may_write, reading
 from simkit.learn.catalogue import short
 from simkit.learn.optim import Averages, Optimiser
 from simkit.learn.stack import Stack
@@ -80,55 +82,56 @@ class Checkpoint:
         """
         if self.path is None or not self.path.exists():
             return 0
-        facts, tensors = _opened(self.path)
-        if facts["key"] == self.earlier:
-            return 0
-        if facts["key"] != self.key:
-            raise BadInput(
-                f"{self.path} belongs to a training with other tasks, settings or initial weights; "
-                "choose another file or delete it"
-            )
-        for name, tensor in _tensors(stack).items():
-            tensor.copy_(tensors[name])
-        optimiser.restore(below(tensors, "optimiser."))
-        if averages is not None:
-            averages.restore(facts["averaged"], tensors)
-        record.restore(facts["record"], tensors, stack)
-        return int(facts["epoch"])
+        with _opened(self.path) as (facts, tensors):
+            if facts["key"] == self.earlier:
+                return 0
+            if facts["key"] != self.key:
+                raise BadInput(
+                    f"{self.path} belongs to a training with other tasks, settings or initial "
+                    "weights; choose another file or delete it"
+                )
+            for name, tensor in _tensors(stack).items():
+                tensor.copy_(tensors[name])
+            optimiser.restore(below(tensors, "optimiser."))
+            if averages is not None:
+                averages.restore(facts["averaged"], tensors)
+            record.restore(facts["record"], tensors, stack)
+            return int(facts["epoch"])
 
     @property
     def is_current(self) -> bool:
         """Whether there is a file of this training, after the previous phase."""
         if self.path is None or not self.path.exists():
             return False
-        return bool(_opened(self.path)[0]["key"] == self.key)
+        with _opened(self.path) as (facts, _):
+            return bool(facts["key"] == self.key)
 
 
 def describe(path: str | PathLike[str]) -> dict[str, Any]:
     """Facts about an unfinished training, for people and programs. Raises BadInput for other
     files."""
-    facts, _ = _opened(Path(path))
-    record, about = facts["record"], facts["about"]
-    return {
-        "unfinished training": about["method"],
-        "phase": about["phase"],
-        "epoch": facts["epoch"],
-        "epochs": about["settings"]["epochs"],
-        "loss": record["losses"][0][-1],
-        "validation": record["validation"][0][-1] if record["validation"][0] else None,
-        "settings": about["settings"],
-    }
+    with _opened(Path(path)) as (facts, _):
+        record, about = facts["record"], facts["about"]
+        return {
+            "unfinished training": about["method"],
+            "phase": about["phase"],
+            "epoch": facts["epoch"],
+            "epochs": about["settings"]["epochs"],
+            "loss": record["losses"][0][-1],
+            "validation": record["validation"][0][-1] if record["validation"][0] else None,
+            "settings": about["settings"],
+        }
 
 
-def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    tensors, texts = read_tensors(path, _WHAT)
-    try:
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Tensor]]]:
+    """Facts and tensors of a checkpoint, for a block whose errors it explains."""
+    with reading(path, _WHAT, "choose another file"):
+        tensors, texts = read_tensors(path, _WHAT)
         facts: dict[str, Any] = json.loads(texts["simkit"])
         if facts["form"] != _FORM:
-            raise KeyError
-    except (KeyError, ValueError):
-        raise BadInput(f"{path} is not {_WHAT}; choose another file") from None
-    return facts, tensors
+            raise KeyError("form")
+        yield facts, tensors
 
 
 def _tensors(stack: Stack) -> dict[str, Tensor]:

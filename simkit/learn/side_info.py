@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from simkit.errors import BadInput, unknown
-from simkit.files import readable, whole
+from simkit.files import reading, whole
 from simkit.history import History, content_id
 from simkit.labels.partial import ABSENT, PartialLabels
 from simkit.labels.truth import locked
@@ -216,22 +216,9 @@ class ClassPrior:
         The CSVs written by the code of Ben-Baruch et al. end with a line with a count and no class;
         such a last line is skipped. Raises BadInput.
         """
-        file = readable(path, "a class prior (JSON or CSV)")
-        try:
+        mend = "write it with ClassPrior.save"
+        with reading(path, "a class prior (JSON or CSV)", mend) as file:
             return _from_csv(file) if file.suffix.lower() == ".csv" else _from_json(file)
-        except BadInput as error:
-            raise BadInput(f"{file}: {error}") from None
-        except (
-            ValueError,
-            TypeError,
-            KeyError,
-            AttributeError,
-            csv.Error,
-            RecursionError,
-        ) as error:
-            raise BadInput(
-                f"{file} cannot be read as a class prior ({error}); write it with ClassPrior.save"
-            ) from None
 
 
 def _from_json(path: Path) -> ClassPrior:

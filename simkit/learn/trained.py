@@ -6,6 +6,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -23,7 +24,7 @@ from simkit.embed.backbones import BACKBONES, BEST, TIMM
 from simkit.embed.backbones import backbone as load_backbone
 from simkit.embed.networks import Backbone, device_of
 from simkit.errors import BadInput
-from simkit.files import readable, whole
+from simkit.files import reading, whole
 from simkit.history import History, content_id, versions
 from simkit.learn.method import Around, Method, make, spell
 from simkit.learn.metrics.ranking import at_entries
@@ -205,14 +206,17 @@ class Trained:
         BadInput
                 For damaged files, and for a missing or unsuitable backbone.
         """
-        facts = _facts(Path(folder))
         file = Path(folder) / "model.safetensors"
         tensors, _ = read_tensors(file, "the weights of a model")
-        if facts["tensors"] != _digest(file):
-            raise BadInput(
-                f"{folder} holds weights of another model than its model.json describes; save it "
-                "again"
-            )
+        with _described(folder) as facts:
+            if facts["tensors"] != _digest(file):
+                raise BadInput(f"{file.name} holds weights of another model; save it again")
+            return Trained._of(facts, tensors, backbone)
+
+    @staticmethod
+    def _of(
+        facts: dict[str, Any], tensors: dict[str, Tensor], backbone: nn.Module | None
+    ) -> Trained:
         if not facts["backbone"]:
             backbone = None
         elif backbone is None:
@@ -222,7 +226,7 @@ class Trained:
         try:
             model.load_state_dict(below(tensors, "model."))
         except RuntimeError as error:
-            raise BadInput(f"the backbone does not fit the model in {folder} ({error})") from None
+            raise BadInput(f"the backbone does not fit the model ({error})") from None
         curves = {
             name: tuple(float("nan") if v is None else v for v in facts.get(name, ()))
             for name in _CURVES
@@ -241,19 +245,19 @@ class Trained:
 
 def describe(folder: str | PathLike[str]) -> dict[str, Any]:
     """Facts about a saved model and its training, for people and programs."""
-    facts = _facts(Path(folder))
-    history = facts["history"]
-    return {
-        "id": facts["id"],
-        "method": facts["method"],
-        "classes": len(facts["classes"]),
-        "epoch": facts["epoch"],
-        "loss": facts["losses"][-1] if facts["losses"] else None,
-        "seed": history["seed"],
-        "settings": history["settings"],
-        "parents": list(history["parents"]),
-        "versions": history["versions"],
-    }
+    with _described(folder) as facts:
+        history = History.from_json(json.dumps(facts["history"]))
+        return {
+            "id": facts["id"],
+            "method": facts["method"],
+            "classes": len(facts["classes"]),
+            "epoch": facts["epoch"],
+            "loss": facts["losses"][-1] if facts["losses"] else None,
+            "seed": history.seed,
+            "settings": history.settings,
+            "parents": list(history.parents),
+            "versions": history.versions,
+        }
 
 
 def backbone_of(settings: Mapping[str, Any]) -> Backbone:
@@ -357,11 +361,8 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], texts: dict[str, str])
 
 def read_tensors(path: Path, what: str) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Tensors and texts of a safetensors file. Raises BadInput for other files."""
-    try:
-        with safe_open(readable(path, what), framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}
-    except (SafetensorError, OSError) as error:
-        raise BadInput(f"{path} cannot be read ({error}); {what} is expected") from None
+    with reading(path, what), safe_open(path, framework="pt") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}
 
 
 def _alone(tensor: Tensor) -> Tensor:
@@ -399,17 +400,15 @@ def _values(module: nn.Module) -> list[Any]:
     return values
 
 
-def _facts(folder: Path) -> dict[str, Any]:
-    path = readable(folder / "model.json", "the description of a model")
-    try:
+@contextmanager
+def _described(folder: str | PathLike[str]) -> Iterator[dict[str, Any]]:
+    """The facts in model.json, for a block whose errors it explains."""
+    path = Path(folder, "model.json")
+    with reading(path, "the description of a model", "train and save it again"):
         facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if facts["form"] != _FORM:
             raise KeyError("form")
-    except (ValueError, KeyError, TypeError):
-        raise BadInput(
-            f"{path} does not describe a simkit model; train and save it again"
-        ) from None
-    return facts
+        yield facts
 
 
 def _digest(path: Path) -> str:

@@ -32,7 +32,16 @@ from simkit.progress import Progress
 
 Honesty = Literal["complete", "partial", "none"]
 _LOWEST = float("-inf")
-_SAVED = ("losses", "validation", "plain", "best", "epoch", "stopped")  # of every run, by name
+
+
+def _floats(values: list[float]) -> list[float]:
+    return [float(value) for value in values]
+
+
+_SAVED: dict[str, Callable[[Any], Any]] = {  # of every run, by name
+    "losses": _floats, "validation": _floats, "plain": _floats,
+    "best": float, "epoch": int, "stopped": bool,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,15 +232,15 @@ class Record:
 
     def restore(self, saved: dict[str, Any], tensors: dict[str, Tensor], stack: Stack) -> None:
         """Restore the state from `to_json` and `tensors`."""
-        self.head = saved["head"]
+        self.head = {name: _floats(values) for name, values in saved["head"].items()}
         for run, curve in enumerate(self.curves):
-            for name in _SAVED:
-                setattr(curve, name, saved[name][run])
-            curve.best = _LOWEST if curve.best is None else curve.best
+            for name, kind in _SAVED.items():
+                value = saved[name][run]
+                setattr(curve, name, kind(_LOWEST if value is None else value))
             if run in saved["kept"]:
                 curve.kept = _copied(run, stack)
-                for kind, module in zip(("model", "state"), curve.kept, strict=True):
-                    module.load_state_dict(below(tensors, f"kept.{run}.{kind}."))
+                for part, module in zip(("model", "state"), curve.kept, strict=True):
+                    module.load_state_dict(below(tensors, f"kept.{run}.{part}."))
 
 
 def _shown(averages: Averages | None) -> AbstractContextManager[None]:

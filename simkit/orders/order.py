@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 
 from simkit.annotate import schemes
 from simkit.annotate.schemes import Scheme
-from simkit.errors import BadInput, located
-from simkit.files import readable, whole
+from simkit.errors import BadInput
+from simkit.files import readable, reading, whole
 from simkit.history import content_id
 from simkit.labels.effort import Effort, histogram
 from simkit.labels.formats.base import ids_of, write_lines
@@ -267,17 +267,12 @@ def effort_of(
 
 def _read_round(file: Path) -> Round:
     mend = "orders cannot be edited; restore the file, or make another order"
-    try:
+    with reading(file, "an order", mend):
         values: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
         stated, about = values["id"], {k: v for k, v in values.items() if k != "id"}
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise BadInput(f"{file} cannot be read ({error!r}); {mend}") from None
-    with located(str(file)):
         terms = build(Terms, about, "order")
-    try:
-        table = pq.read_table(file.parent / QUESTIONS).select(SCHEMA.names).cast(SCHEMA)
-    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
-        raise BadInput(f"{file.parent / QUESTIONS} cannot be read ({error}); {mend}") from None
+    with reading(file.parent / QUESTIONS, "questions", mend) as questions:
+        table = pq.read_table(questions).select(SCHEMA.names).cast(SCHEMA)
     part = Round(terms, table.to_pandas())
     if part.id != stated:
         raise BadInput(f"{file.parent} was changed after it was written; {mend}")

@@ -31,8 +31,8 @@ from simkit.chance import Chance
 from simkit.data.dataset import LABELS, Source, read_spec
 from simkit.data.label_table import FILE as IMAGE_COLUMNS
 from simkit.data.label_table import SPLIT as SPLIT_COLUMNS
-from simkit.errors import BadInput, located
-from simkit.files import expanded, readable, whole
+from simkit.errors import BadInput
+from simkit.files import expanded, readable, reading, whole
 from simkit.orders.making import round_of
 from simkit.orders.order import ABOUT, Order, Terms, effort_of
 from simkit.orders.receiving import DATA, State, data_of
@@ -112,11 +112,8 @@ class Project:
                 f"{folder} holds no {FILE}; name the folder of a project, or start one with: "
                 "simkit quickstart photos --classes names.txt --budget 2000"
             )
-        try:
-            values = tomllib.loads(readable(file, "a project").read_text("utf-8"))
-        except (ValueError, RecursionError) as error:  # no TOML, no UTF-8
-            raise BadInput(f"{file} cannot be read as TOML ({error}); correct it") from None
-        with located(str(file)):
+        with reading(file, "a project (TOML)", "correct it"):
+            values = tomllib.loads(file.read_text("utf-8"))
             return build(Project, {**values, "folder": Path(folder)}, "project")
 
     @property
@@ -351,12 +348,11 @@ def next_step(project: Project, states: Sequence[State]) -> str:
 
 
 def _read_plan(report: Path) -> dict[str, Any]:
-    """The values of a plan; empty without a valid one: simkit order --plan says what is wrong."""
-    try:
-        values = json.loads(report.read_text("utf-8"))
-    except (ValueError, OSError):
+    """The values of a plan; empty without one."""
+    if not report.is_file():
         return {}
-    return values if isinstance(values, dict) else {}
+    with reading(report, "a plan"):
+        return dict(json.loads(report.read_text("utf-8")))
 
 
 def _newer(file: Path, than: Path) -> bool:

@@ -23,6 +23,7 @@ from simkit.annotate.schemes import Scheme
 from simkit.chance import Chance
 from simkit.data.dataset import Boxes, Dataset
 from simkit.errors import BadInput, located
+from simkit.files import reading
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
@@ -318,11 +319,10 @@ def _read(folder: Folder) -> _Folder:
 def _grid(folder: Path) -> dict[str, Any]:
     """The grid as plain values: `study.grid` would load torch."""
     path = folder / "grid.toml"
-    try:
-        text = path.read_text("utf-8") if path.is_file() else store.under_way(folder)["grid"]
-        return tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadInput(f"{path} cannot be read ({error}); compare again into this folder") from None
+    if not path.is_file():
+        return tomllib.loads(store.under_way(folder)["grid"])
+    with reading(path, "a grid (TOML)", "compare again into this folder"):
+        return tomllib.loads(path.read_text("utf-8"))
 
 
 def _check_alike(one: _Folder, other: _Folder) -> None:

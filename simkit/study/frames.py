@@ -6,7 +6,6 @@ the leaves, a sentence for each failure, and the number of planned runs.
 
 from __future__ import annotations
 
-import json
 import math
 import types
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from simkit.errors import BadInput
+from simkit.study.store import facts
 
 Columns = Mapping[str, Any]
 Unique = tuple[tuple[str, ...], ...]
@@ -92,10 +92,8 @@ def opened(table: Any) -> Any:
     table = getattr(table, "every", table)
     if not isinstance(table, pa.Table):
         return table
-    metadata = {key.decode(): text for key, text in (table.schema.metadata or {}).items()}
     frame = table.replace_schema_metadata(None).to_pandas()
-    names = ("classes", "leaves", "failures", "planned", "zero_shot", "scored_by")
-    frame.attrs = {name: json.loads(metadata[name]) for name in names if name in metadata}
+    frame.attrs = facts(table)
     return frame
 
 

@@ -21,7 +21,7 @@ from simkit.annotate.annotators import Habits
 from simkit.annotate.simulate import how_many
 from simkit.chance import Chance
 from simkit.errors import BadInput, located, unknown
-from simkit.files import readable
+from simkit.files import reading
 from simkit.learn import methods
 from simkit.learn.methods import Around, Method
 from simkit.learn.optim import Settings
@@ -262,7 +262,8 @@ class Grid:
         object.__setattr__(self, "features", _files(self.features))
         how_many(self.images, sys.maxsize)  # the number of images is not known yet
         if isinstance(self.settings, str | os.PathLike):
-            chosen = _toml_file(readable(self.settings, "settings (TOML)"), "compare again")
+            with reading(self.settings, "settings (TOML)", "compare again") as file:
+                chosen = tomllib.loads(file.read_text(encoding="utf-8"))
             object.__setattr__(self, "settings", chosen)
         self._check_together()
 
@@ -336,11 +337,10 @@ class Grid:
 
         Raises BadInput that names file and field.
         """
-        file = readable(path, "a grid (TOML)")
-        values = _toml_file(file, f"see the shipped {DEMO}")
-        if isinstance(values.get("settings"), str):
-            values["settings"] = file.parent / values["settings"]
-        with located(str(file)):
+        with reading(path, "a grid (TOML)", f"see the shipped {DEMO}") as file:
+            values = tomllib.loads(file.read_text(encoding="utf-8"))
+            if isinstance(values.get("settings"), str):
+                values["settings"] = file.parent / values["settings"]
             return Grid.of(values if seed is None else {**values, "seed": seed})
 
     @staticmethod
@@ -378,13 +378,6 @@ def around_full(spec: str) -> str:
     (_, *texts), (_, *wrappers) = split_sum(spec), layers(methods.make(spec))
     changed = [type(wrapper).changed is not Around.changed for wrapper in wrappers]
     return "+".join(["full", *(text.strip() for text in compress(texts, changed))])
-
-
-def _toml_file(path: Path, mend: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path} is not a TOML file ({error}); {mend}") from None
 
 
 def _check_chosen(grid: Grid) -> None:

@@ -22,7 +22,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from simkit.errors import BadInput
-from simkit.files import readable, whole
+from simkit.files import readable, reading, whole
 from simkit.study import store
 
 if TYPE_CHECKING:
@@ -191,10 +191,12 @@ def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -
 
 
 def _parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
-    try:
-        return pyarrow.parquet.read_table(path, columns=list(columns) if columns else None)
-    except (OSError, pa.ArrowException):
-        raise BadInput(f"{path} cannot be read; remove it and compare again") from None
+    with reading(path, "a table of runs", "remove it and compare again"):
+        table = pyarrow.parquet.read_table(path, columns=list(columns) if columns else None)
+        store.facts(table)  # refuses damaged metadata
+        fields = [SCHEMA.field(f.name) if f.name in SCHEMA.names else f for f in table.schema]
+        table = table.cast(pa.schema(fields, table.schema.metadata))
+        return table.select(list(columns)) if columns else table
 
 
 def together(
@@ -287,7 +289,13 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
     """
     folder = Path(folder)
     table = read(folder, columns=_DESCRIBED)
-    about = {key.decode(): json.loads(text) for key, text in (table.schema.metadata or {}).items()}
+    file = folder / "table.parquet"
+    with reading(file if file.is_file() else folder / store.PLAN, "a comparison", "compare again"):
+        return _described(folder, table)
+
+
+def _described(folder: Path, table: pa.Table) -> dict[str, Any]:
+    about = store.facts(table)
     compared = table.filter(pa.compute.invert(table["reference"]))
 
     def distinct(name: str, rows: pa.Table = table) -> list[Any]:
@@ -303,7 +311,7 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
         "draws": len(distinct("draw")),
         "trained": distinct("trained"),
         "planned": about.get("planned", 0),
-        "failures": about.get("failures", []),
+        "failures": list(about.get("failures", ())),
         "training_hours": (pa.compute.sum(table["train_seconds"]).as_py() or 0.0) / 3600,
         "bundle_hours": (pa.compute.sum(by_job["bundle_seconds_max"]).as_py() or 0.0) / 3600,
         "peak_memory_mb": pa.compute.max(table["peak_memory_mb"]).as_py(),

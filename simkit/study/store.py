@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tomllib
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +18,8 @@ from typing import Any
 import pyarrow as pa
 
 from simkit.errors import BadInput, unknown
-from simkit.files import whole
+from simkit.files import reading, whole
+from simkit.registry import convert
 
 PLAN = "plan.json"  # the comparison under way in a folder; removed once its results are written
 _DIGEST = hashlib.sha256().digest_size
@@ -105,10 +107,36 @@ def ended(folder: Path) -> None:
 
 def under_way(folder: Path) -> dict[str, Any]:
     """Grid, keys, classes and leaves of the comparison under way, or empty values."""
+    if not (folder / PLAN).is_file():
+        return {"grid": "", "keys": (), "classes": (), "leaves": ()}
+    with reading(folder / PLAN, "the plan of a comparison", "compare again") as file:
+        values = json.loads(file.read_text(encoding="utf-8"))
+        plan = _checked({name: values[name] for name in ("grid", "keys", "classes", "leaves")})
+        tomllib.loads(plan["grid"])
+        return plan
+
+
+_KINDS = {
+    "grid": str, "keys": tuple[str, ...], "classes": tuple[str, ...], "leaves": tuple[int, ...],
+    "failures": tuple[str, ...], "planned": int, "zero_shot": float, "scored_by": str,
+}  # fmt: skip
+
+
+def facts(table: pa.Table) -> dict[str, Any]:
+    """The facts of a comparison in the metadata of its table. Raises BadInput if damaged."""
+    metadata = {key.decode(): text for key, text in (table.schema.metadata or {}).items()}
     try:
-        return dict(json.loads((folder / PLAN).read_text(encoding="utf-8")))
-    except (OSError, ValueError):
-        return {"grid": "", "keys": [], "classes": [], "leaves": []}
+        return _checked({name: json.loads(metadata[name]) for name in _KINDS if name in metadata})
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"the metadata of the table are damaged ({error}); restore it") from None
+
+
+def _checked(facts: Mapping[str, Any]) -> dict[str, Any]:
+    values = {name: convert(facts[name], _KINDS[name], name, spelled=False) for name in facts}
+    if not {*values.get("leaves", ())} <= {*range(len(values.get("classes", ())))}:
+        raise BadInput("leaves are no indices of the classes")
+    json.dumps(values, ensure_ascii=False).encode()  # refuses half characters
+    return values
 
 
 def _path(folder: Path, stem: str) -> Path:

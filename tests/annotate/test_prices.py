@@ -330,11 +330,8 @@ def test_names_and_files_that_do_not_exist(tmp_path):
         prices("there-is-no-such.toml")
     broken = tmp_path / "broken.toml"
     broken.write_text("wage = = 3\n")
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"broken\.toml cannot be read .*at line 1, column 8"):
         prices(broken)
-    assert f"{broken} cannot be read as TOML (Invalid value (at line 1, column 8))" in str(
-        error.value
-    )
 
 
 def test_bills_and_lists_are_tables_in_a_notebook():

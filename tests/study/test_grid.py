@@ -116,7 +116,7 @@ def test_files_are_named_in_errors(tmp_path):
     bad = written(tmp_path, 'schemes = ["fpc"]\nmethods = ["an"]\ndraws = 0\n')
     with pytest.raises(BadInput, match=r"grid\.toml: draws is 0"):
         Grid.load(bad)
-    with pytest.raises(BadInput, match=r"grid\.toml is not a TOML file"):
+    with pytest.raises(BadInput, match=r"grid\.toml cannot be read as a grid"):
         Grid.load(written(tmp_path, "schemes = ["))
     with pytest.raises(BadInput, match="is a folder"):
         Grid.load(tmp_path)

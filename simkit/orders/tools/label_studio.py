@@ -15,7 +15,7 @@ from urllib.parse import quote
 import pandas as pd
 
 from simkit.errors import BadInput
-from simkit.files import readable, whole
+from simkit.files import reading, whole
 from simkit.orders.order import NOTHING, Order
 
 PRESENT, NAMED = "present", "named"
@@ -102,17 +102,11 @@ def read(file: Path, order: Order) -> pd.DataFrame:
     BadInput
         If the file is no JSON export, or answers another order.
     """
-    try:
-        tasks = json.loads(readable(file, "an export of Label Studio").read_text("utf-8"))
+    with reading(file, "a JSON export of Label Studio", "export with the format JSON"):
+        tasks = json.loads(file.read_text("utf-8"))
         if any("annotator" in task for task in tasks):
             raise BadInput(f"{file} is an export as JSON-MIN; export it again with the format JSON")
         rows = [row for task in tasks for row in _answers(task, order, file)]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        if isinstance(error, BadInput):
-            raise
-        raise BadInput(
-            f"{file} is no JSON export of Label Studio ({error!r}); export with the format JSON"
-        ) from None
     return pd.DataFrame(rows, columns=["question", "worker", "answer", "seconds", "shared"])
 
 
