@@ -24,7 +24,6 @@ from simkit.learn.side_info import ClassPrior
 from simkit.learn.train import train
 from simkit.orders.project import Project
 from simkit.study import runs, store
-from simkit.study.describe import describe
 from simkit.study.grid import DEMO, Grid
 from tests.mutations import COUNT, survives
 from tests.study import planted
@@ -72,7 +71,7 @@ def test_damaged_plans_of_a_comparison(tmp_path: Path) -> None:
     table = runs.tidy([planted.row(key="a")])
     store.save(store.Result(table), tmp_path / "bundles", "a")
     store.begin(tmp_path, grid="draws = 2", keys=["a", "b"], classes=["cat", "dog"], leaves=[1])
-    _damaged(tmp_path, describe)
+    _damaged(tmp_path, runs.describe)
 
 
 def test_damaged_metadata_of_runs(tmp_path: Path) -> None:
@@ -80,7 +79,7 @@ def test_damaged_metadata_of_runs(tmp_path: Path) -> None:
     runs.writers(runs.tidy(planted.rows(draws=1), **about))["table.parquet"](
         tmp_path / "table.parquet"
     )
-    _damaged(tmp_path, lambda folder: (describe(folder), runs.open_runs(folder).planned))
+    _damaged(tmp_path, lambda folder: (runs.describe(folder), runs.open_runs(folder).planned))
 
 
 def test_damaged_plans_of_a_purchase(tmp_path: Path) -> None:
