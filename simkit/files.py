@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import errno
+import glob
 import os
+import re
 import shutil
+import socket
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,22 +21,24 @@ from simkit.errors import BadInput
 def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside `path`, which replaces `path` when the block ends.
 
-    If an error or a signal ends the block, `path` is unchanged. Raises BadInput if `path` is a
-    folder or its folder is not writable.
+    If an error or a signal ends the block, `path` is unchanged. What a killed process left of it is
+    removed by the next one. A symbolic link stays: the file that it names is replaced. Raises
+    BadInput if `path` is a folder or its folder is not writable.
     """
     target = Path(path)
     with _writing(target):
+        if target.is_symlink():
+            target = target.resolve()
         _refuse_other_kinds(target)
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent
-        )
+        handle, name = tempfile.mkstemp(prefix=_prefix(target), suffix=_PART, dir=target.parent)
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
         # Last, because some writers replace the temporary file.
         os.chmod(temporary, 0o666 & ~_umask())
+        _sync(temporary)
         os.replace(temporary, target)
     except OSError as error:
         ours = error.filename is None or str(error.filename) == str(temporary)
@@ -55,10 +61,13 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     made = [folder for folder in target.parents if not folder.exists()]
     with _writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        name = tempfile.mkdtemp(prefix=_prefix(target), suffix=_PART, dir=target.parent)
+    temporary = Path(name)
     try:
         yield temporary
         os.chmod(temporary, 0o777 & ~_umask())
+        for file in temporary.rglob("*"):
+            _sync(file)
         try:
             os.rename(temporary, target)
         except OSError:
@@ -72,6 +81,45 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
                 folder.rmdir()
 
 
+_PART = ".part"
+
+
+def _prefix(target: Path) -> str:
+    """The start of a temporary name, which tells the machine and the process that made it.
+
+    Removes the temporary files that dead processes of this machine left for the same target.
+    """
+    name = f".{target.name[:100]}."
+    host = re.sub(r"[^\w-]", "-", socket.gethostname())[:40]
+    for left in target.parent.glob(f"{glob.escape(name + host)}.*{_PART}"):
+        process = left.name.removeprefix(f"{name}{host}.").partition(".")[0]
+        if process.isdecimal() and not _is_running(int(process)):
+            shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
+    return f"{name}{host}.{os.getpid()}."
+
+
+def _is_running(process: int) -> bool:
+    if sys.platform == "win32":  # where os.kill would end the process
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def _sync(file: Path) -> None:
+    """Bring a file to disk, as a file renamed before its content is empty after a power failure."""
+    if file.is_file():
+        handle = os.open(file, os.O_RDWR)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
 def may_write(path: str | os.PathLike[str]) -> None:
     """Raise BadInput if `whole(path)` could not write; to be called before long work.
 
@@ -79,6 +127,8 @@ def may_write(path: str | os.PathLike[str]) -> None:
     """
     target = Path(path)
     with _writing(target):
+        if target.is_symlink():
+            target = target.resolve()
         _refuse_other_kinds(target)
         parent = next(folder for folder in target.absolute().parents if folder.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):

@@ -10,6 +10,7 @@ shape that depends on values.
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -21,6 +22,16 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task, check_aids
 from simkit.registry import Registry, settle
+
+
+def _zero_without_images(loss: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    @functools.wraps(loss)
+    def of_images(self: Method, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        if out.logits.shape[-2]:
+            return loss(self, batch, out, state)
+        return out.logits.sum((-2, -1))  # of nothing; means over images would be NaN
+
+    return of_images
 
 
 @dataclass(frozen=True)
@@ -41,6 +52,11 @@ class Method:
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     decayed: ClassVar[bool] = True
     own_needs: ClassVar[Needs] = Needs()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "loss" in vars(cls):
+            cls.loss = _zero_without_images(cls.loss)  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         """Convert the fields to their types. Raises BadInput; subclasses add further checks."""
@@ -109,7 +125,10 @@ class Method:
         return nn.Module()
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        """One loss for each run, (...); reads the state only."""
+        """One loss for each run, (...); reads the state only.
+
+        For a batch without images it is 0 with zero gradient: subclasses need not treat that case.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no loss")
 
     def predict(self, out: Outputs, state: nn.Module) -> Tensor:
