@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-import glob
+import functools
 import os
 import re
 import shutil
@@ -85,17 +85,22 @@ _PART = ".part"
 
 
 def _prefix(target: Path) -> str:
-    """The start of a temporary name, which tells the machine and the process that made it.
+    """The start of a temporary name, which tells the machine and the process that made it."""
+    _clean(target.parent.absolute())
+    return f".{target.name[:100]}.{_machine()}.{os.getpid()}."
 
-    Removes the temporary files that dead processes of this machine left for the same target.
-    """
-    name = f".{target.name[:100]}."
-    host = re.sub(r"[^\w-]", "-", socket.gethostname())[:40]
-    for left in target.parent.glob(f"{glob.escape(name + host)}.*{_PART}"):
-        process = left.name.removeprefix(f"{name}{host}.").partition(".")[0]
+
+@functools.cache  # once for each folder: some have thousands of files
+def _clean(folder: Path) -> None:
+    """Remove the temporary files that dead processes of this machine left in a folder."""
+    for left in folder.glob(f".*.{_machine()}.*{_PART}"):
+        process = left.name.removesuffix(_PART).split(".")[-2]
         if process.isdecimal() and not _is_running(int(process)):
             shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
-    return f"{name}{host}.{os.getpid()}."
+
+
+def _machine() -> str:
+    return re.sub(r"[^\w-]", "-", socket.gethostname())[:40]
 
 
 def _is_running(process: int) -> bool:

@@ -3,6 +3,8 @@
 import os
 import re
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,29 @@ def test_a_long_name_is_no_obstacle(tmp_path: Path) -> None:
     with whole(tmp_path / ("a" * 250)) as part:
         part.write_text("new")
     assert _content(tmp_path) == {"a" * 250: "new"}
+
+
+def test_a_killed_process_leaves_nothing_after_the_next_one(tmp_path: Path) -> None:
+    program = (
+        "import os, sys; from simkit.files import whole, whole_folder\n"
+        "with whole(sys.argv[1] + '/a.txt') as part, whole_folder(sys.argv[1] + '/b') as folder:\n"
+        "    part.write_text('half'); (folder / 'c').write_text('half'); os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
+    assert len(list(tmp_path.iterdir())) == 2
+    with whole(tmp_path / "d.txt") as own, whole(tmp_path / "a.txt") as part:
+        part.write_text("new")
+        own.write_text("of a process that is running")
+    assert {path.name for path in tmp_path.iterdir()} == {"a.txt", "d.txt"}
+
+
+def test_a_symbolic_link_stays(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "a.txt")
+    for text in ("first", "second"):
+        with whole(tmp_path / "link") as part:
+            part.write_text(text)
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "far" / "a.txt").read_text() == text
 
 
 def test_a_folder_is_no_target(tmp_path: Path) -> None:
