@@ -80,6 +80,27 @@ def content_id(*parts: np.ndarray | str | bytes | None) -> str:
     return digest.hexdigest()[:16]
 
 
+def sealed(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts for a JSON file, with a checksum that `unsealed` verifies."""
+    values = json.loads(json.dumps(facts))  # with the keys that a reader will see
+    return {**values, "checksum": _checksum(values)}
+
+
+def unsealed(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts of a JSON file without their checksum; files of version 0.2.0 and before have none.
+
+    Raises ValueError if they do not match it.
+    """
+    values = {name: value for name, value in facts.items() if name != "checksum"}
+    if facts.get("checksum", _checksum(values)) != _checksum(values):
+        raise ValueError("the content does not match its checksum")
+    return values
+
+
+def _checksum(facts: Mapping[str, Any]) -> str:
+    return content_id(json.dumps(facts, sort_keys=True))
+
+
 def _feed(digest: Any, head: bytes, data: bytes) -> None:
     digest.update(head + b":" + str(len(data)).encode() + b";")
     digest.update(data)

@@ -131,9 +131,16 @@ def _text(good: bytes, rng: np.random.Generator) -> bytes:
     return good[:place] + odd[rng.integers(len(odd))] + good[place:]
 
 
+def _unsealed(values: Any) -> Any:
+    """Without checksums, which would be the only thing that a reader looks at."""
+    if isinstance(values, dict):
+        return {k: v for k, v in values.items() if k not in ("checksum", b"checksum", "crc32")}
+    return values
+
+
 def _json(good: bytes, rng: np.random.Generator) -> bytes:
     """JSON in which one to three values were replaced, removed or doubled."""
-    values = json.loads(good)
+    values = _unsealed(json.loads(good))
     if not isinstance(values, dict | list):
         return json.dumps(ODD[rng.integers(len(ODD))]).encode()
     for _ in range(1 + rng.integers(3)):
@@ -195,7 +202,7 @@ def _npz(good: bytes, rng: np.random.Generator) -> bytes:
 def _parquet(good: bytes, rng: np.random.Generator) -> bytes:
     """Other rows, a column of one value, or a value in the JSON of the metadata."""
     table = pq.read_table(io.BytesIO(good))
-    metadata = {**(table.schema.metadata or {})}
+    metadata = _unsealed({**(table.schema.metadata or {})})
     what, place = rng.integers(6), int(rng.integers(table.num_columns))
     if what < 3 and metadata:
         key = list(metadata)[rng.integers(len(metadata))]
@@ -215,7 +222,8 @@ def _safetensors(good: bytes, rng: np.random.Generator) -> bytes:
     """Other facts in the header: types, shapes and places of tensors, or the JSON of its texts."""
     size = int.from_bytes(good[:8], "little")
     header = json.loads(good[8 : 8 + size])
-    texts = header.get("__metadata__", {})
+    texts = _unsealed(header.get("__metadata__", {}))
+    header["__metadata__"] = texts
     if texts and rng.integers(2):
         name = list(texts)[rng.integers(len(texts))]
         texts[name] = _text(_json(texts[name].encode(), rng), rng).decode("utf-8", "replace")

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from simkit.cli.main import main
 from simkit.embed.feature_files import FeatureWriter, Index
 from simkit.embed.features import read_features
 from simkit.embed.similarities import Similarities, write_similarities
-from simkit.errors import located
+from simkit.errors import BadInput, located
 from simkit.history import History
 from simkit.learn import checkpoint, trained
 from simkit.learn.inputs import FeatureInputs
@@ -30,6 +31,7 @@ from tests.study import planted
 
 RNG = np.random.default_rng(0)
 TASK = Task(RNG.integers(-1, 2, (30, 3)), FeatureInputs(RNG.normal(size=(30, 4))))
+CHECKSUMS = ("checksum", "crc32")
 TRAINING = {"settings": Settings(epochs=1)}
 
 
@@ -50,6 +52,23 @@ def test_damaged_price_lists(tmp_path: Path) -> None:
     text = 'like = "hourly"\nworkers = 2\n[verify]\nper = "page"\npage = 5\nseconds = 2.5\n'
     (tmp_path / "mine.toml").write_text(text)
     _damaged(tmp_path, lambda folder: prices(folder / "mine.toml"))
+
+
+def _seen(tmp_path: Path, read: Any) -> None:
+    """No flipped bit changes a value without an error."""
+    good, rng = read(tmp_path), np.random.default_rng(1)
+    for file in [file for file in tmp_path.rglob("*") if file.is_file()]:
+        content, refused = file.read_bytes(), 0
+        for place in rng.integers(8 * len(content), size=60):
+            damaged = bytearray(content)
+            damaged[place // 8] ^= 1 << (place % 8)
+            file.write_bytes(damaged)
+            try:
+                assert read(tmp_path) == good, (file, place)
+            except BadInput:
+                refused += 1
+        assert refused or file.suffix == ".csv"
+        file.write_bytes(content)
 
 
 def test_damaged_habits(tmp_path: Path) -> None:
@@ -108,6 +127,28 @@ def test_damaged_folders_of_features(tmp_path: Path) -> None:
     _damaged(tmp_path, lambda folder: read_features(folder).values[:])
 
 
+def test_a_flipped_bit_in_features(tmp_path: Path) -> None:
+    index = Index("x", "pooled", (30, 4), History("features"))
+    FeatureWriter(tmp_path, index).put(0, RNG.normal(size=(30, 4)).astype(np.float16))
+
+    def read(folder: Path) -> Any:
+        found = read_features(folder)
+        return found.values[:].tobytes(), found.id, found.history
+
+    _seen(tmp_path, read)
+
+
+def test_a_flipped_bit_in_a_table_of_runs(tmp_path: Path) -> None:
+    about = {"classes": ["cat", "dog"], "leaves": [1], "planned": 153}
+    runs.write(runs.writers(runs.tidy(planted.rows(draws=1), **about)), tmp_path)
+
+    def read(folder: Path) -> Any:
+        every = runs.open_runs(folder).every
+        return every.to_json(), str(every.attrs)
+
+    _seen(tmp_path, read)
+
+
 def test_damaged_similarities(tmp_path: Path) -> None:
     values = RNG.uniform(-1, 1, (30, 3))
     part = Similarities(values, np.arange(30), ("a", "b", "c"), bias=-1.0)
@@ -123,6 +164,48 @@ def test_damaged_models(tmp_path: Path) -> None:
         trained.Trained.load(folder).scores(TASK.inputs)
 
     _damaged(tmp_path, read)
+
+
+def test_a_flipped_bit_in_a_model(tmp_path: Path) -> None:
+    train(TASK, make("ll-r"), **TRAINING).save(tmp_path)
+
+    def read(folder: Path) -> Any:
+        model = trained.Trained.load(folder)
+        return model.scores(TASK.inputs).tobytes(), model.history, trained.describe(folder)
+
+    _seen(tmp_path, read)
+
+
+def test_a_flipped_bit_in_a_checkpoint(tmp_path: Path) -> None:
+    train(TASK, make("ll-r"), **TRAINING, checkpoint=tmp_path / "a.safetensors")
+
+    def read(folder: Path) -> Any:
+        resumed = train(TASK, make("ll-r"), **TRAINING, checkpoint=folder / "a.safetensors")
+        return resumed.scores(TASK.inputs).tobytes(), resumed.losses
+
+    _seen(tmp_path, read)
+
+
+def test_files_of_version_0_2_0_have_no_checksums_and_are_read(tmp_path: Path) -> None:
+    index = Index("x", "pooled", (30, 4), History("features"))
+    FeatureWriter(tmp_path / "features", index).put(0, np.ones((30, 4), np.float16))
+    train(TASK, make("ll-r"), **TRAINING).save(tmp_path / "model")
+    for file in (tmp_path / "features" / "index.json", tmp_path / "model" / "model.json"):
+        facts = json.loads(file.read_text())
+        file.write_text(json.dumps({k: v for k, v in facts.items() if k not in CHECKSUMS}))
+    assert read_features(tmp_path / "features").values[:].sum() == 120
+    assert trained.Trained.load(tmp_path / "model").scores(TASK.inputs).shape == (30, 3)
+
+
+def test_a_diverged_training_is_saved_as_json(tmp_path: Path, capsys: Any) -> None:
+    diverged = train(TASK, make("an"), settings=Settings(epochs=2), lr=1e4)
+    replace(diverged, losses=(1.0, float("nan"))).save(tmp_path)
+    text = (tmp_path / "model.json").read_text()
+    assert json.loads(text, parse_constant=pytest.fail)["losses"] == [1.0, None]
+    assert np.isnan(trained.Trained.load(tmp_path).losses[1])
+    main(["show", str(tmp_path), "--json"], standalone_mode=False)
+    assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail)["loss"] is None
+    main(["show", str(tmp_path)], standalone_mode=False)
 
 
 def test_damaged_checkpoints(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from simkit.errors import BadInput
 from simkit.files import reading, whole
-from simkit.history import History, content_id
+from simkit.history import History, content_id, sealed, unsealed
 
 Kind = Literal["pooled", "maps"]
 KINDS: tuple[Kind, ...] = ("pooled", "maps")
@@ -27,6 +28,7 @@ INDEX = "index.json"
 _FILE = "features.npy"
 _FORM = "simkit features 2"
 _JOINED = 4096  # rows of a part in memory while parts are joined
+_BLOCK = 1 << 22  # bytes of a file in memory for its checksum
 _COUNTED = 256  # rows between writes of the index; a killed process loses no more
 
 
@@ -121,6 +123,8 @@ class Index:
         Number of complete rows; they are computed in order.
     skipped
         Unreadable images among the complete rows.
+    crc32
+        CRC-32 of all rows, once they are complete; None in folders of version 0.2.0.
     """
 
     key: str
@@ -129,6 +133,7 @@ class Index:
     history: History
     done: int = 0
     skipped: tuple[Skipped, ...] = ()
+    crc32: int | None = None
 
     @property
     def id(self) -> str:
@@ -146,14 +151,14 @@ class Index:
         facts = asdict(self) | {"history": json.loads(self.history.to_json())}
         facts |= {"form": _FORM, "id": self.id, "dtype": "float16"}
         with whole(folder / INDEX) as part:
-            part.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+            part.write_text(json.dumps(sealed(facts), indent=1) + "\n", encoding="utf-8")
 
     @staticmethod
     def read(folder: Path) -> Index:
         """Read index.json. Raises BadInput if it is damaged or of another version."""
         mend = "extract them again with simkit features"
         with reading(folder / INDEX, "an index of features", mend) as path:
-            facts = json.loads(path.read_text(encoding="utf-8"))
+            facts = unsealed(json.loads(path.read_text(encoding="utf-8")))
             index = Index(
                 key=str(facts["key"]),
                 kind=facts["kind"],
@@ -161,6 +166,7 @@ class Index:
                 history=History.from_json(json.dumps(facts["history"])),
                 done=facts["done"],
                 skipped=tuple(Skipped(**image) for image in facts["skipped"]),
+                crc32=facts.get("crc32"),
             )
             rows = [-1, *(image.row for image in index.skipped), index.done - 0.5]
             if (
@@ -183,6 +189,11 @@ class Index:
             raise BadInput(
                 f"{folder / _FILE} is {state} ({self.done:,} of {self.shape[0]:,} rows were "
                 "computed); run the command that makes these features again"
+            )
+        if self.crc32 not in (None, _crc32(folder / _FILE)):
+            raise BadInput(
+                f"{folder / _FILE} is damaged (its rows do not match their checksum); remove "
+                f"{folder} and extract the features again"
             )
         return MappedRows(folder / _FILE)
 
@@ -265,6 +276,8 @@ class FeatureWriter:
         if len(index.skipped) == index.shape[0]:
             reason = index.skipped[0].reason
             raise BadInput(f"none of {index.done:,} images can be read; {reason}")
+        if index.complete:
+            index = replace(index, crc32=_crc32(self.folder / _FILE))
         index.write(self.folder)
         self.index = index
 
@@ -354,6 +367,14 @@ class Share:
                     if image.row in rows
                 ]
                 writer.put(first + start, values[start : rows.stop], skipped)
+
+
+def _crc32(file: Path) -> int:
+    checksum = 0
+    with file.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            checksum = zlib.crc32(block, checksum)
+    return checksum
 
 
 @contextmanager

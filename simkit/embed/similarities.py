@@ -272,7 +272,7 @@ def _table(file: Path) -> pa.Table:
     pyarrow's errors are of ValueError and KeyError.
     """
     if file.suffix.lower() == ".parquet":
-        table = pq.read_table(file)
+        table = pq.read_table(file, page_checksum_verification=True)
     else:
         with file.open(encoding="utf-8-sig", newline="") as stream:
             first = next(csv.reader(stream), [""])[0]

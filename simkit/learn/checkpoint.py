@@ -13,6 +13,7 @@ from torch import Tensor
 
 from simkit.errors import BadInput
 from simkit.files import may_write, reading
+from simkit.history import sealed, unsealed
 from simkit.learn.catalogue import short
 from simkit.learn.optim import Averages, Optimiser
 from simkit.learn.stack import Stack
@@ -70,7 +71,7 @@ class Checkpoint:
         if averages is not None:
             facts["averaged"] = averages.step
             tensors |= averages.tensors()
-        write_tensors(self.path, tensors, {"simkit": json.dumps(facts)})
+        write_tensors(self.path, tensors, {"simkit": json.dumps(sealed(facts))})
 
     def resume(
         self, stack: Stack, optimiser: Optimiser, record: Record, averages: Averages | None
@@ -128,7 +129,7 @@ def _opened(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Tensor]]]:
     """Facts and tensors of a checkpoint, for a block whose errors it explains."""
     with reading(path, _WHAT, "choose another file"):
         tensors, texts = read_tensors(path, _WHAT)
-        facts: dict[str, Any] = json.loads(texts["simkit"])
+        facts = unsealed(json.loads(texts["simkit"]))
         if facts["form"] != _FORM:
             raise KeyError("form")
         yield facts, tensors

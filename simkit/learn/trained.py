@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import math
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,7 +27,7 @@ from simkit.embed.backbones import backbone as load_backbone
 from simkit.embed.networks import Backbone, device_of
 from simkit.errors import BadInput
 from simkit.files import reading, whole
-from simkit.history import History, content_id, versions
+from simkit.history import History, content_id, sealed, unsealed, versions
 from simkit.learn.method import Around, Method, make, spell
 from simkit.learn.metrics.ranking import at_entries
 from simkit.learn.model import BATCH, Head, Model, check_maps, outputs, scores
@@ -36,8 +38,9 @@ if TYPE_CHECKING:
     from simkit.learn.validation import Validation
 
 _FORM = "simkit model 1"
+_CHECKSUM = "checksum"
 _BY_NAME = {"its own": None, **{word: word for word in (BEST, TIMM, "random")}}  # weights
-_CURVES = ("validation", "validation_plain", "head_losses", "head_validation")
+_CURVES = ("losses", "validation", "validation_plain", "head_losses", "head_validation")
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,8 +172,8 @@ class Trained:
         tensors = {f"model.{k}": v for k, v in self.model.state_dict().items()}
         tensors |= {f"state.{k}": v for k, v in self.state.state_dict().items()}
         write_tensors(target / "model.safetensors", tensors, {})
-        curves = {
-            name: [None if value != value else value for value in getattr(self, name)]
+        curves = {  # JSON has neither NaN nor infinity
+            name: [value if math.isfinite(value) else None for value in getattr(self, name)]
             for name in _CURVES
         }
         facts = {
@@ -180,12 +183,11 @@ class Trained:
             "backbone": self.model.backbone is not None,
             "classes": list(self.classes),
             "epoch": self.epoch,
-            "losses": list(self.losses),
             **curves,
             "history": json.loads(self.history.to_json()),
             "tensors": _digest(target / "model.safetensors"),
         }
-        text = json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
+        text = json.dumps(sealed(facts), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         with whole(target / "model.json") as part:
             part.write_text(text, encoding="utf-8")
 
@@ -237,7 +239,6 @@ class Trained:
             _as_state(below(tensors, "state."), method),
             tuple(facts["classes"]),
             facts["epoch"],
-            tuple(facts["losses"]),
             history=History.from_json(json.dumps(facts["history"])),
             **curves,
         )
@@ -349,7 +350,8 @@ def below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], texts: dict[str, str]) -> None:
-    """Write a safetensors file, which appears whole."""
+    """Write a safetensors file, which appears whole, with a checksum of its tensors."""
+    texts = {**texts, _CHECKSUM: _checksum(tensors)}
     with whole(path) as part:
         try:
             save_file({name: _alone(tensor) for name, tensor in tensors.items()}, part, texts)
@@ -360,9 +362,23 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], texts: dict[str, str])
 
 
 def read_tensors(path: Path, what: str) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and texts of a safetensors file. Raises BadInput for other files."""
+    """Tensors and texts of a safetensors file. Raises BadInput for other and damaged files."""
     with reading(path, what), safe_open(path, framework="pt") as file:
-        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}
+        tensors = {name: file.get_tensor(name) for name in file.keys()}
+        texts = dict(file.metadata() or {})
+        if texts.pop(_CHECKSUM, None) not in (None, _checksum(tensors)):  # None: of version 0.2.0
+            raise ValueError("its tensors do not match their checksum")
+        return tensors, texts
+
+
+def _checksum(tensors: dict[str, Tensor]) -> str:
+    """CRC-32 of names, kinds, shapes and values: the checkpoint of every epoch has one."""
+    checksum = 0
+    for name, tensor in sorted(tensors.items()):
+        values = tensor.detach().cpu().contiguous()
+        checksum = zlib.crc32(f"{name} {values.dtype} {tuple(values.shape)}".encode(), checksum)
+        checksum = zlib.crc32(values.view(-1).view(torch.uint8).numpy().data, checksum)
+    return f"{checksum:08x}"
 
 
 def _alone(tensor: Tensor) -> Tensor:
@@ -405,7 +421,7 @@ def _described(folder: str | PathLike[str]) -> Iterator[dict[str, Any]]:
     """The facts in model.json, for a block whose errors it explains."""
     path = Path(folder, "model.json")
     with reading(path, "the description of a model", "train and save it again"):
-        facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        facts = unsealed(json.loads(path.read_text(encoding="utf-8")))
         if facts["form"] != _FORM:
             raise KeyError("form")
         yield facts

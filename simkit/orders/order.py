@@ -203,7 +203,7 @@ class Order:
             _save(self.folder / FEATURES, self.features)
         with whole(place / QUESTIONS) as part:
             table = pa.Table.from_pandas(last.table, schema=SCHEMA, preserve_index=False)
-            pq.write_table(table, part)
+            pq.write_table(table, part, write_page_checksum=True)
         about = {"id": last.id, **dataclasses.asdict(last.terms)}
         with whole(place / ABOUT) as part:
             part.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", "utf-8")
@@ -272,7 +272,11 @@ def _read_round(file: Path) -> Round:
         stated, about = values["id"], {k: v for k, v in values.items() if k != "id"}
         terms = build(Terms, about, "order")
     with reading(file.parent / QUESTIONS, "questions", mend) as questions:
-        table = pq.read_table(questions).select(SCHEMA.names).cast(SCHEMA)
+        table = (
+            pq.read_table(questions, page_checksum_verification=True)
+            .select(SCHEMA.names)
+            .cast(SCHEMA)
+        )
     part = Round(terms, table.to_pandas())
     if part.id != stated:
         raise BadInput(f"{file.parent} was changed after it was written; {mend}")

@@ -19,9 +19,11 @@ import pyarrow as pa
 
 from simkit.errors import BadInput, unknown
 from simkit.files import reading, whole
+from simkit.history import content_id
 from simkit.registry import convert
 
 PLAN = "plan.json"  # the comparison under way in a folder; removed once its results are written
+_CHECKSUM = "checksum"
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -126,9 +128,26 @@ def facts(table: pa.Table) -> dict[str, Any]:
     """The facts of a comparison in the metadata of its table. Raises BadInput if damaged."""
     metadata = {key.decode(): text for key, text in (table.schema.metadata or {}).items()}
     try:
+        if metadata.get(_CHECKSUM, _checksum(metadata).encode()) != _checksum(metadata).encode():
+            raise ValueError("they do not match their checksum")
         return _checked({name: json.loads(metadata[name]) for name in _KINDS if name in metadata})
     except (ValueError, RecursionError) as error:
         raise BadInput(f"the metadata of the table are damaged ({error}); restore it") from None
+
+
+def with_checksum(table: pa.Table) -> pa.Table:
+    """The table with a checksum of its facts, which `facts` verifies."""
+    metadata = {key.decode(): text for key, text in (table.schema.metadata or {}).items()}
+    return table.replace_schema_metadata({**metadata, _CHECKSUM: _checksum(metadata)})
+
+
+def has_checksum(table: pa.Table) -> bool:
+    """Whether the table is from a file of a version after 0.2.0."""
+    return _CHECKSUM.encode() in (table.schema.metadata or {})
+
+
+def _checksum(metadata: Mapping[str, bytes]) -> str:
+    return content_id(*(metadata.get(name) for name in _KINDS))
 
 
 def _checked(facts: Mapping[str, Any]) -> dict[str, Any]:
