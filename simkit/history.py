@@ -87,7 +87,7 @@ def sealed(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unsealed(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Facts of a JSON file without their checksum; files of version 0.2.0 and before have none.
+    """Facts of a JSON file without their checksum; files of version 0.1 have none.
 
     Raises ValueError if they do not match it.
     """

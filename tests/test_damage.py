@@ -186,7 +186,7 @@ def test_a_flipped_bit_in_a_checkpoint(tmp_path: Path) -> None:
     _seen(tmp_path, read)
 
 
-def test_files_of_version_0_2_0_have_no_checksums_and_are_read(tmp_path: Path) -> None:
+def test_files_of_version_0_1_have_no_checksums_and_are_read(tmp_path: Path) -> None:
     index = Index("x", "pooled", (30, 4), History("features"))
     FeatureWriter(tmp_path / "features", index).put(0, np.ones((30, 4), np.float16))
     train(TASK, make("ll-r"), **TRAINING).save(tmp_path / "model")

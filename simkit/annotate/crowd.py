@@ -80,6 +80,11 @@ class Crowd:
         features: Any = None,
         scores: Any = None,
     ) -> None:
+        if truth.known is not None and not truth.known.nnz:
+            raise BadInput(
+                "these images have no labels to simulate from; open labelled images, or order labels "
+                "from people with simkit order"
+            )
         if truth.known is not None:
             raise BadInput(
                 "this truth is known in part only, but people answer from a complete one; open the "

@@ -144,7 +144,6 @@ def simulate(truth: Truth | Any, scheme: Scheme | str, **options: Unpack[Options
         return PartialLabels(codes, asked, truth.images, truth.classes, effort, history)
     root = Chance.seeded(setting.seed).of("draw", setting.draw)
     images = chosen_images(truth.shape[0], setting.images, root)
-    _warn_of_empty(truth, images)
     crowd = Crowd(
         truth,
         hierarchy=setting.hierarchy,
@@ -154,6 +153,7 @@ def simulate(truth: Truth | Any, scheme: Scheme | str, **options: Unpack[Options
         scores=setting.scores,
         chance=root.of("errors"),
     )
+    _warn_of_empty(truth, images)
     asked_about = crowd if images is None else crowd.among(images)
     chosen.ask(asked_about, root.of("scheme", chosen.name))
     return crowd.labels(setting.history(truth, chosen))

@@ -68,9 +68,9 @@ def command(
         print_json(_facts(labels, bill, extra))
         return
     click.echo(counts_line(labels))
-    cost_table(bill, chosen, labels.effort.workers)
     if extra is not None:
         _sets_table(bill, extra, labels.classes)
+    cost_table(bill, chosen, labels.effort.workers)
 # fmt: on
 
 
@@ -121,12 +121,12 @@ def _sets_table(bill: Cost, extra: EvaluationSet, classes: tuple[str, ...]) -> N
     ]
     costs = [part for _, part in parts.values()]
     total = ["total", "", hours(_seconds(costs)), f"{_dollars(costs):,.2f}"]
-    click.echo(
-        f"\nwith sets on which a model's mAP varies by +- {extra.half_width:.2g} points (95 %) "
-        f"around a mean that is roughly {extra.bias:.2g} points too high for every model, as few "
-        "present images flatter AP; compare models on the same set"
-    )
+    click.echo()
     table(["set", "images", "hours", "$"], [*rows, total])
+    click.echo(
+        f"on either a model's mAP varies by +- {extra.half_width:.2g} points (95 %), around a mean\n"
+        f"roughly {extra.bias:.2g} points too high for every model, as few present images flatter AP"
+    )
     if extra.rare:
         names = ", ".join(classes[c] for c in extra.rare[:3])
         ellipsis = " ..." if len(extra.rare) > 3 else ""
@@ -134,6 +134,7 @@ def _sets_table(bill: Cost, extra: EvaluationSet, classes: tuple[str, ...]) -> N
             f"{len(extra.rare)} of {len(classes)} classes are expected in less than one image of "
             f"each and left out: {names}{ellipsis}"
         )
+    click.echo()
 
 
 def _seconds(costs: list[Cost]) -> float | None:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from simkit.cli.options import REGISTRIES, json_option, names
-from simkit.cli.output import print_json, table
+from simkit.cli.output import print_json, table, width
 from simkit.cli.settings import settings, spelled
 from simkit.errors import unknown
 
@@ -32,6 +32,7 @@ _UNSEEN = {  # columns that only the details of a row have
     "protocols": ("training", "left out"),
     "backbones": ("about",),
 }
+_WIDE = 120  # columns of a terminal in which a row of all parts is readable
 _NUMBERS = ("epochs", "px", "features", "parameters")
 
 
@@ -121,8 +122,13 @@ def _print(what: str, rows: list[dict[str, Any]]) -> None:
     cells = [[_cell(row[column]) for column in columns] for row in rows]
     for line, row in zip(cells, rows, strict=True):
         line[0] = f"+{line[0]}" if row.get("wraps") else line[0]
+    if what in REGISTRIES and width() < _WIDE:  # a line each
+        shown = [columns.index(name) for name in ("name", "what", "title", "scaled by", "memory")
+                 if name in columns and not (name == "title" and "what" in columns)]  # fmt: skip
+        columns = [columns[place] for place in shown]
+        cells = [[line[place] for place in shown] for line in cells]
     words = [place for place, name in enumerate(columns) if name not in _NUMBERS]
-    table(columns, cells, words=words)
+    table(columns, cells, words=words, cut=columns.index("what") if "what" in columns else None)
     if what == "methods":
         from simkit.learn.catalogue import COCO_WORDS
 

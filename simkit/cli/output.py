@@ -43,11 +43,17 @@ def width() -> int:
 
 
 def table(
-    columns: list[str], rows: list[list[str]], *, title: str = "", words: Collection[int] = (0,)
+    columns: list[str],
+    rows: list[list[str]],
+    *,
+    title: str = "",
+    words: Collection[int] = (0,),
+    cut: int | None = None,
 ) -> None:
     """Print rows under columns; the columns at `words` hold words, the others numbers.
 
-    Cells of the first column are folded last.
+    Cells of the first column are folded last. cut: the column whose cells end in an ellipsis where
+    the terminal is too narrow; the others are folded.
     """
     from rich.console import Console
     from rich.markup import escape
@@ -59,9 +65,17 @@ def table(
     for place, name in enumerate(columns):
         side: Literal["left", "right"] = "left" if place in words else "right"
         drawn.add_column(name, justify=side, overflow="fold", no_wrap=place == 0)
+    if cut is not None:
+        widest = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+        room = max(20, width() - sum(size + 2 for n, size in enumerate(widest) if n != cut))
+        rows = [[*row[:cut], _cut(row[cut], room), *row[cut + 1 :]] for row in rows]
     for row in rows:
         drawn.add_row(*map(escape, row))  # [train] is a word, and no colour
     Console(highlight=False, soft_wrap=False, width=width()).print(drawn)
+
+
+def _cut(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: room - 1].rstrip()}…"
 
 
 def counts_line(labels: PartialLabels) -> str:

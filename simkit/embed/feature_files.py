@@ -124,7 +124,7 @@ class Index:
     skipped
         Unreadable images among the complete rows.
     crc32
-        CRC-32 of all rows, once they are complete; None in folders of version 0.2.0.
+        CRC-32 of all rows, once they are complete; None in folders of version 0.1.
     """
 
     key: str

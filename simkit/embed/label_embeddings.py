@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from simkit.embed.unit import Rows, UnitRows, same_features, unit_rows
+from simkit.errors import BadInput
 from simkit.history import content_id
 from simkit.labels.partial import PRESENT
 from simkit.labels.truth import locked
@@ -40,6 +41,10 @@ class LabelEmbeddings:
     inputs: str = ""
 
     name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if np.isinf(self.psi).any():
+            raise BadInput(f"{self.name} hold an infinite value; compute them again")
 
     @cached_property
     def id(self) -> str:

@@ -75,6 +75,16 @@ class Neighbours:
 
     name: ClassVar[str] = "neighbours"
 
+    def __post_init__(self) -> None:
+        unused = self.index < 0
+        if (
+            not ((self.distance >= 0) | unused).all()
+            or not (np.isfinite(self.cosine) | unused).all()
+        ):
+            raise BadInput(
+                "neighbours hold a negative distance or one that is no number; search again"
+            )
+
     @cached_property
     def id(self) -> str:
         """Content id."""

@@ -366,7 +366,7 @@ def read_tensors(path: Path, what: str) -> tuple[dict[str, Tensor], dict[str, st
     with reading(path, what), safe_open(path, framework="pt") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}
         texts = dict(file.metadata() or {})
-        if texts.pop(_CHECKSUM, None) not in (None, _checksum(tensors)):  # None: of version 0.2.0
+        if texts.pop(_CHECKSUM, None) not in (None, _checksum(tensors)):  # None: of version 0.1
             raise ValueError("its tensors do not match their checksum")
         return tensors, texts
 

@@ -50,6 +50,7 @@ THIRD = 3  # at most one in so many of the existing images: the plan needs the r
 SMALLEST = math.ceil(LEAST / (1 - TEST))  # pilot, in images
 MOST_SHOWN = 0.9  # largest frequency of a class in synthetic images
 
+MOST_CLASSES = 100_000  # simulated in 1 GB
 SIMULATED = 1500  # images on which schemes are priced; prices per image hardly depend on it
 PLACES = 2_000_000  # (image, class) entries at most, for a run time of seconds
 RARE = 10  # positive training images of a class, below which its AP says little
@@ -332,6 +333,10 @@ def like(classes: int, per_image: float, *, images: int = SIMULATED, seed: int =
         For fewer than two classes, and for a `per_image` out of range.
     """
     number = isinstance(per_image, int | float) and not isinstance(per_image, bool)
+    if classes > MOST_CLASSES:
+        raise BadInput(
+            f"classes is {classes:,}; at most {MOST_CLASSES:,} are simulated; plan for fewer"
+        )
     if classes < 2 or not number or not 0 < per_image <= MOST_SHOWN * classes:
         raise BadInput(
             f"classes is {classes:,} and per_image {per_image!r}; 2 classes or more are expected, "

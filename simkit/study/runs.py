@@ -197,7 +197,7 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
         )
         store.facts(table)  # refuses damaged metadata
         lost = sorted({*(columns or COLUMNS)}.difference(table.column_names))
-        if lost and store.has_checksum(table):  # files of version 0.2.0 may have fewer columns
+        if lost and store.has_checksum(table):  # files of version 0.1 may have fewer columns
             raise ValueError(f"it has no column {lost[0]!r}")
         fields = [SCHEMA.field(f.name) if f.name in SCHEMA.names else f for f in table.schema]
         table = table.cast(pa.schema(fields, table.schema.metadata))

@@ -369,8 +369,9 @@ def cluster(address: str) -> Iterator[futures.Executor]:
         client = Client(address, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError, TypeError):
         raise BadInput(
-            f"no scheduler answers at {address!r}; start one with `dask scheduler` and use the "
-            "address that it prints, such as tcp://10.0.0.1:8786"
+            f"no scheduler answers at {address!r}; start one with `dask scheduler --host 10.0.0.1` "
+            "(the machine's address in a trusted network: without TLS, whoever reaches it can run "
+            "programs) and use the address that it prints, such as tcp://10.0.0.1:8786"
         ) from None
     try:
         workers = client.scheduler_info(n_workers=-1)["workers"].values()

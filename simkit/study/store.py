@@ -142,7 +142,7 @@ def with_checksum(table: pa.Table) -> pa.Table:
 
 
 def has_checksum(table: pa.Table) -> bool:
-    """Whether the table is from a file of a version after 0.2.0."""
+    """Whether the table is from a file of version 0.2.0 or later."""
     return _CHECKSUM.encode() in (table.schema.metadata or {})
 
 

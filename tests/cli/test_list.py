@@ -89,6 +89,8 @@ def test_a_narrow_terminal_sees_whole_names(
     assert max(map(len, [head, *lines])) <= columns
     first = {line.split()[0].lstrip("+") for line in lines if line[0] != " "}
     assert first >= {row["name"] for row in rows}
+    if what in ("schemes", "methods", "figures", "formats", "data"):
+        assert len(lines) == len(rows)  # one line each
 
 
 def test_methods_show_paper_needs_and_memory(shell) -> None:

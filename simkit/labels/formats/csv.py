@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
@@ -13,9 +14,12 @@ from simkit.errors import BadInput
 from simkit.files import reading
 from simkit.labels.formats import base
 from simkit.labels.partial import PartialLabels
+from simkit.registry import setting
 
 COLUMNS = ["image_id", "class", "state"]
 _WHAT = "labels (CSV with image_id, class, state)"
+_COMPUTED = re.compile("^(?='*[=+@-])")  # a formula to spreadsheets, or marked before
+_MARKED = re.compile("^'(?='*[=+@-])")
 _STATES = {"1": 1, "+1": 1, "-1": -1}
 
 
@@ -23,6 +27,10 @@ _STATES = {"1": 1, "+1": 1, "-1": -1}
 @dataclass(frozen=True)
 class Csv:
     """One row per known label: image_id, class, state (1 present, -1 absent); UTF-8."""
+
+    as_text: bool = setting(
+        False, "an apostrophe before cells that spreadsheets would compute, beginning with = + - @"
+    )
 
     name: ClassVar[str] = "csv"
     title: ClassVar[str] = "Plain table"
@@ -37,7 +45,7 @@ class Csv:
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
         """Write rows in the order of the images, then of the classes. Raises BadInput."""
         base.check_any_label(labels)
-        base.write_lines(path, _lines(labels))
+        base.write_lines(path, _lines(labels, self.as_text))
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """Images and classes without a label, asked images, effort, history; see `holds`."""
@@ -47,6 +55,8 @@ class Csv:
         """Images and classes in the order of their first row. Raises BadInput."""
         with reading(path, _WHAT) as file:
             (ids, rows), (classes, columns), (texts, place) = base.read_columns(file, COLUMNS)
+            if self.as_text:
+                ids, classes = ([_MARKED.sub("", text) for text in each] for each in (ids, classes))
             odd = [text for text in texts if text.strip() not in _STATES]
             if odd:
                 raise BadInput(
@@ -57,12 +67,15 @@ class Csv:
             return base.from_rows(rows, columns, states, base.ids_of(ids), tuple(classes))
 
 
-def _lines(labels: PartialLabels) -> Iterator[str]:
-    names = [base.cell(name) for name in labels.classes]
+def _lines(labels: PartialLabels, as_text: bool) -> Iterator[str]:
+    def cell(text: str) -> str:
+        return base.cell(_COMPUTED.sub("'", text) if as_text else text)
+
+    names = [cell(name) for name in labels.classes]
     pointers = labels.codes.indptr.tolist()
     yield ",".join(COLUMNS)
     for i, image in enumerate(labels.images.tolist()):
-        row, part = base.cell(str(image)), slice(pointers[i], pointers[i + 1])
+        row, part = cell(str(image)), slice(pointers[i], pointers[i + 1])
         states = labels.codes.data[part].tolist()
         for c, state in zip(labels.codes.indices[part].tolist(), states, strict=True):
             yield f"{row},{names[c]},{state}"

@@ -40,6 +40,21 @@ def test_odd_names_come_back(tmp_path: Path) -> None:
         assert [row[0] for row in csv.reader(stream)][1:] == ids
 
 
+def test_cells_that_spreadsheets_would_compute_may_be_marked_as_text(tmp_path: Path) -> None:
+    images, classes = ["=1+1", "'=1", "a,@b", "-2"], ("@cat", "+dog")
+    labels = PartialLabels.of([[1, -1], [1, 0], [0, 1], [-1, 1]], images, classes)
+    marked, plain = Csv(as_text=True), tmp_path / "plain.csv"
+    marked.write(labels, tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_text().splitlines()[1:] == [
+        "'=1+1,'@cat,1", "'=1+1,'+dog,-1", "''=1,'@cat,1", "\"a,@b\",'+dog,1", "'-2,'@cat,-1",
+        "'-2,'+dog,1",
+    ]  # fmt: skip
+    found = marked.read(tmp_path / "a.csv")
+    assert found.images.tolist() == images and sorted(found.classes) == sorted(classes)
+    Csv().write(labels, plain)
+    assert "=1+1,@cat,1" in plain.read_text()
+
+
 def test_columns_may_stand_in_any_order_beside_others(tmp_path: Path) -> None:
     read = _read(tmp_path, "state,who,class,image_id\r\n+1,x,a,3\r\n -1 ,y,b,3\r\n")
     assert read.images.tolist() == [3] and read.rows([0]).tolist() == [[1, -1]]
