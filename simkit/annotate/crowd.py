@@ -82,8 +82,8 @@ class Crowd:
     ) -> None:
         if truth.known is not None and not truth.known.nnz:
             raise BadInput(
-                "these images have no labels to simulate from; open labelled images, or order labels "
-                "from people with simkit order"
+                "these images have no labels to simulate from; open labelled images, or order "
+                "labels from people with simkit order"
             )
         if truth.known is not None:
             raise BadInput(

@@ -124,8 +124,8 @@ def _sets_table(bill: Cost, extra: EvaluationSet, classes: tuple[str, ...]) -> N
     click.echo()
     table(["set", "images", "hours", "$"], [*rows, total])
     click.echo(
-        f"on either a model's mAP varies by +- {extra.half_width:.2g} points (95 %), around a mean\n"
-        f"roughly {extra.bias:.2g} points too high for every model, as few present images flatter AP"
+        f"on each a model's mAP varies by +- {extra.half_width:.2g} points (95 %) around a mean\n"
+        f"roughly {extra.bias:.2g} points too high for every model: few present images flatter AP"
     )
     if extra.rare:
         names = ", ".join(classes[c] for c in extra.rare[:3])
