@@ -91,7 +91,7 @@ def _frequencies(labels: PartialLabels, spec: str | None, file: Path) -> Truth |
         return truth
     if not getattr(of_labels(labels), "even", False):
         raise BadInput(
-            f"--evaluation must know how often each class occurs, and {file} does not tell; name "
+            f"--evaluation must know how often each class occurs, and {file} does not say; name "
             "the data set with --data"
         )
     present, absent = (labels.per_class(code) for code in (PRESENT, ABSENT))

@@ -109,12 +109,14 @@ def cost_table(bill: Cost, price_list: Prices, asked_workers: int | None) -> Non
         for line in bill.lines
     ]
     workers = price_list.workers if asked_workers is None else asked_workers
-    people = "1 person" if workers == 1 else f"{workers} people"
+    people = "1 person for each question"
+    if workers > 1:
+        people = f"{workers} people for each question, their hours added"
     wage = "" if price_list.wage is None else f", ${price_list.wage:g} an hour"
     table(
         ["question", "asked", "hours", "$", "source of the price"],
         [*rows, ["total", "", hours(bill.seconds), f"{bill.dollars:,.2f}", ""]],
-        title=f"cost at {price_list.name} prices{wage}, {people} for each question",
+        title=f"cost at {price_list.name} prices{wage}, {people}",
         words=(0, 4),
     )
     for line in bill.lines:

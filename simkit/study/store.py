@@ -147,7 +147,7 @@ def has_checksum(table: pa.Table) -> bool:
 
 
 def _checksum(metadata: Mapping[str, bytes]) -> str:
-    return content_id(*(metadata.get(name) for name in _KINDS))
+    return json.dumps(content_id(*(metadata.get(name) for name in _KINDS)))  # all are JSON
 
 
 def _checked(facts: Mapping[str, Any]) -> dict[str, Any]:

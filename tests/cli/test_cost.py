@@ -121,7 +121,7 @@ def test_a_list_of_ones_own_adds_its_lines(shell, tmp_path) -> None:
     [
         (
             ["fpc.parquet", "--evaluation", 1],
-            "--evaluation must know how often each class occurs, and fpc.parquet does not tell; "
+            "--evaluation must know how often each class occurs, and fpc.parquet does not say; "
             "name the data set with --data",
         ),
         (

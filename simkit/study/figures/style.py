@@ -50,7 +50,7 @@ def wrapped(text: str, room: float, size: float = 10, weight: str = "normal") ->
     """Lines of at most `room` inches.
 
     Lines break at spaces, after hyphens, and after the commas and opening parentheses of settings;
-    a word longer than a line breaks anywhere.
+    a word longer than a line breaks after its last "_", "/" or "." that fits, else anywhere.
     """
 
     def fits(line: str) -> bool:
@@ -65,6 +65,7 @@ def wrapped(text: str, room: float, size: float = 10, weight: str = "normal") ->
             part = part.lstrip()
         while len(part) > 1 and not fits(part):
             place = next(n for n in range(len(part) - 1, 0, -1) if n == 1 or fits(part[:n]))
+            place = 1 + max(part.rfind(sign, 0, place) for sign in "_/.") or place
             lines[-1:] = [part[:place], ""]
             part = part[place:]
         lines[-1] += part
