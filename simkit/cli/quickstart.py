@@ -176,7 +176,7 @@ def _print_pictures(
             texts = texts + " = " + rows["left_out"].str.removeprefix(COPY)
         click.echo(f"{title}: {_some(texts.tolist(), ', left out')}")
     if "distance" not in table:
-        click.echo("near duplicates: not checked; this needs a network, such as "
+        click.echo("near duplicates: not checked; this needs a neural network, such as "
                    "--backbone mobilenet_v2 --weights imagenet")  # fmt: skip
     else:
         near = table[table["distance"] < NEAR].sort_values("distance", kind="stable")

@@ -197,9 +197,10 @@ def test_a_gpu_gives_the_same():
     assert equal(nearest(F, 10, device="cpu"), nearest(F, 10, device="cuda"))
 
 
-def test_faiss_gets_the_best_kernels_for_this_processor():
+def test_faiss_gets_the_best_kernels_for_this_processor(monkeypatch):
     if not blas_core():
         pytest.skip("the processor is not known")
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
     program = "from simkit.embed.neighbours import imported_faiss; imported_faiss(); import os; "
     program += "print(os.environ['OPENBLAS_CORETYPE'])"
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -180,13 +180,15 @@ def instructions(
     Returns the file.
     """
     kinds = list(dict.fromkeys(questions["kind"]))
+    asked = [TEXTS[kinds[0]]] if len(kinds) == 1 else [f"* `{k}`: {TEXTS[k]}" for k in kinds]
+    gold = " The answers to some questions may be known already, as a check."
     text = [
         f"# Instructions for order {order.id}, round {len(order.rounds)}", "",
         f"{len(questions):,} questions about {questions['image'].nunique():,} images.", "",
-        *(f"* `{kind}`: {TEXTS[kind]}" for kind in kinds), "",
+        *asked, "",
         "Answer `yes` if you see any part of the class, however small, and `no` if you looked and "
         "found none. Answer `unsure` if you cannot decide, for example because the image is too "
-        "dark; do not guess. The answers to some questions may be known already, as a check.", "",
+        "dark; do not guess." + gold * bool(order.terms.gold), "",
         "## Classes", "",
         "Before work starts, describe what belongs to each class and what does not.", "",
         *(f"* **{name}**:" for name in order.classes), "",

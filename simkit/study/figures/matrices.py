@@ -88,8 +88,8 @@ class HeatMap(AtBudget):
             f"Rows: how labels are bought, {paid(limit)}. Columns: how a model is trained on them. "
             f"Numbers: mean average precision (mAP) on the test split in points{difference}; "
             f"draws: {over}. "
-            "Frame: highest mean of the row, solid where it is the best with a probability of "
-            f"{SURE:.0%} or more."
+            "Frame: highest mean of the row; dashed, with its probability of being the best on the "
+            f"right, where this is below {SURE:.0%}."
         )
         if free := zero_shot(table, metric=self.metric):
             yield f"Without labels: {label(free.method)} {free.score.percent}."
@@ -128,7 +128,7 @@ def _method(spec: str, room: float) -> str:
 
 
 def _best(row: Line) -> str:
-    """ "best: LL-R", or "LL-R? 62 % sure" and the number of possible others."""
+    """ "best: LL-R", or "LL-R: 62 %" and the number of possible others."""
     best = row.best
     name = fold(label(best.first), _NAMES - 0.4, size=9)
     if len(row.cells) == 1:
@@ -140,8 +140,8 @@ def _best(row: Line) -> str:
     if not best.probability:
         return f"{name}?\n{fold(too_few_text(best), _NAMES, size=9)}"
     others = len(best.rivals)
-    chance = f"{name}? {100 * best.probability[best.first]:.0f} % sure"
-    return f"{chance};\n{others} other{'s' * (others > 1)} possible" if others else chance
+    chance = f"{name}: {100 * best.probability[best.first]:.0f} %"
+    return f"{chance},\nor {others} other{'s' * (others > 1)}" if others else chance
 
 
 def _best_schemes(limit: Limit, rows: list[Line], *, so_far: str) -> str:

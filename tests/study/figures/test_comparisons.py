@@ -71,7 +71,7 @@ def test_a_heat_map_says_how_sure_it_is() -> None:
         if not best.rivals and not best.sure:
             break
     (text,) = heat_map(scores)[1]
-    assert text.endswith("% sure") and text.startswith(f"{best.first}?")
+    assert text.endswith(" %") and text.startswith(f"{best.first}: ")
 
 
 # --- matrix ---------------------------------------------------------------------------------------
