@@ -16,7 +16,7 @@
 #
 # **Result.** simkit plans a purchase of labels from a pilot of 344 completely labelled images. For 170 dollars it
 # chooses FPC (equally many labels of every class), which reaches 92.0 mAP; complete labels of fewer images are level
-# (91.8), as predicted; other schemes reach 84.7 and 79.8. All four predicted ranges contain the result, but their
+# (91.8), as predicted; other schemes reach 84.6 and 80.0. All four predicted ranges contain the result, but their
 # medians are 1 to 25 mAP too low. Prices decide: if every answer costs the same, FPC is 10 mAP above complete labels;
 # if every look at an image does, complete labels are ahead.
 #
@@ -155,7 +155,7 @@ print(f"regret: the best of them is {regret:.1f} points above the choice")
 # %% [markdown]
 # All four ranges contain the result, and FPC and complete labels are level, as predicted. The medians are too low: by a
 # point for these two, by 5 for RPA, and by 25 for single positives. In the pilot, with one named class in each of 344
-# images, LL-R with BoostLU is behind AN; with sixteen times as many images it reaches 79.8 mAP for a third of the
+# images, LL-R with BoostLU is behind AN; with sixteen times as many images it reaches 80.0 mAP for a third of the
 # money. The pilot cannot predict this, as its range of 54 points shows.
 #
 # This is one test of the ranges, not twenty: the draws of a purchase differ by at most 3 points, and all use the same
