@@ -197,8 +197,8 @@ def _expect(plan: Plan) -> Iterator[str]:
         gains = float((best.map - chosen.map > LOSS).mean())
         if best.dollars > 1.02 * chosen.dollars:
             yield (
-                f"Spending {dollars(best.dollars)} is expected to give {points(best.median)} mAP, more "
-                f"than 1 point better with {gains:.0%} probability."
+                f"Spending {dollars(best.dollars)} is expected to give {points(best.median)} mAP, "
+                f"more than 1 point better with {gains:.0%} probability."
             )
         else:
             most = MOST_TIMES * plan.evidence.pool.images

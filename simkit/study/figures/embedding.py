@@ -89,7 +89,8 @@ class NeighboursFigure(Figure):
         partly = (table["unknown"] > 0).any()
         return panels.finish(
             "Nearest neighbours of an image",
-            "Above each image: distance between features of unit length. Bold: classes that the query also has."
+            "Above each image: distance between features of unit length. "
+            "Bold: classes that the query also has."
             + (" + present, − absent, ? unknown, grey: truth." if partly else ""),
         )
 
