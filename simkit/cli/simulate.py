@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from simkit.labels.truth import Truth
 
 _PERFECT = {"miss": 0.0, "false_alarm": 0.0, "workers": None, "vote": "majority"}
-_DEFAULTS = _PERFECT | {"price_list": "coco-tagging"}
+_DEFAULTS = _PERFECT | {"price_list": "hourly"}
 
 
 class SchemeCommand(click.Command):
@@ -103,7 +103,7 @@ def images_of(text: Any, option: str) -> float | int:
               help="Buy as much as this pays for, instead of a stated amount.")
 @click.option("--unit", type=click.Choice(["dollars", "hours"]), default="dollars",
               show_default=True, help="What --budget counts.")
-@click.option("--prices", "price_list", type=PRICES, default="coco-tagging",
+@click.option("--prices", "price_list", type=PRICES, default="hourly",
               show_default=True,
               help="A preset or a TOML file; see `simkit list prices`.")
 @click.option("--workers", type=int,
