@@ -42,13 +42,7 @@ class Focal(Method):
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         present = batch.labels == PRESENT
-        values = focused(
-            out.logits,
-            present,
-            gamma_pos=self.gamma,
-            gamma_neg=self.gamma,
-            detach=self.detach_focus,
-        )
+        values = focused(out.logits, present, (self.gamma, self.gamma), detach=self.detach_focus)
         if self.alpha is not None:
             values = torch.where(present, self.alpha * values, (1 - self.alpha) * values)
         return reduce(values, self.reduction)
@@ -92,8 +86,7 @@ class AsymmetricLoss(Method):
         values = focused(
             out.logits,
             batch.labels == PRESENT,
-            gamma_pos=self.gamma_pos,
-            gamma_neg=self.gamma_neg,
+            (self.gamma_pos, self.gamma_neg),
             clip=self.clip,
             detach=self.detach_focus,
             epsilon=self.epsilon,

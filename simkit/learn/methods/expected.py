@@ -171,6 +171,8 @@ class Expecting(ExpectedCount):
         "all", "images in the ranking; unknown: without those of known label"
     )
 
+    alternative: ClassVar = {"mu": 0.5}
+    source: ClassVar[str] = "Verelst et al., WACV 2023"
     own_needs: ClassVar[Needs] = Needs(labels=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
@@ -189,7 +191,7 @@ class Expecting(ExpectedCount):
         each = state.positives.item()
         counts = expected_counts(positives, len(task.rows), each, self.expected_counts)
         if self.ranking == "unknown":
-            unknown = _dense(task) == UNKNOWN
+            unknown = task.labels.codes.toarray() == UNKNOWN
             state.register_buffer("unknown", torch.from_numpy(unknown))
             counts = np.clip(counts - positives, 0, unknown[task.rows].sum(0))
         state.register_buffer("counts", torch.from_numpy(counts))
@@ -232,8 +234,6 @@ class ExpectedNegative(Expecting):
     name: ClassVar[str] = "en"
     title: ClassVar[str] = "EN"
     gist: ClassVar[str] = "likely positives ignored, others absent"
-    alternative: ClassVar = {"mu": 0.5}
-    source: ClassVar[str] = "Verelst et al., WACV 2023"
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         values = bce(out.logits, batch.labels == PRESENT)
@@ -242,7 +242,7 @@ class ExpectedNegative(Expecting):
 
 def start_scores(state: nn.Module, task: Task) -> None:
     """Register `scores` (N, L) float64: 1 where a label is known to be present, else 0."""
-    present = torch.from_numpy(_dense(task) == PRESENT)
+    present = torch.from_numpy(task.labels.codes.toarray() == PRESENT)
     state.register_buffer("scores", present.double())
 
 
@@ -279,10 +279,6 @@ def highest(scores: Tensor, counts: Tensor) -> Tensor:
     return chosen.scatter_(-2, order, (place < counts[..., None, :]).expand_as(chosen))
 
 
-def _dense(task: Task) -> NDArray[np.int8]:
-    return task.labels.rows(np.arange(task.labels.shape[0]))
-
-
 @register
 @dataclass(frozen=True)
 class ExpectedPositive(Expecting):
@@ -295,8 +291,6 @@ class ExpectedPositive(Expecting):
     name: ClassVar[str] = "ep"
     title: ClassVar[str] = "EP"
     gist: ClassVar[str] = "likely positives count as present"
-    alternative: ClassVar = {"mu": 0.5}
-    source: ClassVar[str] = "Verelst et al., WACV 2023"
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         present = (batch.labels == PRESENT) | self.selected(batch, out, state)

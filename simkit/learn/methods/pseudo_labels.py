@@ -50,11 +50,7 @@ class EntropyMaximisation(Method):
 
 def _unknown(task: Task) -> NDArray[np.bool_]:
     """(N, L) bool: the unknown labels of the asked images, which may get a pseudo-label."""
-    unknown = np.zeros(task.labels.shape, bool)
-    unknown[task.rows] = True
-    codes = task.labels.codes.tocoo()
-    unknown[codes.row, codes.col] = False
-    return unknown
+    return np.asarray((task.labels.codes.toarray() == UNKNOWN) & task.labels.asked[:, None])
 
 
 _OPEN, _NEVER = -1.0, -2.0  # soft labels: none yet, and never one

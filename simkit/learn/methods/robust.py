@@ -13,7 +13,7 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.losses import Gamma, Reduction, power, reduce, wide
-from simkit.learn.method import FEATURES, Method, register, required, sizes_of
+from simkit.learn.method import FEATURES, Method, WarmedUp, register, required, sizes_of
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import NonNegative, Positive, Range, Share, setting
 
@@ -65,7 +65,7 @@ class Hill(Method):
 
 @register
 @dataclass(frozen=True)
-class SelfPacedCorrection(Method):
+class SelfPacedCorrection(WarmedUp):
     """Assume negative, but take unknown labels with a high probability for present.
 
     A present label (..., b, L) adds -(1 - p_m)^gamma log p_m with p_m = sigmoid(x - margin), an
@@ -92,15 +92,6 @@ class SelfPacedCorrection(Method):
     alternative: ClassVar = {"tau": 0.8}
     source: ClassVar[str] = "Zhang et al. 2021 (arXiv 2112.07368), SPLC"
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        return 1
-
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        """`active` (1,) bool: whether labels are corrected in this epoch."""
-        state = super().start(task, chance)
-        state.register_buffer("active", torch.tensor([self.warmup == 0]))
-        return state
-
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         logits, known = wide(out.logits), batch.labels == PRESENT
         present = known | self.selected(batch, out, state)
@@ -112,9 +103,6 @@ class SelfPacedCorrection(Method):
         """Unknown labels that count as present."""
         probable = torch.sigmoid(wide(out.logits.detach())) > self.tau
         return (batch.labels == UNKNOWN) & probable & state.active[..., None]
-
-    def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
-        state.active.fill_(epoch >= self.warmup)
 
 
 @register

@@ -61,6 +61,7 @@ class Exposure(Method):
         "float64", "precision of the stored temperatures; none: compute them in every step"
     )
 
+    alternative: ClassVar = {"beta": 1.0}
     aids: ClassVar[tuple[type, ...]]
 
     @property
@@ -258,7 +259,6 @@ class SoftExposure(Exposure):
     name: ClassVar[str] = "se"
     title: ClassVar[str] = "SE"
     gist: ClassVar[str] = "nearest known labels"
-    alternative: ClassVar = {"beta": 1.0}
     source: ClassVar[str] = "Soft Exposure, eq. 3-8"
     aids: ClassVar[tuple[type, ...]] = (Neighbours, LabelMedians)
 
@@ -284,7 +284,6 @@ class SoftExposureByLabels(Exposure):
     name: ClassVar[str] = "se-l"
     title: ClassVar[str] = "SE-L"
     gist: ClassVar[str] = "nearest known classes"
-    alternative: ClassVar = {"beta": 1.0}
     source: ClassVar[str] = "Soft Exposure, eq. 3, 4, 8"
     aids: ClassVar[tuple[type, ...]] = (LabelMedians,)
 
@@ -313,7 +312,6 @@ class SoftExposureByImages(Exposure):
     name: ClassVar[str] = "se-i"
     title: ClassVar[str] = "SE-I"
     gist: ClassVar[str] = "nearest images"
-    alternative: ClassVar = {"beta": 1.0}
     source: ClassVar[str] = "Soft Exposure, eq. 3, 5, 8"
     aids: ClassVar[tuple[type, ...]] = (Neighbours,)
 

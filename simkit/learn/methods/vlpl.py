@@ -15,7 +15,7 @@ from simkit.chance import Chance
 from simkit.embed.similarities import Similarities
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN
 from simkit.learn.losses import Epsilon, bce, entropy, reduce, wide
-from simkit.learn.method import Method, register
+from simkit.learn.method import Method, WarmedUp, register
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import NonNegative, Positive, Range, Share, setting
 
@@ -71,7 +71,7 @@ def ranks(scores: NDArray[np.float64]) -> NDArray[np.intp]:
 
 @register
 @dataclass(frozen=True)
-class VisionLanguagePseudoLabels(PseudoLabelled):
+class VisionLanguagePseudoLabels(WarmedUp, PseudoLabelled):
     """EM, with pseudo-labels where an image-text model is confident.
 
     With the softmax s over classes of similarity / temperature, an unknown label with s > threshold
@@ -109,15 +109,6 @@ class VisionLanguagePseudoLabels(PseudoLabelled):
     source: ClassVar[str] = "Xing et al. CVPR-W 2024"
     presets: ClassVar = {"vlpl": {"epsilon": "spml"}}
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        return super().state_bytes(sizes) + 1
-
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        """Also `active` (1,) bool: whether pseudo-labels are used in this epoch."""
-        state = super().start(task, chance)
-        state.register_buffer("active", torch.tensor([self.warmup == 0]))
-        return state
-
     def pseudo_labels(self, cosines: NDArray[np.float64], codes: NDArray[np.int8]) -> NDArray[Any]:
         similar = softmax(cosines[:, 0] / self.temperature, axis=1)
         pseudo = np.where(similar > self.threshold, PRESENT, UNKNOWN)
@@ -134,6 +125,3 @@ class VisionLanguagePseudoLabels(PseudoLabelled):
             -self.alpha * entropy(x, self.epsilon) * (pseudo == UNKNOWN),
         )
         return reduce(torch.where(batch.labels == UNKNOWN, unknown, known), "mean_all")
-
-    def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
-        state.active.fill_(epoch >= self.warmup)
