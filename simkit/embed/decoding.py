@@ -81,11 +81,9 @@ def fitted(
     at_once = 1 if isinstance(pictures, FilePictures) else _PART
     wanted = rows.tolist()
     parts = [wanted[start : start + at_once] for start in range(0, len(wanted), at_once)]
-    threads = cores() if threads is None else threads
-    if threads < 2:
-        yield from chain.from_iterable(map(some, parts))
-    else:
-        yield from chain.from_iterable(side_by_side(some, parts, ahead // at_once, threads))
+    n = threads or cores()
+    done = map(some, parts) if n < 2 else side_by_side(some, parts, ahead // at_once, n)
+    yield from chain.from_iterable(done)
 
 
 def _not_fitted(pictures: Pictures, row: int, size: int, error: Exception) -> BadInput:

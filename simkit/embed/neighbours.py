@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -75,16 +75,6 @@ class Neighbours:
 
     name: ClassVar[str] = "neighbours"
 
-    def __post_init__(self) -> None:
-        unused = self.index < 0
-        if (
-            not ((self.distance >= 0) | unused).all()
-            or not (np.isfinite(self.cosine) | unused).all()
-        ):
-            raise BadInput(
-                "neighbours hold a negative distance or one that is no number; search again"
-            )
-
     @cached_property
     def id(self) -> str:
         """Content id."""
@@ -129,12 +119,21 @@ class Neighbours:
         in_lists = in_lists_above is not None and int(asked.sum()) > in_lists_above
         key = content_id(str(features), asked, str(k), str(in_lists))
         if key not in _recent:
-            result = cls._searched(unit_rows(task, "neighbours"), asked, k, in_lists)
-            _recent[key] = replace(result, inputs=features or "")
+            rows, recall = unit_rows(task, "neighbours"), 1.0
+            if in_lists:
+                found, recall = nearest_in_lists(rows, k)
+            else:
+                found = nearest(rows, k)
+            place, shape = np.flatnonzero(asked), (len(asked), found.place.shape[1])
+            index, values = np.full(shape, -1, np.int32), np.full((2, *shape), np.nan)
+            index[place] = place[found.place]
+            values[:, place] = found.distance, found.cosine
+            arrays = locked(index), locked(values[0]), locked(values[1])
+            _recent[key] = cls(*arrays, recall, features or "")
             if in_lists:
                 warnings.warn(
                     f"neighbours of {int(asked.sum()):,} images were searched in lists, which "
-                    f"finds {result.recall:.1%} of them by a sample; "
+                    f"finds {recall:.1%} of them by a sample; "
                     "Neighbours.build(task, in_lists_above=None) finds all and takes longer",
                     stacklevel=2,
                 )
@@ -142,18 +141,6 @@ class Neighbours:
         while len(_recent) > _KEPT:
             del _recent[next(iter(_recent))]
         return _recent[key]
-
-    @classmethod
-    def _searched(
-        cls, features: Rows, asked: NDArray[np.bool_], k: int, in_lists: bool
-    ) -> Neighbours:
-        result, recall = nearest_in_lists(features, k) if in_lists else (nearest(features, k), 1.0)
-        rows, shape = np.flatnonzero(asked), (len(asked), result.place.shape[1])
-        index = np.full(shape, -1, np.int32)
-        index[rows] = rows[result.place]
-        values = np.full((2, *shape), np.nan)
-        values[0, rows], values[1, rows] = result.distance, result.cosine
-        return cls(locked(index), locked(values[0]), locked(values[1]), recall)
 
     def fits(self, task: Any) -> bool:
         """Whether these may belong to the task: its asked images and, if both are known, features.
@@ -214,7 +201,7 @@ def nearest(
     k = max(0, min(k, n - 1))
     queries = np.arange(n) if queries is None else queries
     if k == 0 or not len(queries):
-        return _nothing(len(queries), k)
+        return Nearest(*(np.zeros((len(queries), k), kind) for kind in (np.int64, float, float)))
     faiss = imported_faiss()
     search, rounding = _exact_search(faiss, features, device, _rows(batch, width))
     # |x - y|^2 = |x|^2 + |y|^2 - 2 x y: four float32 sums of squares up to one.
@@ -388,10 +375,6 @@ def _in_lists(index: Any, features: Rows, k: int, queries: Places) -> Nearest:
         exact = nearest(features, k, queries=queries[short], device="cpu")
         place[short], distance[short] = exact.place, exact.distance
     return _with_cosines(features, queries, place, distance)
-
-
-def _nothing(queries: int, k: int) -> Nearest:
-    return Nearest(*(np.zeros((queries, k), kind) for kind in (np.int64, float, float)))
 
 
 def _rows(features: int, width: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,17 +15,6 @@ _HELD = 1 << 30  # bytes of rows held in memory; larger ones are read again
 _ROUNDING = 1e-6  # of a length in float32
 
 Floats = NDArray[np.float64]
-
-
-class Rows(Protocol):
-    """(n, D) float32, perhaps on disk: an array, or `UnitRows`."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    def __getitem__(self, index: Any) -> NDArray[np.float32]:
-        """The rows of a slice or of an array of places."""
-        ...
 
 
 class UnitRows:
@@ -73,6 +62,9 @@ class UnitRows:
                 f"{self._wanted_for} come from features, and some are not finite; clean them first"
             )
         return values
+
+
+Rows = NDArray[np.float32] | UnitRows  # (n, D)
 
 
 def unit_rows(task: Any, wanted_for: str) -> Rows:

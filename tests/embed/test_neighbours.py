@@ -26,14 +26,6 @@ def task(features, asked=None):
     return Task(PartialLabels.of(codes, asked=everyone), FeatureInputs(features))
 
 
-@pytest.mark.parametrize("odd", [-1.0, float("nan")])
-def test_distances_that_are_none_are_refused(odd):
-    index, good = np.array([[1], [0]], np.int32), np.array([[0.5], [0.5]])
-    Neighbours(index, good, good)
-    with pytest.raises(BadInput, match="search again"):
-        Neighbours(index, np.array([[0.5], [odd]]), good)
-
-
 def test_only_asked_images_have_and_are_neighbours():
     rng = np.random.default_rng(0)
     F, asked = rng.standard_normal((12, 4)), np.arange(12) % 3 > 0
