@@ -246,7 +246,8 @@ class Stack:
     def forward(self, x: Tensor) -> list[Outputs]:
         """Outputs of every part, for features or, with a backbone, for uint8 images."""
         if self.backbone is not None:
-            x = backbone_maps(self.backbone, x, self.settings.precision)
+            with torch.set_grad_enabled(not self.frozen):
+                x = backbone_maps(self.backbone, x, self.settings.precision)
         return self.heads.forward(x)
 
     def zero_grad(self) -> None:
@@ -318,9 +319,7 @@ def scores_of_all(trained: Sequence[Trained], inputs: Any) -> Tensor:
     logits = torch.empty(len(trained), len(inputs), first.head.bias.shape[0])
     for rows, outs in _outputs(heads, inputs, first.shift, first.scale):
         for out, k in zip(outs, order, strict=True):
-            maps = None if out.maps is None else out.maps[0]
-            alone = Outputs(out.logits[0], maps, out.features)
-            logits[k, rows] = trained[k].method.predict(alone, trained[k].state).float()
+            logits[k, rows] = trained[k].method.predict(out.of_run(0), trained[k].state).float()
     return logits
 
 

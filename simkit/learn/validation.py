@@ -34,14 +34,7 @@ Honesty = Literal["complete", "partial", "none"]
 _LOWEST = float("-inf")
 
 
-def _floats(values: list[float]) -> list[float]:
-    return [float(value) for value in values]
-
-
-_SAVED: dict[str, Callable[[Any], Any]] = {  # of every run, by name
-    "losses": _floats, "validation": _floats, "plain": _floats,
-    "best": float, "epoch": int, "stopped": bool,
-}  # fmt: skip
+_SAVED = ("losses", "validation", "plain", "best", "epoch", "stopped")  # of every run
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,11 +225,11 @@ class Record:
 
     def restore(self, saved: dict[str, Any], tensors: dict[str, Tensor], stack: Stack) -> None:
         """Restore the state from `to_json` and `tensors`."""
-        self.head = {name: _floats(values) for name, values in saved["head"].items()}
+        self.head = saved["head"]
         for run, curve in enumerate(self.curves):
-            for name, kind in _SAVED.items():
+            for name in _SAVED:
                 value = saved[name][run]
-                setattr(curve, name, kind(_LOWEST if value is None else value))
+                setattr(curve, name, _LOWEST if value is None else value)
             if run in saved["kept"]:
                 curve.kept = _copied(run, stack)
                 for part, module in zip(("model", "state"), curve.kept, strict=True):
