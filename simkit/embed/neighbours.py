@@ -169,12 +169,7 @@ class Nearest(NamedTuple):
 
 
 def nearest(
-    features: Rows,
-    k: int,
-    *,
-    queries: Places | None = None,
-    device: str = "auto",
-    batch: int = BATCH,
+    features: Rows, k: int, *, queries: Places | None = None, device: str = "auto"
 ) -> Nearest:
     """The exact nearest other rows, by faiss's IndexFlatL2 and exact distances.
 
@@ -189,8 +184,6 @@ def nearest(
         (q,) indices of the rows to search for; all by default.
     device
         "cpu", "cuda" for all GPUs of faiss, or "auto" for them if torch and faiss have any.
-    batch
-        Features read at a time; affects memory and speed only.
 
     Raises
     ------
@@ -203,7 +196,7 @@ def nearest(
     if k == 0 or not len(queries):
         return Nearest(*(np.zeros((len(queries), k), kind) for kind in (np.int64, float, float)))
     faiss = imported_faiss()
-    search, rounding = _exact_search(faiss, features, device, _rows(batch, width))
+    search, rounding = _exact_search(faiss, features, device, _rows(BATCH, width))
     # |x - y|^2 = |x|^2 + |y|^2 - 2 x y: four float32 sums of squares up to one.
     rounding = 4 * ((width + 8) * 2.0**-24 + rounding)
     place = np.empty((len(queries), k), np.int64)
@@ -213,7 +206,7 @@ def nearest(
         if candidates > _MOST:
             candidates = n - 1
         left = []
-        step = min(_rows(batch, width), _rows(batch, candidates))
+        step = min(_rows(BATCH, width), _rows(BATCH, candidates))
         for start in range(0, len(unsure), step):
             block = unsure[start : start + step]
             squared, among = _candidates(search, features, queries[block], candidates)
@@ -227,13 +220,7 @@ def nearest(
 
 
 def nearest_in_lists(
-    features: Rows,
-    k: int,
-    *,
-    queries: Places | None = None,
-    enough: float = ENOUGH,
-    sample: int = SAMPLE,
-    device: str = "auto",
+    features: Rows, k: int, *, queries: Places | None = None, enough: float = ENOUGH
 ) -> tuple[Nearest, float]:
     """The approximate nearest other rows by lists of an inverted index, and their recall.
 
@@ -247,12 +234,8 @@ def nearest_in_lists(
     ----------
     features, k, queries
         As in `nearest`. faiss holds n (D + 72) bytes, at the peak twice as many.
-    device
-        Of the exact search of the sample; lists are searched on the CPU.
     enough
         Required recall.
-    sample
-        Number of rows in the sample.
 
     References
     ----------
@@ -263,10 +246,10 @@ def nearest_in_lists(
     k = max(0, min(k, n - 1))
     queries = np.arange(n) if queries is None else queries
     if k == 0 or n < _LEAST:
-        return nearest(features, k, queries=queries, device=device), 1.0
+        return nearest(features, k, queries=queries), 1.0
     faiss = imported_faiss()
-    chosen = np.sort(Chance.seeded(0).of("recall").permutation(n).at(np.arange(min(sample, n))))
-    exact = nearest(features, k, queries=chosen, device=device)
+    chosen = np.sort(Chance.seeded(0).of("recall").permutation(n).at(np.arange(min(SAMPLE, n))))
+    exact = nearest(features, k, queries=chosen)
     index, lists = _filled(faiss, features)
     probes = _PROBES
     while True:

@@ -228,9 +228,8 @@ def _sum(tensors: Sequence[Tensor]) -> None:
         flat = torch.cat([tensor.reshape(-1) for tensor in group])
         dist.all_reduce(flat)
         parts = flat.split([tensor.numel() for tensor in group])
-        torch._foreach_copy_(
-            group, [part.view(x.shape) for part, x in zip(parts, group, strict=True)]
-        )
+        for tensor, part in zip(group, parts, strict=True):
+            tensor.copy_(part.view(tensor.shape))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -280,8 +280,6 @@ class SizedPictures:
     def __getitem__(self, index: Any) -> NDArray[np.uint8]:
         """The rows at an array of integers, 0..N-1, as a copy."""
         rows = np.asarray(index)
-        if len(self._parts) == 1:
-            return np.take(self._parts[0], rows, axis=0)
         copied = np.empty((len(rows), *self.shape[1:]), np.uint8)
         for place, row in enumerate(rows.tolist()):
             copied[place] = self._parts[row // self._each][row % self._each]
@@ -328,36 +326,33 @@ def sized(
     id = content_id(f"sized 1 square {size}", pictures.id)
     folder = Path(cache_folder() if cache is None else cache) / "pictures" / id
     in_memory = cache is None and N * 3 * size**2 <= _MEMORY
-    values = np.empty((N if in_memory else 0, *shape), np.uint8)
-    each = _ROWS if in_memory else max(_ROWS, -(-N // _FILES))
-    files = []
-    fill = partial(_fill, pictures, threads or cores())
+    each = max(_ROWS, -(-N // _FILES))
+    parts = []
     for start in range(0, N, each):
-        n = min(each, N - start)
-        if in_memory:
-            fill(start, values[start : start + n])
-        else:
-            file = folder / f"{start // each:05}.npy"
-            if (opened := mapped(file, (n, *shape), np.uint8)) is None:
-                part = np.empty((n, *shape), np.uint8)
-                fill(start, part)
+        rows = range(start, min(start + each, N))
+        file = folder / f"{start // each:05}.npy"
+        part = None if in_memory else mapped(file, (len(rows), *shape), np.uint8)
+        if part is None:
+            part = _decoded(pictures, rows, size, threads or cores())
+            if not in_memory:
                 with whole(file) as beside, open(beside, "wb") as stream:
                     np.save(stream, part)
-                opened = np.asarray(np.load(file, mmap_mode="r"))
-            files.append(opened)
-        progress(start + n, N)
-    return SizedPictures(files or [values], id)
+                part = np.asarray(np.load(file, mmap_mode="r"))
+        parts.append(part)
+        progress(rows.stop, N)
+    return SizedPictures(parts or [np.empty((0, *shape), np.uint8)], id)
 
 
-def _fill(pictures: Pictures, threads: int, start: int, values: NDArray[np.uint8]) -> None:
-    """Write the images from row `start` on into values (n, 3, size, size)."""
-    size = values.shape[-1]
+def _decoded(pictures: Pictures, rows: range, size: int, threads: int) -> NDArray[np.uint8]:
+    """(n, 3, size, size) images of these rows."""
+    values = np.empty((len(rows), 3, size, size), np.uint8)
 
     def one(place: int) -> None:
-        values[place] = _sized(pictures.read([start + place])[0], size)
+        values[place] = _sized(pictures.read([rows[place]])[0], size)
 
-    for _ in side_by_side(one, range(len(values)), ahead=2 * threads, threads=threads):
+    for _ in side_by_side(one, range(len(rows)), ahead=2 * threads, threads=threads):
         pass
+    return values
 
 
 def _sized(picture: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:

@@ -75,6 +75,25 @@ class Method:
         """Warnings, in sentences, for a training of so many epochs with this optimiser."""
         return ()
 
+    def _late(self, setting: str, epochs: int) -> tuple[str, ...]:
+        """A note if it begins to act after as many epochs as set, and training ends before."""
+        after = getattr(self, setting)
+        if after < epochs:
+            return ()
+        return (
+            f"{self.name}: with {setting}={after} it begins to act after epoch {after}, and "
+            f"training ends with epoch {epochs}; train longer, or set {setting} lower",
+        )
+
+    def _scheduled(self, own: int, epochs: int) -> tuple[str, ...]:
+        """A note if its schedule takes another number of epochs than the training."""
+        if own == epochs:
+            return ()
+        return (
+            f"{self.name}: its schedule takes {own} epochs, and training {epochs}; give "
+            f"{self.name}(epochs={epochs})",
+        )
+
     def estimates(self, task: Task | Sizes) -> dict[str, float]:
         """Values of "auto" settings for this task, by name, for the history.
 

@@ -232,7 +232,7 @@ def fit(
         averages = Averages(stack.weights(), settings.ema, warm_up=settings.ema_warm_up)
     record = Record(len(stack.runs), settings, head_curves)
     training = stack, optimiser, record, averages
-    done = team.in_turn(lambda: phase.checkpoint.resume(*training))
+    done = team.in_turn(lambda: phase.checkpoint.resume(training))
     team.begin(stack, done)
     if done:
         phase.report(done, record, resumed=True)
@@ -269,7 +269,7 @@ def fit(
         record.validate(epoch, stack, phase.validation, averages, team)
         _watch_epoch(phase.watch, epoch, stack)
         if team.first:
-            phase.checkpoint.save(epoch, *training)
+            phase.checkpoint.save(epoch, training)
         phase.report(epoch, record)
     return record, averages
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN
 from simkit.learn.losses import reduce, wide
 from simkit.learn.method import register
-from simkit.learn.methods.expected import ExpectedCount, expected_positives
+from simkit.learn.methods.expected import Expected, ExpectedCount, expected_positives
 from simkit.learn.methods.robust import GeneralisedRobust
 from simkit.learn.methods.vlpl import PseudoLabelled, lowest, ranks
 from simkit.learn.task import Batch, Outputs
@@ -50,9 +50,7 @@ class GeneralisedPseudoLabelRobust(GeneralisedRobust, PseudoLabelled, ExpectedCo
 
     w1: float = setting(10.0, "slope of k at the end; published: VOC 2")
     b1: float = setting(-8.0, "offset of k at the end; published: VOC -2")
-    expected: Positive | Literal["auto", "scores"] = setting(
-        "scores", "positives per image; scores: estimated from these; auto: from labels"
-    )
+    expected: Expected = setting("scores", "positives per image; scores: by these; auto: by labels")
     temperature: Positive = setting(0.01, "divides the similarities")
     eta: Share = setting(0.3, "softmax of a tile above which a class is present in it")
     threshold: Share = setting(0.5, "smallest score of a pseudo-positive")

@@ -58,12 +58,8 @@ class AsymmetricLoss(Method):
     suitable learning rates are far below those of a mean.
     """
 
-    gamma_pos: Gamma = setting(
-        1.0, "exponent for present labels; 0 in the published script for COCO"
-    )
-    gamma_neg: Gamma = setting(
-        4.0, "exponent for absent labels: the larger, the less easy ones count"
-    )
+    gamma_pos: Gamma = setting(1.0, "exponent for present labels; 0 in the script for COCO")
+    gamma_neg: Gamma = setting(4.0, "exponent for absent labels: if large, easy ones count less")
     clip: Clip = setting(0.05, "subtracted from probabilities of absent labels; no loss below it")
     # The published class; its optimised twin differentiates the weight.
     detach_focus: bool = setting(True, "no gradient through the focusing weight")
@@ -105,16 +101,12 @@ class Asymmetric(Method):
 
     # Gammas, alphas and clip from the published code.
     gamma_pos: Gamma = setting(0.0, "exponent for known positives")
-    gamma_neg: Gamma = setting(
-        1.0, "exponent for known negatives: if large, easy labels count less"
-    )
+    gamma_neg: Gamma = setting(1.0, "exponent for known negatives: if large, easy ones count less")
     gamma_unknown: Gamma = setting(2.0, "exponent for unknown labels, usually the largest")
     alpha_pos: Weight = setting(1.0, "weight of known positives")
     alpha_neg: Weight = setting(1.0, "weight of known negatives")
     alpha_unknown: Weight = setting(1.0, "weight of unknown labels")
-    clip: Clip = setting(
-        0.0, "added to q of negative and unknown labels; those with p below it have no loss"
-    )
+    clip: Clip = setting(0.0, "probability p below which negative and unknown labels have no loss")
     # sum: the published code, B * L times a mean. mean_all: over all B * L entries.
     reduction: Literal["sum", "sum_classes", "mean_all"] = setting("sum", "sum: as published")
     # "csl": clamp probabilities at 1e-8, so that beyond logits of 18.4 the gradient is 0.

@@ -23,6 +23,7 @@ from simkit.learn.method import Method, register, sizes_of
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import Positive, Range, setting
 
+Expected = Positive | Literal["auto", "scores"]
 _COCO = 2.9  # in the published code, for COCO
 
 
@@ -36,9 +37,7 @@ class ExpectedCount(Method):
     # Positives per image. auto: estimated from completely labelled images, or from rpa; other
     # labels do not determine it. scores: the mean sum of an image-text model's probabilities. The
     # papers: VOC 1.5, COCO 2.9, NUS-WIDE 1.9, CUB 31.4.
-    expected: Positive | Literal["auto", "scores"] = setting(
-        "auto", "positives per image; auto: estimated from labels; scores: from a model"
-    )
+    expected: Expected = setting("auto", "positives per image; auto: by labels; scores: by a model")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -167,9 +166,7 @@ class Expecting(ExpectedCount):
     # there.
     expected_counts: Counts = setting("normalised", "literal: K * count")
     # unknown: images with a known label are removed from the ranking and subtracted from the count.
-    ranking: Literal["all", "unknown"] = setting(
-        "all", "images in the ranking; unknown: without those of known label"
-    )
+    ranking: Literal["all", "unknown"] = setting("all", "ranked images; unknown: of unknown label")
 
     alternative: ClassVar = {"mu": 0.5}
     source: ClassVar[str] = "Verelst et al., WACV 2023"

@@ -330,9 +330,7 @@ class LargeLossPermanentCorrection(Remembering, Relative):
     delta: Percent = setting(0.1, "percent of every batch")
     # Permanent corrections: including those at the threshold (code of CVPR 2023), or only those
     # above it (code of CVPR 2022), where a label at the threshold is corrected in the step alone.
-    update: Literal[">=", ">"] = setting(
-        ">=", "permanent corrections; >: without ties at the threshold"
-    )
+    update: Literal[">=", ">"] = setting(">=", "corrections kept; >: without ties at the threshold")
 
     name: ClassVar[str] = "ll-cp"
     title: ClassVar[str] = "LL-Cp"

@@ -305,9 +305,7 @@ class SoftExposureByImages(Exposure):
     k: Count = setting(10, "neighbouring images; with fewer than 5 SE-I comes near Ignore")
     # Labels without any neighbour of known label: by eq. 8 a hard negative; the paper's results,
     # close to those of NE, suggest that they are ignored.
-    uncovered: Literal["ignore", "negative"] = setting(
-        "ignore", "labels without labelled neighbours"
-    )
+    uncovered: Literal["ignore", "negative"] = setting("ignore", "labels without known neighbours")
 
     name: ClassVar[str] = "se-i"
     title: ClassVar[str] = "SE-I"

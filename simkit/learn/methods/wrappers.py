@@ -54,14 +54,7 @@ class Consistency(WarmedUp, Around):
 
     def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
         notes = super().notes(epochs=epochs, optimiser=optimiser)
-        if self.warmup < epochs:
-            return notes
-        return (
-            *notes,
-            f"{self.name}: the first {self.warmup} epochs go without its term (its warmup), and "
-            f"training ends with epoch {epochs}, so that it adds nothing; train longer, or set "
-            "warmup lower",
-        )
+        return notes + self._late("warmup", epochs)
 
     def term(self, logits: Tensor, before: Tensor, state: nn.Module) -> Tensor:
         """(...) the weighted distance of a batch, 0 during warm-up.
