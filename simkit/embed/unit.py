@@ -32,7 +32,9 @@ class UnitRows:
     def __getitem__(self, index: Any) -> NDArray[np.float32]:
         """The rows of a slice or of an array of places."""
         pooled = self._pooled(self._places[index])
-        return (pooled / _length(pooled)).astype(np.float32)
+        length = np.sqrt((pooled**2).sum(-1, keepdims=True))
+        done = (length == 0) | (np.abs(length - 1) < _ROUNDING)
+        return (pooled / np.where(done, 1.0, length)).astype(np.float32)
 
     @cached_property
     def step(self) -> int:
@@ -93,10 +95,3 @@ def same_features(inputs: str, task: Any) -> bool:
     if not inputs or features is None or features.kind != "pooled":
         return True
     return bool(inputs == features.id)
-
-
-def _length(values: Floats) -> Floats:
-    """Divisor of rows, (n, 1)."""
-    length = np.sqrt((values**2).sum(-1, keepdims=True))
-    done = (length == 0) | (np.abs(length - 1) < _ROUNDING)
-    return np.where(done, 1.0, length)

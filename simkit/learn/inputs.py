@@ -348,19 +348,15 @@ def _decoded(pictures: Pictures, rows: range, size: int, threads: int) -> NDArra
     values = np.empty((len(rows), 3, size, size), np.uint8)
 
     def one(place: int) -> None:
-        values[place] = _sized(pictures.read([rows[place]])[0], size)
+        picture = pictures.read([rows[place]])[0]
+        if picture.shape[:2] != (size, size):
+            resized = Image.fromarray(picture).resize((size, size), Image.Resampling.BILINEAR)
+            picture = np.asarray(resized)
+        values[place] = picture.transpose(2, 0, 1)
 
     for _ in side_by_side(one, range(len(rows)), ahead=2 * threads, threads=threads):
         pass
     return values
-
-
-def _sized(picture: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    """(H, W, 3) to (3, size, size)."""
-    if picture.shape[:2] != (size, size):
-        resized = Image.fromarray(picture).resize((size, size), Image.Resampling.BILINEAR)
-        picture = np.asarray(resized)
-    return picture.transpose(2, 0, 1)
 
 
 class FeatureLoader:
