@@ -29,6 +29,7 @@ from simkit.labels.formats.npz import Arrays
 from simkit.labels.truth import Truth, locked
 
 _LARGEST = 1.01  # cosines in float16 may exceed 1
+_LARGEST_SCALE = 1e6
 _WHAT = "similarities (an npz that simkit score writes)"
 _LARGEST_SEPARATION = 20.0  # standard deviations between present and absent
 
@@ -75,6 +76,11 @@ class Similarities:
                 "multiply them by the scale of the model"
             )
         object.__setattr__(self, "values", locked(values))
+        if not 0 < self.scale < _LARGEST_SCALE or not abs(self.bias or 0.0) < _LARGEST_SCALE:
+            raise BadInput(
+                f"similarities have scale {self.scale} and bias {self.bias}; a scale above 0 and a "
+                f"bias, both below {_LARGEST_SCALE:g}, are expected"
+            )
 
     @cached_property
     def id(self) -> str:
