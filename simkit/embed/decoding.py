@@ -53,18 +53,13 @@ def _middle(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def fitted(
-    pictures: Pictures,
-    rows: NDArray[np.int64],
-    size: int,
-    *,
-    ahead: int = 64,
-    threads: int | None = None,
+    pictures: Pictures, rows: NDArray[np.int64], size: int, *, ahead: int = 64
 ) -> Generator[Tensor | BadInput, None, None]:
     """Yield for each of `rows`, in order, its image (3, size, size) uint8, or the reason of
     failure.
 
-    ahead: number of images read in advance.  threads: by default one for each available core, and
-    none for a single core.
+    ahead: number of images read in advance, by one thread for each available core, and none for a
+    single core.
     """
 
     def some(part: list[int]) -> list[Tensor | BadInput]:
@@ -81,11 +76,9 @@ def fitted(
     at_once = 1 if isinstance(pictures, FilePictures) else _PART
     wanted = rows.tolist()
     parts = [wanted[start : start + at_once] for start in range(0, len(wanted), at_once)]
-    threads = cores() if threads is None else threads
-    if threads < 2:
-        yield from chain.from_iterable(map(some, parts))
-    else:
-        yield from chain.from_iterable(side_by_side(some, parts, ahead // at_once, threads))
+    n = cores()
+    done = map(some, parts) if n < 2 else side_by_side(some, parts, ahead // at_once, n)
+    yield from chain.from_iterable(done)
 
 
 def _not_fitted(pictures: Pictures, row: int, size: int, error: Exception) -> BadInput:

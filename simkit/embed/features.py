@@ -352,7 +352,7 @@ class NetworkPass:
     def shape(self, kind: Kind) -> tuple[int, ...]:
         """Shape of one image's features: (D,) or (D, h, w)."""
         if kind == "pooled":
-            return (self.backbone.pooled_width,)
+            return (self.backbone.pooled_width or self.backbone.width,)
         empty = torch.zeros(3, self.backbone.size, self.backbone.size, dtype=torch.uint8)
         with self.ready():
             return tuple(self._computed([empty])[kind].shape[1:])

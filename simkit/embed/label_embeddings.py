@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from simkit.embed.unit import Rows, UnitRows, same_features, unit_rows
-from simkit.errors import BadInput
 from simkit.history import content_id
 from simkit.labels.partial import PRESENT
 from simkit.labels.truth import locked
@@ -41,10 +40,6 @@ class LabelEmbeddings:
     inputs: str = ""
 
     name: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        if np.isinf(self.psi).any():
-            raise BadInput(f"{self.name} hold an infinite value; compute them again")
 
     @cached_property
     def id(self) -> str:
@@ -144,13 +139,9 @@ def _median(features: Rows, rows: NDArray[np.integer], columns: slice) -> NDArra
 def _middle(values: NDArray[np.float32]) -> NDArray[np.float64]:
     """The median of each row of values, which are reordered in place."""
     n = values.shape[1]
-    half = n // 2
+    middle = [(n - 1) // 2, n // 2]  # the same one twice, of an odd number
     if n < _SORTED:
         values.sort(axis=1)
     else:
-        values.partition(half, axis=1)  # everything before the middle is not above it
-    upper = values[:, half].astype(np.float64)
-    if n % 2:
-        return upper
-    lower = values[:, half - 1] if n < _SORTED else values[:, :half].max(1)
-    return (upper + lower.astype(np.float64)) / 2
+        values.partition(middle, axis=1)
+    return np.asarray(values[:, middle].mean(1, dtype=np.float64))

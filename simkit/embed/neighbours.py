@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -75,16 +75,6 @@ class Neighbours:
 
     name: ClassVar[str] = "neighbours"
 
-    def __post_init__(self) -> None:
-        unused = self.index < 0
-        if (
-            not ((self.distance >= 0) | unused).all()
-            or not (np.isfinite(self.cosine) | unused).all()
-        ):
-            raise BadInput(
-                "neighbours hold a negative distance or one that is no number; search again"
-            )
-
     @cached_property
     def id(self) -> str:
         """Content id."""
@@ -129,12 +119,21 @@ class Neighbours:
         in_lists = in_lists_above is not None and int(asked.sum()) > in_lists_above
         key = content_id(str(features), asked, str(k), str(in_lists))
         if key not in _recent:
-            result = cls._searched(unit_rows(task, "neighbours"), asked, k, in_lists)
-            _recent[key] = replace(result, inputs=features or "")
+            rows, recall = unit_rows(task, "neighbours"), 1.0
+            if in_lists:
+                found, recall = nearest_in_lists(rows, k)
+            else:
+                found = nearest(rows, k)
+            place, shape = np.flatnonzero(asked), (len(asked), found.place.shape[1])
+            index, values = np.full(shape, -1, np.int32), np.full((2, *shape), np.nan)
+            index[place] = place[found.place]
+            values[:, place] = found.distance, found.cosine
+            arrays = locked(index), locked(values[0]), locked(values[1])
+            _recent[key] = cls(*arrays, recall, features or "")
             if in_lists:
                 warnings.warn(
                     f"neighbours of {int(asked.sum()):,} images were searched in lists, which "
-                    f"finds {result.recall:.1%} of them by a sample; "
+                    f"finds {recall:.1%} of them by a sample; "
                     "Neighbours.build(task, in_lists_above=None) finds all and takes longer",
                     stacklevel=2,
                 )
@@ -142,18 +141,6 @@ class Neighbours:
         while len(_recent) > _KEPT:
             del _recent[next(iter(_recent))]
         return _recent[key]
-
-    @classmethod
-    def _searched(
-        cls, features: Rows, asked: NDArray[np.bool_], k: int, in_lists: bool
-    ) -> Neighbours:
-        result, recall = nearest_in_lists(features, k) if in_lists else (nearest(features, k), 1.0)
-        rows, shape = np.flatnonzero(asked), (len(asked), result.place.shape[1])
-        index = np.full(shape, -1, np.int32)
-        index[rows] = rows[result.place]
-        values = np.full((2, *shape), np.nan)
-        values[0, rows], values[1, rows] = result.distance, result.cosine
-        return cls(locked(index), locked(values[0]), locked(values[1]), recall)
 
     def fits(self, task: Any) -> bool:
         """Whether these may belong to the task: its asked images and, if both are known, features.
@@ -182,12 +169,7 @@ class Nearest(NamedTuple):
 
 
 def nearest(
-    features: Rows,
-    k: int,
-    *,
-    queries: Places | None = None,
-    device: str = "auto",
-    batch: int = BATCH,
+    features: Rows, k: int, *, queries: Places | None = None, device: str = "auto"
 ) -> Nearest:
     """The exact nearest other rows, by faiss's IndexFlatL2 and exact distances.
 
@@ -202,8 +184,6 @@ def nearest(
         (q,) indices of the rows to search for; all by default.
     device
         "cpu", "cuda" for all GPUs of faiss, or "auto" for them if torch and faiss have any.
-    batch
-        Features read at a time; affects memory and speed only.
 
     Raises
     ------
@@ -214,9 +194,9 @@ def nearest(
     k = max(0, min(k, n - 1))
     queries = np.arange(n) if queries is None else queries
     if k == 0 or not len(queries):
-        return _nothing(len(queries), k)
+        return Nearest(*(np.zeros((len(queries), k), kind) for kind in (np.int64, float, float)))
     faiss = imported_faiss()
-    search, rounding = _exact_search(faiss, features, device, _rows(batch, width))
+    search, rounding = _exact_search(faiss, features, device, _rows(BATCH, width))
     # |x - y|^2 = |x|^2 + |y|^2 - 2 x y: four float32 sums of squares up to one.
     rounding = 4 * ((width + 8) * 2.0**-24 + rounding)
     place = np.empty((len(queries), k), np.int64)
@@ -226,7 +206,7 @@ def nearest(
         if candidates > _MOST:
             candidates = n - 1
         left = []
-        step = min(_rows(batch, width), _rows(batch, candidates))
+        step = min(_rows(BATCH, width), _rows(BATCH, candidates))
         for start in range(0, len(unsure), step):
             block = unsure[start : start + step]
             squared, among = _candidates(search, features, queries[block], candidates)
@@ -240,13 +220,7 @@ def nearest(
 
 
 def nearest_in_lists(
-    features: Rows,
-    k: int,
-    *,
-    queries: Places | None = None,
-    enough: float = ENOUGH,
-    sample: int = SAMPLE,
-    device: str = "auto",
+    features: Rows, k: int, *, queries: Places | None = None, enough: float = ENOUGH
 ) -> tuple[Nearest, float]:
     """The approximate nearest other rows by lists of an inverted index, and their recall.
 
@@ -260,12 +234,8 @@ def nearest_in_lists(
     ----------
     features, k, queries
         As in `nearest`. faiss holds n (D + 72) bytes, at the peak twice as many.
-    device
-        Of the exact search of the sample; lists are searched on the CPU.
     enough
         Required recall.
-    sample
-        Number of rows in the sample.
 
     References
     ----------
@@ -276,10 +246,10 @@ def nearest_in_lists(
     k = max(0, min(k, n - 1))
     queries = np.arange(n) if queries is None else queries
     if k == 0 or n < _LEAST:
-        return nearest(features, k, queries=queries, device=device), 1.0
+        return nearest(features, k, queries=queries), 1.0
     faiss = imported_faiss()
-    chosen = np.sort(Chance.seeded(0).of("recall").permutation(n).at(np.arange(min(sample, n))))
-    exact = nearest(features, k, queries=chosen, device=device)
+    chosen = np.sort(Chance.seeded(0).of("recall").permutation(n).at(np.arange(min(SAMPLE, n))))
+    exact = nearest(features, k, queries=chosen)
     index, lists = _filled(faiss, features)
     probes = _PROBES
     while True:
@@ -388,10 +358,6 @@ def _in_lists(index: Any, features: Rows, k: int, queries: Places) -> Nearest:
         exact = nearest(features, k, queries=queries[short], device="cpu")
         place[short], distance[short] = exact.place, exact.distance
     return _with_cosines(features, queries, place, distance)
-
-
-def _nothing(queries: int, k: int) -> Nearest:
-    return Nearest(*(np.zeros((queries, k), kind) for kind in (np.int64, float, float)))
 
 
 def _rows(features: int, width: int) -> int:

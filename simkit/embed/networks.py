@@ -79,6 +79,8 @@ class Backbone(nn.Module):
         Source of the weights, for the history.
     license
         Of the published weights, if their source states it.
+    pooled_width
+        Number of pooled features if it is not D.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Backbone(nn.Module):
     own_weights: Path | None = None
     weights: str = "own"
     license: str = ""
+    pooled_width: int | None = None
 
     @classmethod
     def built(cls, size: int | None = None, *, right_padding: bool = False) -> Backbone:
@@ -115,11 +118,6 @@ class Backbone(nn.Module):
     def adapted(self, state: dict[str, Tensor]) -> dict[str, Tensor]:
         """Published weights converted to the key names and the size of `body`."""
         return state
-
-    @property
-    def pooled_width(self) -> int:
-        """Number of pooled features."""
-        return self.width
 
     @property
     def body(self) -> nn.Module:
@@ -280,7 +278,7 @@ class TimmNetwork(Backbone):
         self.classifier = tuple(f"{end}." for end in ([ends] if isinstance(ends, str) else ends))
         if not self.name.startswith(_PREFIX + _HUB) and published.get("tag"):
             self.name = f"{_PREFIX}{published['architecture']}.{published['tag']}"
-        self.width, self._pooled_width = self._tried()
+        self.width, self.pooled_width = self._tried()
 
     @classmethod
     def built(cls, size: int | None = None, *, right_padding: bool = False) -> Backbone:
@@ -295,10 +293,6 @@ class TimmNetwork(Backbone):
     @property
     def body(self) -> nn.Module:
         return self.net
-
-    @property
-    def pooled_width(self) -> int:
-        return self._pooled_width
 
     def forward(self, images: Tensor) -> Tensor:
         """Prepared images (b, 3, size, size) to maps (b, D, h, w)."""

@@ -133,10 +133,7 @@ class Similarities:
     @staticmethod
     def read(path: str | PathLike[str], split: str) -> Similarities:
         """Read the similarities of one split; of `train+val` all parts. Raises BadInput."""
-        with (
-            reading(path, _WHAT) as file,
-            ZipFile(file) as archive,
-        ):
+        with reading(path, _WHAT) as file, ZipFile(file) as archive:
             arrays = Arrays(archive, file)
             splits = arrays.get("splits", "U").tolist()
             wanted = [split] if split in splits else split.split("+")

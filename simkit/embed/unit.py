@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,17 +15,6 @@ _HELD = 1 << 30  # bytes of rows held in memory; larger ones are read again
 _ROUNDING = 1e-6  # of a length in float32
 
 Floats = NDArray[np.float64]
-
-
-class Rows(Protocol):
-    """(n, D) float32, perhaps on disk: an array, or `UnitRows`."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    def __getitem__(self, index: Any) -> NDArray[np.float32]:
-        """The rows of a slice or of an array of places."""
-        ...
 
 
 class UnitRows:
@@ -43,7 +32,9 @@ class UnitRows:
     def __getitem__(self, index: Any) -> NDArray[np.float32]:
         """The rows of a slice or of an array of places."""
         pooled = self._pooled(self._places[index])
-        return (pooled / _length(pooled)).astype(np.float32)
+        length = np.sqrt((pooled**2).sum(-1, keepdims=True))
+        done = (length == 0) | (np.abs(length - 1) < _ROUNDING)
+        return (pooled / np.where(done, 1.0, length)).astype(np.float32)
 
     @cached_property
     def step(self) -> int:
@@ -75,6 +66,9 @@ class UnitRows:
         return values
 
 
+Rows = NDArray[np.float32] | UnitRows  # (n, D)
+
+
 def unit_rows(task: Any, wanted_for: str) -> Rows:
     """(n, D) float32, one row for each asked image of the task, every row of length one.
 
@@ -101,10 +95,3 @@ def same_features(inputs: str, task: Any) -> bool:
     if not inputs or features is None or features.kind != "pooled":
         return True
     return bool(inputs == features.id)
-
-
-def _length(values: Floats) -> Floats:
-    """Divisor of rows, (n, 1)."""
-    length = np.sqrt((values**2).sum(-1, keepdims=True))
-    done = (length == 0) | (np.abs(length - 1) < _ROUNDING)
-    return np.where(done, 1.0, length)

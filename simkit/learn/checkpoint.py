@@ -22,6 +22,7 @@ from simkit.learn.validation import Record
 
 _FORM = "simkit training 3"
 _WHAT = "an unfinished training"
+Training = tuple[Stack, Optimiser, Record, Averages | None]
 
 
 class Checkpoint:
@@ -45,14 +46,7 @@ class Checkpoint:
         if self.path is not None:  # an error after an epoch would be too late
             may_write(self.path)
 
-    def save(
-        self,
-        epoch: int,
-        stack: Stack,
-        optimiser: Optimiser,
-        record: Record,
-        averages: Averages | None,
-    ) -> None:
+    def save(self, epoch: int, training: Training) -> None:
         """Write everything that the epochs after `epoch` depend on.
 
         The order, the views of images and dropout are keyed by index and epoch, and learning rates
@@ -60,6 +54,7 @@ class Checkpoint:
         """
         if self.path is None:
             return
+        stack, optimiser, record, averages = training
         facts = {"form": _FORM, "key": self.key, "epoch": epoch, "record": record.to_json()}
         facts["about"] = {
             "method": ", ".join(dict.fromkeys(short(method) for _, method in stack.runs)),
@@ -73,9 +68,7 @@ class Checkpoint:
             tensors |= averages.tensors()
         write_tensors(self.path, tensors, {"simkit": json.dumps(sealed(facts))})
 
-    def resume(
-        self, stack: Stack, optimiser: Optimiser, record: Record, averages: Averages | None
-    ) -> int:
+    def resume(self, training: Training) -> int:
         """Restore a training to the state of `save`; returns its number of finished epochs.
 
         This is 0 without a file, and for a file of the previous phase. Raises BadInput if it
@@ -83,6 +76,7 @@ class Checkpoint:
         """
         if self.path is None or not self.path.exists():
             return 0
+        stack, optimiser, record, averages = training
         with _opened(self.path) as (facts, tensors):
             if facts["key"] == self.earlier:
                 return 0

@@ -35,11 +35,8 @@ def check_training(
     device: torch.device,
 ) -> None:
     """Raise BadInput for the first mismatch."""
-    if not runs or len(rates) != len(runs) or not all(0 < lr < math.inf for lr in rates):
-        raise BadInput(
-            f"there are {len(runs)} runs and their learning rates (lrs) are {rates}; give at least "
-            "one (task, method), and a number above 0 for each"
-        )
+    if len(rates) != len(runs) or not all(0 < lr < math.inf for lr in rates):
+        raise BadInput(f"lrs are {rates}; a rate above 0 for each of {len(runs)} runs is expected")
     _check_shared(runs)
     for task, method in runs:
         _check_method(task, method, backbone is not None, device)

@@ -28,13 +28,6 @@ T = TypeVar("T")
 _PATIENCE = timedelta(days=1)  # torchrun ends all processes if one fails; validation may be long
 
 
-def autocast(device: torch.device, precision: str) -> AbstractContextManager[Any]:
-    """Within the block a backbone computes in bf16 if its precision is bf16."""
-    if precision == "fp32":
-        return nullcontext()
-    return torch.autocast(device.type, torch.bfloat16)
-
-
 @contextmanager
 def keyed(device: torch.device, chance: Chance) -> Iterator[None]:
     """Within the block torch's generators (dropout) are keyed by `chance`; restored afterwards."""
@@ -45,16 +38,6 @@ def keyed(device: torch.device, chance: Chance) -> Iterator[None]:
             with torch.cuda.device(device):
                 torch.cuda.manual_seed(seed)
         yield
-
-
-def laid_out(backbone: nn.Module, device: torch.device) -> nn.Module:
-    """The backbone on its device, on GPUs in the faster channels-last memory format.
-
-    On a CPU it stays unchanged.
-    """
-    if device.type == "cuda":
-        return backbone.to(device, memory_format=torch.channels_last)
-    return backbone.to(device)
 
 
 def not_compiled(backbone: nn.Module | None) -> AbstractContextManager[Any]:
@@ -245,9 +228,8 @@ def _sum(tensors: Sequence[Tensor]) -> None:
         flat = torch.cat([tensor.reshape(-1) for tensor in group])
         dist.all_reduce(flat)
         parts = flat.split([tensor.numel() for tensor in group])
-        torch._foreach_copy_(
-            group, [part.view(x.shape) for part, x in zip(parts, group, strict=True)]
-        )
+        for tensor, part in zip(group, parts, strict=True):
+            tensor.copy_(part.view(tensor.shape))
 
 
 @contextmanager

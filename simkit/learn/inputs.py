@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -280,8 +280,6 @@ class SizedPictures:
     def __getitem__(self, index: Any) -> NDArray[np.uint8]:
         """The rows at an array of integers, 0..N-1, as a copy."""
         rows = np.asarray(index)
-        if len(self._parts) == 1:
-            return np.take(self._parts[0], rows, axis=0)
         copied = np.empty((len(rows), *self.shape[1:]), np.uint8)
         for place, row in enumerate(rows.tolist()):
             copied[place] = self._parts[row // self._each][row % self._each]
@@ -328,44 +326,37 @@ def sized(
     id = content_id(f"sized 1 square {size}", pictures.id)
     folder = Path(cache_folder() if cache is None else cache) / "pictures" / id
     in_memory = cache is None and N * 3 * size**2 <= _MEMORY
-    values = np.empty((N if in_memory else 0, *shape), np.uint8)
-    each = _ROWS if in_memory else max(_ROWS, -(-N // _FILES))
-    files = []
-    fill = partial(_fill, pictures, threads or cores())
+    each = max(_ROWS, -(-N // _FILES))
+    parts = []
     for start in range(0, N, each):
-        n = min(each, N - start)
-        if in_memory:
-            fill(start, values[start : start + n])
-        else:
-            file = folder / f"{start // each:05}.npy"
-            if (opened := mapped(file, (n, *shape), np.uint8)) is None:
-                part = np.empty((n, *shape), np.uint8)
-                fill(start, part)
+        rows = range(start, min(start + each, N))
+        file = folder / f"{start // each:05}.npy"
+        part = None if in_memory else mapped(file, (len(rows), *shape), np.uint8)
+        if part is None:
+            part = _decoded(pictures, rows, size, threads or cores())
+            if not in_memory:
                 with whole(file) as beside, open(beside, "wb") as stream:
                     np.save(stream, part)
-                opened = np.asarray(np.load(file, mmap_mode="r"))
-            files.append(opened)
-        progress(start + n, N)
-    return SizedPictures(files or [values], id)
+                part = np.asarray(np.load(file, mmap_mode="r"))
+        parts.append(part)
+        progress(rows.stop, N)
+    return SizedPictures(parts or [np.empty((0, *shape), np.uint8)], id)
 
 
-def _fill(pictures: Pictures, threads: int, start: int, values: NDArray[np.uint8]) -> None:
-    """Write the images from row `start` on into values (n, 3, size, size)."""
-    size = values.shape[-1]
+def _decoded(pictures: Pictures, rows: range, size: int, threads: int) -> NDArray[np.uint8]:
+    """(n, 3, size, size) images of these rows."""
+    values = np.empty((len(rows), 3, size, size), np.uint8)
 
     def one(place: int) -> None:
-        values[place] = _sized(pictures.read([start + place])[0], size)
+        picture = pictures.read([rows[place]])[0]
+        if picture.shape[:2] != (size, size):
+            resized = Image.fromarray(picture).resize((size, size), Image.Resampling.BILINEAR)
+            picture = np.asarray(resized)
+        values[place] = picture.transpose(2, 0, 1)
 
-    for _ in side_by_side(one, range(len(values)), ahead=2 * threads, threads=threads):
+    for _ in side_by_side(one, range(len(rows)), ahead=2 * threads, threads=threads):
         pass
-
-
-def _sized(picture: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    """(H, W, 3) to (3, size, size)."""
-    if picture.shape[:2] != (size, size):
-        resized = Image.fromarray(picture).resize((size, size), Image.Resampling.BILINEAR)
-        picture = np.asarray(resized)
-    return picture.transpose(2, 0, 1)
+    return values
 
 
 class FeatureLoader:
@@ -386,16 +377,15 @@ class FeatureLoader:
     ) -> None:
         self._inputs, self._rows, self._device, self._maps = inputs, rows, device, maps
         self.width, n = inputs.width, len(rows)
-        self.shift, self.scale = torch.zeros(self.width), torch.ones(self.width)
         chunks = _chunks(n)
         pooled = None
         if 4 * n * self.width <= _POOLED_BYTES:
             pooled = torch.empty(n, self.width)
             for chunk in chunks:
                 pooled[chunk[0] : chunk[-1] + 1] = self._pooled(chunk)
-        shift, scale = moments(self._pooled if pooled is None else pooled.__getitem__, n)
-        if standardise:
-            self.shift, self.scale = shift, scale
+        found = moments(self._pooled if pooled is None else pooled.__getitem__, n)
+        unchanged = torch.zeros(self.width), torch.ones(self.width)
+        self.shift, self.scale = found if standardise else unchanged
         self._values: Tensor | None = None
         if maps and 4 * n * int(np.prod(inputs.values.shape[1:])) <= _RESIDENT_BYTES:
             self._values = torch.cat([self._read(chunk) for chunk in chunks]).to(device)
@@ -403,19 +393,7 @@ class FeatureLoader:
             self._values = pooled.sub_(self.shift).div_(self.scale).to(device)
 
     def batches(self, places: Sequence[Places], epoch: int) -> Iterator[tuple[Tensor, Views]]:
-        ahead = _AHEAD * (self._device.type == "cuda")
-        read = (
-            iter(())
-            if self._values is not None
-            else streamed(self._read, places, self._device, ahead)
-        )
-        for place in places:
-            resident = self._values
-            values = (
-                next(read)
-                if resident is None
-                else resident.index_select(0, on_device(place, self._device))
-            )
+        for values in _batches(self._values, self._read, places, self._device):
             yield values if values.ndim == 2 else values.movedim(-1, 1), Views()
 
     def _pooled(self, place: Places) -> Tensor:
@@ -454,18 +432,13 @@ class ImageLoader:
 
     def batches(self, places: Sequence[Places], epoch: int) -> Iterator[tuple[Tensor, Views]]:
         drawn = self._inputs.views(self._rows, self._chance, epoch=epoch).to(self._device)
-        images = iter(()) if self._resident is not None else self._streamed(places)
-        for place in places:
-            index = on_device(place, self._device)
-            views = drawn.at(index)
-            batch = next(images) if self._resident is None else self._resident[index]
+        images = _batches(self._resident, self._read, places, self._device)
+        for place, batch in zip(places, images, strict=True):
+            views = drawn.at(on_device(place, self._device))
             yield shown(batch, views), views
 
     def _read(self, place: Places) -> Tensor:
         return self._inputs.batch(self._rows[place])
-
-    def _streamed(self, places: Sequence[Places]) -> Iterator[Tensor]:
-        return streamed(self._read, places, self._device, _AHEAD * (self._device.type == "cuda"))
 
     def _all(self) -> Tensor:
         """All images on the device, uint8 (n, 3, H, W)."""
@@ -473,7 +446,7 @@ class ImageLoader:
         shape = self._read(np.arange(1)).shape[1:]
         images = torch.empty((n, *shape), dtype=torch.uint8, device=self._device)
         chunks = _chunks(n)
-        for chunk, read in zip(chunks, self._streamed(chunks), strict=True):
+        for chunk, read in zip(chunks, streamed(self._read, chunks, self._device), strict=True):
             images[chunk[0] : chunk[-1] + 1] = read
         return images
 
@@ -489,12 +462,26 @@ def room_for(size: int, device: torch.device) -> bool:
     return size <= SHARE * torch.cuda.mem_get_info(device)[0]
 
 
-def streamed(
-    read: Callable[[Places], Tensor], places: Sequence[Places], device: torch.device, ahead: int
+def _batches(
+    resident: Tensor | None,
+    read: Callable[[Places], Tensor],
+    places: Sequence[Places],
+    device: torch.device,
 ) -> Iterator[Tensor]:
-    """Batches on the device, of which a thread prefetches up to `ahead`.
+    """Batches on the device, of the resident values or, if there are none, read one by one."""
+    if resident is None:
+        yield from streamed(read, places, device)
+        return
+    for place in places:
+        yield resident.index_select(0, on_device(place, device))
 
-    For a GPU they are read into pinned memory and copied asynchronously.
+
+def streamed(
+    read: Callable[[Places], Tensor], places: Sequence[Places], device: torch.device
+) -> Iterator[Tensor]:
+    """Batches on the device; for a GPU a thread prefetches some of them.
+
+    They are read into pinned memory and copied asynchronously.
     """
 
     def pinned(place: Places) -> Tensor:
@@ -504,8 +491,9 @@ def streamed(
         with torch.cuda.device(device):  # the default of a new thread is the first GPU
             return images.pin_memory()
 
-    # One more than `ahead`, as the batch in use counts too.
-    for images in side_by_side(pinned, places, ahead=ahead + 1, threads=1):
+    # The batch in use counts too.
+    ahead = 1 + _AHEAD if device.type == "cuda" else 1
+    for images in side_by_side(pinned, places, ahead=ahead, threads=1):
         yield images.to(device, non_blocking=True)
 
 

@@ -95,9 +95,8 @@ def reduce(values: Tensor, how: str, counted: Tensor | None = None) -> Tensor:
 def focused(
     logits: Tensor,
     present: Tensor,
+    gammas: tuple[float, float],
     *,
-    gamma_pos: float,
-    gamma_neg: float,
     clip: float = 0.0,
     detach: bool = True,
     epsilon: Epsilon | None = None,
@@ -110,7 +109,7 @@ def focused(
         (..., b, L).
     present
         (..., b, L) bool.
-    gamma_pos, gamma_neg
+    gammas
         Exponents for present and for absent labels.
     clip
         Subtracted from the probability of a negative, which has no loss and no gradient below it.
@@ -132,12 +131,12 @@ def focused(
         clipped = (error - clip).clamp(0, 1 - torch.finfo(error.dtype).eps)
         values = torch.where(present, values, -torch.log1p(-clipped))
         error = torch.where(present, error, clipped)
-    if gamma_pos == gamma_neg == 0:
+    if gammas == (0, 0):
         return values
     error = error.detach() if detach else error
-    weight = power(error, gamma_pos)
-    if gamma_pos != gamma_neg:
-        weight = torch.where(present, weight, power(error, gamma_neg))
+    weight = power(error, gammas[0])
+    if gammas[0] != gammas[1]:
+        weight = torch.where(present, weight, power(error, gammas[1]))
     return values * weight
 
 

@@ -10,8 +10,7 @@ shape that depends on values.
 from __future__ import annotations
 
 import copy
-import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,16 +21,6 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task, check_aids
 from simkit.registry import Registry, settle
-
-
-def _zero_without_images(loss: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    @functools.wraps(loss)
-    def of_images(self: Method, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        if out.logits.shape[-2]:
-            return loss(self, batch, out, state)
-        return out.logits.sum((-2, -1))  # of nothing; means over images would be NaN
-
-    return of_images
 
 
 @dataclass(frozen=True)
@@ -52,11 +41,6 @@ class Method:
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     decayed: ClassVar[bool] = True
     own_needs: ClassVar[Needs] = Needs()
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "loss" in vars(cls):
-            cls.loss = _zero_without_images(cls.loss)  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         """Convert the fields to their types. Raises BadInput; subclasses add further checks."""
@@ -90,6 +74,25 @@ class Method:
     def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
         """Warnings, in sentences, for a training of so many epochs with this optimiser."""
         return ()
+
+    def _late(self, setting: str, epochs: int) -> tuple[str, ...]:
+        """A note if it begins to act after as many epochs as set, and training ends before."""
+        after = getattr(self, setting)
+        if after < epochs:
+            return ()
+        return (
+            f"{self.name}: with {setting}={after} it begins to act after epoch {after}, and "
+            f"training ends with epoch {epochs}; train longer, or set {setting} lower",
+        )
+
+    def _scheduled(self, own: int, epochs: int) -> tuple[str, ...]:
+        """A note if its schedule takes another number of epochs than the training."""
+        if own == epochs:
+            return ()
+        return (
+            f"{self.name}: its schedule takes {own} epochs, and training {epochs}; give "
+            f"{self.name}(epochs={epochs})",
+        )
 
     def estimates(self, task: Task | Sizes) -> dict[str, float]:
         """Values of "auto" settings for this task, by name, for the history.
@@ -125,10 +128,7 @@ class Method:
         return nn.Module()
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        """One loss for each run, (...); reads the state only.
-
-        For a batch without images it is 0 with zero gradient: subclasses need not treat that case.
-        """
+        """One loss for each run, (...); reads the state only."""
         raise NotImplementedError(f"{type(self).__name__} has no loss")
 
     def predict(self, out: Outputs, state: nn.Module) -> Tensor:
@@ -260,6 +260,27 @@ def _inner(state: nn.Module) -> nn.Module:
     return state.inner
 
 
+class WarmedUp(Method):
+    """A method with a term that is added after its first `warmup` epochs.
+
+    Its state has `active` (1,) bool: whether the epoch in progress comes after these.
+    """
+
+    warmup: int
+
+    def state_bytes(self, sizes: Sizes) -> int:
+        return super().state_bytes(sizes) + 1
+
+    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
+        state = super().start(task, chance)
+        state.register_buffer("active", torch.tensor([self.warmup == 0]))
+        return state
+
+    def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
+        super().after_epoch(epoch, scores, state)
+        state.active.fill_(epoch >= self.warmup)
+
+
 methods: Registry[Method] = Registry("method", "simkit.learn.methods")
 register = methods.register
 make = methods.make
@@ -338,7 +359,7 @@ def stack_states(states: Iterable[nn.Module], count: int | None = None) -> nn.Mo
     generator; each is released before the next is created.
     """
     if count is None:
-        states = states if isinstance(states, Sized) else list(states)
+        states = list(states)
         count = len(states)
     run = 0  # enumerate would keep a reference to the previous state
     for state in states:

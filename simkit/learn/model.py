@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.learn.distributed import autocast, not_compiled, on_device
+from simkit.learn.distributed import not_compiled, on_device
 from simkit.learn.method import Method
 from simkit.learn.task import Outputs
 
@@ -96,7 +96,7 @@ def backbone_maps(backbone: Any, images: Tensor, precision: str) -> Tensor:
     prepared = backbone.prepare(images)
     if images.is_cuda:  # channels last, as in the backbone
         prepared = prepared.contiguous(memory_format=torch.channels_last)
-    with autocast(images.device, precision):
+    with torch.autocast(images.device.type, torch.bfloat16, enabled=precision == "bf16"):
         return backbone(prepared).float()
 
 

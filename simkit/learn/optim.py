@@ -120,11 +120,7 @@ class Optimiser:
         self._kept = {}
         for key, value in tensors.items():
             place, _, name = key.partition(".")
-            like = params[int(place)].detach()
-            copied = (
-                torch.empty_like(like) if name != "step" else torch.zeros((), device=like.device)
-            )
-            self._kept.setdefault(params[int(place)], {})[name] = copied.copy_(value)
+            self._moments(params[int(place)])[name].copy_(value)
 
     @property
     def _params(self) -> list[Tensor]:
@@ -207,14 +203,11 @@ class Averages:
         stays = self.decay
         if self.warm_up:
             stays = min(stays, (1 + self.step) / (10 + self.step))
-        floats = [name for name, value in self.values.items() if value.is_floating_point()]
-        torch._foreach_lerp_(
-            [self.values[name] for name in floats],
-            [self._live[name].detach() for name in floats],
-            1 - stays,
-        )
-        for name in self.values.keys() - floats:
-            self.values[name].copy_(self._live[name])
+        for name, value in self.values.items():
+            if value.is_floating_point():
+                value.lerp_(self._live[name].detach(), 1 - stays)
+            else:
+                value.copy_(self._live[name])
 
     @contextmanager
     def shown(self) -> Iterator[None]:

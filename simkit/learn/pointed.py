@@ -57,20 +57,16 @@ def pointed(
     seen = (corners[:, :2] < corners[:, 2:]).all(1)
     images, classes, corners = boxes.images[seen], boxes.classes[seen], corners[seen]
     sizes = np.maximum(np.rint(regions[:, [3, 2]] - regions[:, [1, 0]]), 1).astype(np.int64)
+    order = np.lexsort((classes, images))
+    pairs, counts = np.unique(np.stack([images, classes], 1), axis=0, return_counts=True)
+    of_pair = np.split(corners[order], np.cumsum(counts)[:-1])
     hits, start = [np.zeros(0, bool)], 0
-    turns: list[NDArray[np.int64]] = []
     for maps in trained.maps(inputs, batch=batch, device=device, precision=precision):
-        of_batch = np.flatnonzero((start <= images) & (images < start + len(maps)))
-        pairs, which = np.unique(
-            np.stack([images[of_batch], classes[of_batch]], 1), axis=0, return_inverse=True
-        )
-        which = which.ravel()
-        of_pair = [corners[of_batch[which == pair]] for pair in range(len(pairs))]
-        chosen = maps[pairs[:, 0] - start, pairs[:, 1]]
-        hits.append(pointing_hits(chosen, of_pair, sizes[pairs[:, 0]]))
-        turns.append(pairs[:, 1])
+        some = slice(*np.searchsorted(pairs[:, 0], [start, start + len(maps)]))
+        chosen = maps[pairs[some, 0] - start, pairs[some, 1]]
+        hits.append(pointing_hits(chosen, of_pair[some], sizes[pairs[some, 0]]))
         start += len(maps)
-    return pointing_game(np.concatenate(hits), np.concatenate([*turns, np.zeros(0, np.int64)]))
+    return pointing_game(np.concatenate(hits), pairs[:, 1])
 
 
 def middle(sizes: NDArray[np.int64], size: int) -> NDArray[np.float64]:

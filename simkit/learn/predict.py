@@ -75,7 +75,9 @@ def predict(
     if isinstance(data, str):
         data = open_data(data)
     if not isinstance(data, Dataset):
-        scores = model.scores(_as_inputs(data), device=device)
+        if isinstance(data, np.ndarray):
+            data = ImageInputs(data) if data.dtype == np.uint8 else FeatureInputs(data)
+        scores = model.scores(data, device=device)
         return pd.DataFrame(scores, columns=pd.Index(model.classes, name="class"))
     trained = model.model.backbone
     network = cast(Backbone, trained or backbone or backbone_of(model.history.settings))
@@ -103,12 +105,6 @@ def predict(
         images = pd.Index(data.truth[name].images, name="image")
         tables.append(pd.DataFrame(scores, images, pd.Index(model.classes, name="class")))
     return pd.concat(tables)
-
-
-def _as_inputs(data: Any) -> Any:
-    if not isinstance(data, np.ndarray):
-        return data
-    return ImageInputs(data) if data.dtype == np.uint8 else FeatureInputs(data)
 
 
 def _splits(data: Dataset, split: str | None) -> list[str]:

@@ -93,9 +93,7 @@ class Settings:
     )
     warm_up: _BelowOne = setting(0.3, "share of the steps with rising rate, for one-cycle")
     cycle_momentum: bool = setting(False, "change the momentum too, for one-cycle")
-    milestones: tuple[Count, ...] | None = setting(
-        None, "epochs after which the rate falls, for step"
-    )
+    milestones: tuple[Count, ...] | None = setting(None, "for step: epochs before a lower rate")
     step_factor: Positive = setting(0.1, "factor of the rate at a milestone")
     ema: _BelowOne | None = setting(None, "decay of the moving average of weights")
     ema_warm_up: bool = setting(True, "smaller decay in the first steps")
@@ -108,9 +106,7 @@ class Settings:
     head_epochs: Annotated[int, Range(0)] = setting(0, "initial epochs of the head alone")
     head_lr: Positive = setting(1e-3, "learning rate of the head alone")
     head_augment: bool = setting(False, "train the head alone on cropped and mirrored images")
-    head_then: Literal["restart", "go-on"] = setting(
-        "restart", "method's state after the head alone"
-    )
+    head_then: Literal["restart", "go-on"] = setting("restart", "method, after the head alone")
     precision: Literal["fp32", "bf16"] = setting("fp32", "precision of the backbone")
     state_gb: Positive = setting(8.0, "largest memory of the states of all runs, in GB")
 

@@ -161,13 +161,26 @@ class Stack:
         grouped: dict[tuple[Method, float], list[int]] = {}
         for run, (_, method) in enumerate(runs):
             grouped.setdefault((method, lrs[run]), []).append(run)
-        labels: dict[str, csr_array] = {}
-        self.parts = [
-            self._part(members, method, lr, labels, begun)
-            for (method, lr), members in sorted(  # those with maps last
-                grouped.items(), key=lambda item: item[0][0].needs.maps
-            )
-        ]
+        labels: dict[str, csr_array] = {}  # of the asked images, each selected once
+        self.parts: list[Part] = []
+        for (method, lr), members in sorted(  # those with maps last
+            grouped.items(), key=lambda item: item[0][0].needs.maps
+        ):
+            tasks = [runs[run][0] for run in members]
+            for task in tasks:
+                if task.labels.id not in labels:
+                    labels[task.labels.id] = csr_array(task.labels.codes[task.rows])
+            ids = [task.labels.id for task in tasks]
+            codes: Any = [labels[id] for id in (ids if len(set(ids)) > 1 else ids[:1])]
+            if len(codes) * codes[0].shape[0] * codes[0].shape[1] <= _LABEL_BYTES:
+                dense = np.stack([each.toarray() for each in codes])
+                codes = torch.from_numpy(dense).to(self.device)
+            if begun is None:
+                started = (self._start(method, runs[run][0], run) for run in members)
+                state = stack_states(started, len(tasks))
+            else:
+                state = begun.state
+            self.parts.append(Part(method, tuple(members), lr, codes, state.to(self.device)))
         classes = runs[0][0].sizes.classes
         weight, bias = initial(self.chance.of("head"), classes, loader.width)
         if begun is not None:
@@ -180,30 +193,6 @@ class Stack:
             part.head = Head(self.heads.weight.data[rows], self.heads.bias.data[rows])
             start = rows.stop
         self.place = {run: (part, k) for part in self.parts for k, run in enumerate(part.runs)}
-
-    def _part(
-        self,
-        members: Sequence[int],
-        method: Method,
-        lr: float,
-        labels: dict[str, csr_array],
-        begun: Begun | None,
-    ) -> Part:
-        """labels: of the asked images by id, each selected once."""
-        tasks = [self.runs[run][0] for run in members]
-        for task in tasks:
-            if task.labels.id not in labels:
-                labels[task.labels.id] = csr_array(task.labels.codes[task.rows])
-        ids = [task.labels.id for task in tasks]
-        codes: Any = [labels[id] for id in (ids if len(set(ids)) > 1 else ids[:1])]
-        if len(codes) * codes[0].shape[0] * codes[0].shape[1] <= _LABEL_BYTES:
-            codes = torch.from_numpy(np.stack([each.toarray() for each in codes])).to(self.device)
-        if begun is None:
-            started = (self._start(method, self.runs[run][0], run) for run in members)
-            state = stack_states(started, len(tasks))
-        else:
-            state = begun.state
-        return Part(method, tuple(members), lr, codes, state.to(self.device))
 
     def _start(self, method: Method, task: Task, run: int) -> nn.Module:
         """The state of one run; warnings of its method name the run."""
@@ -246,7 +235,8 @@ class Stack:
     def forward(self, x: Tensor) -> list[Outputs]:
         """Outputs of every part, for features or, with a backbone, for uint8 images."""
         if self.backbone is not None:
-            x = backbone_maps(self.backbone, x, self.settings.precision)
+            with torch.set_grad_enabled(not self.frozen):
+                x = backbone_maps(self.backbone, x, self.settings.precision)
         return self.heads.forward(x)
 
     def zero_grad(self) -> None:
@@ -318,9 +308,7 @@ def scores_of_all(trained: Sequence[Trained], inputs: Any) -> Tensor:
     logits = torch.empty(len(trained), len(inputs), first.head.bias.shape[0])
     for rows, outs in _outputs(heads, inputs, first.shift, first.scale):
         for out, k in zip(outs, order, strict=True):
-            maps = None if out.maps is None else out.maps[0]
-            alone = Outputs(out.logits[0], maps, out.features)
-            logits[k, rows] = trained[k].method.predict(alone, trained[k].state).float()
+            logits[k, rows] = trained[k].method.predict(out.of_run(0), trained[k].state).float()
     return logits
 
 

@@ -147,6 +147,15 @@ class Outputs:
     maps: Tensor | None = None
     features: Tensor | None = None
 
+    def detached(self) -> Outputs:
+        """The same without gradients."""
+        return Outputs(*(None if x is None else x.detach() for x in vars(self).values()))
+
+    def of_run(self, run: int) -> Outputs:
+        """The outputs of one run."""
+        maps = None if self.maps is None else self.maps[run]
+        return Outputs(self.logits[run], maps, self.features)
+
 
 @dataclass(frozen=True)
 class Needs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any, Protocol, TypedDict, Unpack
@@ -18,7 +18,7 @@ from simkit.errors import BadInput
 from simkit.history import content_id
 from simkit.learn.checkpoint import Checkpoint
 from simkit.learn.checks import check_training, checked_backbone
-from simkit.learn.distributed import Team, laid_out, not_compiled, on_device
+from simkit.learn.distributed import Team, not_compiled, on_device
 from simkit.learn.inputs import FeatureInputs, FeatureLoader, ImageLoader, Loader, Places, Views
 from simkit.learn.method import Method, stack_states, state_of_run
 from simkit.learn.model import backbone_maps, batches, evaluating
@@ -185,7 +185,8 @@ def train_stack(
     what: dict[str, Any] = {"validation": validation, "backbone": backbone}
     records = histories(runs, rates, settings=settings, seed=seed, draw=draw, **what)
     if network is not None:
-        laid_out(network, device)
+        fastest = torch.channels_last if device.type == "cuda" else torch.preserve_format
+        network.to(device, memory_format=fastest)
         if options.get("compile"):
             network.compile(dynamic=False, backend=_COMPILER)
 
@@ -231,7 +232,7 @@ def fit(
         averages = Averages(stack.weights(), settings.ema, warm_up=settings.ema_warm_up)
     record = Record(len(stack.runs), settings, head_curves)
     training = stack, optimiser, record, averages
-    done = team.in_turn(lambda: phase.checkpoint.resume(*training))
+    done = team.in_turn(lambda: phase.checkpoint.resume(training))
     team.begin(stack, done)
     if done:
         phase.report(done, record, resumed=True)
@@ -268,7 +269,7 @@ def fit(
         record.validate(epoch, stack, phase.validation, averages, team)
         _watch_epoch(phase.watch, epoch, stack)
         if team.first:
-            phase.checkpoint.save(epoch, *training)
+            phase.checkpoint.save(epoch, training)
         phase.report(epoch, record)
     return record, averages
 
@@ -303,7 +304,7 @@ def _forward_and_backward(
             )
         total = total + losses.sum() * (1 if part.method.sums else share)
         part_sum += losses.detach() * (1 if part.method.sums else b)
-        seen.append((part, batch, _detached(out)))
+        seen.append((part, batch, out.detached()))
     total.backward()
     return seen
 
@@ -333,9 +334,7 @@ def _watch_step(watch: Watch, epoch: int, seen: Seen) -> None:
         for k, run in enumerate(part.runs):
             for watcher in watch.get(run, ()):
                 alone = Batch(batch.index, batch.labels[k], batch.boxes, batch.flips)
-                maps = None if out.maps is None else out.maps[k]
-                outputs = Outputs(out.logits[k], maps, out.features)
-                watcher(epoch, alone, outputs, state_of_run(part.state, k))
+                watcher(epoch, alone, out.of_run(k), state_of_run(part.state, k))
 
 
 def _watch_epoch(watch: Watch, epoch: int, stack: Stack) -> None:
@@ -343,12 +342,6 @@ def _watch_epoch(watch: Watch, epoch: int, stack: Stack) -> None:
         for watcher in watchers:
             if (look := getattr(watcher, "after_epoch", None)) is not None:
                 look(epoch, stack.model(run), stack.state(run))
-
-
-def _detached(out: Outputs) -> Outputs:
-    maps = None if out.maps is None else out.maps.detach()
-    features = None if out.features is None else out.features.detach()
-    return Outputs(out.logits.detach(), maps, features)
 
 
 def _loader(runs: Sequence[Run], setup: Setup) -> Loader:
@@ -382,33 +375,18 @@ def _head_first(run: Run, setup: Setup, phase: Phase) -> tuple[Begun, dict[str, 
             rows = np.arange(len(held.inputs))
             held = replace(held, inputs=_features(held.inputs, rows, setup))
     setup = replace(setup, settings=settings, backbone=network if augmented else None, frozen=True)
-    with _frozen(network):
-        loader = _loader([(task, method)], setup)
-        stack = Stack([(task, method)], [settings.rate(backbone=True)], loader, setup)
-        record, averages = fit(stack, replace(phase, validation=held), {})
-        curves = {"losses": record.curves[0].losses, "validation": record.curves[0].validation}
-        if settings.head_then == "go-on":
-            head = stack.model(0).head
-            state = stack.parts[0].state
-        else:
-            model, before, _ = record.chosen(0, stack, averages)
-            head, chance = model.head, setup.chance.of("state", method.name)
-            state = stack_states([method.handed_over(before, run[0], chance)])
+    loader = _loader([(task, method)], setup)
+    stack = Stack([(task, method)], [settings.rate(backbone=True)], loader, setup)
+    record, averages = fit(stack, replace(phase, validation=held), {})
+    curves = {"losses": record.curves[0].losses, "validation": record.curves[0].validation}
+    if settings.head_then == "go-on":
+        head = stack.model(0).head
+        state = stack.parts[0].state
+    else:
+        model, before, _ = record.chosen(0, stack, averages)
+        head, chance = model.head, setup.chance.of("state", method.name)
+        state = stack_states([method.handed_over(before, run[0], chance)])
     return Begun(head.weight.detach().clone(), head.bias.detach().clone(), state), curves
-
-
-@contextmanager
-def _frozen(backbone: nn.Module) -> Iterator[None]:
-    """Within the block the backbone has no gradients, and is in evaluation mode."""
-    learned = [p for p in backbone.parameters() if p.requires_grad]
-    for parameter in learned:
-        parameter.requires_grad_(False)
-    try:
-        with evaluating(backbone):
-            yield
-    finally:
-        for parameter in learned:
-            parameter.requires_grad_(True)
 
 
 def _features(images: Any, rows: Places, setup: Setup) -> FeatureInputs:

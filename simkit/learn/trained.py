@@ -213,35 +213,24 @@ class Trained:
         with _described(folder) as facts:
             if facts["tensors"] != _digest(file):
                 raise BadInput(f"{file.name} holds weights of another model; save it again")
-            return Trained._of(facts, tensors, backbone)
-
-    @staticmethod
-    def _of(
-        facts: dict[str, Any], tensors: dict[str, Tensor], backbone: nn.Module | None
-    ) -> Trained:
-        if not facts["backbone"]:
-            backbone = None
-        elif backbone is None:
-            backbone = backbone_of(facts["history"]["settings"])
-        head = Head(tensors["model.head.weight"], tensors["model.head.bias"])
-        model, method = Model(head, backbone=backbone), make(facts["method"])
-        try:
-            model.load_state_dict(below(tensors, "model."))
-        except RuntimeError as error:
-            raise BadInput(f"the backbone does not fit the model ({error})") from None
-        curves = {
-            name: tuple(float("nan") if v is None else v for v in facts.get(name, ()))
-            for name in _CURVES
-        }
-        return Trained(
-            model,
-            method,
-            _as_state(below(tensors, "state."), method),
-            tuple(facts["classes"]),
-            facts["epoch"],
-            history=History.from_json(json.dumps(facts["history"])),
-            **curves,
-        )
+            if not facts["backbone"]:
+                backbone = None
+            elif backbone is None:
+                backbone = backbone_of(facts["history"]["settings"])
+            head = Head(tensors["model.head.weight"], tensors["model.head.bias"])
+            model, method = Model(head, backbone=backbone), make(facts["method"])
+            try:
+                model.load_state_dict(below(tensors, "model."))
+            except RuntimeError as error:
+                raise BadInput(f"the backbone does not fit the model ({error})") from None
+            state = _as_state(below(tensors, "state."), method)
+            curves = {
+                name: tuple(float("nan") if v is None else v for v in facts.get(name, ()))
+                for name in _CURVES
+            }
+            history = History.from_json(json.dumps(facts["history"]))
+            classes, epoch = tuple(facts["classes"]), facts["epoch"]
+            return Trained(model, method, state, classes, epoch, history=history, **curves)
 
 
 def describe(folder: str | PathLike[str]) -> dict[str, Any]:

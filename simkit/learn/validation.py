@@ -31,17 +31,9 @@ from simkit.learn.trained import below
 from simkit.progress import Progress
 
 Honesty = Literal["complete", "partial", "none"]
-_LOWEST = float("-inf")
 
 
-def _floats(values: list[float]) -> list[float]:
-    return [float(value) for value in values]
-
-
-_SAVED: dict[str, Callable[[Any], Any]] = {  # of every run, by name
-    "losses": _floats, "validation": _floats, "plain": _floats,
-    "best": float, "epoch": int, "stopped": bool,
-}  # fmt: skip
+_SAVED = ("losses", "validation", "plain", "best", "epoch", "stopped")  # of every run
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +121,7 @@ class Curve:
     losses: list[float] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
     plain: list[float] = field(default_factory=list)
-    best: float = _LOWEST
+    best: float | None = None
     epoch: int = 0
     stopped: bool = False
     kept: tuple[Model, nn.Module] | None = None
@@ -138,10 +130,9 @@ class Curve:
         """Whether this epoch is the best so far; stops the run by patience or drop."""
         if self.stopped:
             return False
-        score = _LOWEST if math.isnan(score) else score
-        # Without any mAP the last epoch is selected.
-        if score > self.best or self.best == _LOWEST:
-            self.best, self.epoch = score, epoch
+        if self.best is None or score > self.best:
+            # Without any mAP the last epoch is selected.
+            self.best, self.epoch = None if math.isnan(score) else score, epoch
             return True
         late = settings.patience is not None and epoch - self.epoch >= settings.patience
         low = settings.max_drop is not None and self.best - score > settings.max_drop
@@ -217,7 +208,6 @@ class Record:
     def to_json(self) -> dict[str, Any]:
         """Everything but the kept models."""
         saved = {name: [getattr(curve, name) for curve in self.curves] for name in _SAVED}
-        saved["best"] = [None if best == _LOWEST else best for best in saved["best"]]
         kept = [run for run, curve in enumerate(self.curves) if curve.kept is not None]
         return {**saved, "head": self.head, "kept": kept}
 
@@ -232,11 +222,10 @@ class Record:
 
     def restore(self, saved: dict[str, Any], tensors: dict[str, Tensor], stack: Stack) -> None:
         """Restore the state from `to_json` and `tensors`."""
-        self.head = {name: _floats(values) for name, values in saved["head"].items()}
+        self.head = saved["head"]
         for run, curve in enumerate(self.curves):
-            for name, kind in _SAVED.items():
-                value = saved[name][run]
-                setattr(curve, name, kind(_LOWEST if value is None else value))
+            for name in _SAVED:
+                setattr(curve, name, saved[name][run])
             if run in saved["kept"]:
                 curve.kept = _copied(run, stack)
                 for part, module in zip(("model", "state"), curve.kept, strict=True):

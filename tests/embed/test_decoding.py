@@ -11,6 +11,7 @@ import torch
 from PIL import Image
 
 from simkit.data.images import FilePictures
+from simkit.embed import decoding
 from simkit.embed.decoding import cores, fit, fitted
 from simkit.errors import BadInput
 
@@ -33,9 +34,12 @@ class Squares:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_pictures_come_in_order_and_faults_in_their_place(threads: int) -> None:
+def test_pictures_come_in_order_and_faults_in_their_place(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decoding, "cores", lambda: threads)
     rows = np.array([5, 6, 7, 199, 8, *range(20, 120)])
-    found = list(fitted(Squares(), rows, 32, threads=threads, ahead=4))
+    found = list(fitted(Squares(), rows, 32, ahead=4))
     assert len(found) == len(rows)
     for row, one in zip(rows, found, strict=True):
         if row == 7:
@@ -46,13 +50,16 @@ def test_pictures_come_in_order_and_faults_in_their_place(threads: int) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_files_are_not_read_far_ahead(tmp_path: Path, threads: int) -> None:
+def test_files_are_not_read_far_ahead(
+    tmp_path: Path, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decoding, "cores", lambda: threads)
     names = [f"{i}.png" for i in range(40)]
     for i, name in enumerate(names):
         Image.new("RGB", (36, 36), (i, 0, 0)).save(tmp_path / name)
     pictures = Watched(tmp_path, tuple(names))
     Watched.asked = []
-    stream = fitted(pictures, np.arange(40), 32, ahead=5, threads=threads)
+    stream = fitted(pictures, np.arange(40), 32, ahead=5)
     assert [int(next(stream)[0, 0, 0]) for _ in range(3)] == [0, 1, 2]
     stream.close()
     assert Watched.asked[:3] == [0, 1, 2] and len(Watched.asked) <= 8
@@ -67,13 +74,16 @@ class Watched(FilePictures):
         return super().read(index)
 
 
-def test_threads_leave_the_filters_of_warnings_as_they_were(tmp_path: Path) -> None:
+def test_threads_leave_the_filters_of_warnings_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decoding, "cores", lambda: 4)
     names = [f"{i}.jpg" for i in range(60)]
     for name in names:
         Image.effect_noise((80, 60), 50).save(tmp_path / name)
     with warnings.catch_warnings():
         before = list(warnings.filters)
-        list(fitted(FilePictures(tmp_path, tuple(names)), np.arange(60), 32, threads=4))
+        list(fitted(FilePictures(tmp_path, tuple(names)), np.arange(60), 32))
         assert warnings.filters == before
 
 
@@ -124,7 +134,7 @@ def test_one_picture_too_large_for_the_memory_is_a_fault_in_its_place(
                 raise error
             return super().read(index)
 
-    found = list(fitted(Heavy(), np.arange(8, 11), 32, threads=1))
+    found = list(fitted(Heavy(), np.arange(8, 11), 32))
     assert [isinstance(one, torch.Tensor) for one in found] == [True, False, True]
     assert str(found[1]) == (
         f"picture 9 cannot be brought to 32 x 32 pixels ({reason}); replace it or remove it from "

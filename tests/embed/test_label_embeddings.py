@@ -53,11 +53,6 @@ def test_means_equal_the_slow_ones(monkeypatch):
         np.testing.assert_allclose(means.psi[c], wanted, atol=1e-6)
 
 
-def test_infinite_embeddings_are_refused():
-    with pytest.raises(BadInput, match="infinite"):
-        LabelMedians(np.array([[1.0], [np.inf]]))
-
-
 def test_of_two_images_the_median_is_their_mean():
     F = np.array([[1, 0], [0, 1]], np.float32)
     task = Task(np.array([[1, 1], [1, -1]], np.int8), FeatureInputs(F))

@@ -58,7 +58,7 @@ def test_memory_in_words(size: int, told: str) -> None:
 def test_what_is_learned_takes_four_times_its_place() -> None:
     sizes = Sizes(100, 50, width=7)
     assert catalogue.training_bytes(make("role"), sizes) == 4 * 4 * 100 * 50 + 8
-    assert catalogue.training_bytes(make("role+cl"), sizes) == (4 * 4 + 8) * 100 * 50 + 16
+    assert catalogue.training_bytes(make("role+cl"), sizes) == (4 * 4 + 8) * 100 * 50 + 9
     assert catalogue.training_bytes(make("latent-noise"), sizes) == 4 * 4 * 2 * 50 * 8
     assert catalogue.memory(make("role"), sizes) == "80 kB"
     assert catalogue.memory(make("en"), sizes) == "45.4 kB"  # nothing of it is learned

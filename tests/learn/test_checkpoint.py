@@ -140,8 +140,8 @@ def test_nothing_is_overwritten_by_a_file_that_does_not_fit(task, tmp_path):
         for D in (6, 7)
     ]  # fmt: skip
     made = [Optimiser(stack.groups(), Settings()) for stack in stacks]
-    file.save(1, stacks[0], made[0], record, None)
+    file.save(1, (stacks[0], made[0], record, None))
     before = {name: value.clone() for name, value in stacks[1].weights().items()}
     with pytest.raises(BadInput, match="choose another file"):
-        Checkpoint(file.path, "other").resume(stacks[1], made[1], record, None)
+        Checkpoint(file.path, "other").resume((stacks[1], made[1], record, None))
     assert all(torch.equal(before[name], value) for name, value in stacks[1].weights().items())

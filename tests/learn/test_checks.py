@@ -52,7 +52,6 @@ def test_runs_must_fit_together(task, pooled):
     names = PartialLabels.of(codes, classes=list("abcde"), asked=np.ones(90, bool))
     other = Task(names, task.inputs)
     fewer = Task(PartialLabels.of(codes * (np.arange(90) < 9)[:, None]), task.inputs)
-    assert "at least one (task, method)" in refused()
     for lrs in ([0.1, 0.1], [-1]):
         assert "lrs" in refused((task, AN), lrs=lrs)
     for one, what in ((pooled, "inputs"), (other, "classes"), (fewer, "images")):

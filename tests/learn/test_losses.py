@@ -132,7 +132,7 @@ def found(x, Z, **settings):
 @pytest.mark.parametrize(("gamma_pos", "gamma_neg"), GAMMAS)
 @pytest.mark.parametrize("epsilon", [None, "csl"])
 def test_every_entry_by_the_formula(gamma_pos, gamma_neg, clip, epsilon):
-    settings = {"gamma_pos": gamma_pos, "gamma_neg": gamma_neg, "clip": clip, "epsilon": epsilon}
+    settings = {"gammas": (gamma_pos, gamma_neg), "clip": clip, "epsilon": epsilon}
 
     def weight(x, z):
         return slow.focus(x, z == 1, gamma_pos if z == 1 else gamma_neg, clip)
@@ -156,18 +156,16 @@ def test_every_entry_by_the_formula(gamma_pos, gamma_neg, clip, epsilon):
 
 
 @pytest.mark.parametrize("detach", [True, False])
-@pytest.mark.parametrize(("gamma_pos", "gamma_neg"), GAMMAS)
-def test_far_out_everything_is_finite_in_float32(gamma_pos, gamma_neg, detach):
+@pytest.mark.parametrize("gammas", GAMMAS)
+def test_far_out_everything_is_finite_in_float32(gammas, detach):
     x = torch.tensor([-1e4, -100, -88, 88, 100, 1e4]).repeat(2, 1).requires_grad_()
     present = torch.tensor([[True], [False]]).expand(2, 6)
     for clip in (0.0, 1e-12, 0.05):
-        focused(
-            x, present, gamma_pos=gamma_pos, gamma_neg=gamma_neg, clip=clip, detach=detach
-        ).sum().backward()
+        focused(x, present, gammas, clip=clip, detach=detach).sum().backward()
         assert torch.isfinite(x.grad).all()
 
 
 def test_a_negative_below_the_clip_counts_for_nothing():
     x = np.array([[-3.0, -2.9, 3.0]])  # probabilities 0.047, 0.052 and 0.953
-    values, gradient = found(x, x * 0, gamma_pos=1, gamma_neg=4, clip=0.05)
+    values, gradient = found(x, x * 0, gammas=(1, 4), clip=0.05)
     assert (values[0] > 0).tolist() == (gradient[0] > 0).tolist() == [False, True, True]

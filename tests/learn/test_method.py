@@ -223,9 +223,9 @@ def test_states_in_files_are_not_read_into_memory():
     [
         ("em-apl", {"quota"}),
         ("curriculum", set()),
-        ("an+cl", {"epoch"}),
+        ("an+cl", {"active"}),
         ("en(ranking=unknown)", {"expected", "counts", "positives"}),
-        ("ep+cl", {"epoch", "inner.expected", "inner.counts", "inner.positives"}),
+        ("ep+cl", {"active", "inner.expected", "inner.counts", "inner.positives"}),
         ("imcl", {"graph", "linked", "next"}),
     ],
 )

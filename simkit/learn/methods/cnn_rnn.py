@@ -75,9 +75,8 @@ class CNNRNN(Method):
         return state
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        x = _with_stop(wide(out.logits), state)
+        x, memory = _begin(wide(out.logits), state)
         named, steps = self._sequence(batch.labels, state)
-        memory = _empty(x, state)
         previous = torch.full_like(named[..., 0], x.shape[-1] - 1)
         total: Tensor | float = 0.0
         for t in range(named.shape[-1]):
@@ -89,10 +88,9 @@ class CNNRNN(Method):
         return total / steps.sum(-1)
 
     def predict(self, out: Outputs, state: nn.Module) -> Tensor:
-        x = _with_stop(wide(out.logits), state)
+        x, memory = _begin(wide(out.logits), state)
         stop = x.shape[-1] - 1
         classes = torch.arange(stop + 1, device=x.device)
-        memory = _empty(x, state)
         previous = torch.full_like(x[..., 0], stop, dtype=torch.int64)
         free = torch.ones_like(x, dtype=torch.bool)
         going = torch.ones_like(previous, dtype=torch.bool)[..., None]
@@ -118,15 +116,11 @@ class CNNRNN(Method):
         return named, present.sum(-1).clamp(max=most) + 1
 
 
-def _with_stop(x: Tensor, state: nn.Module) -> Tensor:
-    """Scores of the image for every class and, last, for the end token."""
+def _begin(x: Tensor, state: nn.Module) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """Scores of the image for every class and, last, for the end token; and an empty memory."""
     stop = state.stop[..., None, :].to(x.dtype)
-    return torch.cat([x, stop.expand(*x.shape[:-1], 1)], -1)
-
-
-def _empty(x: Tensor, state: nn.Module) -> tuple[Tensor, Tensor]:
     zeros = x.new_zeros((*x.shape[:-1], state.out.shape[-1]))
-    return zeros, zeros
+    return torch.cat([x, stop.expand(*x.shape[:-1], 1)], -1), (zeros, zeros)
 
 
 def _read(

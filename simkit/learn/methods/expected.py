@@ -23,6 +23,7 @@ from simkit.learn.method import Method, register, sizes_of
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import Positive, Range, setting
 
+Expected = Positive | Literal["auto", "scores"]
 _COCO = 2.9  # in the published code, for COCO
 
 
@@ -36,9 +37,7 @@ class ExpectedCount(Method):
     # Positives per image. auto: estimated from completely labelled images, or from rpa; other
     # labels do not determine it. scores: the mean sum of an image-text model's probabilities. The
     # papers: VOC 1.5, COCO 2.9, NUS-WIDE 1.9, CUB 31.4.
-    expected: Positive | Literal["auto", "scores"] = setting(
-        "auto", "positives per image; auto: estimated from labels; scores: from a model"
-    )
+    expected: Expected = setting("auto", "positives per image; auto: by labels; scores: by a model")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -167,10 +166,10 @@ class Expecting(ExpectedCount):
     # there.
     expected_counts: Counts = setting("normalised", "literal: K * count")
     # unknown: images with a known label are removed from the ranking and subtracted from the count.
-    ranking: Literal["all", "unknown"] = setting(
-        "all", "images in the ranking; unknown: without those of known label"
-    )
+    ranking: Literal["all", "unknown"] = setting("all", "ranked images; unknown: of unknown label")
 
+    alternative: ClassVar = {"mu": 0.5}
+    source: ClassVar[str] = "Verelst et al., WACV 2023"
     own_needs: ClassVar[Needs] = Needs(labels=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
@@ -189,7 +188,7 @@ class Expecting(ExpectedCount):
         each = state.positives.item()
         counts = expected_counts(positives, len(task.rows), each, self.expected_counts)
         if self.ranking == "unknown":
-            unknown = _dense(task) == UNKNOWN
+            unknown = task.labels.codes.toarray() == UNKNOWN
             state.register_buffer("unknown", torch.from_numpy(unknown))
             counts = np.clip(counts - positives, 0, unknown[task.rows].sum(0))
         state.register_buffer("counts", torch.from_numpy(counts))
@@ -232,8 +231,6 @@ class ExpectedNegative(Expecting):
     name: ClassVar[str] = "en"
     title: ClassVar[str] = "EN"
     gist: ClassVar[str] = "likely positives ignored, others absent"
-    alternative: ClassVar = {"mu": 0.5}
-    source: ClassVar[str] = "Verelst et al., WACV 2023"
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         values = bce(out.logits, batch.labels == PRESENT)
@@ -242,7 +239,7 @@ class ExpectedNegative(Expecting):
 
 def start_scores(state: nn.Module, task: Task) -> None:
     """Register `scores` (N, L) float64: 1 where a label is known to be present, else 0."""
-    present = torch.from_numpy(_dense(task) == PRESENT)
+    present = torch.from_numpy(task.labels.codes.toarray() == PRESENT)
     state.register_buffer("scores", present.double())
 
 
@@ -279,10 +276,6 @@ def highest(scores: Tensor, counts: Tensor) -> Tensor:
     return chosen.scatter_(-2, order, (place < counts[..., None, :]).expand_as(chosen))
 
 
-def _dense(task: Task) -> NDArray[np.int8]:
-    return task.labels.rows(np.arange(task.labels.shape[0]))
-
-
 @register
 @dataclass(frozen=True)
 class ExpectedPositive(Expecting):
@@ -295,8 +288,6 @@ class ExpectedPositive(Expecting):
     name: ClassVar[str] = "ep"
     title: ClassVar[str] = "EP"
     gist: ClassVar[str] = "likely positives count as present"
-    alternative: ClassVar = {"mu": 0.5}
-    source: ClassVar[str] = "Verelst et al., WACV 2023"
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         present = (batch.labels == PRESENT) | self.selected(batch, out, state)

@@ -49,9 +49,7 @@ class InteractiveLearning(Method):
 
     c: Positive = setting(1.0, "completed labels lie from -1/c to 1; OpenImages: 2")
     alpha: Positive = setting(0.5, "weight of the labels' residual; OpenImages: 1")
-    alpha_features: NonNegative = setting(
-        0.25, "weight of features in the selection; OpenImages: 0.5"
-    )
+    alpha_features: NonNegative = setting(0.25, "weight of features in the choice; OpenImages: 0.5")
     atoms: Count = setting(3, "most images in a mixture")
     # Published: 1e-3 to 1e-20.
     threshold: NonNegative = setting(1e-3, "smallest score of a selected image")
@@ -131,14 +129,11 @@ class InteractiveLearning(Method):
         labels = self._completed(self.answer(x), batch.labels)
         graph, predicted = state.graph.to(x.dtype), state.predicted.to(x.dtype)
         with torch.no_grad():
-            chosen, weights = similar(
+            chosen, weights = self.similar(
                 (labels, required(out.features, self, FEATURES).to(x.dtype)),
                 (self._completed(predicted @ graph, state.codes), state.features.to(x.dtype)),
                 (state.owner >= 0)[..., None, :]
                 & (state.owner[..., None, :] != batch.index[:, None]),
-                say=(self.alpha, self.alpha_features),
-                atoms=self.atoms,
-                threshold=self.threshold,
             )
         flat = chosen.flatten(-2)[..., None].expand(*chosen.shape[:-2], -1, x.shape[-1])
         # Only the selected rows pass through the graph with gradients.
@@ -149,6 +144,41 @@ class InteractiveLearning(Method):
         whole = labels.detach().square().sum((-2, -1))
         return left / whole.clamp(min=1.0)
 
+    def similar(self, targets: Views, dictionary: Views, allowed: Tensor) -> tuple[Tensor, Tensor]:
+        """Which of M entries best make up each target, and with what weights in the first view.
+
+        targets (..., b, L) and (..., b, D);  dictionary (..., M, L) and (..., M, D);  allowed
+        (..., b, M) bool. Returns indices (..., b, k) and weights (..., b, k), 0 where fewer entries
+        were found; k is `atoms`, at most M.
+
+        One entry after another is the one whose squared correlations with the residual of the
+        target, in both views, are largest; then all weights are fitted again by least squares, in
+        each view. Correlations count double where both views agree that they are positive, nothing
+        where they disagree. A score of less than `threshold` ends the search. Source: Huynh &
+        Elhamifar CVPR 2020.
+        """
+        most = max(self.alpha, self.alpha_features)
+        say = self.alpha / most, self.alpha_features / most
+        views = list(zip(targets, dictionary, strict=True))
+        residuals = list(targets)
+        sizes = [t.square().sum(-1)[..., None] * e.square().sum(-1)[..., None, :] for t, e in views]
+        chosen: list[Tensor] = []
+        alive: list[Tensor] = []
+        weights = torch.zeros_like(allowed[..., :0], dtype=targets[0].dtype)
+        for _ in range(min(self.atoms, allowed.shape[-1])):
+            score = _scores(residuals, dictionary, sizes, say).masked_fill(~allowed, -torch.inf)
+            best = score.max(-1)
+            alive.append(best.values >= self.threshold)  # once below, always below
+            chosen.append(best.indices)
+            allowed = allowed & (
+                torch.arange(score.shape[-1], device=score.device) != best.indices[..., None]
+            )
+            index, live = torch.stack(chosen, -1), torch.stack(alive, -1)
+            for view, (target, entries) in enumerate(views):
+                fitted, residuals[view] = _fit(target, entries, index, live)
+                weights = fitted if view == 0 else weights
+        return index, weights
+
 
 def _together(task: Task) -> np.ndarray[Any, np.dtype[np.float32]]:
     """(L, L) relative co-occurrence of classes in known positives; columns sum to 1."""
@@ -157,48 +187,6 @@ def _together(task: Task) -> np.ndarray[Any, np.dtype[np.float32]]:
     graph = counts / np.maximum(counts.diagonal(), 1)[:, None]
     np.fill_diagonal(graph, 1)
     return np.ascontiguousarray(graph / graph.sum(0), np.float32)
-
-
-def similar(
-    targets: Views,
-    dictionary: Views,
-    allowed: Tensor,
-    *,
-    say: tuple[float, float],
-    atoms: int,
-    threshold: float,
-) -> tuple[Tensor, Tensor]:
-    """Which of M entries best make up each target, and with what weights in the first view.
-
-    targets (..., b, L) and (..., b, D);  dictionary (..., M, L) and (..., M, D);  allowed
-    (..., b, M) bool;  say: of each view in the choice. Returns indices (..., b, k) and weights
-    (..., b, k), 0 where fewer entries were found; k is `atoms`, at most M.
-
-    One entry after another is the one whose squared correlations with what is left of the target,
-    in both views, are largest; then all weights are fitted again by least squares, each view its
-    own. Correlations count double where both views agree that they are positive, nothing where they
-    disagree. A score of less than `threshold` ends the search. Source: Huynh & Elhamifar CVPR 2020.
-    """
-    say = (say[0] / max(say), say[1] / max(say))
-    views = list(zip(targets, dictionary, strict=True))
-    residuals = list(targets)
-    sizes = [t.square().sum(-1)[..., None] * e.square().sum(-1)[..., None, :] for t, e in views]
-    chosen: list[Tensor] = []
-    alive: list[Tensor] = []
-    weights = torch.zeros_like(allowed[..., :0], dtype=targets[0].dtype)
-    for _ in range(min(atoms, allowed.shape[-1])):
-        score = _scores(residuals, dictionary, sizes, say).masked_fill(~allowed, -torch.inf)
-        best = score.max(-1)
-        alive.append(best.values >= threshold)  # once below, always below
-        chosen.append(best.indices)
-        allowed = allowed & (
-            torch.arange(score.shape[-1], device=score.device) != best.indices[..., None]
-        )
-        index, live = torch.stack(chosen, -1), torch.stack(alive, -1)
-        for view, (target, entries) in enumerate(views):
-            fitted, residuals[view] = _fit(target, entries, index, live)
-            weights = fitted if view == 0 else weights
-    return index, weights
 
 
 def _scores(

@@ -55,9 +55,22 @@ class Full(Method):
         return reduce(values.masked_fill(batch.labels == UNKNOWN, 0.0), "mean_all")
 
 
+@dataclass(frozen=True)
+class KnownLabels(Method):
+    """The base of methods that ignore unknown labels; `start` warns of labels without negatives."""
+
+    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
+        state = super().start(task, chance)
+        warn_without_negatives(self.name, task)
+        return state
+
+    def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        return (batch.labels == UNKNOWN).expand_as(out.logits)
+
+
 @register
 @dataclass(frozen=True)
-class Ignore(Method):
+class Ignore(KnownLabels):
     """Cross-entropy on known labels alone.
 
     Binary cross-entropy of the known labels (..., b, L), averaged over all entries or over these.
@@ -83,18 +96,10 @@ class Ignore(Method):
         "paper": {"reduction": "mean_all", "epsilon": None},
     }
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        state = super().start(task, chance)
-        warn_without_negatives(self.name, task)
-        return state
-
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         unknown = batch.labels == UNKNOWN
         values = bce(out.logits, batch.labels == PRESENT, self.epsilon).masked_fill(unknown, 0.0)
         return reduce(values, self.reduction, ~unknown)
-
-    def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        return (batch.labels == UNKNOWN).expand_as(out.logits)
 
 
 def warn_without_negatives(name: str, task: Task | Sizes) -> None:
@@ -112,7 +117,7 @@ _REDUCTION = {"durand": "mean_all", "csl": "sum"}
 
 @register
 @dataclass(frozen=True)
-class PartialBCE(Method):
+class PartialBCE(KnownLabels):
     """Cross-entropy on known labels, weighted by the share of known labels of an image.
 
     Cross-entropy of the known labels (..., b, L) times a weight of their image. durand: alpha *
@@ -146,11 +151,6 @@ class PartialBCE(Method):
         "paper": {"normalise": "durand", "reduction": "mean_all", "epsilon": None},
     }
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        state = super().start(task, chance)
-        warn_without_negatives(self.name, task)
-        return state
-
     def weights(self, labels: Tensor) -> Tensor:
         """(..., b, 1) weight of every known label of an image, arbitrary if none is known."""
         if self.normalise == "csl":
@@ -159,14 +159,8 @@ class PartialBCE(Method):
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         present = batch.labels == PRESENT
-        values = focused(
-            out.logits,
-            present,
-            gamma_pos=self.gamma_pos,
-            gamma_neg=self.gamma_neg,
-            clip=self.clip,
-            epsilon=self.epsilon,
-        )
+        gammas = self.gamma_pos, self.gamma_neg
+        values = focused(out.logits, present, gammas, clip=self.clip, epsilon=self.epsilon)
         if self.alpha_pos != 1 or self.alpha_neg != 1:
             values = torch.where(present, self.alpha_pos * values, self.alpha_neg * values)
         values = values.masked_fill(batch.labels == UNKNOWN, 0.0)
@@ -180,9 +174,6 @@ class PartialBCE(Method):
     @property
     def _reduction(self) -> str:
         return self.reduction or _REDUCTION[self.normalise]
-
-    def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        return (batch.labels == UNKNOWN).expand_as(out.logits)
 
 
 def few_weigh_more(labels: Tensor, alpha: float, beta: float, gamma: float) -> Tensor:

@@ -22,7 +22,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.labels.partial import PRESENT, UNKNOWN, PartialLabels
+from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.learn.losses import kth_largest, wide
 from simkit.learn.method import Method, register
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
@@ -56,7 +56,7 @@ def _mean(logits: Tensor, present: Tensor, weight: Tensor | None = None) -> Tens
     logits = wide(logits)
     target = present.to(logits.dtype).expand_as(logits)
     values = F.binary_cross_entropy_with_logits(logits, target, weight, reduction="none")
-    return values.sum((-2, -1)) / max(logits.shape[-2] * logits.shape[-1], 1)
+    return values.sum((-2, -1)) / (logits.shape[-2] * logits.shape[-1])
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,8 @@ class Remembering(LargeLoss):
         return (batch.labels == UNKNOWN) & ~unpack(rows, batch.labels.shape[-1])
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        unknown, open = batch.labels == UNKNOWN, self.open(batch, state)
-        logits = wide(out.logits)
-        corrected = self.large(logits.detach(), open.expand_as(logits), state)
-        present = (batch.labels == PRESENT) | (unknown & ~open)
-        return _mean(logits, present | corrected)
+        present = (batch.labels != ABSENT) & ~self.open(batch, state)
+        return _mean(out.logits, present | self.selected(batch, out, state))
 
     def after_batch(self, batch: Batch, out: Outputs, state: nn.Module) -> None:
         index = batch.index.long()
@@ -333,9 +330,7 @@ class LargeLossPermanentCorrection(Remembering, Relative):
     delta: Percent = setting(0.1, "percent of every batch")
     # Permanent corrections: including those at the threshold (code of CVPR 2023), or only those
     # above it (code of CVPR 2022), where a label at the threshold is corrected in the step alone.
-    update: Literal[">=", ">"] = setting(
-        ">=", "permanent corrections; >: without ties at the threshold"
-    )
+    update: Literal[">=", ">"] = setting(">=", "corrections kept; >: without ties at the threshold")
 
     name: ClassVar[str] = "ll-cp"
     title: ClassVar[str] = "LL-Cp"

@@ -50,11 +50,7 @@ class EntropyMaximisation(Method):
 
 def _unknown(task: Task) -> NDArray[np.bool_]:
     """(N, L) bool: the unknown labels of the asked images, which may get a pseudo-label."""
-    unknown = np.zeros(task.labels.shape, bool)
-    unknown[task.rows] = True
-    codes = task.labels.codes.tocoo()
-    unknown[codes.row, codes.col] = False
-    return unknown
+    return np.asarray((task.labels.codes.toarray() == UNKNOWN) & task.labels.asked[:, None])
 
 
 _OPEN, _NEVER = -1.0, -2.0  # soft labels: none yet, and never one
@@ -82,9 +78,7 @@ class AsymmetricPseudoLabels(Method):
     beta: NonNegative = setting(0.9, "weight of pseudo-labels")
     warmup: int = setting(5, "first epoch that ends with new pseudo-labels")
     share: Share = setting(0.9, "share of the unknown labels of every class to pseudo-label")
-    epochs: Annotated[int, Range(2)] = setting(
-        10, "epochs over which pseudo-labels are distributed"
-    )
+    epochs: Annotated[int, Range(2)] = setting(10, "epochs over which pseudo-labels are spread")
     epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
     reproduce: Literal["em"] | None = setting(None, "logs as in the published code")
 
@@ -109,18 +103,7 @@ class AsymmetricPseudoLabels(Method):
         return 4 * sizes.images * sizes.classes + 8 * sizes.classes
 
     def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
-        if epochs <= self.warmup:
-            return (
-                f"em-apl: labels are settled from the end of epoch {self.warmup} on (its warmup), "
-                f"and training ends with epoch {epochs}, so that this is EM; train longer, or give "
-                "em-apl its own warmup and epochs",
-            )
-        if epochs != self.epochs:
-            return (
-                f"em-apl: pseudo-labels are spread over {self.epochs} epochs (its epochs), and "
-                f"training ends with epoch {epochs}; give em-apl(epochs={epochs})",
-            )
-        return ()
+        return self._late("warmup", epochs) or self._scheduled(self.epochs, epochs)
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         """`soft` (N, L): pseudo-labels from 0 to 1, negative for none; `quota` (L,) per epoch."""
@@ -208,13 +191,7 @@ class Curriculum(Method):
         return sizes.images * sizes.classes
 
     def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
-        if self.every < epochs:
-            return ()
-        return (
-            f"curriculum: the model labels at the end of every {self.every} epochs, and training "
-            f"ends with epoch {epochs}, so that this is partial BCE; train longer, or set every "
-            "lower",
-        )
+        return self._late("every", epochs)
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         """`pseudo` (N, L) int8: +1, -1, 0 for none yet, another code for never."""
@@ -248,13 +225,9 @@ class Curriculum(Method):
         if self.strategy == "positives":
             absent = torch.zeros_like(present)
         elif self.strategy == "proportion":
-            easy = self._easiest(x, ~closed)
+            k = (self.share * (~closed).sum((-2, -1)).double()).round().long()
+            limit = kth_largest(x.abs().flatten(-2), k, among=~closed.flatten(-2))
+            easy = ~closed & (x.abs() >= limit[..., None, None])  # and ties with the last one
             present, absent = easy & (x >= 0), easy & (x < 0)
         codes = present.to(torch.int8) * PRESENT + (absent & ~present).to(torch.int8) * ABSENT
         state.pseudo.copy_(torch.where(closed, state.pseudo, codes))
-
-    def _easiest(self, x: Tensor, unknown: Tensor) -> Tensor:
-        """The share of the unknown labels with the largest |x|, and ties with the last one."""
-        k = (self.share * unknown.sum((-2, -1)).double()).round().long()
-        limit = kth_largest(x.abs().flatten(-2), k, among=unknown.flatten(-2))
-        return unknown & (x.abs() >= limit[..., None, None])

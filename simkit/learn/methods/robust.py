@@ -13,9 +13,9 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.losses import Gamma, Reduction, power, reduce, wide
-from simkit.learn.method import FEATURES, Method, register, required, sizes_of
+from simkit.learn.method import FEATURES, Method, WarmedUp, register, required, sizes_of
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
-from simkit.registry import NonNegative, Positive, Range, Share, setting
+from simkit.registry import Count, NonNegative, Positive, Range, Share, setting
 
 _EPSILON = 1e-7  # of GR-Loss as published, for positives alone
 Exponent = Annotated[float, Range(above=0, most=1)]
@@ -65,7 +65,7 @@ class Hill(Method):
 
 @register
 @dataclass(frozen=True)
-class SelfPacedCorrection(Method):
+class SelfPacedCorrection(WarmedUp):
     """Assume negative, but take unknown labels with a high probability for present.
 
     A present label (..., b, L) adds -(1 - p_m)^gamma log p_m with p_m = sigmoid(x - margin), an
@@ -92,15 +92,6 @@ class SelfPacedCorrection(Method):
     alternative: ClassVar = {"tau": 0.8}
     source: ClassVar[str] = "Zhang et al. 2021 (arXiv 2112.07368), SPLC"
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        return 1
-
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        """`active` (1,) bool: whether labels are corrected in this epoch."""
-        state = super().start(task, chance)
-        state.register_buffer("active", torch.tensor([self.warmup == 0]))
-        return state
-
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         logits, known = wide(out.logits), batch.labels == PRESENT
         present = known | self.selected(batch, out, state)
@@ -112,9 +103,6 @@ class SelfPacedCorrection(Method):
         """Unknown labels that count as present."""
         probable = torch.sigmoid(wide(out.logits.detach())) > self.tau
         return (batch.labels == UNKNOWN) & probable & state.active[..., None]
-
-    def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
-        state.active.fill_(epoch >= self.warmup)
 
 
 @register
@@ -147,8 +135,8 @@ class GeneralisedRobust(Method):
     sigma0: Positive = setting(2.0, "width of the weights at the start")
     sigma1: Positive = setting(0.5, "width of the weights at the end")
     q2: Exponent = setting(0.01, "exponent of the reading as present")
-    q3: Annotated[float, Range(above=0)] = setting(1.0, "exponent of the reading as absent")
-    epochs: Annotated[int, Range(1)] = setting(8, "epochs of the schedule")
+    q3: Positive = setting(1.0, "exponent of the reading as absent")
+    epochs: Count = setting(8, "epochs of the schedule")
     linear_init: Annotated[int, Range(0)] = setting(0, "first epochs, which train only the head")
     reproduce: Literal["grloss"] | None = setting(None, "logs with 1e-7 as published")
 
@@ -167,12 +155,7 @@ class GeneralisedRobust(Method):
             )
 
     def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
-        if epochs == self.epochs:
-            return ()
-        return (
-            f"{self.name}: its schedule takes {self.epochs} epochs, and training {epochs}; give "
-            f"{self.name}(epochs={epochs})",
-        )
+        return self._scheduled(self.epochs, epochs)
 
     def state_bytes(self, sizes: Sizes) -> int:
         return super().state_bytes(sizes) + 8
@@ -235,9 +218,7 @@ class LatentNoise(Method):
     is "ignore"; without negatives the latter predicts that everything is reported.
     """
 
-    unknown: Literal["absent", "ignore"] = setting(
-        "absent", "unknown labels; absent: as in the source"
-    )
+    unknown: Literal["absent", "ignore"] = setting("absent", "unknown labels; absent in the source")
     reported: _Open = setting(0.9, "initial probability that a visible class is reported")
     invented: _Open = setting(1e-4, "initial probability that an invisible class is reported")
     ratio: Positive = setting(0.1, "learning rate of the report layer over that of the classifier")
@@ -268,7 +249,14 @@ class LatentNoise(Method):
         return state
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        reported, left_out = self._reports(out, state)
+        x = wide(out.logits)
+        features = required(out.features, self, FEATURES).to(state.weight.dtype)[..., None, :, :]
+        r = (features @ state.weight.mT + state.bias[..., None, :]).to(x.dtype)
+        seen, unseen = r.unbind(-3)
+        visible, hidden = F.logsigmoid(x), F.logsigmoid(-x)
+        # Log-probabilities that every class is reported and that it is not, (..., b, L) each.
+        reported = torch.logaddexp(F.logsigmoid(seen) + visible, F.logsigmoid(unseen) + hidden)
+        left_out = torch.logaddexp(F.logsigmoid(-seen) + visible, F.logsigmoid(-unseen) + hidden)
         values = -torch.where(batch.labels == PRESENT, reported, left_out)
         if self.unknown == "ignore":
             values = values.masked_fill(batch.labels == UNKNOWN, 0.0)
@@ -277,14 +265,3 @@ class LatentNoise(Method):
     def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         ignored = batch.labels == UNKNOWN
         return ignored if self.unknown == "ignore" else torch.zeros_like(ignored)
-
-    def _reports(self, out: Outputs, state: nn.Module) -> tuple[Tensor, Tensor]:
-        """Log-probabilities that every class is reported and that it is not, (..., b, L) each."""
-        x = wide(out.logits)
-        features = required(out.features, self, FEATURES).to(state.weight.dtype)[..., None, :, :]
-        r = (features @ state.weight.mT + state.bias[..., None, :]).to(x.dtype)
-        seen, unseen = r.unbind(-3)
-        visible, hidden = F.logsigmoid(x), F.logsigmoid(-x)
-        reported = torch.logaddexp(F.logsigmoid(seen) + visible, F.logsigmoid(unseen) + hidden)
-        left_out = torch.logaddexp(F.logsigmoid(-seen) + visible, F.logsigmoid(-unseen) + hidden)
-        return reported, left_out

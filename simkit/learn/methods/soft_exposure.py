@@ -61,6 +61,7 @@ class Exposure(Method):
         "float64", "precision of the stored temperatures; none: compute them in every step"
     )
 
+    alternative: ClassVar = {"beta": 1.0}
     aids: ClassVar[tuple[type, ...]]
 
     @property
@@ -258,7 +259,6 @@ class SoftExposure(Exposure):
     name: ClassVar[str] = "se"
     title: ClassVar[str] = "SE"
     gist: ClassVar[str] = "nearest known labels"
-    alternative: ClassVar = {"beta": 1.0}
     source: ClassVar[str] = "Soft Exposure, eq. 3-8"
     aids: ClassVar[tuple[type, ...]] = (Neighbours, LabelMedians)
 
@@ -284,7 +284,6 @@ class SoftExposureByLabels(Exposure):
     name: ClassVar[str] = "se-l"
     title: ClassVar[str] = "SE-L"
     gist: ClassVar[str] = "nearest known classes"
-    alternative: ClassVar = {"beta": 1.0}
     source: ClassVar[str] = "Soft Exposure, eq. 3, 4, 8"
     aids: ClassVar[tuple[type, ...]] = (LabelMedians,)
 
@@ -306,14 +305,11 @@ class SoftExposureByImages(Exposure):
     k: Count = setting(10, "neighbouring images; with fewer than 5 SE-I comes near Ignore")
     # Labels without any neighbour of known label: by eq. 8 a hard negative; the paper's results,
     # close to those of NE, suggest that they are ignored.
-    uncovered: Literal["ignore", "negative"] = setting(
-        "ignore", "labels without labelled neighbours"
-    )
+    uncovered: Literal["ignore", "negative"] = setting("ignore", "labels without known neighbours")
 
     name: ClassVar[str] = "se-i"
     title: ClassVar[str] = "SE-I"
     gist: ClassVar[str] = "nearest images"
-    alternative: ClassVar = {"beta": 1.0}
     source: ClassVar[str] = "Soft Exposure, eq. 3, 5, 8"
     aids: ClassVar[tuple[type, ...]] = (Neighbours,)
 

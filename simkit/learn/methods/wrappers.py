@@ -22,7 +22,8 @@ from simkit.chance import Chance
 from simkit.embed.features import cache_folder
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT
-from simkit.learn.method import MAPS, Around, register, required
+from simkit.learn.losses import wide
+from simkit.learn.method import MAPS, Around, WarmedUp, register, required
 from simkit.learn.methods.expected import SCORE_BYTES, Mu, start_scores, update_scores
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import Count, NonNegative, Range, setting
@@ -31,7 +32,7 @@ Distance = Literal["l1", "l2", "jsd"]
 
 
 @dataclass(frozen=True)
-class Consistency(Around):
+class Consistency(WarmedUp, Around):
     """Adds `weight` times the distance to a moving average of earlier predictions.
 
     distance l2 is the squared error, jsd the Jensen-Shannon divergence of the two predictions
@@ -48,24 +49,12 @@ class Consistency(Around):
     warmup: Annotated[int, Range(0)] = setting(5, "initial epochs without the term")
     mu: Mu = setting(0.8, "decay of the moving average")
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        return super().state_bytes(sizes) + 8  # the epoch
+    alternative: ClassVar = {"weight": 0.1}
+    source: ClassVar[str] = "Verelst et al., WACV 2023"
 
     def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
         notes = super().notes(epochs=epochs, optimiser=optimiser)
-        if self.warmup < epochs:
-            return notes
-        return (
-            *notes,
-            f"{self.name}: the first {self.warmup} epochs go without its term (its warmup), and "
-            f"training ends with epoch {epochs}, so that it adds nothing; train longer, or set "
-            "warmup lower",
-        )
-
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        state = super().start(task, chance)
-        state.register_buffer("epoch", torch.ones((), dtype=torch.int64))  # the one in progress
-        return state
+        return notes + self._late("warmup", epochs)
 
     def term(self, logits: Tensor, before: Tensor, state: nn.Module) -> Tensor:
         """(...) the weighted distance of a batch, 0 during warm-up.
@@ -74,11 +63,7 @@ class Consistency(Around):
         """
         apart = distances(logits, before, self.distance)
         each = apart.mean(-1) if self.reduction == "mean" else apart.sum(-1)
-        return self.weight * each.mean(-1) * (state.epoch > self.warmup)
-
-    def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
-        super().after_epoch(epoch, scores, state)
-        state.epoch.fill_(epoch + 1)
+        return self.weight * each.mean(-1) * state.active.squeeze(-1)
 
 
 @register
@@ -93,8 +78,6 @@ class ConsistencyLoss(Consistency):
     name: ClassVar[str] = "cl"
     title: ClassVar[str] = "CL"
     gist: ClassVar[str] = "predictions consistent over epochs"
-    alternative: ClassVar = {"weight": 0.1}
-    source: ClassVar[str] = "Verelst et al., WACV 2023"
 
     own_needs: ClassVar[Needs] = Needs(labels=True)
 
@@ -109,7 +92,7 @@ class ConsistencyLoss(Consistency):
         return state
 
     def extra(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        logits = out.logits if out.logits.dtype.itemsize > 2 else out.logits.float()
+        logits = wide(out.logits)
         before = state.scores.index_select(-2, batch.index)
         return self.term(logits, before.to(logits.dtype), state)
 
@@ -158,8 +141,6 @@ class SpatialConsistencyLoss(Consistency):
     name: ClassVar[str] = "scl"
     title: ClassVar[str] = "SCL"
     gist: ClassVar[str] = "class maps consistent over epochs"
-    alternative: ClassVar = {"weight": 0.1}
-    source: ClassVar[str] = "Verelst et al., WACV 2023"
 
     own_needs: ClassVar[Needs] = Needs(maps=True, views=True, labels=True)
 
@@ -193,8 +174,7 @@ class SpatialConsistencyLoss(Consistency):
         return usual if self.side is None else self.side
 
     def _maps(self, out: Outputs) -> Tensor:
-        maps = required(out.maps, self, MAPS)
-        return maps if maps.dtype.itemsize > 2 else maps.float()
+        return wide(required(out.maps, self, MAPS))
 
 
 def initial_maps(task: Task, side: int, *, mapped: bool) -> Tensor:
@@ -204,10 +184,7 @@ def initial_maps(task: Task, side: int, *, mapped: bool) -> Tensor:
     """
     shape = (*task.labels.shape, side, side)
     maps = _in_file(shape) if mapped else np.zeros(shape, np.uint8)
-    codes = task.labels.codes
-    for image in range(shape[0]):
-        row = slice(codes.indptr[image], codes.indptr[image + 1])
-        maps[image, codes.indices[row][codes.data[row] == PRESENT]] = 255
+    maps[(task.labels.codes == PRESENT).nonzero()] = 255
     return torch.from_numpy(maps)
 
 

@@ -178,8 +178,8 @@ def map_by_labels(
     """mAP of the images with exactly 1, 2, 3 present labels, and with 4 or more.
 
     A class without present images in a subset is left out of its mean, or counts as 0 with "spml".
-    nan for a subset without images. Unknown labels are not counted, and need a byte each during the
-    ranking of a subset.
+    nan for a subset without images. Unknown labels are not counted. The scores of a subset are
+    copied while it is ranked.
 
     Parameters
     ----------
@@ -212,12 +212,6 @@ def _map(
     """mAP of a subset of images."""
     if not images.any():
         return float("nan")
-    if issparse(scores):
-        return mean_ap(average_precision(scores[images], present[images], convention=convention))
-    # All other images are unknown: a view without additional memory, whereas rows would be copied.
-    counts: Any = np.broadcast_to(images[:, None], scores.shape)
-    if issparse(known):
-        counts = known.multiply(counts)
-    elif known is not None:
-        counts = counts & (known != 0)
-    return mean_ap(average_precision(scores, present, counts, convention=convention))
+    known = None if known is None else known[images]
+    ap = average_precision(scores[images], present[images], known, convention=convention)
+    return mean_ap(ap)

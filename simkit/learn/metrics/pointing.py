@@ -65,20 +65,13 @@ def pointing_game(hits: Any, classes: Any) -> float:
 
 def _highest(values: NDArray[Any], height: int, width: int) -> tuple[int, int]:
     """Row and column of the highest pixel of the resized map."""
+    import torch
+    import torch.nn.functional as F
+
     values = values.astype(np.float64)
     refuse_diverged(not np.isfinite(values).all(), "maps hold nan or infinity")
-    down, across = _weights(values.shape[0], height), _weights(values.shape[1], width)
-    grid = (down @ values @ across.T).ravel()
+    cells = torch.from_numpy(values)[None, None]
+    grid = F.interpolate(cells, (height, width), mode="bilinear").numpy().ravel()
     # Equal cells form a plateau that is equal up to the rounding of the weights.
     limit = grid.max() - 1e-12 * np.abs(values).max()
     return divmod(int((grid >= limit).argmax()), width)
-
-
-def _weights(cells: int, pixels: int) -> NDArray[np.float64]:
-    """(pixels, cells) weights of the cells of a map for each pixel; constant beyond the edge."""
-    at = np.clip((np.arange(pixels) + 0.5) * cells / pixels - 0.5, 0, cells - 1)
-    low = np.minimum(at.astype(np.int64), max(cells - 2, 0))
-    out = np.zeros((pixels, cells))
-    out[np.arange(pixels), low] = 1 - (at - low)
-    out[np.arange(pixels), np.minimum(low + 1, cells - 1)] += at - low
-    return out

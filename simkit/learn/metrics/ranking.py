@@ -37,9 +37,7 @@ def array(values: Any) -> NDArray[Any]:
     return np.asarray(values)
 
 
-def scores_and_labels(
-    scores: Any, present: Any, known: Any = None, *, form: Any = csr_array, name: str = "present"
-) -> Any:
+def scores_and_labels(scores: Any, present: Any, known: Any = None, form: Any = csr_array) -> Any:
     """Scores as an array, and labels as returned by `labels_of`.
 
     The stored entries of sparse scores, which get the same form, are the known ones.
@@ -57,27 +55,22 @@ def scores_and_labels(
             f"scores have shape {scores.shape} of {scores.dtype}; numbers, images x classes, are "
             "expected"
         )
-    return scores, *labels_of(present, known, scores.shape, form=form, name=name)
+    return scores, *labels_of(present, known, scores.shape, form)
 
 
 def labels_of(
-    present: Any,
-    known: Any = None,
-    shape: tuple[int, ...] | None = None,
-    *,
-    form: Any = csr_array,
-    name: str = "present",
+    present: Any, known: Any, shape: tuple[int, ...] | None = None, form: Any = csr_array
 ) -> tuple[Any, Any]:
     """Present and known labels, images x classes: arrays, or sparse in `form` without stored zeros.
 
-    A Truth provides both; known None means all.  name: the caller's argument that is passed as
-    `present`. Raises BadInput for other shapes, and labels other than 0 and 1.
+    A Truth provides both; known None means all. Raises BadInput for other shapes, and labels other
+    than 0 and 1.
     """
     if isinstance(present, Truth):
         known = present.known if known is None else known
         present = present.present
     read = []
-    for what, labels in ((name, present), ("known", known)):
+    for what, labels in (("present", present), ("known", known)):
         if labels is not None:
             labels = labels if issparse(labels) else array(labels)
             shape = labels.shape if shape is None else shape

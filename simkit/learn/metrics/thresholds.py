@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, located
 from simkit.labels.truth import Truth
 from simkit.learn.metrics.ap import Convention, settled
 from simkit.learn.metrics.ranking import (
@@ -134,7 +134,8 @@ def top1(scores: Any, truth: Any) -> float:
                     f"class for each image, from 0 to {len(classes) - 1}, is expected"
                 )
             truth = classes == truth[:, None]
-    scores, right, _ = scores_and_labels(scores, truth, name="truth")
+    with located("truth"):
+        scores, right, _ = scores_and_labels(scores, truth)
     hits = images = 0
     for block in row_blocks(scores.shape):
         labels, values = marked(right, block), values_of(scores, block)

@@ -171,23 +171,6 @@ def test_a_positive_is_pulled_up_and_one_image_is_a_batch(spec):
 
 
 @every
-def test_a_batch_without_images_has_zero_loss_and_zero_gradient(spec):
-    method, _, codes, state = ready(spec, 3)
-    index = torch.arange(0)
-    weight = torch.ones(L, requires_grad=True)
-    out = of_maps(torch.zeros(0, L, H, H) * weight[:, None, None], index)
-    batch = batch_of(codes, index)
-    loss = method.loss(batch, out, state)
-    loss.backward()
-    assert loss == 0 and torch.equal(weight.grad, torch.zeros(L))
-    assert method.predict(out, state).shape == (0, L)
-    assert method.selected(batch, out, state).shape == (0, L)
-    with torch.no_grad():
-        method.after_batch(batch, out, state)
-    assert all(torch.isfinite(value).all() for value in tensors(state).values())
-
-
-@every
 def test_the_state_survives_saving_in_the_middle_of_an_epoch(spec):
     method, task, codes, state = ready(spec, 7)
     middle = N // B + 1  # one step into the second epoch

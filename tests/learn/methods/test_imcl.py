@@ -7,7 +7,6 @@ import torch
 from simkit.chance import Chance
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Batch, Outputs, Task, make
-from simkit.learn.methods.imcl import similar
 from simkit.learn.model import Head, Model, initial
 from tests.reference import estimators as slow
 
@@ -156,14 +155,9 @@ def test_pursuit_equals_the_slow_loop(say, threshold, atoms):
     targets[0][3], targets[1][3] = entries[0][2] * 2, entries[1][2]  # one entry says it all
     allowed = rng.random((6, 8)) < 0.7
     allowed[5] = False
-    chosen, weights = similar(
-        tuple(map(torch.tensor, targets)),
-        tuple(map(torch.tensor, entries)),
-        torch.tensor(allowed),
-        say=say,
-        atoms=atoms,
-        threshold=threshold,
-    )
+    method = make("imcl", alpha=say[0], alpha_features=say[1], atoms=atoms, threshold=threshold)
+    views = (tuple(map(torch.tensor, each)) for each in (targets, entries))
+    chosen, weights = method.similar(*views, torch.tensor(allowed))
     assert chosen.shape == weights.shape == (6, min(atoms, 8))
     for i in range(6):
         wanted = slow.pursuit([t[i] for t in targets], entries, allowed[i], say, atoms, threshold)
@@ -178,22 +172,16 @@ def test_views_that_disagree_count_nothing():
     against = torch.tensor([[-1.0, 0.0]])
     entries = (torch.cat([target, target]), torch.cat([against, target]))
     allowed = torch.ones(1, 2, dtype=torch.bool)
-    settings = {"say": (1.0, 1.0), "atoms": 1, "threshold": 1e-3}
-    chosen, weights = similar((target, target), entries, allowed, **settings)
+    method = make("imcl(alpha=1, alpha_features=1, atoms=1, threshold=1e-3)")
+    chosen, weights = method.similar((target, target), entries, allowed)
     assert chosen.tolist() == [[1]] and weights.item() == pytest.approx(1)
     allowed[0, 1] = False
-    assert similar((target, target), entries, allowed, **settings)[1].item() == 0
+    assert method.similar((target, target), entries, allowed)[1].item() == 0
 
 
 def test_nothing_to_compare_with_gives_finite_zeros():
     zeros = torch.zeros(2, 3)
     allowed = torch.ones(2, 4, dtype=torch.bool)
-    _, weights = similar(
-        (zeros, zeros),
-        (torch.zeros(4, 3), torch.zeros(4, 3)),
-        allowed,
-        say=(1.0, 1.0),
-        atoms=3,
-        threshold=1e-3,
-    )
+    entries = torch.zeros(4, 3), torch.zeros(4, 3)
+    _, weights = make("imcl").similar((zeros, zeros), entries, allowed)
     assert (weights == 0).all()

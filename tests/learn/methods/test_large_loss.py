@@ -252,18 +252,6 @@ def test_a_state_that_is_cast_to_other_floats_stays_as_it_is(dtype):
     assert chosen.tolist() == [[False, True]]
 
 
-@pytest.mark.parametrize("spec", ["ll-r", "ll-ct(reproduce=paper)", "ll-cp", "ll-r-abs"])
-def test_a_batch_without_images_counts_nothing(spec):
-    method, state = in_epoch(spec, 2)
-    empty = batch_of(np.zeros((0, 10)))
-    x = torch.zeros(0, 10, requires_grad=True)
-    loss = method.loss(empty, plain(x), state)
-    loss.backward()
-    assert loss == 0 and x.grad.shape == (0, 10)
-    assert method.selected(empty, plain(x), state).shape == (0, 10)
-    method.after_batch(empty, plain(x), state)
-
-
 @pytest.mark.parametrize("k_of", ["batch", "unknown"])
 def test_all_unknown_labels_are_large_when_fewer_are_left_than_the_rate_says(k_of):
     Z = np.ones((3, 4, 10), int)

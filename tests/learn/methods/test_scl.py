@@ -66,13 +66,13 @@ def test_heat_maps_are_twice_as_wide_as_the_class_maps():
             method = make(spec)
             state = method.start(task)
             assert state.heat.shape == (3, 2, wanted, wanted)
-            assert state_size(state) == method.state_bytes(task.sizes) == 8 + 6 * wanted**2
+            assert state_size(state) == method.state_bytes(task.sizes) == 1 + 6 * wanted**2
 
 
 def test_memory_is_known_beforehand():
     coco = Sizes(images=65665, classes=80, map_side=14)
-    assert make("an+scl").state_bytes(coco) == 65665 * 80 * 28**2 + 8
-    assert make("an+scl(mapped=True)").state_bytes(coco) == 8
+    assert make("an+scl").state_bytes(coco) == 65665 * 80 * 28**2 + 1
+    assert make("an+scl(mapped=True)").state_bytes(coco) == 1
 
 
 def test_mapped_heat_maps_give_the_same_numbers(tmp_path, monkeypatch):

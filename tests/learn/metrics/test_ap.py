@@ -372,7 +372,7 @@ MENDED = "and only 0 and 1 or booleans are expected; of codes pass present = cod
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("form", FORMS)
 def test_codes_are_refused_and_zeros_and_ones_are_not(form, metric):
-    name = "truth" if metric == "top1" else "present"
+    name = "truth: present" if metric == "top1" else "present"
     held = "-1.0" if "float" in form else "-1"
     with pytest.raises(BadInput, match=f"^{name} holds {held}, {MENDED}"):
         METRICS[metric](SCORES, FORMS[form](CODES))

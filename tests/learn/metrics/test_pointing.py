@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from simkit.errors import BadInput
-from simkit.learn.metrics.pointing import _weights, pointing_game, pointing_hits
+from simkit.learn.metrics.pointing import pointing_game, pointing_hits
 from tests.reference import metrics as slow
 
 CORNER = np.array([[[5.0, 0.0], [0.0, 0.0]]])  # highest over the whole upper left pixels
@@ -29,17 +29,6 @@ def test_any_box_of_the_class_will_do_and_no_box_is_a_miss():
     assert pointing_hits(CORNER, boxes, (8, 8)).tolist() == [True]
     assert pointing_hits(CORNER, [[]], (8, 8)).tolist() == [False]
     assert pointing_hits(np.zeros((0, 2, 2)), [], (8, 8)).tolist() == []
-
-
-@pytest.mark.parametrize(("cells", "pixels"), [(7, 30), (1, 5), (4, 4), (9, 3), (2, 7)])
-def test_maps_are_enlarged_as_torch_and_the_slow_loop_do(cells, pixels):
-    values = np.random.default_rng(cells).standard_normal((cells, 3))
-    found = _weights(cells, pixels) @ values @ _weights(3, 10).T
-    np.testing.assert_allclose(found, slow.enlarged(values, pixels, 10), atol=1e-14)
-    theirs = torch.nn.functional.interpolate(
-        torch.from_numpy(values)[None, None], size=(pixels, 10), mode="bilinear"
-    )
-    np.testing.assert_allclose(found, theirs[0, 0], atol=1e-14)
 
 
 def test_images_of_different_size_and_tensors():

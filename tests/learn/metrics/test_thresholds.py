@@ -147,10 +147,10 @@ def test_blocks_of_images_change_nothing(monkeypatch):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: top1(SCORES, [0, 1]), "truth has shape .* must agree"),
+        (lambda: top1(SCORES, [0, 1]), "truth: .* has shape .* must agree"),
         (lambda: top1(SCORES, [0, 1, 2, 3]), "from 0 to 2"),
         (lambda: top1(SCORES, [0, 1, 2, -1]), "from 0 to 2"),
-        (lambda: top1(SCORES, np.zeros((4, 2), bool)), "truth has shape .* must agree"),
+        (lambda: top1(SCORES, np.zeros((4, 2), bool)), "truth: .* has shape .* must agree"),
         (lambda: top1(SCORES / 0.0, [0, 1, 2, 0]), "diverged, lower its lr"),
     ],
 )
