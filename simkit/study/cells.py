@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 
 from simkit.errors import BadInput
-from simkit.study.best import Best, best_of
 from simkit.study.frames import frame, opened
 from simkit.study.limit import Limit
-from simkit.study.statistics import Interval, interval
+from simkit.study.statistics import Best, Interval, best_of, interval
 
 SMALLEST = 0.0005  # a difference below 0.05 points prints as 0.0, and so counts as a tie
 COLUMNS: dict[str, Any] = {  # of runs, as `frame` checks them

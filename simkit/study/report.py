@@ -9,7 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from simkit.study.best import more_draws_text, too_few_text
 from simkit.study.cells import (
     Cell,
     Line,
@@ -21,6 +20,7 @@ from simkit.study.cells import (
     zero_shot,
 )
 from simkit.study.limit import money
+from simkit.study.statistics import more_draws_text, too_few_text
 
 _NOTE = (
     "mAP is the mean AP over leaf classes on the test split, in points; intervals are 95 % "

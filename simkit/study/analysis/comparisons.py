@@ -1,10 +1,10 @@
-"""Comparisons of methods over shared draws: ablations, mean ranks, training curves."""
+"""Comparisons of methods over shared draws: ablations, mean ranks, training curves, classes."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, zip_longest
 from typing import Any, Literal, get_args
@@ -19,21 +19,23 @@ from scipy.stats import studentized_range
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput, unknown
 from simkit.labels.partial import PartialLabels
+from simkit.learn import metrics
 from simkit.learn.methods import Task, make
-from simkit.learn.metrics import average_precision, f1, f1_thresholds, mean_ap
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
 from simkit.learn.train import Trained, train_stack
 from simkit.study.analysis import selection
 from simkit.study.analysis.selection import Methods, Table, listed
 from simkit.study.cells import RUN, SMALLEST, is_full, one_result
-from simkit.study.frames import failures
+from simkit.study.frames import class_names, failures, leaves
 from simkit.study.runs import COLUMNS
 from simkit.study.sources import StudyData
 from simkit.study.statistics import Interval, holm, interval, p_value, paired_interval
 
 Test = Literal["paired", "nemenyi"]
 What = Literal["curve", "losses"]
+Values = NDArray[np.float64]
+_LISTS = ["ap", "class_present", "class_absent"]
 _ERROR = 0.05  # family-wise error rate of the differences under a scheme
 
 
@@ -393,6 +395,110 @@ def courses(runs: Table, what: What, *, asker: str = "courses") -> list[Course]:
     return courses
 
 
+@dataclass(frozen=True, eq=False)
+class ByClass:
+    """AP of every class under one scheme at one budget.
+
+    Attributes
+    ----------
+    classes
+        Names of the L classes.
+    ap
+        (L,) float, by method and draw, in [0, 1]; NaN if no test image shows the class.
+    present, missing
+        (L,) float: number of images labelled with the class, and share of asked images with an
+        unknown label of it; means over draws.
+    left_out
+        Number of excluded inner classes of the hierarchy.
+    """
+
+    classes: tuple[str, ...]
+    ap: Mapping[str, Mapping[int, Values]]
+    present: Values
+    missing: Values
+    left_out: int = 0
+
+    def interval(self, method: str, place: int) -> Interval | None:
+        """AP of the class at index `place` over draws; None if it has none."""
+        return _over_draws(ap[[place]] for ap in self.ap[method].values())[0]
+
+    def differences(self, first: str, second: str) -> list[Interval | None]:
+        """AP of `first` minus that of `second` for each class, paired by draw.
+
+        Raises BadInput if they share no draw.
+        """
+        draws = [draw for draw in self.ap[first] if draw in self.ap[second]]
+        if not draws:
+            raise BadInput(f"{first} and {second} share no draw; compare methods of one grid")
+        return _over_draws(self.ap[first][draw] - self.ap[second][draw] for draw in draws)
+
+    def groups(self, number: int) -> NDArray[np.int64]:
+        """(L,) group of each class, at most L groups: 1 has the fewest present labels."""
+        return metrics.class_groups(self.present, min(number, len(self.classes)))
+
+    def group_intervals(self, method: str, groups: NDArray[np.int64]) -> list[Interval | None]:
+        """mAP of each group over draws."""
+        return _over_draws(metrics.group_map(ap, groups) for ap in self.ap[method].values())
+
+
+def by_class(
+    runs: Table, *, methods: Methods, asker: str = "by_class", inner: bool = False
+) -> ByClass:
+    """AP of each class, from the runs of one scheme at one budget.
+
+    Parameters
+    ----------
+    runs
+        A table of runs with the columns of `simkit.study.runs.COLUMNS`.
+    methods
+        The methods; those without AP are left out.
+    asker
+        Name of the caller in errors.
+    inner
+        Include inner classes of the hierarchy; mAP is the mean over leaves alone. If the table does
+        not name the leaves, all classes count.
+
+    Returns
+    -------
+    ByClass
+
+    Raises
+    ------
+    BadInput
+        For runs of several schemes, budgets or data sets, and without AP.
+    """
+    columns = ("scheme", "method", "draw", "images", *_LISTS)
+    table = selection.read_runs(runs, columns, asker=asker)
+    wanted = listed(methods)
+    table = table[table["method"].isin(wanted)]
+    table = table[table["ap"].str.len() > 0]
+    if (schemes := table["scheme"].unique()).size > 1:
+        raise BadInput(f"{asker}: the table has the schemes {', '.join(schemes)}; select one")
+    if len({length for name in _LISTS for length in table[name].str.len()}) != 1:
+        mend = "select others (an atlas has AP at its largest budget alone)"
+        raise BadInput(f"{asker}: no AP and numbers of labels of the same classes; {mend}")
+    table = one_result(table, "ap", asker=asker)
+    L = len(table["ap"].iloc[0])
+    places = (not inner and list(leaves(table))) or list(range(L))
+    names = class_names(table) or [f"class {place}" for place in range(L)]
+    by_draw = {
+        name: of_method.set_index("draw")["ap"] for name, of_method in table.groupby("method")
+    }
+    ap = {n: {d: ap[places] for d, ap in by_draw[n].items()} for n in wanted if n in by_draw}
+    draws = table.drop_duplicates("draw")  # all methods of a draw learn from the same labels
+    present, absent = (np.stack(list(draws[name])).astype(float)[:, places] for name in _LISTS[1:])
+    asked = draws["images"].clip(lower=1).to_numpy(float)[:, None]
+    missing = (1 - (present + absent) / asked).mean(0)
+    shown = tuple(names[place] for place in places)
+    return ByClass(shown, ap, present.mean(0), missing, L - len(places))
+
+
+def _over_draws(rows: Iterable[Values]) -> list[Interval | None]:
+    """An interval for each column of (draws, n), without NaN."""
+    finite = [values[~np.isnan(values)] for values in np.stack([*rows]).T]
+    return [interval(values) if len(values) else None for values in finite]
+
+
 def both_scores(
     material: StudyData,
     labelled: Mapping[tuple[str, int], PartialLabels],
@@ -460,14 +566,14 @@ def both_scores(
 def _scores(material: StudyData, trained: Trained) -> dict[str, float]:
     """mAP and mF1 over leaves on test and val."""
     leaves = material.data.leaves
-    metrics: dict[str, float] = {}
+    both: dict[str, float] = {}
     for split, prefix in (("val", "val_"), ("test", "")):
         known = material.known(split)
         known = None if known is None else known[:, leaves]
         scores = trained.scores(material.inputs(split, "pooled"))[:, leaves]
         truth = material.truth(split).present[:, leaves]
         if split == "val":
-            thresholds = f1_thresholds(scores, truth, known)
-        metrics[f"{prefix}map"] = mean_ap(average_precision(scores, truth, known))
-        metrics[f"{prefix}mf1"] = mean_ap(f1(scores, truth, thresholds, known))
-    return metrics
+            thresholds = metrics.f1_thresholds(scores, truth, known)
+        both[f"{prefix}map"] = metrics.mean_ap(metrics.average_precision(scores, truth, known))
+        both[f"{prefix}mf1"] = metrics.mean_ap(metrics.f1(scores, truth, thresholds, known))
+    return both

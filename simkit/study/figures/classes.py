@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from simkit.registry import Count, Range
-from simkit.study.analysis.classes import ByClass, by_class
+from simkit.study.analysis.comparisons import ByClass, by_class
 from simkit.study.analysis.selection import Methods, check_known, some_methods, under
-from simkit.study.figures import marks
+from simkit.study.figures import base, marks
 from simkit.study.figures.base import Panels, option, register
-from simkit.study.figures.options import RUNS, AtBudget, intervals, not_shown, some
 from simkit.study.figures.style import INK, PALE, count, fold, label, looks, over_draws, text_width
 
 # One hue with decreasing lightness: the order is visible in grey prints.
@@ -32,10 +31,10 @@ _NAMED = 70  # most classes with names under their bars
 
 
 @dataclass(frozen=True)
-class OfScheme(AtBudget):
+class OfScheme(base.AtBudget):
     """A figure of the classes under one scheme."""
 
-    reads: ClassVar = RUNS | {
+    reads: ClassVar = base.RUNS | {
         "images": int, "ap": list[float | None] | None,
         "class_present": list[int] | None, "class_absent": list[int] | None,
     }  # fmt: skip
@@ -64,7 +63,7 @@ class OfScheme(AtBudget):
         unseen_note = f"Classes without a test image, not shown: {unseen:,}." if unseen else ""
         leaves = f"Leaves only: {shown:,} of {shown + scored.left_out:,} classes."
         left_out = leaves if scored.left_out else ""
-        return [over_draws(draws, intervals), unseen_note, left_out, not_shown(others)]
+        return [over_draws(draws, intervals), unseen_note, left_out, base.not_shown(others)]
 
 
 @register
@@ -74,7 +73,7 @@ class PerClass(OfScheme):
     name = "per-class"
     title = "AP of each class under several methods, by frequency"
 
-    methods: Methods = some("three")
+    methods: Methods = base.methods_option("three")
     most: Count = option(60, "most classes shown, selected evenly by frequency")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
@@ -90,7 +89,7 @@ class PerClass(OfScheme):
         (axes,) = panels
         drawn = looks(runs["method"].unique())
         for place, method in enumerate(scored.ap):
-            rows = intervals(scored.interval(method, c) for c in shown)
+            rows = base.intervals(scored.interval(method, c) for c in shown)
             rows["y"] = rows.index + marks.dodge(place, len(scored.ap))
             marks.points(axes, rows, "mean", "y", drawn[method], xband=marks.BAND, markersize=5)
         names, labels = [scored.classes[c] for c in shown], map(count, scored.present[shown])
@@ -119,7 +118,7 @@ class ClassGroups(OfScheme):
     name = "class-groups"
     title = "mAP of rare to frequent classes under each method"
 
-    methods: Methods = some("eight")
+    methods: Methods = base.methods_option("eight")
     groups: Annotated[int, Range(1, 10)] = option(5, "number of groups of classes")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
@@ -132,7 +131,7 @@ class ClassGroups(OfScheme):
         drawn = looks(runs["method"].unique())
         for place, method in enumerate(scored.ap):
             look = drawn[method]
-            rows = intervals(scored.group_intervals(method, groups)).dropna(subset="mean")
+            rows = base.intervals(scored.group_intervals(method, groups)).dropna(subset="mean")
             rows["x"] = rows.index + marks.dodge(place, len(scored.ap))
             line: dict[str, Any] = {"linestyle": look.dashes, "linewidth": 1}
             marks.points(axes, rows, "x", "mean", look, yband=marks.BAND, **line)
@@ -174,7 +173,7 @@ class ClassDifference(OfScheme):
         where, runs = self.of_scheme(table)
         first, second = self._pair(runs)
         scored = self.by_class(runs, [first, second])
-        gaps = intervals(scored.differences(first, second))
+        gaps = base.intervals(scored.differences(first, second))
         gaps = gaps.assign(missing=scored.missing, name=scored.classes).dropna(subset="mean")
         every = gaps = gaps.sort_values("mean", kind="stable", ignore_index=True)
         if 0 < self.most < len(every):
