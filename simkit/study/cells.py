@@ -152,11 +152,11 @@ def scored(runs: Any, metric: str) -> pd.DataFrame:
     """The runs that have this metric, with the columns that cells need."""
     columns = {name: COLUMNS[name] for name in (*RUN, "dollars", "seconds", "images")}
     table = frame(runs, columns | {metric: float | None}, asker="runs", mend=_MEND, empty=True)
-    return one_result(table[table[metric].notna()], metric, by=RUN[:-1], asker="runs")
+    return one_result(table[table[metric].notna()], metric, by=RUN[:-1])
 
 
 def one_result(
-    runs: pd.DataFrame, value: str, *, asker: str, by: Sequence[str] = ("scheme", "method")
+    runs: pd.DataFrame, value: str, *, by: Sequence[str] = ("scheme", "method")
 ) -> pd.DataFrame:
     """The runs with one row for each draw of the groups `by`, repeated ones left out.
 
@@ -168,7 +168,7 @@ def one_result(
     once = runs[~runs[keys].assign(content=content).duplicated()]
     for row in once[once.duplicated(keys)].itertuples():
         where = f"draw {row.draw} of {row.method!r} under {row.scheme!r}"
-        raise BadInput(f"{asker}: two results of {where}; pass the runs of one comparison")
+        raise BadInput(f"two results of {where}; pass the runs of one comparison")
     return once
 
 

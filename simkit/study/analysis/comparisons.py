@@ -85,12 +85,12 @@ def ablation(
     BoostLU (Kim et al., CVPR 2023), Table 1; "Spatial Consistency Loss" (WACV 2023), Table 2;
     Ben-Baruch et al., CVPR 2022, Tables 1 and 5.
     """
-    table = selection.read_runs(runs, RUN, asker="ablation", metric=metric)
-    _, bought = selection.within(table, budget=budget, hours=hours, asker="ablation")
-    scores = selection.scores_by_draw(bought, metric, asker="ablation")
+    table = selection.read_runs(runs, RUN, metric=metric)
+    _, bought = selection.within(table, budget=budget, hours=hours)
+    scores = selection.scores_by_draw(bought, metric)
     known = list(scores.columns.unique("method"))
     wanted = listed(methods) or known
-    selection.check_known([base, *wanted], known, asker="ablation")
+    selection.check_known([base, *wanted], known)
     draws = bought.groupby("scheme")["draw"].nunique()
     rows = []
     for scheme in scores.columns.unique("scheme"):
@@ -188,9 +188,7 @@ class Ranks:
     copies: int = 0
 
 
-def ranks(
-    runs: Table, *, test: Test = "paired", metric: str = "map", asker: str = "ranks"
-) -> Ranks:
+def ranks(runs: Table, *, test: Test = "paired", metric: str = "map") -> Ranks:
     """Rank the methods in each scheme and draw; ties share their mean rank.
 
     Blocks in which a method has no score are left out. Schemes that bought the same labels, such
@@ -207,8 +205,6 @@ def ranks(
         at 5 %; it treats blocks as independent, although schemes share images.
     metric
         A column of scores from 0 to 1.
-    asker
-        Name of the caller in errors.
 
     Returns
     -------
@@ -225,21 +221,21 @@ def ranks(
     Demsar, JMLR 7 (2006), section 3.2.2: mean ranks and the critical difference.
     """
     if test not in get_args(Test):
-        raise unknown(f"test ({asker})", test, get_args(Test))
-    table = selection.read_runs(runs, (*RUN, "labels_id"), asker=asker, metric=metric)
-    selection.check_one_budget(table, asker=asker)
-    bought = selection.without_references(table, asker=asker)
+        raise unknown("test", test, get_args(Test))
+    table = selection.read_runs(runs, (*RUN, "labels_id"), metric=metric)
+    selection.check_one_budget(table)
+    bought = selection.without_references(table)
     methods = bought["method"].unique()
     if len(methods) < 2:
-        raise BadInput(f"{asker}: the table has one method, {methods[0]!r}; two are needed")
-    scored = one_result(bought.dropna(subset=[metric]), metric, asker=asker)
+        raise BadInput(f"the table has one method, {methods[0]!r}; two are needed")
+    scored = one_result(bought.dropna(subset=[metric]), metric)
     blocks = scored.pivot_table(metric, ["scheme", "draw"], "method", sort=False)
     blocks = blocks.reindex(columns=methods)
     complete = blocks.dropna()
     if complete.empty:
         rarest = blocks.count().idxmin()
         raise BadInput(
-            f"{asker}: no scheme has scores of all {len(methods)} methods in any draw; leave out "
+            f"no scheme has scores of all {len(methods)} methods in any draw; leave out "
             f"{rarest!r}, which is missing most often, or finish the comparison"
         )
     scored["labels"] = scored["labels_id"].fillna(scored["scheme"])
@@ -292,11 +288,10 @@ def variance(runs: Table, *, metric: str = "map") -> pd.DataFrame:
     BadInput
         For several budgets, and for fewer than two schemes, methods or draws.
     """
-    asker = "variance"
-    table = selection.read_runs(runs, RUN, asker=asker, metric=metric)
-    selection.check_one_budget(table, asker=asker)
-    scored = selection.without_references(table, asker=asker).dropna(subset=[metric])
-    wide = one_result(scored, metric, asker=asker).pivot_table(metric, ["scheme", "draw"], "method")
+    table = selection.read_runs(runs, RUN, metric=metric)
+    selection.check_one_budget(table)
+    scored = selection.without_references(table).dropna(subset=[metric])
+    wide = one_result(scored, metric).pivot_table(metric, ["scheme", "draw"], "method")
     everywhere = wide.notna().groupby("scheme").any().all()
     complete = wide.loc[:, everywhere].dropna()
     full = complete.groupby("draw").size() == complete.index.get_level_values(0).nunique()
@@ -304,7 +299,7 @@ def variance(runs: Table, *, metric: str = "map") -> pd.DataFrame:
     schemes, draws = (kept.index.get_level_values(level).nunique() for level in (0, 1))
     shape = (schemes, draws, kept.shape[1])
     if min(shape) < 2:
-        raise BadInput(f"{asker}: at least two schemes, methods and draws with scores are needed")
+        raise BadInput("at least two schemes, methods and draws with scores are needed")
     Y = kept.to_numpy().reshape(shape) - kept.to_numpy().mean()
     # Axes: 0 scheme, 1 draw, 2 method. The effect of some axes is their mean without smaller ones.
     names = {
@@ -357,7 +352,7 @@ class Course:
         return max((point.draws for point in self.points if point), default=0)
 
 
-def courses(runs: Table, what: What, *, asker: str = "courses") -> list[Course]:
+def courses(runs: Table, what: What) -> list[Course]:
     """mAP ("curve") or loss ("losses") after every epoch, for each scheme and method.
 
     Parameters
@@ -366,8 +361,6 @@ def courses(runs: Table, what: What, *, asker: str = "courses") -> list[Course]:
         A table of runs of one budget.
     what
         "curve" or "losses"; methods without any value are left out.
-    asker
-        Name of the caller in errors.
 
     Returns
     -------
@@ -378,12 +371,12 @@ def courses(runs: Table, what: What, *, asker: str = "courses") -> list[Course]:
     BadInput
         For several budgets, and if no run has values for its epochs.
     """
-    table = selection.read_runs(runs, (*RUN, "epochs", "curve_of", what), asker=asker)
-    selection.check_one_budget(table, asker=asker)
+    table = selection.read_runs(runs, (*RUN, "epochs", "curve_of", what))
+    selection.check_one_budget(table)
     drawn = table[table[what].str.len() > 0]
     if drawn.empty:
-        raise BadInput(f"{asker}: no run has {what!r}; compare again with curves = true")
-    drawn = one_result(drawn, what, asker=asker)
+        raise BadInput(f"no run has {what!r}; compare again with curves = true")
+    drawn = one_result(drawn, what)
     courses = []
     for (scheme, method), of_pair in drawn.groupby(["scheme", "method"], sort=False):
         epochs = map(np.array, zip_longest(*of_pair[what], fillvalue=np.nan))
@@ -441,9 +434,7 @@ class ByClass:
         return _over_draws(metrics.group_map(ap, groups) for ap in self.ap[method].values())
 
 
-def by_class(
-    runs: Table, *, methods: Methods, asker: str = "by_class", inner: bool = False
-) -> ByClass:
+def by_class(runs: Table, *, methods: Methods, inner: bool = False) -> ByClass:
     """AP of each class, from the runs of one scheme at one budget.
 
     Parameters
@@ -452,8 +443,6 @@ def by_class(
         A table of runs with the columns of `simkit.study.runs.COLUMNS`.
     methods
         The methods; those without AP are left out.
-    asker
-        Name of the caller in errors.
     inner
         Include inner classes of the hierarchy; mAP is the mean over leaves alone. If the table does
         not name the leaves, all classes count.
@@ -468,16 +457,16 @@ def by_class(
         For runs of several schemes, budgets or data sets, and without AP.
     """
     columns = ("scheme", "method", "draw", "images", *_LISTS)
-    table = selection.read_runs(runs, columns, asker=asker)
+    table = selection.read_runs(runs, columns)
     wanted = listed(methods)
     table = table[table["method"].isin(wanted)]
     table = table[table["ap"].str.len() > 0]
     if (schemes := table["scheme"].unique()).size > 1:
-        raise BadInput(f"{asker}: the table has the schemes {', '.join(schemes)}; select one")
+        raise BadInput(f"the table has the schemes {', '.join(schemes)}; select one")
     if len({length for name in _LISTS for length in table[name].str.len()}) != 1:
         mend = "select others (an atlas has AP at its largest budget alone)"
-        raise BadInput(f"{asker}: no AP and numbers of labels of the same classes; {mend}")
-    table = one_result(table, "ap", asker=asker)
+        raise BadInput(f"no AP and numbers of labels of the same classes; {mend}")
+    table = one_result(table, "ap")
     L = len(table["ap"].iloc[0])
     places = (not inner and list(leaves(table))) or list(range(L))
     names = class_names(table) or [f"class {place}" for place in range(L)]
@@ -540,7 +529,7 @@ def both_scores(
     ----------
     "Soft Exposure", Table 1.
     """
-    specs = selection.some(methods, "both_scores")
+    specs = selection.some(methods)
     fulls = [spec for spec in specs if is_full(spec)]
     others = [spec for spec in specs if not is_full(spec)]
     jobs = [(*where, labels, others, False) for where, labels in labelled.items() if others]

@@ -132,7 +132,7 @@ def _train_each(
     watch: Watch,
     **training: Any,
 ) -> dict[str, Trained]:
-    specs = selection.some(methods, "models")
+    specs = selection.some(methods)
     for name in set(watch) - set(specs):
         raise unknown("trained method (watch)", name, specs)
     bought: dict[str, Any] = {name: training.get(name, 0) for name in ("seed", "draw")}
@@ -172,12 +172,12 @@ def explanations(
         yield rows, explained(model, method, state, inputs, rows)[0]
 
 
-def check_models(models: Mapping[str, Trained], inputs: Any, truth: Truth, asker: str) -> None:
+def check_models(models: Mapping[str, Trained], inputs: Any, truth: Truth) -> None:
     """Raise BadInput if inputs or classes differ from those of the truth."""
-    selection.same_images(inputs, truth, asker)
+    selection.same_images(inputs, truth)
     for name, trained in models.items():
         if tuple(trained.classes) != tuple(truth.classes):
-            raise BadInput(f"{asker}: {name!r} was trained on other classes than the truth has")
+            raise BadInput(f"{name!r} was trained on other classes than the truth has")
 
 
 def damage(
@@ -225,7 +225,7 @@ def damage(
     BoostLU (Kim et al., CVPR 2023), section 4 and Fig. 2, which does not state the width of
     its Gaussian.
     """
-    check_models({"full": full, **partial}, inputs, truth, "damage")
+    check_models({"full": full, **partial}, inputs, truth)
     classes, parts = np.array(truth.classes, object), []
     for model, trained in partial.items():
         both = (explanations(m.model, m.method, m.state, inputs) for m in (full, trained))
@@ -283,7 +283,7 @@ class MapCourse:
     """
 
     def __init__(self, method: Method, inputs: Any, truth: Truth, *, share: float = 0.05) -> None:
-        selection.same_images(inputs, truth, "MapCourse")
+        selection.same_images(inputs, truth)
         self.method, self.inputs, self.truth = method, inputs, truth
         self.share = share
         self.rows: list[tuple[Any, ...]] = []
@@ -441,8 +441,8 @@ def activation(
     BoostLU (Kim et al., CVPR 2023), Figs 1 and 4. Large Loss (Kim et al., CVPR 2022), supplement,
     Fig. 1.
     """
-    check_models(models, inputs, truth, "activation")
-    table, c = _picked(picks, truth, boxes, "activation")
+    check_models(models, inputs, truth)
+    table, c = _picked(picks, truth, boxes)
     images, place = np.unique(table["image"], return_inverse=True)
     table["present"] = truth.rows(images)[place, c]
     parts = []
@@ -528,7 +528,7 @@ def heat_maps(
     ----------
     "Spatial Consistency Loss" (WACV 2023), Figs 2, 3 and 4; BoostLU (CVPR 2023), Fig. 4.
     """
-    table, c = _picked(picks, truth, boxes, "heat_maps")
+    table, c = _picked(picks, truth, boxes)
     kind = kinds(labels, truth)[table["image"], c]
     if (kind < 0).any():
         raise BadInput("heat_maps: picks has labels unknown to the truth; pick others")
@@ -643,7 +643,7 @@ def object_size(
     absent = (~present & truth.known_rows(every))[:, chosen]
     words = _SIZES.get(groups, [f"group {n + 1}" for n in range(groups)])
     rows = []
-    for about, trained in _each(draws, inputs, truth, "object_size"):
+    for about, trained in _each(draws, inputs, truth):
         scores = trained.scores(inputs)[:, chosen]
         for n, word in enumerate(words):
             inside = group == n
@@ -688,7 +688,7 @@ def positives(
     chosen = slice(None) if classes is None else classes
     known = None if truth.known is None else truth.known[:, chosen]
     rows = []
-    for about, trained in _each(draws, inputs, truth, "positives"):
+    for about, trained in _each(draws, inputs, truth):
         scores = trained.scores(inputs)[:, chosen]
         present = truth.present[:, chosen]
         for part in map_by_labels(scores, present, known, counts=counts, at_least=at_least):
@@ -742,7 +742,7 @@ def pointing(
     truth, inputs = material.truth("test"), material.inputs("test", "maps")
     regions = None if size is None or boxes.sizes is None else middle(boxes.sizes, size)
     rows = []
-    for about, trained in _each(models, inputs, truth, "pointing"):
+    for about, trained in _each(models, inputs, truth):
         ap = average_precision(trained.scores(inputs), truth.present, material.known("test"))
         row = {"scheme": scheme, **about, "reference": False}
         row["map"] = mean_ap(ap[material.data.leaves])
@@ -779,13 +779,13 @@ def blind(boxes: Boxes) -> dict[str, float]:
 
 
 def _picked(
-    picks: Picks, truth: Truth, boxes: Boxes | None, asker: str
+    picks: Picks, truth: Truth, boxes: Boxes | None
 ) -> tuple[pd.DataFrame, NDArray[np.intp]]:
     """Image, class and boxes of each pick, and the index of its class."""
     table = pd.DataFrame([*picks], columns=["image", "class"])
     c = pd.Index(truth.classes).get_indexer(table["class"])
     for name in table["class"][c < 0]:
-        raise unknown(f"class ({asker})", name, truth.classes)
+        raise unknown("class", name, truth.classes)
     table["boxes"] = [[]] * len(table)
     if boxes is not None and boxes.sizes is not None:
         corners, cells = _shares(boxes), zip(table["image"], c, strict=True)
@@ -847,11 +847,9 @@ def _groups(
     return edges, group
 
 
-def _each(
-    draws: Draws, inputs: Any, truth: Truth, asker: str
-) -> Iterator[tuple[dict[str, Any], Trained]]:
+def _each(draws: Draws, inputs: Any, truth: Truth) -> Iterator[tuple[dict[str, Any], Trained]]:
     """Every model, with its method and draw."""
     for draw, models in enumerate(draws):
-        check_models(models, inputs, truth, asker)
+        check_models(models, inputs, truth)
         for method, trained in models.items():
             yield {"method": method, "draw": draw}, trained

@@ -49,7 +49,7 @@ def revealed(
         For labels of other images or classes.
     """
     parts = []
-    for name, labels in _labels(truth, labelled, "revealed"):
+    for name, labels in _labels(truth, labelled):
         columns = {"scheme": name, "class": truth.classes, "present": truth.rows([image])[0]}
         columns["state"] = labels.rows([image])[0]
         columns["dollars"] = cost(labels, prices).dollars / max(1, int(labels.asked.sum()))
@@ -81,7 +81,7 @@ def distributions(truth: Truth, labelled: Mapping[str, PartialLabels]) -> pd.Dat
     """
     order = np.argsort(-truth.counts, kind="stable")
     parts = []
-    for name, labels in _labels(truth, labelled, "distributions"):
+    for name, labels in _labels(truth, labelled):
         table = pd.DataFrame({"scheme": name, "class": truth.classes, "true": truth.counts})
         table["present"], table["absent"] = labels.per_class(PRESENT), labels.per_class(ABSENT)
         table["found"] = table["present"] / table["true"].where(table["true"] > 0)
@@ -126,7 +126,7 @@ def depths(
     levels = pd.DataFrame({"depth": _levels(hierarchy), "classes": 1, "leaves": 0})
     levels.loc[hierarchy.leaves, "leaves"] = 1
     parts = []
-    for name, labels in _labels(truth, labelled, "depths"):
+    for name, labels in _labels(truth, labelled):
         asked = np.flatnonzero(labels.asked)
         codes, present = labels.rows(asked), truth.rows(asked)
         unknown = codes == UNKNOWN
@@ -141,11 +141,11 @@ def depths(
 
 
 def _labels(
-    truth: Truth, labelled: Mapping[str, PartialLabels], asker: str
+    truth: Truth, labelled: Mapping[str, PartialLabels]
 ) -> Iterator[tuple[str, PartialLabels]]:
     """The labels by name, each checked to be about the images and classes of the truth."""
     for name, labels in labelled.items():
-        labels.check_about(truth, f"{asker}: labels {name!r}")
+        labels.check_about(truth, f"labels {name!r}")
         yield name, labels
 
 

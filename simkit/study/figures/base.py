@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform
 
@@ -18,8 +18,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from numpy.typing import NDArray
 
-from simkit.errors import BadInput, unknown
-from simkit.registry import Registry, settle
+from simkit.errors import BadInput, located, unknown
+from simkit.registry import Registry, setting, settle
 from simkit.study.analysis.selection import check_one_test, within
 from simkit.study.cells import COLUMNS, RUN
 from simkit.study.figures.style import WIDTH, fold, house_style, wrapped
@@ -69,7 +69,7 @@ class Figure(ABC):
         """
         mend = f"pass the result of {self.made_by}"
         rows = frame(table, self.reads, asker=self.name, mend=mend, unique=self.unique)
-        with house_style():
+        with house_style(), located(self.name):
             drawing = self.draw(rows)
         if heading:
             (title,) = (one for one in drawing.texts if one.get_text() == drawing.get_suptitle())
@@ -84,21 +84,19 @@ class Figure(ABC):
         """`name`, or by default the first known one. Raises BadInput for unknown names."""
         known = list(dict.fromkeys(known))
         if name and name not in known:
-            raise unknown(f"{kind} of the table ({self.name})", name, known)
+            raise unknown(f"{kind} of the table", name, known)
         return name or known[0]
 
     def require(self, holds: object, mend: str) -> None:
-        """Raise BadInput with the figure's name and `mend` unless a condition holds."""
+        """Raise BadInput with `mend` unless a condition holds."""
         if not holds:
-            raise BadInput(f"{self.name}: {mend}")
+            raise BadInput(mend)
 
     def check_pictures(self, pictures: Sequence[Any] | None, count: int) -> None:
         """Raise BadInput unless pictures are empty or one for each of `count` images."""
         number = len(pictures or ())
-        mend = "pass one for each image, in the order of the table"
-        self.require(
-            number in (0, count), f"pictures has {number} items for {count} images; {mend}"
-        )
+        text = f"pictures has {number} items for {count} images; pass one for each, in table order"
+        self.require(number in (0, count), text)
 
 
 F = TypeVar("F", bound=Figure)
@@ -112,11 +110,6 @@ def register(figure: type[F]) -> type[F]:
         figure.made_by = "simkit.analysis." + figure.name.replace("-", "_")
     figures.register(dataclass(frozen=True)(figure))
     return figure
-
-
-def option(default: Any, help: str) -> Any:
-    """A field of a figure with its help text."""
-    return field(default=default, metadata={"help": help})
 
 
 # Columns of tables whose rows are means over draws, with 95 % intervals.
@@ -135,18 +128,18 @@ class AtBudget(Figure):
     made_by = "simkit.open_runs"
     reads: ClassVar = RUNS
 
-    budget: float | None = option(None, "budget in dollars; by default the middle one")
-    hours: float | None = option(None, "or budget in hours")
+    budget: float | None = setting(None, "budget in dollars; by default the middle one")
+    hours: float | None = setting(None, "or budget in hours")
 
     def at_budget(self, table: pd.DataFrame) -> tuple[Limit, pd.DataFrame]:
         """The budget and its runs. Raises BadInput without any, or for two test splits."""
-        check_one_test(table, asker=self.name)
-        return within(table, budget=self.budget, hours=self.hours, asker=self.name)
+        check_one_test(table)
+        return within(table, budget=self.budget, hours=self.hours)
 
 
 def methods_option(most: str) -> Any:
     """The option `methods`; most: the number shown by default, in words."""
-    return option("", f"methods, separated by commas; by default the best {most}")
+    return setting("", f"methods, separated by commas; by default the best {most}")
 
 
 def not_shown(others: int) -> str:

@@ -16,11 +16,11 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from simkit.registry import Count, Range
+from simkit.registry import Count, Range, setting
 from simkit.study.analysis.comparisons import ByClass, by_class
 from simkit.study.analysis.selection import Methods, check_known, some_methods, under
 from simkit.study.figures import base, marks
-from simkit.study.figures.base import Panels, option, register
+from simkit.study.figures.base import Panels, register
 from simkit.study.figures.style import INK, PALE, count, fold, label, looks, over_draws, text_width
 
 # One hue with decreasing lightness: the order is visible in grey prints.
@@ -39,19 +39,19 @@ class OfScheme(base.AtBudget):
         "class_present": list[int] | None, "class_absent": list[int] | None,
     }  # fmt: skip
 
-    scheme: str = option("", "the scheme; by default the first")
-    classes: Literal["leaves", "all"] = option("leaves", "leaves, or all: inner classes too")
+    scheme: str = setting("", "the scheme; by default the first")
+    classes: Literal["leaves", "all"] = setting("leaves", "leaves, or all: inner classes too")
 
     def of_scheme(self, table: pd.DataFrame) -> tuple[str, pd.DataFrame]:
         """The scheme with its cost, for a heading, and its runs."""
         limit, runs = self.at_budget(table)
-        scheme, runs = under(runs, scheme=self.scheme, asker=self.name)
+        scheme, runs = under(runs, scheme=self.scheme)
         return f"{scheme} for up to {limit}" if limit else scheme, runs
 
     def by_class(self, runs: pd.DataFrame, methods: Sequence[str]) -> ByClass:
         """AP of each class under these methods. Raises BadInput if no class has one."""
         inner = self.classes == "all"
-        scored = by_class(runs, methods=tuple(methods), asker=self.name, inner=inner)
+        scored = by_class(runs, methods=tuple(methods), inner=inner)
         seen = not _unseen(scored).all()
         self.require(seen, "no class has an AP; the test split shows none of them")
         return scored
@@ -74,11 +74,11 @@ class PerClass(OfScheme):
     title = "AP of each class under several methods, by frequency"
 
     methods: Methods = base.methods_option("three")
-    most: Count = option(60, "most classes shown, selected evenly by frequency")
+    most: Count = setting(60, "most classes shown, selected evenly by frequency")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         where, runs = self.of_scheme(table)
-        methods = some_methods(runs, wanted=self.methods, most=3, asker=self.name)
+        methods = some_methods(runs, wanted=self.methods, most=3)
         scored = self.by_class(runs, methods)
         order = np.argsort(-scored.present, kind="stable")
         order = order[~_unseen(scored)[order]]
@@ -119,11 +119,11 @@ class ClassGroups(OfScheme):
     title = "mAP of rare to frequent classes under each method"
 
     methods: Methods = base.methods_option("eight")
-    groups: Annotated[int, Range(1, 10)] = option(5, "number of groups of classes")
+    groups: Annotated[int, Range(1, 10)] = setting(5, "number of groups of classes")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         where, runs = self.of_scheme(table)
-        methods = some_methods(runs, wanted=self.methods, most=8, asker=self.name)
+        methods = some_methods(runs, wanted=self.methods, most=8)
         scored = self.by_class(runs, methods)
         groups = scored.groups(self.groups)
         panels = Panels(height=3.8)
@@ -165,9 +165,9 @@ class ClassDifference(OfScheme):
     name = "class-difference"
     title = "AP difference of two methods for each class, by missing labels"
 
-    first: str = option("", "a method; by default the highest")
-    second: str = option("", "the other method; by default an, or the next highest")
-    most: int = option(0, "classes shown, those with the largest differences; 0: all")
+    first: str = setting("", "a method; by default the highest")
+    second: str = setting("", "the other method; by default an, or the next highest")
+    most: int = setting(0, "classes shown, those with the largest differences; 0: all")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         where, runs = self.of_scheme(table)
@@ -204,7 +204,7 @@ class ClassDifference(OfScheme):
         """The two methods to compare. Raises BadInput if there are not two."""
         means = runs.groupby("method", sort=False)["map"].mean()
         ranked = list(means.sort_values(ascending=False, kind="stable").index)
-        check_known(filter(None, (self.first, self.second)), ranked, asker=self.name)
+        check_known(filter(None, (self.first, self.second)), ranked)
         self.require(len(ranked) > 1, f"{ranked[0]!r} is the only method; two are needed")
         second = self.second or ("an" if "an" in ranked and self.first != "an" else "")
         first = self.first or next(name for name in ranked if name != second)

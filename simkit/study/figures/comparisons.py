@@ -11,13 +11,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
+from simkit.registry import setting
 from simkit.study.analysis import selection
 from simkit.study.analysis.amounts import METRICS
 from simkit.study.analysis.comparisons import Ranks, Test, What, courses, ranks
 from simkit.study.analysis.selection import Methods
 from simkit.study.cells import is_full, lines, references, zero_shot
 from simkit.study.figures import base, marks
-from simkit.study.figures.base import Facets, Figure, Panels, option, register, split
+from simkit.study.figures.base import Facets, Figure, Panels, register, split
 from simkit.study.figures.style import INK, PALE, Look, label, looks, over_draws, palette
 from simkit.study.frames import failures
 from simkit.study.limit import money
@@ -46,7 +47,7 @@ class Ablation(Figure):
         **dict.fromkeys(_GAP, float | None),
     }  # fmt: skip
 
-    score: str = option("mAP", "name of the score")
+    score: str = setting("mAP", "name of the score")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         rows = base.in_points(table, *_GAP)
@@ -115,8 +116,8 @@ class Sweep(Figure):
         "default": bool, "missing": int, **base.MEANS,
     }  # fmt: skip
 
-    panels: Kind = option("scheme", _PANELS)
-    score: str = option("mAP", "name of the score")
+    panels: Kind = setting("scheme", _PANELS)
+    score: str = setting("mAP", "name of the score")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         other, drawn = _lines(table, self.panels)
@@ -214,8 +215,8 @@ class LabelShares(Figure):
         "labels": float, **base.MEANS, **dict.fromkeys(_GAP, float | None),
     }  # fmt: skip
 
-    share: Literal["positives", "labels"] = option("positives", "of present labels, or of all")
-    score: str = option("mAP", "name of the score")
+    share: Literal["positives", "labels"] = setting("positives", "of present labels, or of all")
+    score: str = setting("mAP", "name of the score")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         table = base.in_points(table, *_GAP)
@@ -334,9 +335,9 @@ class ScorePair(Figure):
     made_by = "simkit.analysis.modes"
     reads: ClassVar = {"scheme": str, "measure": str, "method": str, **base.MEANS}
 
-    scheme: str = option("", "the scheme; by default the first")
-    x: str = option("", "measure of the x axis; by default the first")
-    y: str = option("", "measure of the y axis; by default the second")
+    scheme: str = setting("", "the scheme; by default the first")
+    x: str = setting("", "measure of the x axis; by default the first")
+    y: str = setting("", "measure of the y axis; by default the second")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         measures = list(table["measure"].unique())
@@ -379,16 +380,15 @@ class CostCurve(Figure):
     made_by = "simkit.open_runs"
     reads: ClassVar = base.PRICED
 
-    panels: Kind = option("scheme", _PANELS)
-    over: Literal["auto", "dollars", "hours"] = option("auto", "auto: hours if all budgets are")
-    metric: base.Metric = option("map", "the score to average over draws")
+    panels: Kind = setting("scheme", _PANELS)
+    over: Literal["auto", "dollars", "hours"] = setting("auto", "auto: hours if all budgets are")
+    metric: base.Metric = setting("map", "the score to average over draws")
     methods: Methods = base.methods_option("eight")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        selection.check_one_test(table, asker=self.name)
-        runs = selection.without_references(table, asker=self.name)
-        about: dict[str, Any] = {"metric": self.metric, "asker": self.name}
-        methods = selection.some_methods(runs, wanted=self.methods, most=8, **about)
+        selection.check_one_test(table)
+        runs = selection.without_references(table)
+        methods = selection.some_methods(runs, wanted=self.methods, most=8, metric=self.metric)
         summary = lines(runs[runs["method"].isin(methods)], metric=self.metric)
         self.require(summary, f"no run has {self.metric}; compare again")
         cells = [cell for line in summary for cell in line.cells]
@@ -449,15 +449,15 @@ class Convergence(base.AtBudget):
         "curve": list[float | None] | None, "losses": list[float | None] | None,
     }  # fmt: skip
 
-    of: What = option("curve", "curve (mAP) or losses")
-    scheme: str = option("", "one scheme; by default all")
+    of: What = setting("curve", "curve (mAP) or losses")
+    scheme: str = setting("", "one scheme; by default all")
     methods: Methods = base.methods_option("eight")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         limit, runs = self.at_budget(table)
         if self.scheme:
-            _, runs = selection.under(runs, scheme=self.scheme, asker=self.name)
-        methods = selection.some_methods(runs, wanted=self.methods, most=8, asker=self.name)
+            _, runs = selection.under(runs, scheme=self.scheme)
+        methods = selection.some_methods(runs, wanted=self.methods, most=8)
         rows = self._epochs(runs[runs["method"].isin(methods)])
         losses = self.of == "losses"
         drawn = looks(runs["method"].unique())
@@ -483,7 +483,7 @@ class Convergence(base.AtBudget):
         """A row for each scheme, method and epoch; chosen: the share of the draws that chose it."""
         scale = 1 if self.of == "losses" else 100
         parts = []
-        for course in courses(runs, self.of, asker=self.name):
+        for course in courses(runs, self.of):
             rows = base.intervals(course.points, scale)
             rows["epoch"] = rows.index + 1
             share = pd.Series(course.chosen, dtype=float) / sum(course.chosen.values())
@@ -514,12 +514,14 @@ class RankDiagram(base.AtBudget):
     title = "Mean ranks of methods, joined without significant difference"
     reads: ClassVar = base.SCORED | {"labels_id": str | None}
 
-    test: Test = option("paired", "test of differences: paired (by draw) or nemenyi (by mean rank)")
-    metric: base.Metric = option("map", "the score to average over draws")
+    test: Test = setting(
+        "paired", "test of differences: paired (by draw) or nemenyi (by mean rank)"
+    )
+    metric: base.Metric = setting("map", "the score to average over draws")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         limit, runs = self.at_budget(table)
-        ranking = ranks(runs, test=self.test, metric=self.metric, asker=self.name)
+        ranking = ranks(runs, test=self.test, metric=self.metric)
         groups = ranking.alike or ()
         height = 0.75 + 0.27 * len(ranking.methods) + (0.3 if ranking.distance else 0)
         widths = [3.2, max(1.0, 0.075 * len(groups))]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from simkit.registry import setting
 from simkit.study.figures import marks, style
-from simkit.study.figures.base import Figure, Panels, Pictures, option, register, split
+from simkit.study.figures.base import Figure, Panels, Pictures, register, split
 
 Note = tuple[str, str, str]  # a line of text, its colour and weight
 _LETTERS, _LINE = 7.5, 0.15  # size of notes in points, and distance of their lines in inches
@@ -225,7 +225,7 @@ class Temperatures(Figure):
     unique = (("method",), ("class",))
 
     picture: NDArray[np.uint8] | None = setting(None, "image (H, W, 3) uint8, drawn on the left")
-    most: int = option(60, "most classes shown; those in the middle are left out")
+    most: int = setting(60, "most classes shown; those in the middle are left out")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         methods = split(table, "method")

@@ -17,7 +17,7 @@ from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.outline import Line, outline
 from simkit.registry import setting
 from simkit.study.figures import marks, style
-from simkit.study.figures.base import Facets, Figure, Panels, option, register
+from simkit.study.figures.base import Facets, Figure, Panels, register
 
 
 @register
@@ -147,7 +147,7 @@ class Distributions(Figure):
     reads: ClassVar = {"scheme": str, "class": str, "true": int, "present": int}
     unique = (("scheme",), ("class",))
 
-    columns: int = option(3, "panels in a row")
+    columns: int = setting(3, "panels in a row")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         sums = table.groupby("scheme")[["true", "present"]].sum()
@@ -182,7 +182,7 @@ class NamedShare(Figure):
     made_by = "simkit.analysis.distributions"
     reads: ClassVar = {"scheme": str, "class": str, "true": int, "present": int}
 
-    named: int = option(5, "classes named in a panel")
+    named: int = setting(5, "classes named in a panel")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         few = 0.5  # y of classes without labels
@@ -229,9 +229,9 @@ class HierarchyTree(Figure):
     made_by = "simkit.labels.hierarchy.Hierarchy.table"
     reads: ClassVar = {"class": str, "parents": list[str]}
 
-    most: int = option(200, "most lines shown")
-    columns: int = option(0, "columns of lines; 0: by their number")
-    heading: str = option("", "above it")
+    most: int = setting(200, "most lines shown")
+    columns: int = setting(0, "columns of lines; 0: by their number")
+    heading: str = setting("", "above it")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         edges = table.explode("parents").dropna(subset="parents")
@@ -323,7 +323,7 @@ class Revealed(Figure):
     unique = (("scheme",), ("class",))
 
     picture: NDArray[np.uint8] | None = setting(None, "image (H, W, 3) uint8, drawn on the left")
-    absent: int = option(8, "absent classes shown")
+    absent: int = setting(8, "absent classes shown")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         states = table.pivot(index="class", columns="scheme", values="state")

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure as Drawing
 from simkit.registry import Count, setting
 from simkit.study.analysis.class_priors import COUNTED
 from simkit.study.figures import marks
-from simkit.study.figures.base import Facets, Figure, Panels, Pictures, option, register, split
+from simkit.study.figures.base import Facets, Figure, Panels, Pictures, register, split
 from simkit.study.figures.style import BLUE, FAINT, GREEN, INK, PALE, RED, SKY, Look, label, looks
 
 _READ = ("present", "absent", "ignored", "ignored_present", "assumed", "wrong")  # counts
@@ -37,8 +37,8 @@ class Memorisation(Figure):
         **dict.fromkeys(("share", "mean", "low", "median", "high"), float),
     }  # fmt: skip
 
-    middle: Literal["mean", "median"] = option("mean", "average of the losses: mean or median")
-    log: bool = option(False, "losses on a log axis")
+    middle: Literal["mean", "median"] = setting("mean", "average of the losses: mean or median")
+    log: bool = setting(False, "losses on a log axis")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         kinds = {
@@ -83,7 +83,7 @@ class Modification(Figure):
         **dict.fromkeys(("precision", "found", "chance"), float | None),
     }  # fmt: skip
 
-    beside: Literal["right", "found", "modified"] = option("right", "measure on the right side")
+    beside: Literal["right", "found", "modified"] = setting("right", "measure on the right side")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         table = table[table["modified"] > 0]
@@ -129,7 +129,7 @@ class Corrections(Figure):
     }  # fmt: skip
 
     pictures: Pictures | None = setting(None, "images in the order of the table")
-    classes: int = option(14, "most classes shown per image")
+    classes: int = setting(14, "most classes shown per image")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         state = [table["given"], ~table["corrected"], table["present"]]
@@ -185,8 +185,8 @@ class LossShapes(Figure):
     }  # fmt: skip
     unique = (("method",), ("entry",), ("epoch",), ("logit",))
 
-    entry: str = option("unknown", "the label whose logit varies")
-    what: Literal["loss", "gradient"] = option("loss", "the loss or its gradient")
+    entry: str = setting("unknown", "the label whose logit varies")
+    what: Literal["loss", "gradient"] = setting("loss", "the loss or its gradient")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         entry = self.chosen("entry", self.entry, table["entry"])
@@ -225,8 +225,8 @@ class CommonClasses(Figure):
     made_by = "simkit.analysis.priors"
     reads: ClassVar = {"estimate": str, "class": str, "true": float, "prior": float}
 
-    estimate: str = option("", "the estimate; by default the first")
-    top: Count = option(10, "classes on each side")
+    estimate: str = setting("", "the estimate; by default the first")
+    top: Count = setting(10, "classes on each side")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         estimate = self.chosen("estimate", self.estimate, table["estimate"])
@@ -283,7 +283,7 @@ class LikelyLabels(Figure):
     reads: ClassVar = {"row": int, "class": str, "rank": int, "probability": float, "present": bool}
 
     pictures: Pictures = setting((), "one image for each in the table")
-    ignored: int = option(5, "number of labels ignored by the method: a line")
+    ignored: int = setting(5, "number of labels ignored by the method: a line")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         self.check_pictures(self.pictures, table["row"].nunique())

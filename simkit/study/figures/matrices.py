@@ -16,9 +16,10 @@ from matplotlib.patches import Rectangle
 from simkit.annotate import schemes
 from simkit.errors import BadInput
 from simkit.learn import methods as methods_by_name
+from simkit.registry import setting
 from simkit.study.cells import Line, best_pairs, lines, over_shared, references, zero_shot
 from simkit.study.figures import base, marks
-from simkit.study.figures.base import Panels, option, register
+from simkit.study.figures.base import Panels, register
 from simkit.study.figures.style import FAMILIES, INK, WIDTH, family, fold, label, looks
 from simkit.study.limit import Limit, money
 from simkit.study.statistics import SURE, too_few_text
@@ -39,9 +40,9 @@ class HeatMap(base.AtBudget):
     title = "mAP by scheme x method at equal cost, and the best of each row"
     reads: ClassVar = base.PRICED
 
-    against: str = option("", "show differences to this method, in points, instead of mAP")
-    metric: base.Metric = option("map", "the score to average over draws")
-    so_far: str = option("", "the finished part of a comparison under way, for the heading")
+    against: str = setting("", "show differences to this method, in points, instead of mAP")
+    metric: base.Metric = setting("map", "the score to average over draws")
+    so_far: str = setting("", "the finished part of a comparison under way, for the heading")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         limit, runs = self.at_budget(table)
@@ -171,7 +172,7 @@ class Matrix(base.AtBudget):
     title = "mAP of many methods by scheme, and how probably each is the best"
     reads: ClassVar = base.PRICED
 
-    metric: base.Metric = option("map", "the score to average over draws")
+    metric: base.Metric = setting("map", "the score to average over draws")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         limit, runs = self.at_budget(table)

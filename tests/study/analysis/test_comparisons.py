@@ -157,7 +157,7 @@ def test_incomplete_blocks_copies_and_references_have_no_rank() -> None:
     with pytest.raises(
         BadInput, match=r"x: no scheme has scores of all 2 methods .*'a', which is missing"
     ):
-        ranks(table(none, labels={}), asker="x")
+        ranks(table(none, labels={}))
     with pytest.raises(BadInput, match="one method, 'a'; two are needed"):
         ranks(table({"a": [0.5]}))
     same = {"a": [0.3, 0.4], "b": [0.5, 0.6]}
