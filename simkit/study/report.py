@@ -33,9 +33,8 @@ def sentences(runs: Any) -> list[str]:
     """One sentence for each scheme and budget, then one about complete labels."""
     results = [sentence(line) for line in lines(runs)]
     if free := zero_shot(runs):
-        results.insert(
-            0, f"Without labels, the scores reach {_mean(free)} mAP for $0 ({free.method})."
-        )
+        text = f"Without labels, the scores reach {_mean(free)} mAP for $0 ({free.method})."
+        results.insert(0, text)
     if full := references(runs):
         scores = ", ".join(f"{cell.score.percent} with {cell.method}" for cell in full)
         results.append(f"Complete labels cost {money(full[0].dollars)} and reach {scores}.")

@@ -204,42 +204,26 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
         return table.select(list(columns)) if columns else table
 
 
-def together(
-    parts: Sequence[pa.Table],
-    *,
-    classes: Sequence[str],
-    leaves: Sequence[int] = (),
-    failures: Iterable[str] = (),
-    planned: int = 0,
-    zero_shot: float | None = None,
-    scored_by: str | None = None,
-) -> pa.Table:
+def together(parts: Sequence[pa.Table], **facts: Any) -> pa.Table:
     """The rows of several tables as one.
 
     Parameters
     ----------
     parts
         Tables with the columns of `COLUMNS`, or with the same selection of them.
-    classes, leaves
-        Names of the classes of `ap`, and the indices of the leaf classes.
-    failures
-        A sentence for each failed job, or failed method of a job.
-    planned
-        Number of planned runs; 0 if unknown.
-    zero_shot
-        mAP of the image-text model whose scores were used, if any.
-    scored_by
-        Its name.
+    **facts
+        classes (of `ap`) and leaves (indices of the leaf classes); failures, a sentence for each
+        failed job or method of a job; planned, the number of runs, 0 if unknown; zero_shot and
+        scored_by, mAP and name of the image-text model whose scores were used, None without one.
     """
-    metadata = {"classes": list(classes), "leaves": [int(leaf) for leaf in leaves]}
-    metadata |= {"failures": list(failures), "planned": planned}
-    metadata |= {} if zero_shot is None else {"zero_shot": zero_shot, "scored_by": scored_by}
+    facts = {"classes": (), "leaves": (), "failures": (), "planned": 0} | facts
     rows = pa.concat_tables(parts or [SCHEMA.empty_table()])
     if "reference" in rows.column_names:  # compared runs first, as in the files
         rows = pa.concat_tables([rows.filter(mask) for mask in _by_reference(rows)])
     rows = rows.combine_chunks()
+    known = {name: value for name, value in facts.items() if value is not None}
     return rows.replace_schema_metadata(
-        {name: json.dumps(value, ensure_ascii=False) for name, value in metadata.items()}
+        {name: json.dumps(value, ensure_ascii=False) for name, value in known.items()}
     )
 
 
@@ -249,10 +233,9 @@ def _by_reference(rows: pa.Table) -> tuple[Any, Any]:
     return pa.compute.invert(reference), reference
 
 
-def tidy(rows: Iterable[Row], **about: Any) -> pa.Table:
+def tidy(rows: Iterable[Row], **facts: Any) -> pa.Table:
     """Rows as a table; further arguments are those of `together`."""
-    table = pa.Table.from_pylist(list(rows), schema=SCHEMA)
-    return together([table], **({"classes": ()} | about))
+    return together([pa.Table.from_pylist(list(rows), schema=SCHEMA)], **facts)
 
 
 def writers(rows: pa.Table) -> dict[str, Callable[[Path], object]]:

@@ -27,7 +27,7 @@ from simkit.progress import Progress
 from simkit.study import runs, store
 from simkit.study.jobs import Job
 from simkit.study.store import Result
-from simkit.study.worker import Done, run, sentence
+from simkit.study.worker import run, sentence
 
 Task = TypeVar("Task")
 Value = TypeVar("Value")
@@ -127,10 +127,9 @@ def finish(jobs: Sequence[Job], folder: Path, workers: Workers, progress: Progre
         elif difference := _other_versions(outcome):
             finished.failures[job.key] = difference
         else:
-            rows = runs.tidy(outcome.rows).replace_schema_metadata(None)
-            finished.done[job.key] = Result(rows, outcome.failures)
+            finished.done[job.key] = outcome
             if outcome.lasting:
-                store.save(finished.done[job.key], folder, job.stem)
+                store.save(outcome, folder, job.stem)
         ended += job.runs
         progress(ended, total)
     return finished
@@ -324,11 +323,11 @@ def _interrupts_deferred() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _other_versions(done: Done) -> str:
+def _other_versions(result: Result) -> str:
     """The error of rows from a worker with other versions than this process, or ""."""
     ours = {**versions(), "torch": str(torch.__version__)}
-    for row in done.rows:
-        theirs = json.loads(row["environment"])
+    for environment in result.table["environment"].to_pylist():
+        theirs = json.loads(environment)
         if different := [f"{name} {theirs[name]}" for name in ours if theirs[name] != ours[name]]:
             return f"its worker has {', '.join(different)}; install the same versions everywhere"
     return ""

@@ -24,6 +24,7 @@ from scipy import special
 from simkit.chance import Chance
 
 _Floats = NDArray[np.float64]
+Draws = Sequence[float] | NDArray[np.floating]  # a number for each draw
 
 BOOTSTRAP_FROM = 20
 _RESAMPLES = 9_999
@@ -62,7 +63,7 @@ class Interval:
         return f"{100 * self.mean:.1f}{half} mAP"
 
 
-def interval(values: Sequence[float] | NDArray[np.floating], *, level: float = 0.95) -> Interval:
+def interval(values: Draws, *, level: float = 0.95) -> Interval:
     """The mean and its confidence interval.
 
     Parameters
@@ -76,7 +77,7 @@ def interval(values: Sequence[float] | NDArray[np.floating], *, level: float = 0
     return _interval(scores, _error(scores), level)
 
 
-def p_value(differences: Sequence[float] | NDArray[np.floating]) -> float | None:
+def p_value(differences: Draws) -> float | None:
     """Two-sided p of paired `differences` (n,) against a mean of 0; None for one draw.
 
     If all differences are equal, half their value is used as their standard deviation: scores of
@@ -99,9 +100,7 @@ def p_value(differences: Sequence[float] | NDArray[np.floating]) -> float | None
     return float((np.count_nonzero(resampled >= start) + 1) / (_RESAMPLES + 1) * decay)
 
 
-def paired_interval(
-    differences: Sequence[float] | NDArray[np.floating], *, level: float = 0.95
-) -> Interval:
+def paired_interval(differences: Draws, *, level: float = 0.95) -> Interval:
     """The mean of paired `differences` (n,), with the interval that matches `p_value`."""
     return _interval(*_rounded(differences), level)
 
@@ -128,7 +127,7 @@ def _interval(values: _Floats, error: float, level: float) -> Interval:
     return Interval(mean, mean - half, mean + half, n)
 
 
-def _rounded(differences: Sequence[float] | NDArray[np.floating]) -> tuple[_Floats, float]:
+def _rounded(differences: Draws) -> tuple[_Floats, float]:
     """Paired differences without rounding errors, and the standard error of their mean."""
     values: _Floats = np.asarray(differences, np.float64)
     if len(values) > 1 and np.ptp(values) <= _ROUNDING:

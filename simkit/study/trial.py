@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from scipy.sparse import issparse
 from simkit.data import Dataset
 from simkit.data import open as open_data
 from simkit.embed.backbones import backbone as load_backbone
+from simkit.embed.features import Features
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.learn import metrics
@@ -30,9 +31,6 @@ from simkit.progress import Progress, silent
 from simkit.study import sources
 from simkit.study.grid import Unasked
 from simkit.study.sources import ImageTransform, Source, StudyData
-
-if TYPE_CHECKING:
-    from simkit.embed.features import Features
 
 _GROUPS = 5  # number of groups of classes, by their number of training labels
 _FEW = 64  # images whose pooled features are compared with maps

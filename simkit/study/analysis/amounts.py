@@ -66,7 +66,7 @@ def sweep(
         budget determines.
     """
     table = selection.read_runs(runs, RUN, metric=metric)
-    limit, bought = selection.within(table, budget=budget, hours=hours)
+    limit, bought = selection.within(table, Limit(budget, hours))
     scores = selection.scores_by_draw(bought, metric)
     for kind in ("method", "scheme"):
         points = _points(scores, setting, kind, limit)
@@ -394,7 +394,7 @@ def _by_scheme(
         table = selection.read_runs(table, needs, metric=measure)
         if not limit:
             selection.check_one_budget(table)
-        chosen, bought = selection.within(table, budget=limit.dollars, hours=limit.hours)
+        chosen, bought = selection.within(table, limit)
         shown = selection.some_methods(bought, wanted=methods, most=len(bought), metric=measure)
         scores = selection.scores_by_draw(bought, measure)
         for scheme in scores.columns.unique("scheme"):

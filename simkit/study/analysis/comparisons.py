@@ -28,6 +28,7 @@ from simkit.study.analysis import selection
 from simkit.study.analysis.selection import Methods, Table, listed
 from simkit.study.cells import RUN, SMALLEST, is_full, one_result
 from simkit.study.frames import class_names, failures, leaves
+from simkit.study.limit import Limit
 from simkit.study.runs import COLUMNS
 from simkit.study.sources import StudyData
 from simkit.study.statistics import Interval, holm, interval, p_value, paired_interval
@@ -86,7 +87,7 @@ def ablation(
     Ben-Baruch et al., CVPR 2022, Tables 1 and 5.
     """
     table = selection.read_runs(runs, RUN, metric=metric)
-    _, bought = selection.within(table, budget=budget, hours=hours)
+    _, bought = selection.within(table, Limit(budget, hours))
     scores = selection.scores_by_draw(bought, metric)
     known = list(scores.columns.unique("method"))
     wanted = listed(methods) or known
@@ -470,9 +471,7 @@ def by_class(runs: Table, *, methods: Methods, inner: bool = False) -> ByClass:
     L = len(table["ap"].iloc[0])
     places = (not inner and list(leaves(table))) or list(range(L))
     names = class_names(table) or [f"class {place}" for place in range(L)]
-    by_draw = {
-        name: of_method.set_index("draw")["ap"] for name, of_method in table.groupby("method")
-    }
+    by_draw = {name: rows.set_index("draw")["ap"] for name, rows in table.groupby("method")}
     ap = {n: {d: ap[places] for d, ap in by_draw[n].items()} for n in wanted if n in by_draw}
     draws = table.drop_duplicates("draw")  # all methods of a draw learn from the same labels
     present, absent = (np.stack(list(draws[name])).astype(float)[:, places] for name in _LISTS[1:])

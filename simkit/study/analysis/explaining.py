@@ -23,7 +23,7 @@ from simkit.labels.truth import Truth
 from simkit.learn.methods import Method, Task, make
 from simkit.learn.methods.wrappers import SpatialConsistencyLoss
 from simkit.learn.metrics import average_precision, map_by_labels, mean_ap
-from simkit.learn.model import BATCH, Model, check_maps, evaluating
+from simkit.learn.model import Model, check_maps, outputs
 from simkit.learn.pointed import middle, pointed
 from simkit.learn.side_info import prepare
 from simkit.learn.train import Watcher, train
@@ -77,7 +77,7 @@ def models(
         Without methods or maps, and for watchers of other methods.
     """
     inputs = material.inputs("train", "maps")
-    return _train_each(material, inputs, methods, scheme, watch or {}, **training)
+    return _train_each(material, inputs, methods, scheme, watch, **training)
 
 
 def from_pixels(
@@ -119,57 +119,43 @@ def from_pixels(
     "Spatial Consistency Loss" (WACV 2023), section 4.1, at a smaller scale.
     """
     net = backbone(network, weights or None, size=shown.size)
-    inputs = shown.inputs(decoded_pictures(data, "train", net.size))
-    training["backbone"] = net
-    return _train_each(StudyData(data, {}), inputs, methods, scheme, watch or {}, **training)
+    inputs, training["backbone"] = shown.inputs(decoded_pictures(data, "train", net.size)), net
+    return _train_each(StudyData(data, {}), inputs, methods, scheme, watch, **training)
 
 
 def _train_each(
-    material: StudyData,
-    inputs: Any,
-    methods: Methods,
-    scheme: str,
-    watch: Watch,
+    material: StudyData, inputs: Any, methods: Methods, scheme: str, watch: Watch | None,
     **training: Any,
-) -> dict[str, Trained]:
-    specs = selection.some(methods)
+) -> dict[str, Trained]:  # fmt: skip
+    specs, watch = selection.some(methods), watch or {}
     for name in set(watch) - set(specs):
         raise unknown("trained method (watch)", name, specs)
-    bought: dict[str, Any] = {name: training.get(name, 0) for name in ("seed", "draw")}
-    bought |= {"hierarchy": material.hierarchy, "boxes": material.data.boxes.get("train")}
+    people: dict[str, Any] = {name: training.get(name, 0) for name in ("seed", "draw")}
+    people |= {"hierarchy": material.hierarchy, "boxes": material.data.boxes.get("train")}
     trained = {}
     for spec in specs:
         bought_as = "full-subset" if is_full(spec) else scheme
-        labels = material.readable(simulate(material.truth("train"), bought_as, **bought), "train")
+        labels = material.readable(simulate(material.truth("train"), bought_as, **people), "train")
         method = make(spec)
         task = prepare(Task(labels, inputs), method, **training)
         trained[spec] = train(task, method, watch=watch.get(spec, ()), **training)
     return trained
 
 
-def explained(
-    model: Model, method: Method, state: nn.Module, inputs: Any, rows: NDArray[np.int64]
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Class maps (b, L, h, w) and scores (b, L) of these rows, after BoostLU if in the method."""
-    check_maps(model, inputs)
-    with torch.no_grad(), evaluating(model):
-        out = model(inputs.batch(rows).to(model.head.weight.device), maps=True)
-        scores = method.predict(out, state)
-        maps = innermost(method, out, state, training=False)[1].maps
-    assert maps is not None
-    return maps.float().cpu().numpy(), scores.float().cpu().numpy()
-
-
 def explanations(
-    model: Model, method: Method, state: nn.Module, inputs: Any
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
-    """Rows (b,) and their class maps (b, L, h, w), batch by batch.
+    model: Model, method: Method, state: nn.Module, inputs: Any, rows: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32]]]:
+    """Rows (b,), class maps (b, L, h, w) and scores (b, L), batch by batch, with BoostLU applied.
 
     For methods with mean pooling the means of the maps are the scores.
     """
-    for start in range(0, len(inputs), BATCH):
-        rows = np.arange(start, min(start + BATCH, len(inputs)))
-        yield rows, explained(model, method, state, inputs, rows)[0]
+    check_maps(model, inputs)
+    for part, out in outputs(model, inputs, rows, maps=True):
+        with torch.no_grad():
+            scores = method.predict(out, state)
+            maps = innermost(method, out, state, training=False)[1].maps
+        assert maps is not None
+        yield rows[part], maps.float().cpu().numpy(), scores.float().cpu().numpy()
 
 
 def check_models(models: Mapping[str, Trained], inputs: Any, truth: Truth) -> None:
@@ -226,10 +212,10 @@ def damage(
     its Gaussian.
     """
     check_models({"full": full, **partial}, inputs, truth)
-    classes, parts = np.array(truth.classes, object), []
+    classes, every, parts = np.array(truth.classes, object), np.arange(len(inputs)), []
     for model, trained in partial.items():
-        both = (explanations(m.model, m.method, m.state, inputs) for m in (full, trained))
-        for (rows, full_maps), (_, maps) in zip(*both, strict=True):
+        both = (explanations(m.model, m.method, m.state, inputs, every) for m in (full, trained))
+        for (rows, full_maps, _), (_, maps, _) in zip(*both, strict=True):
             known = truth.known_rows(rows)
             image, c = np.nonzero(known)
             columns = {"model": model, "image": rows[image], "class": classes[c]}
@@ -293,11 +279,11 @@ class MapCourse:
 
     def after_epoch(self, epoch: int, model: Model, state: nn.Module) -> None:
         """Measure the maps of all inputs."""
-        parts = []
-        for _, maps in explanations(model, self.method, state, self.inputs):
+        parts, every = [], np.arange(len(self.inputs))
+        for _, maps, _ in explanations(model, self.method, state, self.inputs, every):
             cells = _cells(maps)
             parts.append(np.stack([*_ends(cells, self.share), cells.mean(-1)], axis=-1))
-        values, every = np.concatenate(parts), np.arange(len(self.inputs))
+        values = np.concatenate(parts)
         present, known = self.truth.rows(every), self.truth.known_rows(every)
         for labels, mask in (("present", present & known), ("absent", ~present & known)):
             if mask.any():
@@ -447,10 +433,10 @@ def activation(
     table["present"] = truth.rows(images)[place, c]
     parts = []
     for model, trained in models.items():
-        about = (trained.model, trained.method, trained.state)
-        maps, scores = explained(*about, inputs, images)
-        columns = {"probability": expit(scores[place, c].astype(float))}
-        parts.append(table.assign(model=model, **columns, map=maps[place, c].tolist()))
+        batches = explanations(trained.model, trained.method, trained.state, inputs, images)
+        _, maps, scores = map(np.concatenate, zip(*batches, strict=True))
+        probability, shown = expit(scores[place, c].astype(float)), maps[place, c].tolist()
+        parts.append(table.assign(model=model, probability=probability, map=shown))
     return pd.concat(parts, ignore_index=True)
 
 

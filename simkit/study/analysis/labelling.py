@@ -18,12 +18,11 @@ from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.labels.truth import Truth
 
+Labelled = Mapping[str, PartialLabels]  # by name of the scheme
 STATES = ("present", "absent", "missing present", "missing absent")
 
 
-def revealed(
-    truth: Truth, labelled: Mapping[str, PartialLabels], image: int, *, prices: Prices
-) -> pd.DataFrame:
+def revealed(truth: Truth, labelled: Labelled, image: int, *, prices: Prices) -> pd.DataFrame:
     """The labels of one image under each scheme.
 
     Parameters
@@ -57,7 +56,7 @@ def revealed(
     return pd.concat(parts, ignore_index=True)
 
 
-def distributions(truth: Truth, labelled: Mapping[str, PartialLabels]) -> pd.DataFrame:
+def distributions(truth: Truth, labelled: Labelled) -> pd.DataFrame:
     """Number of images of each class in the ground truth and in the labels.
 
     Parameters
@@ -90,9 +89,7 @@ def distributions(truth: Truth, labelled: Mapping[str, PartialLabels]) -> pd.Dat
     return pd.concat(parts, ignore_index=True)
 
 
-def depths(
-    truth: Truth, labelled: Mapping[str, PartialLabels], hierarchy: Hierarchy
-) -> pd.DataFrame:
+def depths(truth: Truth, labelled: Labelled, hierarchy: Hierarchy) -> pd.DataFrame:
     """Numbers of known and missing labels of the asked images at each depth of a hierarchy.
 
     A class is one level below the deepest of its parents; roots have depth 0.
@@ -140,9 +137,7 @@ def depths(
     return pd.concat(parts, ignore_index=True)
 
 
-def _labels(
-    truth: Truth, labelled: Mapping[str, PartialLabels]
-) -> Iterator[tuple[str, PartialLabels]]:
+def _labels(truth: Truth, labelled: Labelled) -> Iterator[tuple[str, PartialLabels]]:
     """The labels by name, each checked to be about the images and classes of the truth."""
     for name, labels in labelled.items():
         labels.check_about(truth, f"labels {name!r}")

@@ -73,15 +73,13 @@ def without_references(runs: pd.DataFrame) -> pd.DataFrame:
     return compared
 
 
-def within(
-    runs: pd.DataFrame, *, budget: float | None, hours: float | None
-) -> tuple[Limit, pd.DataFrame]:
-    """A budget, by default the middle one, and its runs without references.
+def within(runs: pd.DataFrame, limit: Limit) -> tuple[Limit, pd.DataFrame]:
+    """A budget, for an empty one the middle one, and its runs without references.
 
     Raises BadInput if there are no runs at this budget.
     """
     compared = without_references(runs)
-    budgets, limit = limits(compared), Limit(budget, hours)
+    budgets = limits(compared)
     if not limit and budgets:
         limit = budgets[len(budgets) // 2]
     selected = compared[[each == limit for each in limits_of(compared)]]

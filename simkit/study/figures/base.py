@@ -134,7 +134,7 @@ class AtBudget(Figure):
     def at_budget(self, table: pd.DataFrame) -> tuple[Limit, pd.DataFrame]:
         """The budget and its runs. Raises BadInput without any, or for two test splits."""
         check_one_test(table)
-        return within(table, budget=self.budget, hours=self.hours)
+        return within(table, Limit(self.budget, self.hours))
 
 
 def methods_option(most: str) -> Any:

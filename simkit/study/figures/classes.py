@@ -50,8 +50,7 @@ class OfScheme(base.AtBudget):
 
     def by_class(self, runs: pd.DataFrame, methods: Sequence[str]) -> ByClass:
         """AP of each class under these methods. Raises BadInput if no class has one."""
-        inner = self.classes == "all"
-        scored = by_class(runs, methods=tuple(methods), inner=inner)
+        scored = by_class(runs, methods=methods, inner=self.classes == "all")
         seen = not _unseen(scored).all()
         self.require(seen, "no class has an AP; the test split shows none of them")
         return scored
@@ -78,8 +77,7 @@ class PerClass(OfScheme):
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         where, runs = self.of_scheme(table)
-        methods = some_methods(runs, wanted=self.methods, most=3)
-        scored = self.by_class(runs, methods)
+        scored = self.by_class(runs, some_methods(runs, wanted=self.methods, most=3))
         order = np.argsort(-scored.present, kind="stable")
         order = order[~_unseen(scored)[order]]
         fewer = len(order) > self.most
@@ -123,8 +121,7 @@ class ClassGroups(OfScheme):
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         where, runs = self.of_scheme(table)
-        methods = some_methods(runs, wanted=self.methods, most=8)
-        scored = self.by_class(runs, methods)
+        scored = self.by_class(runs, some_methods(runs, wanted=self.methods, most=8))
         groups = scored.groups(self.groups)
         panels = Panels(height=3.8)
         (axes,) = panels

@@ -81,8 +81,9 @@ def test_networks_see_the_same_crops_and_their_own_labels() -> None:
 
 
 def maps_of(trained, inputs):
-    parts = explanations(trained.model, trained.method, trained.state, inputs)
-    return np.concatenate([maps for _, maps in parts])
+    rows = np.arange(len(inputs))
+    parts = explanations(trained.model, trained.method, trained.state, inputs, rows)
+    return np.concatenate([maps for _, maps, _ in parts])
 
 
 @pytest.mark.parametrize("spec", SPECS)

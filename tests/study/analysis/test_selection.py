@@ -21,7 +21,7 @@ def table():
 
 
 def limited(table, budget=None, hours=None):
-    return within(table, budget=budget, hours=hours)
+    return within(table, Limit(budget, hours))
 
 
 def test_the_middle_of_several_budgets_is_the_default(table) -> None:
