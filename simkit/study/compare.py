@@ -208,8 +208,7 @@ def compare(
         options: dict[str, Any] = {"folder": folder, "part": share, "accept": accept}
         hooks.planned(estimate_of(grid, data, workers=count, **options))
     count = workers or (len(gpus()) or None if grid.pictures else None)
-    work = _Work(grid, data, folder, share, Workers(executor, count, accept))
-    return work.run(hooks)
+    return _Work(grid, data, folder, share, Workers(executor, count, accept)).run(hooks)
 
 
 @dataclass(frozen=True, eq=False)

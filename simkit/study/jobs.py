@@ -390,8 +390,7 @@ def _packed(
         packs[-1] += group
         enough = sum(duration[purchase] for purchase in packs[-1]) >= LEAST
     if not enough and len(packs) > 1:
-        last = packs.pop()
-        packs[-1] += last
+        packs[-2:] = [packs[-2] + packs[-1]]
     return packs
 
 

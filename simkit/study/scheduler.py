@@ -15,6 +15,7 @@ from concurrent import futures
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
@@ -170,7 +171,8 @@ def outcomes(
     """
     if executor is not None:
         with _interrupts_deferred():
-            submitted = {executor.submit(work, task): task for task in tasks}
+            alone = partial(_alone, work)
+            submitted = {executor.submit(alone, task): task for task in tasks}
         try:
             for future in futures.as_completed(submitted):
                 yield submitted[future], _outcome(future)
@@ -380,25 +382,15 @@ def cluster(address: str) -> Iterator[futures.Executor]:
                 f"(`dask worker {address} --nthreads 1`)",
                 stacklevel=3,
             )
-        yield _OneAtATime(client.get_executor(pure=False), len(workers))
+        executor = client.get_executor(pure=False)
+        executor.workers = max(len(workers), 1)
+        yield executor
     finally:
         client.close()
 
 
-class _OneAtATime(futures.Executor):
-    """An executor whose `workers` workers run one task at a time each."""
-
-    def __init__(self, inner: futures.Executor, count: int) -> None:
-        self._inner, self.workers = inner, max(count, 1)
-
-    def submit(  # type: ignore[override]
-        self, work: Callable[..., Value], /, *values: Any, **named: Any
-    ) -> futures.Future[Value]:
-        return self._inner.submit(_alone, work, *values, **named)
-
-
-def _alone(work: Callable[..., Value], *values: Any, **named: Any) -> Value:
+def _alone(work: Callable[[Task], Value], task: Task) -> Value:
     """Call `work` in one thread of this process at a time, as the number of torch threads and the
     capture of warnings are global to the process."""
     with _lock:
-        return work(*values, **named)
+        return work(task)

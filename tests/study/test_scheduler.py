@@ -286,8 +286,8 @@ def test_threads_of_a_worker_wait_for_each_other_and_what_delays_work_is_said():
     quiet = {"processes": False, "dashboard_address": ":0", "silence_logs": 50}
     with LocalCluster(n_workers=1, threads_per_worker=4, **quiet) as threads:
         with cluster(threads.scheduler_address) as executor:
-            futures = [executor.submit(crowded, number) for number in range(8)]
-            assert [future.result() for future in futures] == list(range(8))
+            done = outcomes(crowded, range(8), executor=executor)
+            assert sorted(done) == [(number, number) for number in range(8)]
     assert MOST == [1] * 8
     with LocalCluster(n_workers=0, **quiet) as empty:
         with pytest.warns(UserWarning, match="has no worker yet"):

@@ -390,8 +390,7 @@ def _by_scheme(
     """Description of each measure and scheme, and its scores (draws, methods)."""
     for measure in [measures] if isinstance(measures, str) else measures:
         table = runs if measure in METRICS else with_class_ap(runs, [measure])
-        needs = (*RUN, "scheme_spec", *_COUNTS)
-        table = selection.read_runs(table, needs, metric=measure)
+        table = selection.read_runs(table, (*RUN, "scheme_spec", *_COUNTS), metric=measure)
         if not limit:
             selection.check_one_budget(table)
         chosen, bought = selection.within(table, limit)

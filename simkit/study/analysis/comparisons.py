@@ -457,8 +457,7 @@ def by_class(runs: Table, *, methods: Methods, inner: bool = False) -> ByClass:
     BadInput
         For runs of several schemes, budgets or data sets, and without AP.
     """
-    columns = ("scheme", "method", "draw", "images", *_LISTS)
-    table = selection.read_runs(runs, columns)
+    table = selection.read_runs(runs, ("scheme", "method", "draw", "images", *_LISTS))
     wanted = listed(methods)
     table = table[table["method"].isin(wanted)]
     table = table[table["ap"].str.len() > 0]

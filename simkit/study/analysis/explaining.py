@@ -36,6 +36,7 @@ from simkit.study.grid import layers
 from simkit.study.sources import ImageTransform, StudyData, decoded_pictures
 
 Floats = NDArray[np.float64]
+Classes = NDArray[np.integer] | slice
 Watch = Mapping[str, Sequence[Watcher]]  # watchers by spelling of the method
 _ENDS = ("top", "bottom", "full_top", "full_bottom")
 
@@ -304,7 +305,7 @@ def top_scores(
     inputs: Any,
     *,
     ranks: int = 4,
-    classes: NDArray[np.integer] | None = None,
+    classes: Classes = slice(None),
 ) -> pd.DataFrame:
     """The highest probabilities of every image under each model.
 
@@ -317,8 +318,8 @@ def top_scores(
     ranks
         Number of probabilities per image.
     classes
-        Indices of the classes to include (None: all), such as the leaves if ancestors are present
-        in most images.
+        Indices of the classes to include (by default all), such as the leaves if ancestors are
+        present in most images.
 
     Returns
     -------
@@ -331,8 +332,7 @@ def top_scores(
     """
     parts = {}
     for model, trained in models.items():
-        chosen = slice(None) if classes is None else classes
-        scores = trained.scores(inputs)[:, chosen].astype(np.float64)
+        scores = trained.scores(inputs)[:, classes].astype(np.float64)
         highest = expit(-np.sort(-scores, axis=1)[:, :ranks])
         columns = pd.RangeIndex(1, highest.shape[1] + 1, name="rank")
         parts[model] = pd.DataFrame(highest, columns=columns)
@@ -585,7 +585,7 @@ def object_size(
     boxes: Boxes,
     *,
     groups: int = 3,
-    classes: NDArray[np.integer] | None = None,
+    classes: Classes = slice(None),
 ) -> pd.DataFrame:
     """mAP by the size of objects.
 
@@ -602,7 +602,7 @@ def object_size(
     groups
         Number of groups.
     classes
-        Indices of the classes to include (None: all); classes without boxes are left out.
+        Indices of the classes to include (by default all); classes without boxes are left out.
 
     Returns
     -------
@@ -619,18 +619,17 @@ def object_size(
     ----------
     "Spatial Consistency Loss" (WACV 2023), section 4.2 on its appendix D.
     """
-    chosen = slice(None) if classes is None else classes
     sides = np.maximum(boxes.corners[:, 2:] - boxes.corners[:, :2], 0).astype(np.float64)
     areas = sides.prod(1) / _sizes(boxes, truth)[boxes.images].prod(1)
     share, every = np.zeros(truth.shape), np.arange(len(truth.images))
     np.maximum.at(share, (boxes.images, boxes.classes), areas)
     present = truth.rows(every)
-    edges, group = _groups(np.where(present, share, 0.0)[:, chosen], groups)
-    absent = (~present & truth.known_rows(every))[:, chosen]
+    edges, group = _groups(np.where(present, share, 0.0)[:, classes], groups)
+    absent = (~present & truth.known_rows(every))[:, classes]
     words = _SIZES.get(groups, [f"group {n + 1}" for n in range(groups)])
     rows = []
     for about, trained in _each(draws, inputs, truth):
-        scores = trained.scores(inputs)[:, chosen]
+        scores = trained.scores(inputs)[:, classes]
         for n, word in enumerate(words):
             inside = group == n
             part = f"{word}, {edges[n]:.0%} to {edges[n + 1]:.0%}"
@@ -646,7 +645,7 @@ def positives(
     *,
     counts: Sequence[int] = (1, 2, 3),
     at_least: int | None = 4,
-    classes: NDArray[np.integer] | None = None,
+    classes: Classes = slice(None),
 ) -> pd.DataFrame:
     """mAP by the number of present labels of an image.
 
@@ -659,7 +658,7 @@ def positives(
     counts, at_least
         As for `simkit.metrics.map_by_labels`.
     classes
-        Indices of the classes to include (None: all), in the counts and in mAP.
+        Indices of the classes to include (by default all), in the counts and in mAP.
 
     Returns
     -------
@@ -671,12 +670,11 @@ def positives(
     ----------
     "Spatial Consistency Loss" (WACV 2023), Fig. 5d and Table 3.
     """
-    chosen = slice(None) if classes is None else classes
-    known = None if truth.known is None else truth.known[:, chosen]
+    known = None if truth.known is None else truth.known[:, classes]
     rows = []
     for about, trained in _each(draws, inputs, truth):
-        scores = trained.scores(inputs)[:, chosen]
-        present = truth.present[:, chosen]
+        scores = trained.scores(inputs)[:, classes]
+        present = truth.present[:, classes]
         for part in map_by_labels(scores, present, known, counts=counts, at_least=at_least):
             if part.images:
                 row = about | {"by": "present labels", "part": part.name, "count": part.images}

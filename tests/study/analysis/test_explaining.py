@@ -220,7 +220,7 @@ POOLED = FeatureInputs(np.asarray(INPUTS.values).mean((2, 3)))
 @pytest.mark.parametrize(
     ("act", "said"),
     [
-        (lambda s: models(s, [], "rpa"), "models: methods is empty"),
+        (lambda s: models(s, [], "rpa"), "methods is empty"),
         (lambda s: models(s, "an", "rpa", watch={"a": []}), "watch. is called 'a'"),
         (
             lambda s: models(dataclasses.replace(s, features={}), "an", "rpa"),
@@ -237,7 +237,7 @@ POOLED = FeatureInputs(np.asarray(INPUTS.values).mean((2, 3)))
         ),
         (
             lambda s: MapCourse(make("an"), INPUTS, TRUTH.select([0])),
-            "MapCourse: 6 inputs",
+            "6 inputs",
         ),
     ],
 )
