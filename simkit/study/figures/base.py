@@ -309,6 +309,12 @@ class Panels:
         return []
 
 
+def single(height: float) -> tuple[Panels, Axes]:
+    """A figure of one panel of this height in inches, and the panel."""
+    panels = Panels(height=height)
+    return panels, panels.grid[0, 0]
+
+
 class Facets(Panels):
     """A panel for each value of a column, or for each pair of values of two columns.
 

@@ -20,7 +20,7 @@ from simkit.registry import Count, Range, setting
 from simkit.study.analysis.comparisons import ByClass, by_class
 from simkit.study.analysis.selection import Methods, check_known, some_methods, under
 from simkit.study.figures import base, marks
-from simkit.study.figures.base import Panels, register
+from simkit.study.figures.base import register, single
 from simkit.study.figures.style import INK, PALE, count, fold, label, looks, over_draws, text_width
 
 # One hue with decreasing lightness: the order is visible in grey prints.
@@ -83,8 +83,7 @@ class PerClass(OfScheme):
         fewer = len(order) > self.most
         places = np.linspace(0, len(order) - 1, self.most if fewer else len(order))
         shown = order[places.round().astype(int)]
-        panels = Panels(height=0.6 + 0.2 * max(len(shown), 4))
-        (axes,) = panels
+        panels, axes = single(0.6 + 0.2 * max(len(shown), 4))
         drawn = looks(runs["method"].unique())
         for place, method in enumerate(scored.ap):
             rows = base.intervals(scored.interval(method, c) for c in shown)
@@ -123,8 +122,7 @@ class ClassGroups(OfScheme):
         where, runs = self.of_scheme(table)
         scored = self.by_class(runs, some_methods(runs, wanted=self.methods, most=8))
         groups = scored.groups(self.groups)
-        panels = Panels(height=3.8)
-        (axes,) = panels
+        panels, axes = single(3.8)
         drawn = looks(runs["method"].unique())
         for place, method in enumerate(scored.ap):
             look = drawn[method]
@@ -180,8 +178,7 @@ class ClassDifference(OfScheme):
         names = [fold(name, 1.9, size=size, lines=1) for name in gaps["name"]]
         named = len(names) <= _NAMED
         below = max(text_width(name, size) for name in names) if named else 0.3
-        panels = Panels(height=3.4 + below)
-        (axes,) = panels
+        panels, axes = single(3.4 + below)
         _bars(panels.drawing, axes, gaps, named)
         if named:
             axes.set_xticks(gaps.index, names, rotation=90, fontsize=size)

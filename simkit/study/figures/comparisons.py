@@ -18,7 +18,7 @@ from simkit.study.analysis.comparisons import Ranks, Test, What, courses, ranks
 from simkit.study.analysis.selection import Methods
 from simkit.study.cells import is_full, lines, references, zero_shot
 from simkit.study.figures import base, marks
-from simkit.study.figures.base import Facets, Figure, Panels, register, split
+from simkit.study.figures.base import Facets, Figure, Panels, register, single, split
 from simkit.study.figures.style import INK, PALE, Look, label, looks, over_draws, palette
 from simkit.study.frames import failures
 from simkit.study.limit import money
@@ -350,8 +350,7 @@ class ScorePair(Figure):
         over, up = (scores[scores["measure"] == measure] for measure in (x, y))
         both = over.merge(up, on="method", suffixes=("", "_y"))
         self.require(len(both), f"no method has {x} and {y} under {scheme}; name others")
-        panels = Panels(height=4)
-        (axes,) = panels
+        panels, axes = single(4)
         marks.pairs(axes, both)
         panels.labels(f"{_measure(x)}, points", f"{_measure(y)}, points")
         draws = both[["draws", "draws_y"]].max(axis=1)

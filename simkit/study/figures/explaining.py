@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Drawing
 from simkit.registry import setting
 from simkit.study.analysis.comparisons import mean_columns
 from simkit.study.figures import marks, style
-from simkit.study.figures.base import Facets, Figure, Panels, Pictures, register, split
+from simkit.study.figures.base import Facets, Figure, Panels, Pictures, register, single, split
 
 _MAPS = {"map": list[list[float]], "boxes": list[list[float]]}
 
@@ -229,8 +229,7 @@ class Pointing(Figure):
         both = _means(table, ["method"], "map").merge(
             _means(table, ["method"], "pointing"), on="method", suffixes=("", "_y")
         )
-        panels = Panels(height=4.0)
-        (axes,) = panels
+        panels, axes = single(4.0)
         marks.pairs(axes, both)
         if self.centre is not None:
             middle = {"linestyle": style.DASHED, "label": "pointing at the centre"}

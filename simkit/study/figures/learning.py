@@ -14,7 +14,7 @@ from matplotlib.figure import Figure as Drawing
 from simkit.registry import Count, setting
 from simkit.study.analysis.class_priors import COUNTED
 from simkit.study.figures import marks
-from simkit.study.figures.base import Facets, Figure, Panels, Pictures, register, split
+from simkit.study.figures.base import Facets, Figure, Panels, Pictures, register, single, split
 from simkit.study.figures.style import BLUE, FAINT, GREEN, INK, PALE, RED, SKY, Look, label, looks
 
 _READ = ("present", "absent", "ignored", "ignored_present", "assumed", "wrong")  # counts
@@ -335,8 +335,7 @@ class RankAgreement(Figure):
     def draw(self, table: pd.DataFrame) -> Drawing:
         drawn = looks(table["estimate"].unique(), _estimate)
         ranked = table[table.groupby("estimate")["spearman"].transform("count") > 0]
-        panels = Panels(height=3.2)
-        (axes,) = panels
+        panels, axes = single(3.2)
         marks.lines(axes, ranked, "top", "spearman", drawn, by="estimate")
         axes.axhline(0, color=PALE, linewidth=0.8, zorder=0)
         axes.set_ylim(top=1.02)

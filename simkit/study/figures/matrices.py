@@ -19,7 +19,7 @@ from simkit.learn import methods as methods_by_name
 from simkit.registry import setting
 from simkit.study.cells import Line, best_pairs, lines, over_shared, references, zero_shot
 from simkit.study.figures import base, marks
-from simkit.study.figures.base import Panels, register
+from simkit.study.figures.base import Panels, register, single
 from simkit.study.figures.style import FAMILIES, INK, WIDTH, family, fold, label, looks
 from simkit.study.limit import Limit, money
 from simkit.study.statistics import SURE, too_few_text
@@ -55,9 +55,8 @@ class HeatMap(base.AtBudget):
         width = max(WIDTH, 2 * _NAMES + 0.55 * len(methods))  # room for each number
         level = len(methods) <= 6
         head = 0.9 if level else 0.3 + 0.055 * max(len(label(method)) for method in methods)
-        panels = Panels(height=head + 0.6 * len(rows))
+        panels, axes = single(head + 0.6 * len(rows))
         panels.drawing.set_figwidth(width)
-        (axes,) = panels
         if self.against:
             self.chosen("method", self.against, methods)
             values = values - values[:, [methods.index(self.against)]]
