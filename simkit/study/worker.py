@@ -200,10 +200,11 @@ class _Run:
         return Validation(self.inputs(split), labels, known=known, classes=leaves)
 
     def prepared(self, shared: dict[Hashable, Task]) -> _Run:
-        """The run with its side information, which methods of one purchase share if possible."""
+        """The run with its inputs and side information, which methods of one purchase share if
+        possible."""
         method = methods.make(self.spelled)
         key: Hashable = sources.kind_of(self.spelled)
-        task = self.task
+        task = Task(self.task.labels, self.inputs("train"), self.data.train_aids)
         if self.job.grid.pictures is not None:
             name = self.spelled if sources.needs_features(method) else ""
             key = (self.settings, transform_of(self.job.grid, self.spec), name)
@@ -275,8 +276,6 @@ class _Draw:
             with warnings_of() as of_preparation:
                 try:
                     run = _Run(self.job, self.data, purchase, spec, bought, Task(labels), [])
-                    task = Task(labels, run.inputs("train"), self.data.train_aids)
-                    run = replace(run, task=task)
                     run = run.prepared(shared)
                 except Exception as error:
                     self._fail(error, purchase, spec)

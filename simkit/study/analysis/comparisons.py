@@ -223,9 +223,7 @@ def ranks(runs: Table, *, test: Test = "paired", metric: str = "map") -> Ranks:
     """
     if test not in get_args(Test):
         raise unknown("test", test, get_args(Test))
-    table = selection.read_runs(runs, (*RUN, "labels_id"), metric=metric)
-    selection.check_one_budget(table)
-    bought = selection.without_references(table)
+    bought = selection.of_one_budget(runs, (*RUN, "labels_id"), metric)
     methods = bought["method"].unique()
     if len(methods) < 2:
         raise BadInput(f"the table has one method, {methods[0]!r}; two are needed")
@@ -289,9 +287,7 @@ def variance(runs: Table, *, metric: str = "map") -> pd.DataFrame:
     BadInput
         For several budgets, and for fewer than two schemes, methods or draws.
     """
-    table = selection.read_runs(runs, RUN, metric=metric)
-    selection.check_one_budget(table)
-    scored = selection.without_references(table).dropna(subset=[metric])
+    scored = selection.of_one_budget(runs, RUN, metric).dropna(subset=[metric])
     wide = one_result(scored, metric).pivot_table(metric, ["scheme", "draw"], "method")
     everywhere = wide.notna().groupby("scheme").any().all()
     complete = wide.loc[:, everywhere].dropna()

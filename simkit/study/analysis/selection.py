@@ -73,6 +73,13 @@ def without_references(runs: pd.DataFrame) -> pd.DataFrame:
     return compared
 
 
+def of_one_budget(runs: Any, columns: Iterable[str], metric: str) -> pd.DataFrame:
+    """The compared runs of a table of one budget. Raises BadInput for several, and without any."""
+    table = read_runs(runs, columns, metric=metric)
+    check_one_budget(table)
+    return without_references(table)
+
+
 def within(runs: pd.DataFrame, limit: Limit) -> tuple[Limit, pd.DataFrame]:
     """A budget, for an empty one the middle one, and its runs without references.
 

@@ -232,7 +232,7 @@ class Pointing(Figure):
         panels, axes = single(4.0)
         marks.pairs(axes, both)
         if self.centre is not None:
-            middle = {"linestyle": style.DASHED, "label": "pointing at the centre"}
+            middle: dict[str, Any] = {"linestyle": style.DASHED, "label": "pointing at the centre"}
             axes.axhline(100 * self.centre, color=style.INK, linewidth=1, **middle)
         panels.labels("mAP on the test split, points", "pointing game, points")
         return panels.finish(

@@ -95,12 +95,10 @@ def stacked(
     across: horizontal bars.
     """
     base = np.zeros(len(places))
+    draw, start = (axes.barh, "left") if across else (axes.bar, "bottom")
     for name, (sizes, own_style) in parts.items():
         size = np.asarray(sizes, float)
-        if across:
-            axes.barh(places, size, left=base, label=name, **{**style, **own_style})
-        else:
-            axes.bar(places, size, bottom=base, label=name, **{**style, **own_style})
+        draw(places, size, label=name, **{start: base, **style, **own_style})
         base = base + size
 
 
