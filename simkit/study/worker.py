@@ -31,8 +31,7 @@ from simkit.learn.methods import Method, Sizes, Task
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
 from simkit.learn.stack import scores_of_all
-from simkit.learn.train import train_stack
-from simkit.learn.trained import Trained
+from simkit.learn.train import Trained, train_stack
 from simkit.learn.validation import Validation
 from simkit.progress import peak_memory
 from simkit.study import sources

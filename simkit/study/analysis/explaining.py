@@ -14,8 +14,7 @@ from scipy.stats import rankdata
 from torch import nn
 
 from simkit.annotate.simulate import simulate
-from simkit.data import Dataset
-from simkit.data.dataset import Boxes
+from simkit.data.dataset import Boxes, Dataset
 from simkit.embed.backbones import backbone
 from simkit.errors import BadInput, unknown
 from simkit.labels.partial import PartialLabels
@@ -26,8 +25,7 @@ from simkit.learn.metrics import average_precision, map_by_labels, mean_ap
 from simkit.learn.model import Model, check_maps, outputs
 from simkit.learn.pointed import middle, pointed
 from simkit.learn.side_info import prepare
-from simkit.learn.train import Watcher, train
-from simkit.learn.trained import Trained
+from simkit.learn.train import Trained, Watcher, train
 from simkit.study.analysis import selection
 from simkit.study.analysis.learning import innermost, kinds
 from simkit.study.analysis.selection import Methods

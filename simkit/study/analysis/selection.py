@@ -81,7 +81,7 @@ def of_one_budget(runs: Any, columns: Iterable[str], metric: str) -> pd.DataFram
 
 
 def within(runs: pd.DataFrame, limit: Limit) -> tuple[Limit, pd.DataFrame]:
-    """A budget, for an empty one the middle one, and its runs without references.
+    """The budget, or the middle one of the table if it is empty, and its runs without references.
 
     Raises BadInput if there are no runs at this budget.
     """

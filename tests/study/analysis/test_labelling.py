@@ -81,7 +81,7 @@ PARTLY = Truth.of(TRUE & (KNOWN >= 0), classes=CLASSES, known=KNOWN >= 0)
     ("act", "words"),
     [
         (lambda: revealed(OTHER, {"x": LABELS}, 0, prices=PRICES), "labels 'x'"),
-        (lambda: distributions(OTHER, {"x": LABELS}), "distributions: labels 'x'"),
+        (lambda: distributions(OTHER, {"x": LABELS}), "labels 'x'"),
         (lambda: depths(TRUTH, {"x": LABELS}, TREE.over(["dog", "cat"])), "has other classes"),
         (lambda: depths(PARTLY, {"x": LABELS}, TREE), "truth is incomplete"),
     ],
