@@ -219,7 +219,7 @@ def together(parts: Sequence[pa.Table], **facts: Any) -> pa.Table:
     facts = {"classes": (), "leaves": (), "failures": (), "planned": 0} | facts
     rows = pa.concat_tables(parts or [SCHEMA.empty_table()])
     if "reference" in rows.column_names:  # compared runs first, as in the files
-        rows = pa.concat_tables([rows.filter(mask) for mask in _by_reference(rows)])
+        rows = pa.concat_tables(_by_reference(rows))
     rows = rows.combine_chunks()
     known = {name: value for name, value in facts.items() if value is not None}
     return rows.replace_schema_metadata(
@@ -227,10 +227,10 @@ def together(parts: Sequence[pa.Table], **facts: Any) -> pa.Table:
     )
 
 
-def _by_reference(rows: pa.Table) -> tuple[Any, Any]:
-    """Masks of the compared runs and of the references."""
+def _by_reference(rows: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """The compared runs and the references."""
     reference = pa.compute.fill_null(rows["reference"], False)
-    return pa.compute.invert(reference), reference
+    return rows.filter(pa.compute.invert(reference)), rows.filter(reference)
 
 
 def tidy(rows: Iterable[Row], **facts: Any) -> pa.Table:
@@ -242,8 +242,8 @@ def writers(rows: pa.Table) -> dict[str, Callable[[Path], object]]:
     """The writer of each file by its name: compared runs and references, as parquet and as CSV
     without the columns of lists."""
     files: dict[str, Callable[[Path], object]] = {}
-    for name, mask in zip(("table", "reference"), _by_reference(rows), strict=True):
-        selected = store.with_checksum(rows.filter(mask))
+    for name, part in zip(("table", "reference"), _by_reference(rows), strict=True):
+        selected = store.with_checksum(part)
         if name == "table" or len(selected):
             flat = selected.drop_columns(list(LISTS))
             files[f"{name}.parquet"] = partial(
@@ -284,7 +284,7 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
 
 def _described(folder: Path, table: pa.Table) -> dict[str, Any]:
     about = store.facts(table)
-    compared = table.filter(pa.compute.invert(table["reference"]))
+    compared, _ = _by_reference(table)
 
     def distinct(name: str, rows: pa.Table = table) -> list[Any]:
         return pa.compute.drop_null(rows[name].unique()).to_pylist()

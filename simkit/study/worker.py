@@ -79,15 +79,17 @@ def run(job: Job) -> Result:
     BadInput
         If the data changed since the job was planned.
     """
-    start = time.perf_counter()
+    start, rows = time.perf_counter(), list[Row]()
+    errors: dict[str, Exception] = {}
     with one_thread():
         data = sources.opened_as(job.source, job.ids)
-        draws = [_Draw(replace(job, draws=(draw,)), data) for draw in job.draws]
-        rows = [row for draw in draws for row in draw.run()]
+        for draw in job.draws:
+            of_draw = _Draw(replace(job, draws=(draw,)), data)
+            rows += of_draw.run()
+            errors |= of_draw.failures
     of_job: Row = {"key": job.stem, "peak_memory_mb": peak_memory()}
     of_job["bundle_seconds"] = time.perf_counter() - start
     table = pa.Table.from_pylist([row | of_job for row in rows], SCHEMA)
-    errors = {name: error for draw in draws for name, error in draw.failures.items()}
     lasting = all(isinstance(error, BadInput) for error in errors.values())
     return Result(table, {name: sentence(error) for name, error in errors.items()}, lasting)
 
