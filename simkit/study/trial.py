@@ -204,8 +204,7 @@ def trial(
     asked, chosen_by = int(labels.asked.sum()), len(bench.inputs["val"]) if validation else 0
     if not split:
         return Trial(trained, "", 0, math.nan, math.nan, asked, all_asked - asked)
-    scoring: dict[str, Any] = {"device": training.get("device", "auto")}
-    scoring["precision"] = settings.precision
+    scoring = {"device": training.get("device", "auto"), "precision": settings.precision}
     test = bench.scored(trained, split, scoring)
     detailed = None
     if report:
@@ -285,8 +284,7 @@ class _Bench:
             return pointed(trained, inputs, boxes, **scoring)
         if source.features or split not in self.data.pictures:
             return None
-        study = self.read(replace(source, splits=(split,), kinds=("maps",)))
-        maps = study.inputs(split, "maps")
+        maps = self.read(replace(source, splits=(split,), kinds=("maps",))).inputs(split, "maps")
         if inputs.kind == "pooled" and not _are_means(inputs.values, maps.values):
             return None
         regions = middle(boxes.sizes, load_backbone(source.backbone, source.weights or None).size)

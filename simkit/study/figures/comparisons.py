@@ -278,8 +278,7 @@ class Modes(Figure):
     def draw(self, table: pd.DataFrame) -> Drawing:
         table = _several_amounts(self, table)
         drawn = looks(table["method"].unique())
-        layout: dict[str, Any] = {"height": 2.9, "sharex": "col", "sharey": "row"}
-        panels = Facets(table, "family", down="measure", **layout)
+        panels = Facets(table, "family", down="measure", height=2.9, sharex="col", sharey="row")
         for axes, rows in panels:
             marks.lines(axes, rows, "value", "mean", drawn, band=marks.BAND)
             marks.ticks_at(axes, sorted(rows["value"]))

@@ -81,8 +81,7 @@ def _answers(axes: Axes, matrix: pd.DataFrame, gold: pd.DataFrame) -> None:
             texts.append((0.27, f"experts: {experts[row.name, row.answer]:.1%}", 8))
         for down, text, size in texts:
             color = "white" if share > 0.6 and hue != style.ORANGE else style.INK
-            place: dict[str, Any] = {"ha": "center", "va": "center", "color": color}
-            axes.text(x, y + down, text, fontsize=size, **place)
+            axes.text(x, y + down, text, fontsize=size, color=color, ha="center", va="center")
     marks.cells(axes, colors)
     axes.set_xticks(range(len(answers)), [f"says {word}" for word in answers])
     axes.set_yticks(range(2), truths, rotation=90, va="center")

@@ -133,8 +133,7 @@ def boxes(axes: Axes, corners: Iterable[Sequence[float]]) -> None:
     """Frames around objects at x0, y0, x1, y1, visible on light and on dark."""
     for x0, y0, x1, y1 in corners:
         for color, width in ((INK, 2.6), ("white", 1.2)):
-            edge: dict[str, Any] = {"fill": False, "edgecolor": color, "linewidth": width}
-            axes.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, **edge))
+            axes.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False, ec=color, lw=width))
 
 
 def scale(drawing: Drawing, axes: Axes, shades: Any, text: str, named: Callable[..., str]) -> None:
