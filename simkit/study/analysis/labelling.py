@@ -120,7 +120,9 @@ def depths(truth: Truth, labelled: Labelled, hierarchy: Hierarchy) -> pd.DataFra
         raise BadInput("depths: the hierarchy has other classes than the truth; pass its own")
     if truth.known is not None and truth.known.sum() < truth.shape[0] * truth.shape[1]:
         raise BadInput("depths: the truth is incomplete; pass a complete one")
-    levels = pd.DataFrame({"depth": _levels(hierarchy), "classes": 1, "leaves": 0})
+    levels = pd.DataFrame({"depth": 0, "classes": 1, "leaves": 0}, range(truth.shape[1]))
+    for depth, classes in enumerate(nx.topological_generations(hierarchy.graph)):
+        levels.loc[classes, "depth"] = depth
     levels.loc[hierarchy.leaves, "leaves"] = 1
     parts = []
     for name, labels in _labels(truth, labelled):
@@ -142,14 +144,6 @@ def _labels(truth: Truth, labelled: Labelled) -> Iterator[tuple[str, PartialLabe
     for name, labels in labelled.items():
         labels.check_about(truth, f"labels {name!r}")
         yield name, labels
-
-
-def _levels(hierarchy: Hierarchy) -> NDArray[np.int64]:
-    """(L,) the depth of each class."""
-    levels = np.zeros(len(hierarchy.classes), np.int64)
-    for depth, classes in enumerate(nx.topological_generations(hierarchy.graph)):
-        levels[classes] = depth
-    return levels
 
 
 def confusion(votes: Votes, fitted: Fitted, *, seed: int = 0) -> pd.DataFrame:
