@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 
 from simkit.errors import BadInput
-from simkit.study.best import Best, best_of
 from simkit.study.frames import frame, opened
 from simkit.study.limit import Limit
-from simkit.study.statistics import Interval, interval
+from simkit.study.statistics import Best, Interval, best_of, interval
 
 SMALLEST = 0.0005  # a difference below 0.05 points prints as 0.0, and so counts as a tie
 COLUMNS: dict[str, Any] = {  # of runs, as `frame` checks them
@@ -153,11 +152,11 @@ def scored(runs: Any, metric: str) -> pd.DataFrame:
     """The runs that have this metric, with the columns that cells need."""
     columns = {name: COLUMNS[name] for name in (*RUN, "dollars", "seconds", "images")}
     table = frame(runs, columns | {metric: float | None}, asker="runs", mend=_MEND, empty=True)
-    return one_result(table[table[metric].notna()], metric, by=RUN[:-1], asker="runs")
+    return one_result(table[table[metric].notna()], metric, by=RUN[:-1])
 
 
 def one_result(
-    runs: pd.DataFrame, value: str, *, asker: str, by: Sequence[str] = ("scheme", "method")
+    runs: pd.DataFrame, value: str, *, by: Sequence[str] = ("scheme", "method")
 ) -> pd.DataFrame:
     """The runs with one row for each draw of the groups `by`, repeated ones left out.
 
@@ -169,7 +168,7 @@ def one_result(
     once = runs[~runs[keys].assign(content=content).duplicated()]
     for row in once[once.duplicated(keys)].itertuples():
         where = f"draw {row.draw} of {row.method!r} under {row.scheme!r}"
-        raise BadInput(f"{asker}: two results of {where}; pass the runs of one comparison")
+        raise BadInput(f"two results of {where}; pass the runs of one comparison")
     return once
 
 

@@ -208,8 +208,7 @@ def compare(
         options: dict[str, Any] = {"folder": folder, "part": share, "accept": accept}
         hooks.planned(estimate_of(grid, data, workers=count, **options))
     count = workers or (len(gpus()) or None if grid.pictures else None)
-    work = _Work(grid, data, folder, share, Workers(executor, count, accept))
-    return work.run(hooks)
+    return _Work(grid, data, folder, share, Workers(executor, count, accept)).run(hooks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,17 +230,13 @@ class _Work:
         return {"classes": self.data.data.classes, "leaves": self.data.data.leaves.tolist()}
 
     @property
-    def zero_shot(self) -> float | None:
-        """mAP of the image-text model's scores on the test split; None without such scores."""
-        if "test" not in self.data.similarities:
-            return None
-        return float(scored_row(self.data, self.data.scores["test"])["map"])
-
-    @property
-    def scored_by(self) -> str | None:
-        """The name of that model."""
+    def zero_shot(self) -> dict[str, Any]:
+        """mAP and name of the image-text model, from its scores of the test split, if any."""
         scores = self.data.similarities.get("test")
-        return None if scores is None else str(scores.history.settings.get("model", "a file"))
+        if scores is None:
+            return {}
+        score = scored_row(self.data, self.data.scores["test"])["map"]
+        return {"zero_shot": score, "scored_by": scores.history.settings.get("model", "a file")}
 
     def run(self, hooks: Hooks) -> Comparison:
         progress = hooks.progress
@@ -284,8 +279,7 @@ class _Work:
     def rows(self, planned_jobs: list[Job], finished: Finished, **about: Any) -> Table:
         """The runs of the finished ones among these jobs."""
         tables = [finished.done[job.key].table for job in planned_jobs if job.key in finished.done]
-        about |= {"zero_shot": self.zero_shot, "scored_by": self.scored_by}
-        return runs.together(tables, **self.about, **about)
+        return runs.together(tables, **self.about, **self.zero_shot, **about)
 
     def _share(self, every: list[Job]) -> list[Job]:
         """The jobs of this part."""

@@ -127,19 +127,17 @@ def estimate_of(
     store.check_code(results, accept)
     workers = workers or (len(gpus()) if grid.pictures else 0) or usable_cores()
     sweep_jobs, jobs = planning.sweep(grid, data), planning.jobs(grid, data)
-    if sweep_jobs and all(
-        store.finished(results, stem(job, results, accept)) for job in sweep_jobs
-    ):
+
+    def left(of: list[Job]) -> list[Job]:
+        return [job for job in of if not store.finished(results, stem(job, results, accept))]
+
+    if sweep_jobs and not left(sweep_jobs):
         chosen, _ = planning.choose(sweep_jobs, stored(sweep_jobs, results, accept).done)
         jobs = planning.jobs(grid, data, chosen)
     compared = sum(
         len(job.draws) * len(purchase.methods)
         for job in jobs for purchase in job.purchases if not purchase.reference
     )  # fmt: skip
-
-    def left(of: list[Job]) -> list[Job]:
-        return [job for job in of if not store.finished(results, stem(job, results, accept))]
-
     share = [*part.share(sweep_jobs), *part.share(jobs)] if part else [*sweep_jobs, *jobs]
     unfinished = left(share)
     seconds = [

@@ -9,10 +9,8 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import Any, get_args, get_origin
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -24,11 +22,7 @@ Unique = tuple[tuple[str, ...], ...]
 
 
 _NAMES = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
-_INFERRED = {  # results of pandas.api.types.infer_dtype for values of each type
-    str: {"string"}, bool: {"boolean"}, int: {"integer"},
-    float: {"floating", "integer", "mixed-integer-float"},
-}  # fmt: skip
-_STORED = {str: object, bool: np.bool_, int: np.int64, float: np.float64}
+_ARROW = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
 
 
 def frame(
@@ -114,32 +108,34 @@ def failures(table: pd.DataFrame) -> tuple[str, ...]:
 
 def _column(values: pd.Series[Any], declared: Any) -> Any:
     """The column as an array. Raises ValueError with a message that lacks the mend."""
-    kind = _without_none(declared)
-    missing = values.isna().to_numpy(bool)
-    present = values.to_numpy(object)[~missing]
-    wrong = ValueError(f"holds {values.dtype} where {_named(declared)} is expected; ")
-    if get_origin(kind) is list:
-        if not all(map(pd.api.types.is_list_like, present)):
-            raise wrong
-        lists = [list(value) for value in present]
-        (element,) = get_args(kind)
-        flat = pd.Series(list(chain.from_iterable(lists)), dtype=object)
-        checked = np.asarray(_column(flat, element))
-        ends = np.cumsum([len(values) for values in lists])[:-1]
-        present = np.empty(len(lists), object)
-        present[:] = np.split(checked, ends) if lists else []
-    elif (inferred := pd.api.types.infer_dtype(present)) not in {*_INFERRED[kind], "empty"}:
-        # Whole numbers may be floats: so pandas stores integers beside missing values.
-        if kind is not int or inferred != "floating" or np.mod(present.astype(float), 1).any():
-            raise wrong
-    if missing.any() and kind is declared:
+    try:
+        array = pa.array(values.to_numpy(object), from_pandas=True)
+        _check(array, declared)
+        array = array.cast(_arrow(declared))  # floats that are no whole numbers are no integers
+    except (TypeError, pa.ArrowException):
+        raise ValueError(f"holds {values.dtype} where {_named(declared)} is expected; ") from None
+    numbers = array.to_numpy(zero_copy_only=False)
+    missing = array.null_count and numbers.dtype == object
+    return pd.Series(numbers, dtype=object) if missing else numbers  # None stays None
+
+
+def _check(array: pa.Array, declared: Any) -> None:
+    """Raise TypeError for values of another type, ValueError for missing ones."""
+    kind, given = _without_none(declared), array.type
+    if array.null_count and kind is declared:
         raise ValueError("has missing values; leave out these rows, or ")
-    if not missing.any() and get_origin(kind) is not list:
-        return present.astype(_STORED[kind])
-    numbers = kind in (int, float)
-    filled = np.full(len(values), np.nan if numbers else None, float if numbers else object)
-    filled[~missing] = present
-    return filled if numbers else pd.Series(filled, dtype=object)  # None stays None
+    if pa.types.is_null(given):
+        return
+    if get_origin(kind) is list and pa.types.is_list(given):
+        return _check(array.flatten(), *get_args(kind))
+    numeric = pa.types.is_integer(given) or pa.types.is_floating(given)
+    if not (numeric if kind in (int, float) else given == _ARROW.get(kind)):
+        raise TypeError
+
+
+def _arrow(declared: Any) -> pa.DataType:
+    kind = _without_none(declared)
+    return pa.list_(_arrow(*get_args(kind))) if get_origin(kind) is list else _ARROW[kind]
 
 
 def _complete(table: pd.DataFrame, unique: Unique) -> bool:

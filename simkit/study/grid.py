@@ -38,7 +38,6 @@ REFERENCE = "reference"  # stands for a scheme in the settings of references
 ALL = "all"
 Unasked = Literal["skip", "absent"]
 Validation = Literal["none", "complete", "partial"]
-_UNSET = Settings()  # compared by identity: `train` was not set
 _EXAMPLE = {"schemes": '"single-positive", "fpc"', "methods": '"an", "ll-r"'}
 
 
@@ -239,7 +238,7 @@ class Grid:
     memory: Positive = setting(2.0, "largest memory of runs trained together, in GB")
     pictures: Pictures | None = setting(None, "train whole backbones from images")
     habits: Habits = setting(Habits(), "annotation errors; none by default")
-    train: Settings = setting(_UNSET, "settings of the training")
+    train: Settings = setting(dict, "settings of the training")
     fair: bool = setting(False, "try settings of every method first, compare the best")
     tuning: Tuning | None = setting(None, "settings to try; references are tuned as well")
     settings: Mapping[str, Mapping[str, Mapping[str, Any]]] = setting(
@@ -270,13 +269,10 @@ class Grid:
     def _table(self, name: str, kind: type) -> Any:
         """A field as its dataclass, also from a table of its settings."""
         value = getattr(self, name)
-        if name == "train":  # validation labels choose the epoch unless a protocol decides
+        if name == "train" and isinstance(value, Mapping):
+            # Validation labels choose the epoch unless a protocol decides.
             chooses = self.validation != "none" and not (self.pictures and self.pictures.protocol)
-            select = {"select": "best" if chooses else "last"}
-            if value is _UNSET:
-                value = select
-            elif isinstance(value, Mapping):
-                value = select | dict(value)
+            value = {"select": "best" if chooses else "last", **value}
         if value is None and name in ("tuning", "pictures"):
             return None
         if isinstance(value, kind):

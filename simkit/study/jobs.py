@@ -163,10 +163,6 @@ class Job:
         """Whether the job is part of a sweep."""
         return self.draws == (SWEEP,)
 
-    def each_draw(self) -> list[Job]:
-        """A job for each draw."""
-        return [dataclasses.replace(self, draws=(draw,)) for draw in self.draws]
-
     def __str__(self) -> str:
         first, others = self.purchases[0], len(self.purchases) - 1
         method = f", {first.methods[0]}" if self.grid.pictures else ""  # each its own purchase
@@ -193,9 +189,8 @@ def transform_of(grid: Grid, spec: str) -> ImageTransform:
 
 def source_of(grid: Grid) -> Source:
     """The source of the truth and features of a grid."""
-    specs = set(grid.trained) | {
-        setting.method(spec) for spec in grid.trained for setting in _tried(grid, spec)
-    }
+    tried = (setting.method(spec) for spec in grid.trained for setting in _tried(grid, spec))
+    specs = {*grid.trained, *tried}
     kinds = {kind_of(spec) for spec in specs}
     needs_val = grid.validation != "none" or grid.tuning is not None
     splits = ("train", "val", "test") if needs_val else ("train", "test")
@@ -395,8 +390,7 @@ def _packed(
         packs[-1] += group
         enough = sum(duration[purchase] for purchase in packs[-1]) >= LEAST
     if not enough and len(packs) > 1:
-        last = packs.pop()
-        packs[-1] += last
+        packs[-2:] = [packs[-2] + packs[-1]]
     return packs
 
 
@@ -461,9 +455,6 @@ def _asked(purchase: Purchase, grid: Grid, data: StudyData) -> int:
         people |= {"boxes": data.data.boxes.get("train"), "seed": grid.seed}
         labels = simulate(truth, scheme, images=priced, **people)
         bill = cost(labels, prices(grid.prices).once_set_up())
-    multiple = (
-        limit.dollars / bill.dollars if limit.dollars and bill.dollars
-        else 3600 * limit.hours / bill.seconds if limit.hours and bill.seconds
-        else most
-    )  # fmt: skip
-    return max(1, min(most, round(priced * multiple)))
+    budget, unit = limit.amount
+    spent = getattr(bill, unit)  # None if the price list has no times
+    return max(1, min(most, round(priced * (budget / spent)))) if spent else most

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,13 @@ class Limit:
         """The budget of a row of the table of runs."""
         values = (row["budget"], row["budget_hours"])
         return Limit(*(None if v is None or math.isnan(v) else float(v) for v in values))
+
+    @property
+    def amount(self) -> tuple[float, Literal["dollars", "seconds"]]:
+        """The budget as bills have it: in dollars or seconds."""
+        if self.dollars is not None:
+            return self.dollars, "dollars"
+        return 3600 * (self.hours or 0.0), "seconds"
 
     def __bool__(self) -> bool:
         return self != Limit()

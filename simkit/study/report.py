@@ -9,7 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from simkit.study.best import more_draws_text, too_few_text
 from simkit.study.cells import (
     Cell,
     Line,
@@ -21,6 +20,7 @@ from simkit.study.cells import (
     zero_shot,
 )
 from simkit.study.limit import money
+from simkit.study.statistics import more_draws_text, too_few_text
 
 _NOTE = (
     "mAP is the mean AP over leaf classes on the test split, in points; intervals are 95 % "
@@ -33,9 +33,8 @@ def sentences(runs: Any) -> list[str]:
     """One sentence for each scheme and budget, then one about complete labels."""
     results = [sentence(line) for line in lines(runs)]
     if free := zero_shot(runs):
-        results.insert(
-            0, f"Without labels, the scores reach {_mean(free)} mAP for $0 ({free.method})."
-        )
+        text = f"Without labels, the scores reach {_mean(free)} mAP for $0 ({free.method})."
+        results.insert(0, text)
     if full := references(runs):
         scores = ", ".join(f"{cell.score.percent} with {cell.method}" for cell in full)
         results.append(f"Complete labels cost {money(full[0].dollars)} and reach {scores}.")

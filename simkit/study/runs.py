@@ -204,63 +204,46 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
         return table.select(list(columns)) if columns else table
 
 
-def together(
-    parts: Sequence[pa.Table],
-    *,
-    classes: Sequence[str],
-    leaves: Sequence[int] = (),
-    failures: Iterable[str] = (),
-    planned: int = 0,
-    zero_shot: float | None = None,
-    scored_by: str | None = None,
-) -> pa.Table:
+def together(parts: Sequence[pa.Table], **facts: Any) -> pa.Table:
     """The rows of several tables as one.
 
     Parameters
     ----------
     parts
         Tables with the columns of `COLUMNS`, or with the same selection of them.
-    classes, leaves
-        Names of the classes of `ap`, and the indices of the leaf classes.
-    failures
-        A sentence for each failed job, or failed method of a job.
-    planned
-        Number of planned runs; 0 if unknown.
-    zero_shot
-        mAP of the image-text model whose scores were used, if any.
-    scored_by
-        Its name.
+    **facts
+        classes (of `ap`) and leaves (indices of the leaf classes); failures, a sentence for each
+        failed job or method of a job; planned, the number of runs, 0 if unknown; zero_shot and
+        scored_by, mAP and name of the image-text model whose scores were used, None without one.
     """
-    metadata = {"classes": list(classes), "leaves": [int(leaf) for leaf in leaves]}
-    metadata |= {"failures": list(failures), "planned": planned}
-    metadata |= {} if zero_shot is None else {"zero_shot": zero_shot, "scored_by": scored_by}
+    facts = {"classes": (), "leaves": (), "failures": (), "planned": 0} | facts
     rows = pa.concat_tables(parts or [SCHEMA.empty_table()])
     if "reference" in rows.column_names:  # compared runs first, as in the files
-        rows = pa.concat_tables([rows.filter(mask) for mask in _by_reference(rows)])
+        rows = pa.concat_tables(_by_reference(rows))
     rows = rows.combine_chunks()
+    known = {name: value for name, value in facts.items() if value is not None}
     return rows.replace_schema_metadata(
-        {name: json.dumps(value, ensure_ascii=False) for name, value in metadata.items()}
+        {name: json.dumps(value, ensure_ascii=False) for name, value in known.items()}
     )
 
 
-def _by_reference(rows: pa.Table) -> tuple[Any, Any]:
-    """Masks of the compared runs and of the references."""
+def _by_reference(rows: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """The compared runs and the references."""
     reference = pa.compute.fill_null(rows["reference"], False)
-    return pa.compute.invert(reference), reference
+    return rows.filter(pa.compute.invert(reference)), rows.filter(reference)
 
 
-def tidy(rows: Iterable[Row], **about: Any) -> pa.Table:
+def tidy(rows: Iterable[Row], **facts: Any) -> pa.Table:
     """Rows as a table; further arguments are those of `together`."""
-    table = pa.Table.from_pylist(list(rows), schema=SCHEMA)
-    return together([table], **({"classes": ()} | about))
+    return together([pa.Table.from_pylist(list(rows), schema=SCHEMA)], **facts)
 
 
 def writers(rows: pa.Table) -> dict[str, Callable[[Path], object]]:
     """The writer of each file by its name: compared runs and references, as parquet and as CSV
     without the columns of lists."""
     files: dict[str, Callable[[Path], object]] = {}
-    for name, mask in zip(("table", "reference"), _by_reference(rows), strict=True):
-        selected = store.with_checksum(rows.filter(mask))
+    for name, part in zip(("table", "reference"), _by_reference(rows), strict=True):
+        selected = store.with_checksum(part)
         if name == "table" or len(selected):
             flat = selected.drop_columns(list(LISTS))
             files[f"{name}.parquet"] = partial(
@@ -301,7 +284,7 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
 
 def _described(folder: Path, table: pa.Table) -> dict[str, Any]:
     about = store.facts(table)
-    compared = table.filter(pa.compute.invert(table["reference"]))
+    compared, _ = _by_reference(table)
 
     def distinct(name: str, rows: pa.Table = table) -> list[Any]:
         return pa.compute.drop_null(rows[name].unique()).to_pylist()

@@ -15,6 +15,7 @@ from concurrent import futures
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
@@ -27,7 +28,7 @@ from simkit.progress import Progress
 from simkit.study import runs, store
 from simkit.study.jobs import Job
 from simkit.study.store import Result
-from simkit.study.worker import Done, run, sentence
+from simkit.study.worker import run, sentence
 
 Task = TypeVar("Task")
 Value = TypeVar("Value")
@@ -127,10 +128,9 @@ def finish(jobs: Sequence[Job], folder: Path, workers: Workers, progress: Progre
         elif difference := _other_versions(outcome):
             finished.failures[job.key] = difference
         else:
-            rows = runs.tidy(outcome.rows).replace_schema_metadata(None)
-            finished.done[job.key] = Result(rows, outcome.failures)
+            finished.done[job.key] = outcome
             if outcome.lasting:
-                store.save(finished.done[job.key], folder, job.stem)
+                store.save(outcome, folder, job.stem)
         ended += job.runs
         progress(ended, total)
     return finished
@@ -171,7 +171,8 @@ def outcomes(
     """
     if executor is not None:
         with _interrupts_deferred():
-            submitted = {executor.submit(work, task): task for task in tasks}
+            alone = partial(_alone, work)
+            submitted = {executor.submit(alone, task): task for task in tasks}
         try:
             for future in futures.as_completed(submitted):
                 yield submitted[future], _outcome(future)
@@ -324,11 +325,11 @@ def _interrupts_deferred() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _other_versions(done: Done) -> str:
+def _other_versions(result: Result) -> str:
     """The error of rows from a worker with other versions than this process, or ""."""
     ours = {**versions(), "torch": str(torch.__version__)}
-    for row in done.rows:
-        theirs = json.loads(row["environment"])
+    for environment in result.table["environment"].to_pylist():
+        theirs = json.loads(environment)
         if different := [f"{name} {theirs[name]}" for name in ours if theirs[name] != ours[name]]:
             return f"its worker has {', '.join(different)}; install the same versions everywhere"
     return ""
@@ -381,25 +382,15 @@ def cluster(address: str) -> Iterator[futures.Executor]:
                 f"(`dask worker {address} --nthreads 1`)",
                 stacklevel=3,
             )
-        yield _OneAtATime(client.get_executor(pure=False), len(workers))
+        executor = client.get_executor(pure=False)
+        executor.workers = max(len(workers), 1)
+        yield executor
     finally:
         client.close()
 
 
-class _OneAtATime(futures.Executor):
-    """An executor whose `workers` workers run one task at a time each."""
-
-    def __init__(self, inner: futures.Executor, count: int) -> None:
-        self._inner, self.workers = inner, max(count, 1)
-
-    def submit(  # type: ignore[override]
-        self, work: Callable[..., Value], /, *values: Any, **named: Any
-    ) -> futures.Future[Value]:
-        return self._inner.submit(_alone, work, *values, **named)
-
-
-def _alone(work: Callable[..., Value], *values: Any, **named: Any) -> Value:
+def _alone(work: Callable[[Task], Value], task: Task) -> Value:
     """Call `work` in one thread of this process at a time, as the number of torch threads and the
     capture of warnings are global to the process."""
     with _lock:
-        return work(*values, **named)
+        return work(task)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,8 @@ from simkit.data import Dataset
 from simkit.data import open as open_data
 from simkit.data.dataset import WHOLE
 from simkit.embed.backbones import backbone as load_backbone
+from simkit.embed.feature_files import Kind, of_splits
+from simkit.embed.features import Features, cache_folder, extract, read_features
 from simkit.embed.label_embeddings import LabelMeans, LabelMedians
 from simkit.embed.neighbours import Neighbours
 from simkit.embed.networks import Backbone
@@ -33,9 +35,6 @@ from simkit.learn.inputs import FeatureInputs, ImageInputs, SizedPictures, sized
 from simkit.learn.methods import Method, Task
 from simkit.learn.side_info import build_aid
 from simkit.progress import Progress, silent
-
-if TYPE_CHECKING:
-    from simkit.embed.features import Features, Kind
 
 Side = int | None  # side of images in pixels; None: that of the backbone
 SCENES_NET = "scenes-net"  # the backbone that ships with simkit
@@ -65,7 +64,7 @@ class Source:
 
     data: str
     splits: tuple[str, ...]
-    kinds: tuple[str, ...]
+    kinds: tuple[Kind, ...]
     backbone: str = ""
     weights: str = ""
     features: tuple[tuple[str, str], ...] = ()
@@ -230,7 +229,7 @@ def network_key(size: Side) -> str:
     return f"backbone {size or 'of its own size'}"
 
 
-def kind_of(method: str) -> str:
+def kind_of(method: str) -> Kind:
     """ "maps" for methods that need feature maps, else "pooled"."""
     return "maps" if methods.make(method).needs.maps else "pooled"
 
@@ -394,12 +393,9 @@ def _computed(
     source: Source, data: Dataset, split: str, progress: Progress
 ) -> Mapping[Kind, Features]:
     """Features of all kinds in one pass, or from the cache."""
-    from simkit.embed.features import extract
-
     net = load_backbone(source.backbone, source.weights or None)
-    kinds = cast(tuple["Kind", ...], source.kinds)
     # Images that `simkit features` skipped at the request of the user stay skipped.
-    return extract(data, split, net, kinds=kinds, unreadable="before", progress=progress)
+    return extract(data, split, net, kinds=source.kinds, unreadable="before", progress=progress)
 
 
 def _precomputed(
@@ -410,9 +406,6 @@ def _precomputed(
     Raises BadInput if there are none for the split, if they have other rows or were computed from
     other images, and if they are pooled but maps are needed.
     """
-    from simkit.embed.feature_files import of_splits
-    from simkit.embed.features import read_features
-
     files = dict(source.features)
     held_out = split not in files and "train" in files and WHOLE in data.truth
     if split not in files and not held_out:
@@ -421,7 +414,7 @@ def _precomputed(
     splits = of_splits(Path(file))  # a folder with one subfolder for each split
     file = str(splits.get(split) or (splits.get("train") if held_out else None) or file)
     features = {}
-    for kind in cast(tuple["Kind", ...], source.kinds):
+    for kind in source.kinds:
         stored = _rows_of_split(read_features(file, kind), data, split, file)
         if stored.kind == "pooled" and kind == "maps":
             raise BadInput(f"{file} holds pooled features, but a method needs maps; name others")
@@ -465,8 +458,6 @@ def _pixels(
     source: Source, data: Dataset, progress: Progress
 ) -> tuple[dict[Side, Backbone], dict[tuple[str, int], SizedPictures]]:
     """Networks and images; these are decoded into the cache folder, where workers read them."""
-    from simkit.embed.features import cache_folder
-
     networks = {
         size: load_backbone(source.backbone, source.weights or None, size=size)
         for size in source.sizes

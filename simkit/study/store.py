@@ -29,10 +29,14 @@ _DIGEST = hashlib.sha256().digest_size
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The runs of a finished job, one row each, and a sentence for each method that failed."""
+    """The runs of a finished job, one row each, and a sentence for each method that failed.
+
+    lasting: whether the failures would repeat; otherwise the job is not stored as finished.
+    """
 
     table: pa.Table
     failures: Mapping[str, str] = field(default_factory=dict)
+    lasting: bool = True
 
 
 def save(result: Result, folder: Path, stem: str) -> None:

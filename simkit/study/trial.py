@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from scipy.sparse import issparse
 from simkit.data import Dataset
 from simkit.data import open as open_data
 from simkit.embed.backbones import backbone as load_backbone
+from simkit.embed.features import Features
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.learn import metrics
@@ -30,9 +31,6 @@ from simkit.progress import Progress, silent
 from simkit.study import sources
 from simkit.study.grid import Unasked
 from simkit.study.sources import ImageTransform, Source, StudyData
-
-if TYPE_CHECKING:
-    from simkit.embed.features import Features
 
 _GROUPS = 5  # number of groups of classes, by their number of training labels
 _FEW = 64  # images whose pooled features are compared with maps
@@ -206,8 +204,7 @@ def trial(
     asked, chosen_by = int(labels.asked.sum()), len(bench.inputs["val"]) if validation else 0
     if not split:
         return Trial(trained, "", 0, math.nan, math.nan, asked, all_asked - asked)
-    scoring: dict[str, Any] = {"device": training.get("device", "auto")}
-    scoring["precision"] = settings.precision
+    scoring = {"device": training.get("device", "auto"), "precision": settings.precision}
     test = bench.scored(trained, split, scoring)
     detailed = None
     if report:
@@ -287,8 +284,7 @@ class _Bench:
             return pointed(trained, inputs, boxes, **scoring)
         if source.features or split not in self.data.pictures:
             return None
-        study = self.read(replace(source, splits=(split,), kinds=("maps",)))
-        maps = study.inputs(split, "maps")
+        maps = self.read(replace(source, splits=(split,), kinds=("maps",))).inputs(split, "maps")
         if inputs.kind == "pooled" and not _are_means(inputs.values, maps.values):
             return None
         regions = middle(boxes.sizes, load_backbone(source.backbone, source.weights or None).size)

@@ -7,13 +7,14 @@ import json
 import platform
 import time
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
@@ -30,15 +31,15 @@ from simkit.learn.methods import Method, Sizes, Task
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
 from simkit.learn.stack import scores_of_all
-from simkit.learn.train import train_stack
-from simkit.learn.trained import Trained
+from simkit.learn.train import Trained, train_stack
 from simkit.learn.validation import Validation
 from simkit.progress import peak_memory
 from simkit.study import sources
 from simkit.study.grid import COMPLETE
 from simkit.study.jobs import Job, Purchase, draw_name, transform_of
-from simkit.study.runs import SWEEP, Row
+from simkit.study.runs import SCHEMA, SWEEP, Row
 from simkit.study.sources import StudyData
+from simkit.study.store import Result
 
 _DIVERGED = 1e7  # no normal training reaches such a loss, even as a sum over a large batch
 # Temporary values of losses and scores, and the allocator, took 8 to 36 % more memory than the
@@ -48,21 +49,6 @@ _OVERHEAD = 1.4
 Notes = list[warnings.WarningMessage]
 Budget = tuple[float, Literal["dollars", "seconds"]]
 Place = tuple[Purchase, str]  # a purchase and one of its methods
-
-
-@dataclass(frozen=True)
-class Done:
-    """The rows of a job, and a sentence for each failed method.
-
-    Attributes
-    ----------
-    lasting
-        Whether the failures would repeat; otherwise the job is not stored as finished.
-    """
-
-    rows: list[Row]
-    failures: Mapping[str, str] = field(default_factory=dict)
-    lasting: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +68,7 @@ class Bought:
     validation_dollars: float = 0.0
 
 
-def run(job: Job) -> Done:
+def run(job: Job) -> Result:
     """Buy labels, train and score; one row for each draw and method. Any executor can call this.
 
     It uses one thread, so that results are bit for bit the same for any number of processes.
@@ -93,16 +79,19 @@ def run(job: Job) -> Done:
     BadInput
         If the data changed since the job was planned.
     """
-    start = time.perf_counter()
+    start, rows = time.perf_counter(), list[Row]()
+    errors: dict[str, Exception] = {}
     with one_thread():
         data = sources.opened_as(job.source, job.ids)
-        draws = [_Draw(each, data).run() for each in job.each_draw()]
-    measured = {"bundle_seconds": time.perf_counter() - start, "peak_memory_mb": peak_memory()}
-    return Done(
-        [row | measured | {"key": job.stem} for done in draws for row in done.rows],
-        {name: why for done in draws for name, why in done.failures.items()},
-        all(done.lasting for done in draws),
-    )
+        for draw in job.draws:
+            of_draw = _Draw(replace(job, draws=(draw,)), data)
+            rows += of_draw.run()
+            errors |= of_draw.failures
+    of_job: Row = {"key": job.stem, "peak_memory_mb": peak_memory()}
+    of_job["bundle_seconds"] = time.perf_counter() - start
+    table = pa.Table.from_pylist([row | of_job for row in rows], SCHEMA)
+    lasting = all(isinstance(error, BadInput) for error in errors.values())
+    return Result(table, {name: sentence(error) for name, error in errors.items()}, lasting)
 
 
 def sentence(error: Exception) -> str:
@@ -212,10 +201,11 @@ class _Run:
         return Validation(self.inputs(split), labels, known=known, classes=leaves)
 
     def prepared(self, shared: dict[Hashable, Task]) -> _Run:
-        """The run with its side information, which methods of one purchase share if possible."""
+        """The run with its inputs and side information, which methods of one purchase share if
+        possible."""
         method = methods.make(self.spelled)
         key: Hashable = sources.kind_of(self.spelled)
-        task = self.task
+        task = Task(self.task.labels, self.inputs("train"), self.data.train_aids)
         if self.job.grid.pictures is not None:
             name = self.spelled if sources.needs_features(method) else ""
             key = (self.settings, transform_of(self.job.grid, self.spec), name)
@@ -247,16 +237,14 @@ class _Draw:
         self.failures: dict[str, Exception] = {}
         self.labels: dict[Purchase, tuple[Bought, PartialLabels, Notes]] = {}
 
-    def run(self) -> Done:
-        """Rows in the order of the purchases, and the failures."""
+    def run(self) -> list[Row]:
+        """Rows in the order of the purchases; `failures` gets the errors."""
         runs = [run for purchase in self.job.purchases for run in self._runs(purchase)]
         alone = [[run] for run in runs]  # every method trains its own backbone
         for stack in alone if self.job.grid.pictures else self._stacks(runs):
             self._train(stack)
         places = ((bought, spec) for bought in self.job.purchases for spec in bought.methods)
-        rows = [self.rows[place] for place in places if place in self.rows]
-        lasting = all(isinstance(error, BadInput) for error in self.failures.values())
-        return Done(rows, {name: sentence(e) for name, e in self.failures.items()}, lasting)
+        return [self.rows[place] for place in places if place in self.rows]
 
     @cached_property
     def complete(self) -> PartialLabels:
@@ -289,8 +277,6 @@ class _Draw:
             with warnings_of() as of_preparation:
                 try:
                     run = _Run(self.job, self.data, purchase, spec, bought, Task(labels), [])
-                    task = Task(labels, run.inputs("train"), self.data.train_aids)
-                    run = replace(run, task=task)
                     run = run.prepared(shared)
                 except Exception as error:
                     self._fail(error, purchase, spec)
@@ -346,7 +332,8 @@ class _Draw:
             row_scores = scored_row(self.data, test[index])
             if val is not None:
                 row_scores |= self._of_validation(run, val[index], test[index])
-            run_notes = [*run.notes, *_of_run(notes, index), *_diverged(model)]
+            own = [note for note in notes if getattr(note.message, "run", index) == index]
+            run_notes = [*run.notes, *texts(own), *_diverged(model)]
             row = _row(run, model) | row_scores | shared | {"notes": list(dict.fromkeys(run_notes))}
             rows[run.purchase, run.spec] = row
         return rows
@@ -397,18 +384,15 @@ def _remaining(purchase: Purchase, bill: Cost | None) -> Budget | None:
     """The budget for training labels, with its unit; None if the amount is as written."""
     if not purchase.limit:
         return None
-    noun, scale = "dollars", 1
-    unit: Literal["dollars", "seconds"] = "dollars"
-    if purchase.limit.dollars is None:
-        noun, unit, scale = "hours", "seconds", 3600
-    most = scale * getattr(purchase.limit, noun)
+    most, unit = purchase.limit.amount
     spent = getattr(bill, unit) if bill else 0.0
     if spent is None:
         raise BadInput("the price list has no times, so hours cannot be spent; budget in dollars")
     if bill and most <= spent:
+        taken = f"${spent:.2f}" if unit == "dollars" else f"{spent / 3600:.2f} hours"
         raise BadInput(
-            f"validation labels take {spent / scale:.2f} {noun} of {most / scale:g}; raise the "
-            "budget or set validation to none"
+            f"validation labels take {taken} of {purchase.limit}; raise the budget or set "
+            "validation to none"
         )
     return most - spent, unit
 
@@ -514,7 +498,6 @@ def _row(run: _Run, trained: Trained) -> Row:
         "truth_id": job.ids["truth train"],
         "test_id": job.ids["truth test"],
         "features_id": run.inputs_id,
-        "key": job.stem,
     }
 
 
@@ -552,11 +535,6 @@ def warnings_of() -> Iterator[Notes]:
 def texts(notes: Sequence[warnings.WarningMessage]) -> list[str]:
     """The messages of the warnings in order, each once."""
     return list(dict.fromkeys(str(note.message) for note in notes))
-
-
-def _of_run(notes: Notes, run: int) -> list[str]:
-    """The messages of warnings about one run of a stack, or about all of them."""
-    return texts([note for note in notes if getattr(note.message, "run", run) == run])
 
 
 def _number(value: float | NDArray[Any]) -> float | None:

@@ -45,7 +45,7 @@ BAD = {
     "runs.png is a folder; give the name of a file to write": ("--out", "runs.png"),
     "--set is 'scheme'; write a field and its value, as scheme=fpc": ("--set", "scheme"),
     "--set gives scheme twice; give it once": ("--set", "scheme=a", "--set", "scheme=b"),
-    "no scheme of the table (per-class) is called 'fcp'; did you mean 'fpc'?": (
+    "per-class: no scheme of the table is called 'fcp'; did you mean 'fpc'?": (
         "--set",
         "scheme=fcp",
     ),

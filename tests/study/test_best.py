@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simkit.study.best import MOST_DRAWS, best_of
+from simkit.study.statistics import MOST_DRAWS, best_of
 
 
 def named(Y):

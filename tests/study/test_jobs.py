@@ -18,7 +18,7 @@ from simkit.study.limit import Limit
 from simkit.study.runs import MEASURED
 from simkit.study.sources import Source, open_source
 from simkit.study.worker import run
-from tests.study.work import planned
+from tests.study.work import planned, rows_of
 
 DRAWS_PER_JOB = jobs.draws_per_job  # the other tests keep draws apart
 FPC = Purchase("fpc", ("an", "ll-r"), Limit(10.0))
@@ -119,10 +119,10 @@ def test_draws_that_are_soon_done_travel_together_and_give_what_they_give_alone(
     (job,) = jobs.jobs(grid, data)
     assert job.draws == (0, 1, 2)
     done = run(job)
-    assert {row["key"] for row in done.rows} == {job.stem}
+    assert {row["key"] for row in rows_of(done)} == {job.stem}
     measured = dict.fromkeys((*MEASURED, "key"), 0.0)
-    rows = [row | measured for one in alone for row in one.rows]
-    assert [row | measured for row in done.rows] == rows
+    rows = [row | measured for one in alone for row in rows_of(one)]
+    assert [row | measured for row in rows_of(done)] == rows
     assert done.failures == {k: v for one in alone for k, v in one.failures.items()}
     assert len(done.failures) == 3
 

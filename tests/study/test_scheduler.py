@@ -15,10 +15,11 @@ import torch
 
 from simkit.errors import BadInput
 from simkit.progress import silent
-from simkit.study import scheduler
+from simkit.study import runs, scheduler
 from simkit.study.scheduler import NoWorker, Part, Workers, cluster, finish, outcomes
-from simkit.study.worker import Done, run
-from tests.study.work import planned, repeatable
+from simkit.study.store import Result
+from simkit.study.worker import run
+from tests.study.work import planned, repeatable, rows_of
 
 HERE = Workers(count=1)
 
@@ -177,9 +178,9 @@ def test_a_job_that_kills_its_process_is_named_and_the_rest_is_kept(tiny, tmp_pa
 
 def test_what_another_version_computed_is_not_taken(tiny, tmp_path, monkeypatch):
     def elsewhere(job):
-        (row,) = run(job).rows
+        (row,) = rows_of(run(job))
         made = json.loads(row["environment"]) | {"torch": "1.0", "numpy": "2.9"}
-        return Done([row | {"environment": json.dumps(made)}])
+        return Result(runs.tidy([row | {"environment": json.dumps(made)}]))
 
     monkeypatch.setattr(scheduler, "run", elsewhere)
     jobs, _ = planned(tiny(draws=1))
@@ -285,8 +286,8 @@ def test_threads_of_a_worker_wait_for_each_other_and_what_delays_work_is_said():
     quiet = {"processes": False, "dashboard_address": ":0", "silence_logs": 50}
     with LocalCluster(n_workers=1, threads_per_worker=4, **quiet) as threads:
         with cluster(threads.scheduler_address) as executor:
-            futures = [executor.submit(crowded, number) for number in range(8)]
-            assert [future.result() for future in futures] == list(range(8))
+            done = outcomes(crowded, range(8), executor=executor)
+            assert sorted(done) == [(number, number) for number in range(8)]
     assert MOST == [1] * 8
     with LocalCluster(n_workers=0, **quiet) as empty:
         with pytest.warns(UserWarning, match="has no worker yet"):

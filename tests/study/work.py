@@ -24,3 +24,8 @@ def repeatable(rows):
         rows = getattr(rows, "rows", None) or runs.read(rows)
         rows = rows.to_pylist()
     return [{name: row[name] for name in row if name not in runs.MEASURED} for row in rows]
+
+
+def rows_of(result):
+    """The runs of a finished job."""
+    return result.table.to_pylist()

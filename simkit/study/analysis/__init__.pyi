@@ -10,12 +10,12 @@ from simkit.study.analysis.class_priors import likely_labels as likely_labels
 from simkit.study.analysis.class_priors import priors as priors
 from simkit.study.analysis.class_priors import rank_agreement as rank_agreement
 from simkit.study.analysis.class_priors import readings as readings
-from simkit.study.analysis.classes import ByClass as ByClass
-from simkit.study.analysis.classes import by_class as by_class
+from simkit.study.analysis.comparisons import ByClass as ByClass
 from simkit.study.analysis.comparisons import Course as Course
 from simkit.study.analysis.comparisons import Ranks as Ranks
 from simkit.study.analysis.comparisons import ablation as ablation
 from simkit.study.analysis.comparisons import both_scores as both_scores
+from simkit.study.analysis.comparisons import by_class as by_class
 from simkit.study.analysis.comparisons import courses as courses
 from simkit.study.analysis.comparisons import ranks as ranks
 from simkit.study.analysis.comparisons import variance as variance

@@ -65,9 +65,9 @@ def sweep(
         If the table has fewer than two values of the setting, or the setting is an amount that the
         budget determines.
     """
-    table = selection.read_runs(runs, RUN, asker="sweep", metric=metric)
-    limit, bought = selection.within(table, budget=budget, hours=hours, asker="sweep")
-    scores = selection.scores_by_draw(bought, metric, asker="sweep")
+    table = selection.read_runs(runs, RUN, metric=metric)
+    limit, bought = selection.within(table, Limit(budget, hours))
+    scores = selection.scores_by_draw(bought, metric)
     for kind in ("method", "scheme"):
         points = _points(scores, setting, kind, limit)
         if len(points):
@@ -148,16 +148,16 @@ def shares(runs: Table, *, base: str = "", metric: str = "map") -> pd.DataFrame:
     ----------
     "Soft Exposure", Fig. 3, whose fractions are shares of positives.
     """
-    table = selection.read_runs(runs, (*RUN, "present", "absent"), asker="shares", metric=metric)
+    table = selection.read_runs(runs, (*RUN, "present", "absent"), metric=metric)
     scored = table.dropna(subset=[metric, "present", "absent"])
-    compared = selection.without_references(scored, asker="shares")["method"].unique()
-    selection.check_known([base] if base else [], list(compared), asker="shares")
+    compared = selection.without_references(scored)["method"].unique()
+    selection.check_known([base] if base else [], list(compared))
     scored = scored.assign(positives=scored["present"], labels=scored["present"] + scored["absent"])
     every = scored[scored["reference"]].drop_duplicates("draw")[["positives", "labels"]].mean()
     if not every["positives"] > 0:
         raise BadInput("shares: no reference with present labels; compare with reference = true")
     place = ["reference", "scheme", "budget", "budget_hours"]
-    scored = one_result(scored, metric, by=["method", *place], asker="shares")
+    scored = one_result(scored, metric, by=["method", *place])
     of_base = scored[scored["method"] == base][[*place, "draw", metric]]
     scored = scored.sort_values("reference", kind="stable")
     scored = scored.merge(of_base, "left", [*place, "draw"], suffixes=("", "_base"))
@@ -218,17 +218,16 @@ def images_or_labels(
     ----------
     Kim et al., CVPR 2022, Fig. 6.
     """
-    asker = "images-or-labels"
     several = runs if isinstance(runs, list | tuple) else [runs]
     needs = ("scheme", "method", "draw", "budget", "budget_hours", "images", "present", "absent")
-    tables = [selection.read_runs(table, needs, asker=asker, metric=metric) for table in several]
+    tables = [selection.read_runs(table, needs, metric=metric) for table in several]
     table = pd.concat([one.assign(grid=place) for place, one in enumerate(tables)])
-    selection.check_one_test(table, asker=asker)
+    selection.check_one_test(table)
     scored = table.dropna(subset=[metric, "images", "present", "absent"])
     complete = scored["scheme"].str.split("(").str[0] == full
     if complete.all() or not (complete & (scored["images"] > 0)).any():
         have = ", ".join(scored["scheme"].unique()) or "nothing"
-        raise BadInput(f"{asker}: the runs hold {have}; compare {full} and another scheme")
+        raise BadInput(f"the runs hold {have}; compare {full} and another scheme")
     cells = _cells(scored.assign(complete=complete), metric)
     ladder = cells[cells["complete"] & (cells["images"] > 0)]
     # The best method on complete labels counts, and scores are made monotone in images.
@@ -249,7 +248,7 @@ def _cells(scored: pd.DataFrame, metric: str) -> pd.DataFrame:
     runs = zip(counted["grid"], selection.limits_of(counted), counted["images"], strict=True)
     counted["place"] = [(grid, limit) if limit else images for grid, limit, images in runs]
     keys = ["scheme", "method", "complete", "place"]
-    counted = one_result(counted, metric, by=keys, asker="images-or-labels")
+    counted = one_result(counted, metric, by=keys)
     rows = []
     for key, cell in counted.groupby(keys, sort=False):
         row = {"images": round(cell["images"].mean()), "labels": cell["labels"].mean()}
@@ -301,7 +300,7 @@ def modes(
     limit = Limit(budget, hours)
     rows = [
         where | {"method": name} | mean_columns(scores[name])
-        for where, scores in _by_scheme(runs, measures, methods, limit, asker="modes")
+        for where, scores in _by_scheme(runs, measures, methods, limit)
         for name in scores
     ]
     return pd.DataFrame(rows)
@@ -342,7 +341,7 @@ def mode_gaps(
     """
     rows = []
     pair, limit = [first, second], Limit(budget, hours)
-    for where, scores in _by_scheme(runs, measures, pair, limit, asker="mode gaps"):
+    for where, scores in _by_scheme(runs, measures, pair, limit):
         both = scores.reindex(columns=pair).dropna()
         if len(both):
             row = where | {"first": first, "second": second, "draws": len(both)}
@@ -373,7 +372,7 @@ def with_class_ap(runs: Table, classes: Sequence[str] | str) -> pd.DataFrame:
     BadInput
         For a class that the runs do not have.
     """
-    ap = selection.read_runs(runs, ("ap",), asker="class AP")
+    ap = selection.read_runs(runs, ("ap",))
     names = class_names(ap)
     if ap.empty or not names:
         raise BadInput("class AP: the table has no runs, or does not name classes; compare again")
@@ -386,20 +385,17 @@ def with_class_ap(runs: Table, classes: Sequence[str] | str) -> pd.DataFrame:
 
 
 def _by_scheme(
-    runs: Table, measures: Sequence[str], methods: Methods, limit: Limit, *, asker: str
+    runs: Table, measures: Sequence[str], methods: Methods, limit: Limit
 ) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     """Description of each measure and scheme, and its scores (draws, methods)."""
     for measure in [measures] if isinstance(measures, str) else measures:
         table = runs if measure in METRICS else with_class_ap(runs, [measure])
-        needs = (*RUN, "scheme_spec", *_COUNTS)
-        table = selection.read_runs(table, needs, asker=asker, metric=measure)
+        table = selection.read_runs(table, (*RUN, "scheme_spec", *_COUNTS), metric=measure)
         if not limit:
-            selection.check_one_budget(table, asker=asker)
-        how: dict[str, Any] = {"budget": limit.dollars, "hours": limit.hours}
-        chosen, bought = selection.within(table, **how, asker=asker)
-        every: dict[str, Any] = {"most": len(bought), "metric": measure}
-        shown = selection.some_methods(bought, wanted=methods, **every, asker=asker)
-        scores = selection.scores_by_draw(bought, measure, asker=asker)
+            selection.check_one_budget(table)
+        chosen, bought = selection.within(table, limit)
+        shown = selection.some_methods(bought, wanted=methods, most=len(bought), metric=measure)
+        scores = selection.scores_by_draw(bought, measure)
         for scheme in scores.columns.unique("scheme"):
             counted = bought[bought["scheme"] == scheme].dropna(subset=[*_COUNTS])
             where = _amount(scheme, counted, chosen) | {"measure": measure}

@@ -1,10 +1,10 @@
-"""Comparisons of methods over shared draws: ablations, mean ranks, training curves."""
+"""Comparisons of methods over shared draws: ablations, mean ranks, training curves, classes."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, zip_longest
 from typing import Any, Literal, get_args
@@ -19,21 +19,24 @@ from scipy.stats import studentized_range
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput, unknown
 from simkit.labels.partial import PartialLabels
+from simkit.learn import metrics
 from simkit.learn.methods import Task, make
-from simkit.learn.metrics import average_precision, f1, f1_thresholds, mean_ap
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
 from simkit.learn.train import Trained, train_stack
 from simkit.study.analysis import selection
 from simkit.study.analysis.selection import Methods, Table, listed
 from simkit.study.cells import RUN, SMALLEST, is_full, one_result
-from simkit.study.frames import failures
+from simkit.study.frames import class_names, failures, leaves
+from simkit.study.limit import Limit
 from simkit.study.runs import COLUMNS
 from simkit.study.sources import StudyData
 from simkit.study.statistics import Interval, holm, interval, p_value, paired_interval
 
 Test = Literal["paired", "nemenyi"]
 What = Literal["curve", "losses"]
+Values = NDArray[np.float64]
+_LISTS = ["ap", "class_present", "class_absent"]
 _ERROR = 0.05  # family-wise error rate of the differences under a scheme
 
 
@@ -83,12 +86,12 @@ def ablation(
     BoostLU (Kim et al., CVPR 2023), Table 1; "Spatial Consistency Loss" (WACV 2023), Table 2;
     Ben-Baruch et al., CVPR 2022, Tables 1 and 5.
     """
-    table = selection.read_runs(runs, RUN, asker="ablation", metric=metric)
-    _, bought = selection.within(table, budget=budget, hours=hours, asker="ablation")
-    scores = selection.scores_by_draw(bought, metric, asker="ablation")
+    table = selection.read_runs(runs, RUN, metric=metric)
+    _, bought = selection.within(table, Limit(budget, hours))
+    scores = selection.scores_by_draw(bought, metric)
     known = list(scores.columns.unique("method"))
     wanted = listed(methods) or known
-    selection.check_known([base, *wanted], known, asker="ablation")
+    selection.check_known([base, *wanted], known)
     draws = bought.groupby("scheme")["draw"].nunique()
     rows = []
     for scheme in scores.columns.unique("scheme"):
@@ -186,9 +189,7 @@ class Ranks:
     copies: int = 0
 
 
-def ranks(
-    runs: Table, *, test: Test = "paired", metric: str = "map", asker: str = "ranks"
-) -> Ranks:
+def ranks(runs: Table, *, test: Test = "paired", metric: str = "map") -> Ranks:
     """Rank the methods in each scheme and draw; ties share their mean rank.
 
     Blocks in which a method has no score are left out. Schemes that bought the same labels, such
@@ -205,8 +206,6 @@ def ranks(
         at 5 %; it treats blocks as independent, although schemes share images.
     metric
         A column of scores from 0 to 1.
-    asker
-        Name of the caller in errors.
 
     Returns
     -------
@@ -223,21 +222,19 @@ def ranks(
     Demsar, JMLR 7 (2006), section 3.2.2: mean ranks and the critical difference.
     """
     if test not in get_args(Test):
-        raise unknown(f"test ({asker})", test, get_args(Test))
-    table = selection.read_runs(runs, (*RUN, "labels_id"), asker=asker, metric=metric)
-    selection.check_one_budget(table, asker=asker)
-    bought = selection.without_references(table, asker=asker)
+        raise unknown("test", test, get_args(Test))
+    bought = selection.of_one_budget(runs, (*RUN, "labels_id"), metric)
     methods = bought["method"].unique()
     if len(methods) < 2:
-        raise BadInput(f"{asker}: the table has one method, {methods[0]!r}; two are needed")
-    scored = one_result(bought.dropna(subset=[metric]), metric, asker=asker)
+        raise BadInput(f"the table has one method, {methods[0]!r}; two are needed")
+    scored = one_result(bought.dropna(subset=[metric]), metric)
     blocks = scored.pivot_table(metric, ["scheme", "draw"], "method", sort=False)
     blocks = blocks.reindex(columns=methods)
     complete = blocks.dropna()
     if complete.empty:
         rarest = blocks.count().idxmin()
         raise BadInput(
-            f"{asker}: no scheme has scores of all {len(methods)} methods in any draw; leave out "
+            f"no scheme has scores of all {len(methods)} methods in any draw; leave out "
             f"{rarest!r}, which is missing most often, or finish the comparison"
         )
     scored["labels"] = scored["labels_id"].fillna(scored["scheme"])
@@ -290,11 +287,8 @@ def variance(runs: Table, *, metric: str = "map") -> pd.DataFrame:
     BadInput
         For several budgets, and for fewer than two schemes, methods or draws.
     """
-    asker = "variance"
-    table = selection.read_runs(runs, RUN, asker=asker, metric=metric)
-    selection.check_one_budget(table, asker=asker)
-    scored = selection.without_references(table, asker=asker).dropna(subset=[metric])
-    wide = one_result(scored, metric, asker=asker).pivot_table(metric, ["scheme", "draw"], "method")
+    scored = selection.of_one_budget(runs, RUN, metric).dropna(subset=[metric])
+    wide = one_result(scored, metric).pivot_table(metric, ["scheme", "draw"], "method")
     everywhere = wide.notna().groupby("scheme").any().all()
     complete = wide.loc[:, everywhere].dropna()
     full = complete.groupby("draw").size() == complete.index.get_level_values(0).nunique()
@@ -302,7 +296,7 @@ def variance(runs: Table, *, metric: str = "map") -> pd.DataFrame:
     schemes, draws = (kept.index.get_level_values(level).nunique() for level in (0, 1))
     shape = (schemes, draws, kept.shape[1])
     if min(shape) < 2:
-        raise BadInput(f"{asker}: at least two schemes, methods and draws with scores are needed")
+        raise BadInput("at least two schemes, methods and draws with scores are needed")
     Y = kept.to_numpy().reshape(shape) - kept.to_numpy().mean()
     # Axes: 0 scheme, 1 draw, 2 method. The effect of some axes is their mean without smaller ones.
     names = {
@@ -355,7 +349,7 @@ class Course:
         return max((point.draws for point in self.points if point), default=0)
 
 
-def courses(runs: Table, what: What, *, asker: str = "courses") -> list[Course]:
+def courses(runs: Table, what: What) -> list[Course]:
     """mAP ("curve") or loss ("losses") after every epoch, for each scheme and method.
 
     Parameters
@@ -364,8 +358,6 @@ def courses(runs: Table, what: What, *, asker: str = "courses") -> list[Course]:
         A table of runs of one budget.
     what
         "curve" or "losses"; methods without any value are left out.
-    asker
-        Name of the caller in errors.
 
     Returns
     -------
@@ -376,12 +368,12 @@ def courses(runs: Table, what: What, *, asker: str = "courses") -> list[Course]:
     BadInput
         For several budgets, and if no run has values for its epochs.
     """
-    table = selection.read_runs(runs, (*RUN, "epochs", "curve_of", what), asker=asker)
-    selection.check_one_budget(table, asker=asker)
+    table = selection.read_runs(runs, (*RUN, "epochs", "curve_of", what))
+    selection.check_one_budget(table)
     drawn = table[table[what].str.len() > 0]
     if drawn.empty:
-        raise BadInput(f"{asker}: no run has {what!r}; compare again with curves = true")
-    drawn = one_result(drawn, what, asker=asker)
+        raise BadInput(f"no run has {what!r}; compare again with curves = true")
+    drawn = one_result(drawn, what)
     courses = []
     for (scheme, method), of_pair in drawn.groupby(["scheme", "method"], sort=False):
         epochs = map(np.array, zip_longest(*of_pair[what], fillvalue=np.nan))
@@ -391,6 +383,103 @@ def courses(runs: Table, what: What, *, asker: str = "courses") -> list[Course]:
         of = "train" if what == "losses" else next(iter(of_pair["curve_of"].dropna()), "")
         courses.append(Course(scheme, method, points, dict(sorted(chosen.items())), of))
     return courses
+
+
+@dataclass(frozen=True, eq=False)
+class ByClass:
+    """AP of every class under one scheme at one budget.
+
+    Attributes
+    ----------
+    classes
+        Names of the L classes.
+    ap
+        (L,) float, by method and draw, in [0, 1]; NaN if no test image shows the class.
+    present, missing
+        (L,) float: number of images labelled with the class, and share of asked images with an
+        unknown label of it; means over draws.
+    left_out
+        Number of excluded inner classes of the hierarchy.
+    """
+
+    classes: tuple[str, ...]
+    ap: Mapping[str, Mapping[int, Values]]
+    present: Values
+    missing: Values
+    left_out: int = 0
+
+    def interval(self, method: str, place: int) -> Interval | None:
+        """AP of the class at index `place` over draws; None if it has none."""
+        return _over_draws(ap[[place]] for ap in self.ap[method].values())[0]
+
+    def differences(self, first: str, second: str) -> list[Interval | None]:
+        """AP of `first` minus that of `second` for each class, paired by draw.
+
+        Raises BadInput if they share no draw.
+        """
+        draws = [draw for draw in self.ap[first] if draw in self.ap[second]]
+        if not draws:
+            raise BadInput(f"{first} and {second} share no draw; compare methods of one grid")
+        return _over_draws(self.ap[first][draw] - self.ap[second][draw] for draw in draws)
+
+    def groups(self, number: int) -> NDArray[np.int64]:
+        """(L,) group of each class, at most L groups: 1 has the fewest present labels."""
+        return metrics.class_groups(self.present, min(number, len(self.classes)))
+
+    def group_intervals(self, method: str, groups: NDArray[np.int64]) -> list[Interval | None]:
+        """mAP of each group over draws."""
+        return _over_draws(metrics.group_map(ap, groups) for ap in self.ap[method].values())
+
+
+def by_class(runs: Table, *, methods: Methods, inner: bool = False) -> ByClass:
+    """AP of each class, from the runs of one scheme at one budget.
+
+    Parameters
+    ----------
+    runs
+        A table of runs with the columns of `simkit.study.runs.COLUMNS`.
+    methods
+        The methods; those without AP are left out.
+    inner
+        Include inner classes of the hierarchy; mAP is the mean over leaves alone. If the table does
+        not name the leaves, all classes count.
+
+    Returns
+    -------
+    ByClass
+
+    Raises
+    ------
+    BadInput
+        For runs of several schemes, budgets or data sets, and without AP.
+    """
+    table = selection.read_runs(runs, ("scheme", "method", "draw", "images", *_LISTS))
+    wanted = listed(methods)
+    table = table[table["method"].isin(wanted)]
+    table = table[table["ap"].str.len() > 0]
+    if (schemes := table["scheme"].unique()).size > 1:
+        raise BadInput(f"the table has the schemes {', '.join(schemes)}; select one")
+    if len({length for name in _LISTS for length in table[name].str.len()}) != 1:
+        mend = "select others (an atlas has AP at its largest budget alone)"
+        raise BadInput(f"no AP and numbers of labels of the same classes; {mend}")
+    table = one_result(table, "ap")
+    L = len(table["ap"].iloc[0])
+    places = (not inner and list(leaves(table))) or list(range(L))
+    names = class_names(table) or [f"class {place}" for place in range(L)]
+    by_draw = {name: rows.set_index("draw")["ap"] for name, rows in table.groupby("method")}
+    ap = {n: {d: ap[places] for d, ap in by_draw[n].items()} for n in wanted if n in by_draw}
+    draws = table.drop_duplicates("draw")  # all methods of a draw learn from the same labels
+    present, absent = (np.stack(list(draws[name])).astype(float)[:, places] for name in _LISTS[1:])
+    asked = draws["images"].clip(lower=1).to_numpy(float)[:, None]
+    missing = (1 - (present + absent) / asked).mean(0)
+    shown = tuple(names[place] for place in places)
+    return ByClass(shown, ap, present.mean(0), missing, L - len(places))
+
+
+def _over_draws(rows: Iterable[Values]) -> list[Interval | None]:
+    """An interval for each column of (draws, n), without NaN."""
+    finite = [values[~np.isnan(values)] for values in np.stack([*rows]).T]
+    return [interval(values) if len(values) else None for values in finite]
 
 
 def both_scores(
@@ -434,7 +523,7 @@ def both_scores(
     ----------
     "Soft Exposure", Table 1.
     """
-    specs = selection.some(methods, "both_scores")
+    specs = selection.some(methods)
     fulls = [spec for spec in specs if is_full(spec)]
     others = [spec for spec in specs if not is_full(spec)]
     jobs = [(*where, labels, others, False) for where, labels in labelled.items() if others]
@@ -460,14 +549,14 @@ def both_scores(
 def _scores(material: StudyData, trained: Trained) -> dict[str, float]:
     """mAP and mF1 over leaves on test and val."""
     leaves = material.data.leaves
-    metrics: dict[str, float] = {}
+    both: dict[str, float] = {}
     for split, prefix in (("val", "val_"), ("test", "")):
         known = material.known(split)
         known = None if known is None else known[:, leaves]
         scores = trained.scores(material.inputs(split, "pooled"))[:, leaves]
         truth = material.truth(split).present[:, leaves]
         if split == "val":
-            thresholds = f1_thresholds(scores, truth, known)
-        metrics[f"{prefix}map"] = mean_ap(average_precision(scores, truth, known))
-        metrics[f"{prefix}mf1"] = mean_ap(f1(scores, truth, thresholds, known))
-    return metrics
+            thresholds = metrics.f1_thresholds(scores, truth, known)
+        both[f"{prefix}map"] = metrics.mean_ap(metrics.average_precision(scores, truth, known))
+        both[f"{prefix}mf1"] = metrics.mean_ap(metrics.f1(scores, truth, thresholds, known))
+    return both

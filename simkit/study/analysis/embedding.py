@@ -66,7 +66,7 @@ def neighbours(
     BadInput
         For an unknown or excluded image, and for features of other images.
     """
-    selection.same_images(features, truth, "neighbours")
+    selection.same_images(features, truth)
     ids = pd.Index(truth.images.astype(str))
     row = _row(ids, str(query), by_number=truth.images.dtype.kind == "U")
     rows = np.arange(len(ids)) if without is None else np.setdiff1d(np.arange(len(ids)), without)
@@ -284,7 +284,7 @@ def _of_task(
 
 def _exposures(specs: Methods) -> Iterator[tuple[str, Exposure]]:
     """The spelling of each method, and the method."""
-    for spec in selection.some(specs, "temperatures"):
+    for spec in selection.some(specs):
         method = make(spec)
         if not isinstance(method, Exposure):
             raise BadInput(f"methods: {spec!r} has no temperatures; use se, se-l or se-i")

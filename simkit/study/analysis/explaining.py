@@ -14,8 +14,7 @@ from scipy.stats import rankdata
 from torch import nn
 
 from simkit.annotate.simulate import simulate
-from simkit.data import Dataset
-from simkit.data.dataset import Boxes
+from simkit.data.dataset import Boxes, Dataset
 from simkit.embed.backbones import backbone
 from simkit.errors import BadInput, unknown
 from simkit.labels.partial import PartialLabels
@@ -23,11 +22,10 @@ from simkit.labels.truth import Truth
 from simkit.learn.methods import Method, Task, make
 from simkit.learn.methods.wrappers import SpatialConsistencyLoss
 from simkit.learn.metrics import average_precision, map_by_labels, mean_ap
-from simkit.learn.model import BATCH, Model, check_maps, evaluating
+from simkit.learn.model import Model, check_maps, outputs
 from simkit.learn.pointed import middle, pointed
 from simkit.learn.side_info import prepare
-from simkit.learn.train import Watcher, train
-from simkit.learn.trained import Trained
+from simkit.learn.train import Trained, Watcher, train
 from simkit.study.analysis import selection
 from simkit.study.analysis.learning import innermost, kinds
 from simkit.study.analysis.selection import Methods
@@ -36,6 +34,7 @@ from simkit.study.grid import layers
 from simkit.study.sources import ImageTransform, StudyData, decoded_pictures
 
 Floats = NDArray[np.float64]
+Classes = NDArray[np.integer] | slice
 Watch = Mapping[str, Sequence[Watcher]]  # watchers by spelling of the method
 _ENDS = ("top", "bottom", "full_top", "full_bottom")
 
@@ -77,7 +76,7 @@ def models(
         Without methods or maps, and for watchers of other methods.
     """
     inputs = material.inputs("train", "maps")
-    return _train_each(material, inputs, methods, scheme, watch or {}, **training)
+    return _train_each(material, inputs, methods, scheme, watch, **training)
 
 
 def from_pixels(
@@ -119,65 +118,51 @@ def from_pixels(
     "Spatial Consistency Loss" (WACV 2023), section 4.1, at a smaller scale.
     """
     net = backbone(network, weights or None, size=shown.size)
-    inputs = shown.inputs(decoded_pictures(data, "train", net.size))
-    training["backbone"] = net
-    return _train_each(StudyData(data, {}), inputs, methods, scheme, watch or {}, **training)
+    inputs, training["backbone"] = shown.inputs(decoded_pictures(data, "train", net.size)), net
+    return _train_each(StudyData(data, {}), inputs, methods, scheme, watch, **training)
 
 
 def _train_each(
-    material: StudyData,
-    inputs: Any,
-    methods: Methods,
-    scheme: str,
-    watch: Watch,
+    material: StudyData, inputs: Any, methods: Methods, scheme: str, watch: Watch | None,
     **training: Any,
-) -> dict[str, Trained]:
-    specs = selection.some(methods, "models")
+) -> dict[str, Trained]:  # fmt: skip
+    specs, watch = selection.some(methods), watch or {}
     for name in set(watch) - set(specs):
         raise unknown("trained method (watch)", name, specs)
-    bought: dict[str, Any] = {name: training.get(name, 0) for name in ("seed", "draw")}
-    bought |= {"hierarchy": material.hierarchy, "boxes": material.data.boxes.get("train")}
+    people: dict[str, Any] = {name: training.get(name, 0) for name in ("seed", "draw")}
+    people |= {"hierarchy": material.hierarchy, "boxes": material.data.boxes.get("train")}
     trained = {}
     for spec in specs:
         bought_as = "full-subset" if is_full(spec) else scheme
-        labels = material.readable(simulate(material.truth("train"), bought_as, **bought), "train")
+        labels = material.readable(simulate(material.truth("train"), bought_as, **people), "train")
         method = make(spec)
         task = prepare(Task(labels, inputs), method, **training)
         trained[spec] = train(task, method, watch=watch.get(spec, ()), **training)
     return trained
 
 
-def explained(
-    model: Model, method: Method, state: nn.Module, inputs: Any, rows: NDArray[np.int64]
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Class maps (b, L, h, w) and scores (b, L) of these rows, after BoostLU if in the method."""
-    check_maps(model, inputs)
-    with torch.no_grad(), evaluating(model):
-        out = model(inputs.batch(rows).to(model.head.weight.device), maps=True)
-        scores = method.predict(out, state)
-        maps = innermost(method, out, state, training=False)[1].maps
-    assert maps is not None
-    return maps.float().cpu().numpy(), scores.float().cpu().numpy()
-
-
 def explanations(
-    model: Model, method: Method, state: nn.Module, inputs: Any
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
-    """Rows (b,) and their class maps (b, L, h, w), batch by batch.
+    model: Model, method: Method, state: nn.Module, inputs: Any, rows: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32]]]:
+    """Rows (b,), class maps (b, L, h, w) and scores (b, L), batch by batch, with BoostLU applied.
 
     For methods with mean pooling the means of the maps are the scores.
     """
-    for start in range(0, len(inputs), BATCH):
-        rows = np.arange(start, min(start + BATCH, len(inputs)))
-        yield rows, explained(model, method, state, inputs, rows)[0]
+    check_maps(model, inputs)
+    for part, out in outputs(model, inputs, rows, maps=True):
+        with torch.no_grad():
+            scores = method.predict(out, state)
+            maps = innermost(method, out, state, training=False)[1].maps
+        assert maps is not None
+        yield rows[part], maps.float().cpu().numpy(), scores.float().cpu().numpy()
 
 
-def check_models(models: Mapping[str, Trained], inputs: Any, truth: Truth, asker: str) -> None:
+def check_models(models: Mapping[str, Trained], inputs: Any, truth: Truth) -> None:
     """Raise BadInput if inputs or classes differ from those of the truth."""
-    selection.same_images(inputs, truth, asker)
+    selection.same_images(inputs, truth)
     for name, trained in models.items():
         if tuple(trained.classes) != tuple(truth.classes):
-            raise BadInput(f"{asker}: {name!r} was trained on other classes than the truth has")
+            raise BadInput(f"{name!r} was trained on other classes than the truth has")
 
 
 def damage(
@@ -225,11 +210,11 @@ def damage(
     BoostLU (Kim et al., CVPR 2023), section 4 and Fig. 2, which does not state the width of
     its Gaussian.
     """
-    check_models({"full": full, **partial}, inputs, truth, "damage")
-    classes, parts = np.array(truth.classes, object), []
+    check_models({"full": full, **partial}, inputs, truth)
+    classes, every, parts = np.array(truth.classes, object), np.arange(len(inputs)), []
     for model, trained in partial.items():
-        both = (explanations(m.model, m.method, m.state, inputs) for m in (full, trained))
-        for (rows, full_maps), (_, maps) in zip(*both, strict=True):
+        both = (explanations(m.model, m.method, m.state, inputs, every) for m in (full, trained))
+        for (rows, full_maps, _), (_, maps, _) in zip(*both, strict=True):
             known = truth.known_rows(rows)
             image, c = np.nonzero(known)
             columns = {"model": model, "image": rows[image], "class": classes[c]}
@@ -283,7 +268,7 @@ class MapCourse:
     """
 
     def __init__(self, method: Method, inputs: Any, truth: Truth, *, share: float = 0.05) -> None:
-        selection.same_images(inputs, truth, "MapCourse")
+        selection.same_images(inputs, truth)
         self.method, self.inputs, self.truth = method, inputs, truth
         self.share = share
         self.rows: list[tuple[Any, ...]] = []
@@ -293,11 +278,11 @@ class MapCourse:
 
     def after_epoch(self, epoch: int, model: Model, state: nn.Module) -> None:
         """Measure the maps of all inputs."""
-        parts = []
-        for _, maps in explanations(model, self.method, state, self.inputs):
+        parts, every = [], np.arange(len(self.inputs))
+        for _, maps, _ in explanations(model, self.method, state, self.inputs, every):
             cells = _cells(maps)
             parts.append(np.stack([*_ends(cells, self.share), cells.mean(-1)], axis=-1))
-        values, every = np.concatenate(parts), np.arange(len(self.inputs))
+        values = np.concatenate(parts)
         present, known = self.truth.rows(every), self.truth.known_rows(every)
         for labels, mask in (("present", present & known), ("absent", ~present & known)):
             if mask.any():
@@ -318,7 +303,7 @@ def top_scores(
     inputs: Any,
     *,
     ranks: int = 4,
-    classes: NDArray[np.integer] | None = None,
+    classes: Classes = slice(None),
 ) -> pd.DataFrame:
     """The highest probabilities of every image under each model.
 
@@ -331,8 +316,8 @@ def top_scores(
     ranks
         Number of probabilities per image.
     classes
-        Indices of the classes to include (None: all), such as the leaves if ancestors are present
-        in most images.
+        Indices of the classes to include (by default all), such as the leaves if ancestors are
+        present in most images.
 
     Returns
     -------
@@ -345,8 +330,7 @@ def top_scores(
     """
     parts = {}
     for model, trained in models.items():
-        chosen = slice(None) if classes is None else classes
-        scores = trained.scores(inputs)[:, chosen].astype(np.float64)
+        scores = trained.scores(inputs)[:, classes].astype(np.float64)
         highest = expit(-np.sort(-scores, axis=1)[:, :ranks])
         columns = pd.RangeIndex(1, highest.shape[1] + 1, name="rank")
         parts[model] = pd.DataFrame(highest, columns=columns)
@@ -441,16 +425,16 @@ def activation(
     BoostLU (Kim et al., CVPR 2023), Figs 1 and 4. Large Loss (Kim et al., CVPR 2022), supplement,
     Fig. 1.
     """
-    check_models(models, inputs, truth, "activation")
-    table, c = _picked(picks, truth, boxes, "activation")
+    check_models(models, inputs, truth)
+    table, c = _picked(picks, truth, boxes)
     images, place = np.unique(table["image"], return_inverse=True)
     table["present"] = truth.rows(images)[place, c]
     parts = []
     for model, trained in models.items():
-        about = (trained.model, trained.method, trained.state)
-        maps, scores = explained(*about, inputs, images)
-        columns = {"probability": expit(scores[place, c].astype(float))}
-        parts.append(table.assign(model=model, **columns, map=maps[place, c].tolist()))
+        batches = explanations(trained.model, trained.method, trained.state, inputs, images)
+        _, maps, scores = map(np.concatenate, zip(*batches, strict=True))
+        probability, shown = expit(scores[place, c].astype(float)), maps[place, c].tolist()
+        parts.append(table.assign(model=model, probability=probability, map=shown))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -528,7 +512,7 @@ def heat_maps(
     ----------
     "Spatial Consistency Loss" (WACV 2023), Figs 2, 3 and 4; BoostLU (CVPR 2023), Fig. 4.
     """
-    table, c = _picked(picks, truth, boxes, "heat_maps")
+    table, c = _picked(picks, truth, boxes)
     kind = kinds(labels, truth)[table["image"], c]
     if (kind < 0).any():
         raise BadInput("heat_maps: picks has labels unknown to the truth; pick others")
@@ -599,7 +583,7 @@ def object_size(
     boxes: Boxes,
     *,
     groups: int = 3,
-    classes: NDArray[np.integer] | None = None,
+    classes: Classes = slice(None),
 ) -> pd.DataFrame:
     """mAP by the size of objects.
 
@@ -616,7 +600,7 @@ def object_size(
     groups
         Number of groups.
     classes
-        Indices of the classes to include (None: all); classes without boxes are left out.
+        Indices of the classes to include (by default all); classes without boxes are left out.
 
     Returns
     -------
@@ -633,18 +617,17 @@ def object_size(
     ----------
     "Spatial Consistency Loss" (WACV 2023), section 4.2 on its appendix D.
     """
-    chosen = slice(None) if classes is None else classes
     sides = np.maximum(boxes.corners[:, 2:] - boxes.corners[:, :2], 0).astype(np.float64)
     areas = sides.prod(1) / _sizes(boxes, truth)[boxes.images].prod(1)
     share, every = np.zeros(truth.shape), np.arange(len(truth.images))
     np.maximum.at(share, (boxes.images, boxes.classes), areas)
     present = truth.rows(every)
-    edges, group = _groups(np.where(present, share, 0.0)[:, chosen], groups)
-    absent = (~present & truth.known_rows(every))[:, chosen]
+    edges, group = _groups(np.where(present, share, 0.0)[:, classes], groups)
+    absent = (~present & truth.known_rows(every))[:, classes]
     words = _SIZES.get(groups, [f"group {n + 1}" for n in range(groups)])
     rows = []
-    for about, trained in _each(draws, inputs, truth, "object_size"):
-        scores = trained.scores(inputs)[:, chosen]
+    for about, trained in _each(draws, inputs, truth):
+        scores = trained.scores(inputs)[:, classes]
         for n, word in enumerate(words):
             inside = group == n
             part = f"{word}, {edges[n]:.0%} to {edges[n + 1]:.0%}"
@@ -660,7 +643,7 @@ def positives(
     *,
     counts: Sequence[int] = (1, 2, 3),
     at_least: int | None = 4,
-    classes: NDArray[np.integer] | None = None,
+    classes: Classes = slice(None),
 ) -> pd.DataFrame:
     """mAP by the number of present labels of an image.
 
@@ -673,7 +656,7 @@ def positives(
     counts, at_least
         As for `simkit.metrics.map_by_labels`.
     classes
-        Indices of the classes to include (None: all), in the counts and in mAP.
+        Indices of the classes to include (by default all), in the counts and in mAP.
 
     Returns
     -------
@@ -685,12 +668,11 @@ def positives(
     ----------
     "Spatial Consistency Loss" (WACV 2023), Fig. 5d and Table 3.
     """
-    chosen = slice(None) if classes is None else classes
-    known = None if truth.known is None else truth.known[:, chosen]
+    known = None if truth.known is None else truth.known[:, classes]
     rows = []
-    for about, trained in _each(draws, inputs, truth, "positives"):
-        scores = trained.scores(inputs)[:, chosen]
-        present = truth.present[:, chosen]
+    for about, trained in _each(draws, inputs, truth):
+        scores = trained.scores(inputs)[:, classes]
+        present = truth.present[:, classes]
         for part in map_by_labels(scores, present, known, counts=counts, at_least=at_least):
             if part.images:
                 row = about | {"by": "present labels", "part": part.name, "count": part.images}
@@ -742,7 +724,7 @@ def pointing(
     truth, inputs = material.truth("test"), material.inputs("test", "maps")
     regions = None if size is None or boxes.sizes is None else middle(boxes.sizes, size)
     rows = []
-    for about, trained in _each(models, inputs, truth, "pointing"):
+    for about, trained in _each(models, inputs, truth):
         ap = average_precision(trained.scores(inputs), truth.present, material.known("test"))
         row = {"scheme": scheme, **about, "reference": False}
         row["map"] = mean_ap(ap[material.data.leaves])
@@ -779,13 +761,13 @@ def blind(boxes: Boxes) -> dict[str, float]:
 
 
 def _picked(
-    picks: Picks, truth: Truth, boxes: Boxes | None, asker: str
+    picks: Picks, truth: Truth, boxes: Boxes | None
 ) -> tuple[pd.DataFrame, NDArray[np.intp]]:
     """Image, class and boxes of each pick, and the index of its class."""
     table = pd.DataFrame([*picks], columns=["image", "class"])
     c = pd.Index(truth.classes).get_indexer(table["class"])
     for name in table["class"][c < 0]:
-        raise unknown(f"class ({asker})", name, truth.classes)
+        raise unknown("class", name, truth.classes)
     table["boxes"] = [[]] * len(table)
     if boxes is not None and boxes.sizes is not None:
         corners, cells = _shares(boxes), zip(table["image"], c, strict=True)
@@ -847,11 +829,9 @@ def _groups(
     return edges, group
 
 
-def _each(
-    draws: Draws, inputs: Any, truth: Truth, asker: str
-) -> Iterator[tuple[dict[str, Any], Trained]]:
+def _each(draws: Draws, inputs: Any, truth: Truth) -> Iterator[tuple[dict[str, Any], Trained]]:
     """Every model, with its method and draw."""
     for draw, models in enumerate(draws):
-        check_models(models, inputs, truth, asker)
+        check_models(models, inputs, truth)
         for method, trained in models.items():
             yield {"method": method, "draw": draw}, trained

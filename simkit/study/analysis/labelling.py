@@ -18,12 +18,11 @@ from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.labels.truth import Truth
 
+Labelled = Mapping[str, PartialLabels]  # by name of the scheme
 STATES = ("present", "absent", "missing present", "missing absent")
 
 
-def revealed(
-    truth: Truth, labelled: Mapping[str, PartialLabels], image: int, *, prices: Prices
-) -> pd.DataFrame:
+def revealed(truth: Truth, labelled: Labelled, image: int, *, prices: Prices) -> pd.DataFrame:
     """The labels of one image under each scheme.
 
     Parameters
@@ -49,7 +48,7 @@ def revealed(
         For labels of other images or classes.
     """
     parts = []
-    for name, labels in _labels(truth, labelled, "revealed"):
+    for name, labels in _labels(truth, labelled):
         columns = {"scheme": name, "class": truth.classes, "present": truth.rows([image])[0]}
         columns["state"] = labels.rows([image])[0]
         columns["dollars"] = cost(labels, prices).dollars / max(1, int(labels.asked.sum()))
@@ -57,7 +56,7 @@ def revealed(
     return pd.concat(parts, ignore_index=True)
 
 
-def distributions(truth: Truth, labelled: Mapping[str, PartialLabels]) -> pd.DataFrame:
+def distributions(truth: Truth, labelled: Labelled) -> pd.DataFrame:
     """Number of images of each class in the ground truth and in the labels.
 
     Parameters
@@ -81,7 +80,7 @@ def distributions(truth: Truth, labelled: Mapping[str, PartialLabels]) -> pd.Dat
     """
     order = np.argsort(-truth.counts, kind="stable")
     parts = []
-    for name, labels in _labels(truth, labelled, "distributions"):
+    for name, labels in _labels(truth, labelled):
         table = pd.DataFrame({"scheme": name, "class": truth.classes, "true": truth.counts})
         table["present"], table["absent"] = labels.per_class(PRESENT), labels.per_class(ABSENT)
         table["found"] = table["present"] / table["true"].where(table["true"] > 0)
@@ -90,9 +89,7 @@ def distributions(truth: Truth, labelled: Mapping[str, PartialLabels]) -> pd.Dat
     return pd.concat(parts, ignore_index=True)
 
 
-def depths(
-    truth: Truth, labelled: Mapping[str, PartialLabels], hierarchy: Hierarchy
-) -> pd.DataFrame:
+def depths(truth: Truth, labelled: Labelled, hierarchy: Hierarchy) -> pd.DataFrame:
     """Numbers of known and missing labels of the asked images at each depth of a hierarchy.
 
     A class is one level below the deepest of its parents; roots have depth 0.
@@ -123,10 +120,12 @@ def depths(
         raise BadInput("depths: the hierarchy has other classes than the truth; pass its own")
     if truth.known is not None and truth.known.sum() < truth.shape[0] * truth.shape[1]:
         raise BadInput("depths: the truth is incomplete; pass a complete one")
-    levels = pd.DataFrame({"depth": _levels(hierarchy), "classes": 1, "leaves": 0})
+    levels = pd.DataFrame({"depth": 0, "classes": 1, "leaves": 0}, range(truth.shape[1]))
+    for depth, classes in enumerate(nx.topological_generations(hierarchy.graph)):
+        levels.loc[classes, "depth"] = depth
     levels.loc[hierarchy.leaves, "leaves"] = 1
     parts = []
-    for name, labels in _labels(truth, labelled, "depths"):
+    for name, labels in _labels(truth, labelled):
         asked = np.flatnonzero(labels.asked)
         codes, present = labels.rows(asked), truth.rows(asked)
         unknown = codes == UNKNOWN
@@ -140,21 +139,11 @@ def depths(
     return pd.concat(parts, ignore_index=True)
 
 
-def _labels(
-    truth: Truth, labelled: Mapping[str, PartialLabels], asker: str
-) -> Iterator[tuple[str, PartialLabels]]:
+def _labels(truth: Truth, labelled: Labelled) -> Iterator[tuple[str, PartialLabels]]:
     """The labels by name, each checked to be about the images and classes of the truth."""
     for name, labels in labelled.items():
-        labels.check_about(truth, f"{asker}: labels {name!r}")
+        labels.check_about(truth, f"labels {name!r}")
         yield name, labels
-
-
-def _levels(hierarchy: Hierarchy) -> NDArray[np.int64]:
-    """(L,) the depth of each class."""
-    levels = np.zeros(len(hierarchy.classes), np.int64)
-    for depth, classes in enumerate(nx.topological_generations(hierarchy.graph)):
-        levels[classes] = depth
-    return levels
 
 
 def confusion(votes: Votes, fitted: Fitted, *, seed: int = 0) -> pd.DataFrame:

@@ -54,7 +54,7 @@ def watched(
     dict
         The watchers by method.
     """
-    made = {spec: make(spec) for spec in selection.some(methods, "training")}
+    made = {spec: make(spec) for spec in selection.some(methods)}
     watchers = {spec: new(method) for spec, method in made.items()}
     ready = prepare(task, *made.values(), **training)
     groups = [[*made]] if training.get("backbone") is None else [[spec] for spec in made]

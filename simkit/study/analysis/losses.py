@@ -141,7 +141,7 @@ def loss_shapes(
     entries = scene.entries() if entries is None else entries
     points = torch.tensor(logits).float()
     parts = []
-    for spec in selection.some(methods, "loss_shapes"):
+    for spec in selection.some(methods):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of labels that do not suit a method
             method = make(spec)
@@ -330,7 +330,7 @@ def cell_gradients(
     rows = _asked(np.shape(maps), 4, labels, truth)
     maps, parts = np.asarray(maps), []
     kind = np.array([*_NAMES, None], object)[kinds(labels, truth)]  # None: unknown to the truth
-    for spec in selection.some(methods, "cell_gradients"):
+    for spec in selection.some(methods):
         method, state = _started(spec, labels)
         sums = []
         for some in np.array_split(rows, -(-len(rows) // _AT_ONCE)):

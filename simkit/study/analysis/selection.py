@@ -19,7 +19,7 @@ Table = Any  # a DataFrame, a pyarrow Table or the runs of a comparison
 Methods = Sequence[str] | str  # spelled as in `simkit list methods`; or one text with commas
 
 
-def read_runs(runs: Any, columns: Iterable[str], *, asker: str, metric: str = "") -> pd.DataFrame:
+def read_runs(runs: Any, columns: Iterable[str], *, metric: str = "") -> pd.DataFrame:
     """These columns of a table of runs, and a metric, NaN for runs without a finite score.
 
     Parameters
@@ -28,8 +28,6 @@ def read_runs(runs: Any, columns: Iterable[str], *, asker: str, metric: str = ""
         A table for `simkit.study.frames.frame`, with columns of `simkit.study.runs.COLUMNS`.
     columns
         Names of the columns.
-    asker
-        Name of the caller in errors.
     metric
         A column of scores in [0, 1], which may be another one.
 
@@ -45,51 +43,56 @@ def read_runs(runs: Any, columns: Iterable[str], *, asker: str, metric: str = ""
     kinds |= {metric: float | None} if metric else {}
     mend = "pass the runs of a comparison"
     mend += ", and one of its columns as metric" if metric else ""
-    selected = frame(table, kinds, asker=asker, mend=mend, empty=True)
+    selected = frame(table, kinds, asker="runs", mend=mend, empty=True)
     if metric:
         selected[metric] = selected[metric].where(np.isfinite(selected[metric]))
-    check_one_test(selected, asker=asker)
+    check_one_test(selected)
     return selected
 
 
-def check_one_test(runs: pd.DataFrame, *, asker: str) -> None:
+def check_one_test(runs: pd.DataFrame) -> None:
     """Raise BadInput if runs were scored on more than one test split."""
     splits = runs["test_id"].nunique() if "test_id" in runs else 0
     if splits > 1:
-        raise BadInput(f"{asker}: the runs were scored on {splits} test splits; use one data set")
+        raise BadInput(f"the runs were scored on {splits} test splits; use one data set")
 
 
-def check_one_budget(runs: pd.DataFrame, *, asker: str) -> None:
+def check_one_budget(runs: pd.DataFrame) -> None:
     """Raise BadInput if runs, apart from references, have several budgets."""
     budgets = limits(runs[~runs["reference"]])
     if len(budgets) > 1:
         several = ", ".join(map(str, budgets))
-        raise BadInput(f"{asker}: the table has the budgets {several}; choose one of them")
+        raise BadInput(f"the table has the budgets {several}; choose one of them")
 
 
-def without_references(runs: pd.DataFrame, *, asker: str) -> pd.DataFrame:
+def without_references(runs: pd.DataFrame) -> pd.DataFrame:
     """The compared runs. Raises BadInput if there are none."""
     compared = runs[~runs["reference"]]
     if compared.empty:
-        raise BadInput(f"{asker}: the table has no runs; run a comparison first")
+        raise BadInput("the table has no runs; run a comparison first")
     return compared
 
 
-def within(
-    runs: pd.DataFrame, *, budget: float | None, hours: float | None, asker: str
-) -> tuple[Limit, pd.DataFrame]:
-    """A budget, by default the middle one, and its runs without references.
+def of_one_budget(runs: Any, columns: Iterable[str], metric: str) -> pd.DataFrame:
+    """The compared runs of a table of one budget. Raises BadInput for several, and without any."""
+    table = read_runs(runs, columns, metric=metric)
+    check_one_budget(table)
+    return without_references(table)
+
+
+def within(runs: pd.DataFrame, limit: Limit) -> tuple[Limit, pd.DataFrame]:
+    """The budget, or the middle one of the table if it is empty, and its runs without references.
 
     Raises BadInput if there are no runs at this budget.
     """
-    compared = without_references(runs, asker=asker)
-    budgets, limit = limits(compared), Limit(budget, hours)
+    compared = without_references(runs)
+    budgets = limits(compared)
     if not limit and budgets:
         limit = budgets[len(budgets) // 2]
     selected = compared[[each == limit for each in limits_of(compared)]]
     if selected.empty:
         known = ", ".join(map(str, budgets)) or "none, as the schemes have fixed amounts"
-        raise BadInput(f"{asker}: no runs at the budget {limit}; budgets in the table are {known}")
+        raise BadInput(f"no runs at the budget {limit}; budgets in the table are {known}")
     return limit, selected
 
 
@@ -98,7 +101,7 @@ def limits_of(runs: pd.DataFrame) -> list[Limit]:
     return [Limit.of(row) for row in runs[["budget", "budget_hours"]].to_dict("records")]
 
 
-def under(runs: pd.DataFrame, *, scheme: str, asker: str) -> tuple[str, pd.DataFrame]:
+def under(runs: pd.DataFrame, *, scheme: str) -> tuple[str, pd.DataFrame]:
     """A scheme, by default the first, and its runs.
 
     A name without settings suffices if only one scheme has it. Raises BadInput with the nearest
@@ -110,12 +113,12 @@ def under(runs: pd.DataFrame, *, scheme: str, asker: str) -> tuple[str, pd.DataF
     if chosen not in known and len(similar) == 1:
         chosen = similar[0]
     if chosen not in known:
-        raise unknown(f"scheme of the table ({asker})", chosen, known)
+        raise unknown("scheme of the table", chosen, known)
     return chosen, runs[runs["scheme"] == chosen]
 
 
 def some_methods(
-    runs: pd.DataFrame, *, wanted: Methods, most: int, asker: str, metric: str = "map"
+    runs: pd.DataFrame, *, wanted: Methods, most: int, metric: str = "map"
 ) -> list[str]:
     """These methods, or by default the `most` with the highest mean score, in table order.
 
@@ -123,7 +126,7 @@ def some_methods(
     """
     known = list(runs["method"].unique())
     chosen = listed(wanted)
-    check_known(chosen, known, asker=asker)
+    check_known(chosen, known)
     if not chosen:
         finite = runs[np.isfinite(runs[metric])]
         means = finite.groupby("method")[metric].mean().reindex(known, fill_value=-1.0)
@@ -131,21 +134,21 @@ def some_methods(
     return [name for name in known if name in chosen]
 
 
-def check_known(methods: Iterable[str], known: Sequence[str], *, asker: str) -> None:
+def check_known(methods: Iterable[str], known: Sequence[str]) -> None:
     """Raise BadInput with the nearest name for a method that is not in the table."""
     for name in methods:
         if name not in known:
-            raise unknown(f"method of the table ({asker})", name, known)
+            raise unknown("method of the table", name, known)
 
 
-def scores_by_draw(runs: pd.DataFrame, metric: str, *, asker: str) -> pd.DataFrame:
+def scores_by_draw(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Scores with a row for each draw and a column for each scheme and method; NaN: no score.
 
     Raises BadInput if no run has a score, and as `one_result`.
     """
-    scored = one_result(runs.dropna(subset=[metric]), metric, asker=asker)
+    scored = one_result(runs.dropna(subset=[metric]), metric)
     if scored.empty:
-        raise BadInput(f"{asker}: no run has {metric}; compare again")
+        raise BadInput(f"no run has {metric}; compare again")
     table = scored.pivot(index="draw", columns=["scheme", "method"], values=metric)
     order = scored[["scheme", "method"]].drop_duplicates().itertuples(index=False, name=None)
     return table[list(order)]
@@ -159,15 +162,15 @@ def listed(methods: Methods) -> list[str]:
     return list(dict.fromkeys(methods))
 
 
-def some(methods: Methods, asker: str) -> list[str]:
+def some(methods: Methods) -> list[str]:
     """Methods as in `listed`. Raises BadInput if there are none."""
     specs = listed(methods)
     if not specs:
-        raise BadInput(f"{asker}: methods is empty; name one or more, such as an and ll-r")
+        raise BadInput("methods is empty; name one or more, such as an and ll-r")
     return specs
 
 
-def same_images(inputs: Any, truth: Truth, asker: str) -> None:
+def same_images(inputs: Any, truth: Truth) -> None:
     """Raise BadInput unless the inputs have one row per image of the truth."""
     if len(inputs) != len(truth.images):
-        raise BadInput(f"{asker}: {len(inputs):,} inputs came for {len(truth.images):,} images")
+        raise BadInput(f"{len(inputs):,} inputs came for {len(truth.images):,} images")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import BytesIO
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 import numpy as np
 import pandas as pd
@@ -18,10 +18,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from numpy.typing import NDArray
 
-from simkit.errors import BadInput, unknown
-from simkit.registry import Registry, settle
+from simkit.errors import BadInput, located, unknown
+from simkit.registry import Registry, setting, settle
+from simkit.study.analysis.selection import check_one_test, within
+from simkit.study.cells import COLUMNS, RUN
 from simkit.study.figures.style import WIDTH, fold, house_style, wrapped
 from simkit.study.frames import Columns, Unique, frame
+from simkit.study.limit import Limit
+from simkit.study.statistics import Interval
 
 Pictures = tuple[NDArray[np.uint8], ...]  # each (H, W, 3)
 _MARGIN, _GAP = 0.07, 0.12  # inches: to the edge of the page, between its parts
@@ -65,7 +69,7 @@ class Figure(ABC):
         """
         mend = f"pass the result of {self.made_by}"
         rows = frame(table, self.reads, asker=self.name, mend=mend, unique=self.unique)
-        with house_style():
+        with house_style(), located(self.name):
             drawing = self.draw(rows)
         if heading:
             (title,) = (one for one in drawing.texts if one.get_text() == drawing.get_suptitle())
@@ -80,21 +84,19 @@ class Figure(ABC):
         """`name`, or by default the first known one. Raises BadInput for unknown names."""
         known = list(dict.fromkeys(known))
         if name and name not in known:
-            raise unknown(f"{kind} of the table ({self.name})", name, known)
+            raise unknown(f"{kind} of the table", name, known)
         return name or known[0]
 
     def require(self, holds: object, mend: str) -> None:
-        """Raise BadInput with the figure's name and `mend` unless a condition holds."""
+        """Raise BadInput with `mend` unless a condition holds."""
         if not holds:
-            raise BadInput(f"{self.name}: {mend}")
+            raise BadInput(mend)
 
     def check_pictures(self, pictures: Sequence[Any] | None, count: int) -> None:
         """Raise BadInput unless pictures are empty or one for each of `count` images."""
         number = len(pictures or ())
-        mend = "pass one for each image, in the order of the table"
-        self.require(
-            number in (0, count), f"pictures has {number} items for {count} images; {mend}"
-        )
+        text = f"pictures has {number} items for {count} images; pass one for each, in table order"
+        self.require(number in (0, count), text)
 
 
 F = TypeVar("F", bound=Figure)
@@ -110,9 +112,63 @@ def register(figure: type[F]) -> type[F]:
     return figure
 
 
-def option(default: Any, help: str) -> Any:
-    """A field of a figure with its help text."""
-    return field(default=default, metadata={"help": help})
+# Columns of tables whose rows are means over draws, with 95 % intervals.
+MEANS: dict[str, Any] = {"draws": int, "mean": float, "low": float | None, "high": float | None}
+Metric = Literal["map", "map_all", "map_o"]
+RUNS = {name: COLUMNS[name] for name in (*RUN, "test_id")} | {"map": float | None}
+SCORED: dict[str, Any] = RUNS | {"map_all": float | None, "map_o": float | None}
+PRICED: dict[str, Any] = SCORED | {"dollars": float, "seconds": float | None, "images": int}
+
+
+@dataclass(frozen=True)
+class AtBudget(Figure):
+    """A figure of the runs within one budget."""
+
+    of_runs: ClassVar[bool] = True
+    made_by = "simkit.open_runs"
+    reads: ClassVar = RUNS
+
+    budget: float | None = setting(None, "budget in dollars; by default the middle one")
+    hours: float | None = setting(None, "or budget in hours")
+
+    def at_budget(self, table: pd.DataFrame) -> tuple[Limit, pd.DataFrame]:
+        """The budget and its runs. Raises BadInput without any, or for two test splits."""
+        check_one_test(table)
+        return within(table, Limit(self.budget, self.hours))
+
+
+def methods_option(most: str) -> Any:
+    """The option `methods`; most: the number shown by default, in words."""
+    return setting("", f"methods, separated by commas; by default the best {most}")
+
+
+def not_shown(others: int) -> str:
+    """A sentence of the caption about omitted methods."""
+    many = "other methods are" if others > 1 else "other method is"
+    return f"{others} {many} not shown; use the option methods." if others else ""
+
+
+def range_of(counts: Iterable[int]) -> str:
+    """Smallest and largest count: "5 to 10", or "5" if they are equal."""
+    ordered = sorted(counts)
+    return " to ".join(dict.fromkeys(map(str, (ordered[0], ordered[-1]))))
+
+
+def paid(limit: Limit) -> str:
+    """The cost of the runs within this limit, in words; some of a scheme may cost less."""
+    return f"for up to {limit} of annotation each" if limit else "amounts as written"
+
+
+def in_points(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """The table with its columns mean, low, high and `columns` in points of 100."""
+    return table.assign(**100 * table[["mean", "low", "high", *columns]])
+
+
+def intervals(cells: Iterable[Interval | None], scale: float = 100) -> pd.DataFrame:
+    """A table of means over draws, by default of shares in points of 100; NaN in place of None."""
+    rows = [(c.draws, c.mean, c.low, c.high) if c else 4 * (None,) for c in cells]
+    table = pd.DataFrame(rows, columns=list(MEANS), dtype=float)
+    return table.assign(**scale * table.drop(columns="draws"))
 
 
 def split(table: pd.DataFrame, column: str) -> dict[Any, pd.DataFrame]:
@@ -251,6 +307,12 @@ class Panels:
                 return [legend]
             legend.remove()
         return []
+
+
+def single(height: float) -> tuple[Panels, Axes]:
+    """A figure of one panel of this height in inches, and the panel."""
+    panels = Panels(height=height)
+    return panels, panels.grid[0, 0]
 
 
 class Facets(Panels):

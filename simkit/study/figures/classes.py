@@ -16,12 +16,11 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from simkit.registry import Count, Range
-from simkit.study.analysis.classes import ByClass, by_class
+from simkit.registry import Count, Range, setting
+from simkit.study.analysis.comparisons import ByClass, by_class
 from simkit.study.analysis.selection import Methods, check_known, some_methods, under
-from simkit.study.figures import marks
-from simkit.study.figures.base import Panels, option, register
-from simkit.study.figures.options import RUNS, AtBudget, intervals, not_shown, some
+from simkit.study.figures import base, marks
+from simkit.study.figures.base import register, single
 from simkit.study.figures.style import INK, PALE, count, fold, label, looks, over_draws, text_width
 
 # One hue with decreasing lightness: the order is visible in grey prints.
@@ -32,27 +31,26 @@ _NAMED = 70  # most classes with names under their bars
 
 
 @dataclass(frozen=True)
-class OfScheme(AtBudget):
+class OfScheme(base.AtBudget):
     """A figure of the classes under one scheme."""
 
-    reads: ClassVar = RUNS | {
+    reads: ClassVar = base.RUNS | {
         "images": int, "ap": list[float | None] | None,
         "class_present": list[int] | None, "class_absent": list[int] | None,
     }  # fmt: skip
 
-    scheme: str = option("", "the scheme; by default the first")
-    classes: Literal["leaves", "all"] = option("leaves", "leaves, or all: inner classes too")
+    scheme: str = setting("", "the scheme; by default the first")
+    classes: Literal["leaves", "all"] = setting("leaves", "leaves, or all: inner classes too")
 
     def of_scheme(self, table: pd.DataFrame) -> tuple[str, pd.DataFrame]:
         """The scheme with its cost, for a heading, and its runs."""
         limit, runs = self.at_budget(table)
-        scheme, runs = under(runs, scheme=self.scheme, asker=self.name)
+        scheme, runs = under(runs, scheme=self.scheme)
         return f"{scheme} for up to {limit}" if limit else scheme, runs
 
     def by_class(self, runs: pd.DataFrame, methods: Sequence[str]) -> ByClass:
         """AP of each class under these methods. Raises BadInput if no class has one."""
-        inner = self.classes == "all"
-        scored = by_class(runs, methods=tuple(methods), asker=self.name, inner=inner)
+        scored = by_class(runs, methods=methods, inner=self.classes == "all")
         seen = not _unseen(scored).all()
         self.require(seen, "no class has an AP; the test split shows none of them")
         return scored
@@ -64,7 +62,7 @@ class OfScheme(AtBudget):
         unseen_note = f"Classes without a test image, not shown: {unseen:,}." if unseen else ""
         leaves = f"Leaves only: {shown:,} of {shown + scored.left_out:,} classes."
         left_out = leaves if scored.left_out else ""
-        return [over_draws(draws, intervals), unseen_note, left_out, not_shown(others)]
+        return [over_draws(draws, intervals), unseen_note, left_out, base.not_shown(others)]
 
 
 @register
@@ -74,23 +72,21 @@ class PerClass(OfScheme):
     name = "per-class"
     title = "AP of each class under several methods, by frequency"
 
-    methods: Methods = some("three")
-    most: Count = option(60, "most classes shown, selected evenly by frequency")
+    methods: Methods = base.methods_option("three")
+    most: Count = setting(60, "most classes shown, selected evenly by frequency")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         where, runs = self.of_scheme(table)
-        methods = some_methods(runs, wanted=self.methods, most=3, asker=self.name)
-        scored = self.by_class(runs, methods)
+        scored = self.by_class(runs, some_methods(runs, wanted=self.methods, most=3))
         order = np.argsort(-scored.present, kind="stable")
         order = order[~_unseen(scored)[order]]
         fewer = len(order) > self.most
         places = np.linspace(0, len(order) - 1, self.most if fewer else len(order))
         shown = order[places.round().astype(int)]
-        panels = Panels(height=0.6 + 0.2 * max(len(shown), 4))
-        (axes,) = panels
+        panels, axes = single(0.6 + 0.2 * max(len(shown), 4))
         drawn = looks(runs["method"].unique())
         for place, method in enumerate(scored.ap):
-            rows = intervals(scored.interval(method, c) for c in shown)
+            rows = base.intervals(scored.interval(method, c) for c in shown)
             rows["y"] = rows.index + marks.dodge(place, len(scored.ap))
             marks.points(axes, rows, "mean", "y", drawn[method], xband=marks.BAND, markersize=5)
         names, labels = [scored.classes[c] for c in shown], map(count, scored.present[shown])
@@ -119,20 +115,18 @@ class ClassGroups(OfScheme):
     name = "class-groups"
     title = "mAP of rare to frequent classes under each method"
 
-    methods: Methods = some("eight")
-    groups: Annotated[int, Range(1, 10)] = option(5, "number of groups of classes")
+    methods: Methods = base.methods_option("eight")
+    groups: Annotated[int, Range(1, 10)] = setting(5, "number of groups of classes")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         where, runs = self.of_scheme(table)
-        methods = some_methods(runs, wanted=self.methods, most=8, asker=self.name)
-        scored = self.by_class(runs, methods)
+        scored = self.by_class(runs, some_methods(runs, wanted=self.methods, most=8))
         groups = scored.groups(self.groups)
-        panels = Panels(height=3.8)
-        (axes,) = panels
+        panels, axes = single(3.8)
         drawn = looks(runs["method"].unique())
         for place, method in enumerate(scored.ap):
             look = drawn[method]
-            rows = intervals(scored.group_intervals(method, groups)).dropna(subset="mean")
+            rows = base.intervals(scored.group_intervals(method, groups)).dropna(subset="mean")
             rows["x"] = rows.index + marks.dodge(place, len(scored.ap))
             line: dict[str, Any] = {"linestyle": look.dashes, "linewidth": 1}
             marks.points(axes, rows, "x", "mean", look, yband=marks.BAND, **line)
@@ -166,15 +160,15 @@ class ClassDifference(OfScheme):
     name = "class-difference"
     title = "AP difference of two methods for each class, by missing labels"
 
-    first: str = option("", "a method; by default the highest")
-    second: str = option("", "the other method; by default an, or the next highest")
-    most: int = option(0, "classes shown, those with the largest differences; 0: all")
+    first: str = setting("", "a method; by default the highest")
+    second: str = setting("", "the other method; by default an, or the next highest")
+    most: int = setting(0, "classes shown, those with the largest differences; 0: all")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         where, runs = self.of_scheme(table)
         first, second = self._pair(runs)
         scored = self.by_class(runs, [first, second])
-        gaps = intervals(scored.differences(first, second))
+        gaps = base.intervals(scored.differences(first, second))
         gaps = gaps.assign(missing=scored.missing, name=scored.classes).dropna(subset="mean")
         every = gaps = gaps.sort_values("mean", kind="stable", ignore_index=True)
         if 0 < self.most < len(every):
@@ -184,8 +178,7 @@ class ClassDifference(OfScheme):
         names = [fold(name, 1.9, size=size, lines=1) for name in gaps["name"]]
         named = len(names) <= _NAMED
         below = max(text_width(name, size) for name in names) if named else 0.3
-        panels = Panels(height=3.4 + below)
-        (axes,) = panels
+        panels, axes = single(3.4 + below)
         _bars(panels.drawing, axes, gaps, named)
         if named:
             axes.set_xticks(gaps.index, names, rotation=90, fontsize=size)
@@ -205,7 +198,7 @@ class ClassDifference(OfScheme):
         """The two methods to compare. Raises BadInput if there are not two."""
         means = runs.groupby("method", sort=False)["map"].mean()
         ranked = list(means.sort_values(ascending=False, kind="stable").index)
-        check_known(filter(None, (self.first, self.second)), ranked, asker=self.name)
+        check_known(filter(None, (self.first, self.second)), ranked)
         self.require(len(ranked) > 1, f"{ranked[0]!r} is the only method; two are needed")
         second = self.second or ("an" if "an" in ranked and self.first != "an" else "")
         first = self.first or next(name for name in ranked if name != second)

@@ -11,13 +11,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
+from simkit.registry import setting
 from simkit.study.analysis import selection
+from simkit.study.analysis.amounts import METRICS
 from simkit.study.analysis.comparisons import Ranks, Test, What, courses, ranks
 from simkit.study.analysis.selection import Methods
 from simkit.study.cells import is_full, lines, references, zero_shot
-from simkit.study.figures import marks, options
-from simkit.study.figures.base import Facets, Figure, Panels, option, register, split
-from simkit.study.figures.options import MEANS, AtBudget, Metric, in_points, intervals
+from simkit.study.figures import base, marks
+from simkit.study.figures.base import Facets, Figure, Panels, register, single, split
 from simkit.study.figures.style import INK, PALE, Look, label, looks, over_draws, palette
 from simkit.study.frames import failures
 from simkit.study.limit import money
@@ -27,6 +28,7 @@ Kind = Literal["scheme", "method"]
 _PANELS = "panels by scheme or by method; the other is shown as lines"
 _SCORE = "mAP on the test split, points"
 _GAP = ("gap", "gap_low", "gap_high")
+_SEVERAL = "compare several, such as fpc(per_class=10) and fpc(per_class=100)"
 _DASHES: tuple[Any, ...] = ((0, (1, 1.5)), (0, (5, 2)), (0, (5, 1.5, 1, 1.5)), (0, (9, 3)))
 
 
@@ -41,14 +43,14 @@ class Ablation(Figure):
     title = "Variations of a method: scores, and differences to a base"
     reads: ClassVar = {
         "scheme": str, "method": str, "base": bool, "missing": int,
-        "significant": bool | None, **MEANS,
+        "significant": bool | None, **base.MEANS,
         **dict.fromkeys(_GAP, float | None),
     }  # fmt: skip
 
-    score: str = option("mAP", "name of the score")
+    score: str = setting("mAP", "name of the score")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        rows = in_points(table, *_GAP)
+        rows = base.in_points(table, *_GAP)
         rows["place"] = rows.groupby("scheme").cumcount()
         rows["significant"] = rows["significant"].eq(True)
         drawn = looks(rows["method"].unique())
@@ -69,7 +71,7 @@ class Ablation(Figure):
             for text, sure in zip(texts, in_panel["significant"], strict=True):
                 text.set(color=INK if sure else PALE, fontweight="bold" if sure else "normal")
         panels.labels(x=f"{self.score} on the test split, points")
-        against = [f", against {label(base)}" for base in rows[rows["base"]]["method"]]
+        against = [f", against {label(name)}" for name in rows[rows["base"]]["method"]]
         tested = (
             "Right: the difference to the base, paired by draw, with the interval at which Holm's "
             "correction tests it; bold, with a full dot: significant."
@@ -111,17 +113,17 @@ class Sweep(Figure):
     title = "mAP over the values of one setting, the default marked"
     reads: ClassVar = {
         "scheme": str, "method": str, "setting": str, "value": str, "number": float | None,
-        "default": bool, "missing": int, **MEANS,
+        "default": bool, "missing": int, **base.MEANS,
     }  # fmt: skip
 
-    panels: Kind = option("scheme", _PANELS)
-    score: str = option("mAP", "name of the score")
+    panels: Kind = setting("scheme", _PANELS)
+    score: str = setting("mAP", "name of the score")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         other, drawn = _lines(table, self.panels)
         places, beside = _places(table)
         values = {place: value for value, place in places.items()}
-        rows = in_points(table).assign(place=table["value"].map(places))
+        rows = base.in_points(table).assign(place=table["value"].map(places))
         words = table["number"].isna().any()
         if words:  # they have no order: evenly spaced points without lines
             shift = {name: marks.dodge(n, len(drawn), 0.3) for n, name in enumerate(drawn)}
@@ -177,10 +179,10 @@ class ImagesOrLabels(Figure):
 
     name = "images-or-labels"
     title = "Few complete or many weak labels: over images and labels"
-    reads: ClassVar = {"scheme": str, "method": str, "share": float, "labels": float, **MEANS}
+    reads: ClassVar = {"scheme": str, "method": str, "share": float, "labels": float, **base.MEANS}
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        table = in_points(table)
+        table = base.in_points(table)
         colors, dashes = looks(table["method"].unique()), palette(table["scheme"])
         panels = Panels(["At equal images", "At equal labels"], height=3.3, sharex=False)
         images, labels = panels
@@ -210,25 +212,25 @@ class LabelShares(Figure):
     made_by = "simkit.analysis.shares"
     reads: ClassVar = {
         "scheme": str, "method": str, "base": str | None, "reference": bool, "positives": float,
-        "labels": float, **MEANS, **dict.fromkeys(_GAP, float | None),
+        "labels": float, **base.MEANS, **dict.fromkeys(_GAP, float | None),
     }  # fmt: skip
 
-    share: Literal["positives", "labels"] = option("positives", "of present labels, or of all")
-    score: str = option("mAP", "name of the score")
+    share: Literal["positives", "labels"] = setting("positives", "of present labels, or of all")
+    score: str = setting("mAP", "name of the score")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        table = in_points(table, *_GAP)
+        table = base.in_points(table, *_GAP)
         oracles = table[table["reference"] & table["method"].map(is_full)]
         table = table[~table["reference"]]
         self.require(len(table), "the table holds references alone; compare schemes too")
         drawn = looks(table["method"].unique())
-        base = "".join(table["base"].dropna()[:1])
+        other = "".join(table["base"].dropna()[:1])
         parts = {f"{self.score} on the test split, points": table}
         layout: dict[str, Any] = {"across": 2}
-        if base:
+        if other:
             gaps = table.drop(columns=["mean", *marks.BAND]).dropna(subset="gap")
             gaps = gaps.rename(columns=dict(zip(_GAP, ("mean", *marks.BAND), strict=True)))
-            parts[f"difference to {label(base)}, points"] = gaps
+            parts[f"difference to {label(other)}, points"] = gaps
             layout = {"down": "what", "sharey": "row"}
         rows = pd.concat(parts, names=["what"]).reset_index("what")
         panels = Facets(rows, "scheme", height=3.0, **layout)
@@ -242,12 +244,12 @@ class LabelShares(Figure):
             marks.percent(axes.xaxis)
         of = "present labels" if self.share == "positives" else "labels"
         scores = list(rows["what"].unique())
-        panels.labels(f"share of all {of}", scores if base else scores[0])
+        panels.labels(f"share of all {of}", scores if other else scores[0])
         return panels.finish(
             f"{self.score} by the share of labels",
             over_draws(table["draws"]),
             "Dashed: complete labels." if len(oracles) else "",
-            "Differences are paired by draw." if base else "",
+            "Differences are paired by draw." if other else "",
         )
 
 
@@ -259,6 +261,114 @@ def _across(axes: Axes, names: Iterable[str], means: Iterable[float]) -> None:
 
 
 @register
+class Modes(Figure):
+    """A row of panels for each measure, a column for each kind of scheme, a line for each method.
+
+    Bands are 95 % over draws. Schemes with a single amount in the table are left out.
+    Source: Ben-Baruch et al., CVPR 2022, figures 6 and 10.
+    """
+
+    name = "modes"
+    title = "Scores of methods over the amount of labels, by kind of scheme"
+    reads: ClassVar = {
+        "family": str, "setting": str | None, "value": float | None, "measure": str, "method": str,
+        **base.MEANS,
+    }  # fmt: skip
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        table = _several_amounts(self, table)
+        drawn = looks(table["method"].unique())
+        panels = Facets(table, "family", down="measure", height=2.9, sharex="col", sharey="row")
+        for axes, rows in panels:
+            marks.lines(axes, rows, "value", "mean", drawn, band=marks.BAND)
+            marks.ticks_at(axes, sorted(rows["value"]))
+        for axes in panels.grid[:, 0]:
+            marks.score_limits(axes)
+        panels.labels(
+            x=table.groupby("family", sort=False)["setting"].first(),
+            y=[f"{_measure(name)}, points" for name in table["measure"].unique()],
+        )
+        heading = "Treatment of unknown labels, by the amount of labels"
+        return panels.finish(heading, over_draws(table["draws"]))
+
+
+@register
+class ModeGap(Figure):
+    """The lead of one method over another, by the share of known labels.
+
+    A panel for each measure, a line for each kind of scheme; bands are 95 % over draws, paired.
+    Source: Ben-Baruch et al., CVPR 2022, figure 6.
+    """
+
+    name = "mode-gap"
+    title = "Difference of two methods over the share of known labels"
+    made_by = "simkit.analysis.mode_gaps"
+    reads: ClassVar = {
+        "family": str, "value": float | None, "known": float | None, "measure": str,
+        "first": str, "second": str, **base.MEANS,
+    }  # fmt: skip
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        table = _several_amounts(self, table.dropna(subset="known"))
+        first, second = (label(table[key].iloc[0]) for key in ("first", "second"))
+        drawn = palette(table["family"])
+        panels = Facets(table, "measure", named=_measure, height=2.7, sharey=False)
+        for axes, rows in panels:
+            marks.lines(axes, rows, "known", "mean", drawn, by="family", band=marks.BAND)
+            axes.axhline(0, color=INK, linewidth=1)
+        marks.log_percent(axes)
+        panels.labels("share of known labels, log axis", f"{first} minus {second}, points")
+        above = f"Above 0: {first} is ahead."
+        return panels.finish(f"{first} against {second}", above, over_draws(table["draws"]))
+
+
+@register
+class ScorePair(Figure):
+    """One measure over another, a marker with 95 % intervals for each method; best is top right.
+
+    Source: Ben-Baruch et al., CVPR 2022, table 4 and figure 10, where these are mAP and person.
+    """
+
+    name = "score-pair"
+    title = "Two scores of each method at once, such as mAP and the AP of one class"
+    made_by = "simkit.analysis.modes"
+    reads: ClassVar = {"scheme": str, "measure": str, "method": str, **base.MEANS}
+
+    scheme: str = setting("", "the scheme; by default the first")
+    x: str = setting("", "measure of the x axis; by default the first")
+    y: str = setting("", "measure of the y axis; by default the second")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        measures = list(table["measure"].unique())
+        mend = "two measures are needed; give modes() two, such as map and a class"
+        self.require(len(measures) > 1, mend)
+        scheme = self.chosen("scheme", self.scheme, table["scheme"])
+        x = self.chosen("measure", self.x, measures)
+        y = self.chosen("measure", self.y, measures[1:] + measures[:1])
+        scores = base.in_points(table[table["scheme"] == scheme])
+        over, up = (scores[scores["measure"] == measure] for measure in (x, y))
+        both = over.merge(up, on="method", suffixes=("", "_y"))
+        self.require(len(both), f"no method has {x} and {y} under {scheme}; name others")
+        panels, axes = single(4)
+        marks.pairs(axes, both)
+        panels.labels(f"{_measure(x)}, points", f"{_measure(y)}, points")
+        draws = both[["draws", "draws_y"]].max(axis=1)
+        return panels.finish(f"Two measures: {scheme}", over_draws(draws, "Lines"))
+
+
+def _several_amounts(figure: Figure, table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of schemes with two amounts or more, in points. Raises BadInput without any."""
+    table = table.dropna(subset="value")
+    table = table[table.groupby("family")["value"].transform("nunique") > 1]
+    figure.require(len(table), f"no scheme in the table has two amounts; {_SEVERAL}")
+    return base.in_points(table)
+
+
+def _measure(name: str) -> str:
+    return METRICS.get(name, f"AP of {name}")
+
+
+@register
 class CostCurve(Figure):
     """mAP over dollars, or hours, on a log axis; bands are 95 % intervals over draws."""
 
@@ -266,18 +376,17 @@ class CostCurve(Figure):
     name = "cost-curve"
     title = "mAP over dollars, one panel per scheme or method"
     made_by = "simkit.open_runs"
-    reads: ClassVar = options.PRICED
+    reads: ClassVar = base.PRICED
 
-    panels: Kind = option("scheme", _PANELS)
-    over: Literal["auto", "dollars", "hours"] = option("auto", "auto: hours if all budgets are")
-    metric: Metric = option("map", "the score to average over draws")
-    methods: Methods = options.some("eight")
+    panels: Kind = setting("scheme", _PANELS)
+    over: Literal["auto", "dollars", "hours"] = setting("auto", "auto: hours if all budgets are")
+    metric: base.Metric = setting("map", "the score to average over draws")
+    methods: Methods = base.methods_option("eight")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        selection.check_one_test(table, asker=self.name)
-        runs = selection.without_references(table, asker=self.name)
-        about: dict[str, Any] = {"metric": self.metric, "asker": self.name}
-        methods = selection.some_methods(runs, wanted=self.methods, most=8, **about)
+        selection.check_one_test(table)
+        runs = selection.without_references(table)
+        methods = selection.some_methods(runs, wanted=self.methods, most=8, metric=self.metric)
         summary = lines(runs[runs["method"].isin(methods)], metric=self.metric)
         self.require(summary, f"no run has {self.metric}; compare again")
         cells = [cell for line in summary for cell in line.cells]
@@ -291,7 +400,7 @@ class CostCurve(Figure):
         mend = "the price list has no hours of some labels; draw over dollars"
         self.require(timed or not hours, mend)
         unit, price = ("hours", "{:,.3g} h".format) if hours else ("dollars", money)
-        points = intervals(cell.score for cell in cells).assign(
+        points = base.intervals(cell.score for cell in cells).assign(
             # Without budgets each scheme has one curve over its amounts.
             scheme=[c.scheme if c.limit else c.scheme.partition("(")[0] for c in cells],
             method=[c.method for c in cells],
@@ -306,7 +415,7 @@ class CostCurve(Figure):
             _across(axes, names, [100 * c.score.mean for c in ends])
             _cost_axis(axes, points, price)
         panels.labels(f"{unit} of annotation, log axis", _SCORE)
-        others = options.not_shown(runs["method"].nunique() - len(methods))
+        others = base.not_shown(runs["method"].nunique() - len(methods))
         return panels.finish("mAP over the cost of annotation", over_draws(points["draws"]), others)
 
 
@@ -324,7 +433,7 @@ def _cost_axis(axes: Axes, points: pd.DataFrame, price: Callable[[float], str]) 
 
 
 @register
-class Convergence(AtBudget):
+class Convergence(base.AtBudget):
     """mAP after every epoch, a panel for each scheme; bands are 95 % intervals over draws.
 
     Bands end where the first draw stopped. Large markers are at the epochs whose weights are
@@ -334,19 +443,19 @@ class Convergence(AtBudget):
     name = "convergence"
     title = "mAP or loss after every epoch, with bands over draws"
     reads: ClassVar = {
-        **options.RUNS, "epochs": int | None, "curve_of": str | None,
+        **base.RUNS, "epochs": int | None, "curve_of": str | None,
         "curve": list[float | None] | None, "losses": list[float | None] | None,
     }  # fmt: skip
 
-    of: What = option("curve", "curve (mAP) or losses")
-    scheme: str = option("", "one scheme; by default all")
-    methods: Methods = options.some("eight")
+    of: What = setting("curve", "curve (mAP) or losses")
+    scheme: str = setting("", "one scheme; by default all")
+    methods: Methods = base.methods_option("eight")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         limit, runs = self.at_budget(table)
         if self.scheme:
-            _, runs = selection.under(runs, scheme=self.scheme, asker=self.name)
-        methods = selection.some_methods(runs, wanted=self.methods, most=8, asker=self.name)
+            _, runs = selection.under(runs, scheme=self.scheme)
+        methods = selection.some_methods(runs, wanted=self.methods, most=8)
         rows = self._epochs(runs[runs["method"].isin(methods)])
         losses = self.of == "losses"
         drawn = looks(runs["method"].unique())
@@ -362,18 +471,18 @@ class Convergence(AtBudget):
         panels.labels("epochs", "mean training loss" if losses else f"mAP on the {on}, points")
         what = "Training loss by epoch" if losses else "mAP by epoch"
         return panels.finish(
-            f"{what}, {options.paid(limit)}",
+            f"{what}, {base.paid(limit)}",
             over_draws(rows["draws"]),
             "Large marker: the epoch whose weights are scored, larger where more draws chose it.",
-            options.not_shown(len(drawn) - len(methods)),
+            base.not_shown(len(drawn) - len(methods)),
         )
 
     def _epochs(self, runs: pd.DataFrame) -> pd.DataFrame:
         """A row for each scheme, method and epoch; chosen: the share of the draws that chose it."""
         scale = 1 if self.of == "losses" else 100
         parts = []
-        for course in courses(runs, self.of, asker=self.name):
-            rows = intervals(course.points, scale)
+        for course in courses(runs, self.of):
+            rows = base.intervals(course.points, scale)
             rows["epoch"] = rows.index + 1
             share = pd.Series(course.chosen, dtype=float) / sum(course.chosen.values())
             rows["chosen"] = rows["epoch"].map(share).fillna(0)
@@ -392,7 +501,7 @@ def _course(axes: Axes, rows: pd.DataFrame, look: Look, marked: tuple[int, int])
 
 
 @register
-class RankDiagram(AtBudget):
+class RankDiagram(base.AtBudget):
     """Methods by mean rank over schemes and draws; bars join those without significant difference.
 
     Small ticks are the mean ranks under each scheme. Source: the critical-difference diagrams of
@@ -401,14 +510,16 @@ class RankDiagram(AtBudget):
 
     name = "rank-diagram"
     title = "Mean ranks of methods, joined without significant difference"
-    reads: ClassVar = options.SCORED | {"labels_id": str | None}
+    reads: ClassVar = base.SCORED | {"labels_id": str | None}
 
-    test: Test = option("paired", "test of differences: paired (by draw) or nemenyi (by mean rank)")
-    metric: Metric = option("map", "the score to average over draws")
+    test: Test = setting(
+        "paired", "test of differences: paired (by draw) or nemenyi (by mean rank)"
+    )
+    metric: base.Metric = setting("map", "the score to average over draws")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         limit, runs = self.at_budget(table)
-        ranking = ranks(runs, test=self.test, metric=self.metric, asker=self.name)
+        ranking = ranks(runs, test=self.test, metric=self.metric)
         groups = ranking.alike or ()
         height = 0.75 + 0.27 * len(ranking.methods) + (0.3 if ranking.distance else 0)
         widths = [3.2, max(1.0, 0.075 * len(groups))]
@@ -423,7 +534,7 @@ class RankDiagram(AtBudget):
         bars.set(xticks=[], xlim=(-0.8, max(len(groups), 4) - 0.2))
         text = "no significant\ndifference" if groups else "all differ\nsignificantly"
         bars.set_xlabel("one draw:\nno test" if ranking.alike is None else text, loc="left")
-        heading = f"Mean ranks of methods over all schemes ({options.paid(limit)})"
+        heading = f"Mean ranks of methods over all schemes ({base.paid(limit)})"
         return panels.finish(heading, *_ranked(ranking))
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from simkit.registry import setting
 from simkit.study.figures import marks, style
-from simkit.study.figures.base import Figure, Panels, Pictures, option, register, split
+from simkit.study.figures.base import Figure, Panels, Pictures, register, single, split
 
 Note = tuple[str, str, str]  # a line of text, its colour and weight
 _LETTERS, _LINE = 7.5, 0.15  # size of notes in points, and distance of their lines in inches
@@ -135,8 +135,7 @@ class LabelDistances(Figure):
         shades = LinearSegmentedColormap.from_list(
             "near", ["#041A33", "#0B3C6F", style.PRESENT, "#8FC1E0", "#DCECF7"]
         ).with_extremes(bad="#B8B8B8")
-        panels = Panels(height=float(np.clip(0.135 * L, 2.6, 12)))
-        (axes,) = panels
+        panels, axes = single(float(np.clip(0.135 * L, 2.6, 12)))
         norm = LogNorm(low, high)  # a few far classes leave shades for others
         shown = axes.imshow(np.maximum(away, low), cmap=shades, norm=norm, aspect="auto")
         marks.bare(axes)
@@ -225,7 +224,7 @@ class Temperatures(Figure):
     unique = (("method",), ("class",))
 
     picture: NDArray[np.uint8] | None = setting(None, "image (H, W, 3) uint8, drawn on the left")
-    most: int = option(60, "most classes shown; those in the middle are left out")
+    most: int = setting(60, "most classes shown; those in the middle are left out")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         methods = split(table, "method")

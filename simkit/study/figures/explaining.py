@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Drawing
 from simkit.registry import setting
 from simkit.study.analysis.comparisons import mean_columns
 from simkit.study.figures import marks, style
-from simkit.study.figures.base import Facets, Figure, Panels, Pictures, option, register, split
+from simkit.study.figures.base import Facets, Figure, Panels, Pictures, register, single, split
 
 _MAPS = {"map": list[list[float]], "boxes": list[list[float]]}
 
@@ -77,7 +77,7 @@ class ActivationMaps(MapRows):
     reads: ClassVar = {"model": str, "image": int, "class": str, "probability": float, **_MAPS}
     unique = (("image", "class"), ("model",))
 
-    scale: Literal["row", "own"] = option("row", "brightest: highest value of row, or each map")
+    scale: Literal["row", "own"] = setting("row", "brightest: highest value of row, or each map")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         table["top"] = [max(np.concatenate(list(rows)).max(), 1e-9) for rows in table["map"]]
@@ -180,7 +180,7 @@ class ByPart(Figure):
     made_by = "simkit.analysis.object_size"
     reads: ClassVar = {"method": str, "by": str, "part": str, "draw": int, "map": float | None}
 
-    base: str = option("", "the baseline of the differences")
+    base: str = setting("", "the baseline of the differences")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         table = table.dropna(subset="map")
@@ -223,17 +223,16 @@ class Pointing(Figure):
     title = "The pointing game over mAP, method by method"
     reads: ClassVar = {"method": str, "draw": int, "map": float, "pointing": float}
 
-    centre: float | None = option(None, "score of pointing at the centre, 0 to 1; none: no line")
+    centre: float | None = setting(None, "score of pointing at the centre, 0 to 1; none: no line")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         both = _means(table, ["method"], "map").merge(
             _means(table, ["method"], "pointing"), on="method", suffixes=("", "_y")
         )
-        panels = Panels(height=4.0)
-        (axes,) = panels
+        panels, axes = single(4.0)
         marks.pairs(axes, both)
         if self.centre is not None:
-            middle = {"linestyle": style.DASHED, "label": "pointing at the centre"}
+            middle: dict[str, Any] = {"linestyle": style.DASHED, "label": "pointing at the centre"}
             axes.axhline(100 * self.centre, color=style.INK, linewidth=1, **middle)
         panels.labels("mAP on the test split, points", "pointing game, points")
         return panels.finish(
@@ -257,7 +256,7 @@ class MapCourse(Figure):
         "model": str, "labels": str, "epoch": int, "top": float, "bottom": float, "logit": float,
     }  # fmt: skip
 
-    of: Literal["top", "bottom", "logit"] = option("top", "highest 5 % of a map, lowest, or mean")
+    of: Literal["top", "bottom", "logit"] = setting("top", "highest 5 % of a map, lowest, or mean")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         words = {"top": "highest 5 %", "bottom": "lowest 5 %", "logit": "mean"}

@@ -17,7 +17,7 @@ from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.outline import Line, outline
 from simkit.registry import setting
 from simkit.study.figures import marks, style
-from simkit.study.figures.base import Facets, Figure, Panels, option, register
+from simkit.study.figures.base import Facets, Figure, Panels, register
 
 
 @register
@@ -81,8 +81,7 @@ def _answers(axes: Axes, matrix: pd.DataFrame, gold: pd.DataFrame) -> None:
             texts.append((0.27, f"experts: {experts[row.name, row.answer]:.1%}", 8))
         for down, text, size in texts:
             color = "white" if share > 0.6 and hue != style.ORANGE else style.INK
-            place: dict[str, Any] = {"ha": "center", "va": "center", "color": color}
-            axes.text(x, y + down, text, fontsize=size, **place)
+            axes.text(x, y + down, text, fontsize=size, color=color, ha="center", va="center")
     marks.cells(axes, colors)
     axes.set_xticks(range(len(answers)), [f"says {word}" for word in answers])
     axes.set_yticks(range(2), truths, rotation=90, va="center")
@@ -147,7 +146,7 @@ class Distributions(Figure):
     reads: ClassVar = {"scheme": str, "class": str, "true": int, "present": int}
     unique = (("scheme",), ("class",))
 
-    columns: int = option(3, "panels in a row")
+    columns: int = setting(3, "panels in a row")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         sums = table.groupby("scheme")[["true", "present"]].sum()
@@ -170,6 +169,54 @@ class Distributions(Figure):
 
 
 @register
+class NamedShare(Figure):
+    """A panel for each scheme, a dot for each class: images labelled present over those in truth.
+
+    On the line every present label is known. The classes with the most missing labels are named.
+    Source: Ben-Baruch et al., CVPR 2022, figure 1 (2) and section 3.3.1.
+    """
+
+    name = "named-share"
+    title = "Labelled images over true images of each class"
+    made_by = "simkit.analysis.distributions"
+    reads: ClassVar = {"scheme": str, "class": str, "true": int, "present": int}
+
+    named: int = setting(5, "classes named in a panel")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        few = 0.5  # y of classes without labels
+        shown = table[table["true"] > 0].assign(present=table["present"].clip(lower=few))
+        largest = shown["true"].max()
+        panels = Facets(shown, "scheme", across=2, height=2.9)
+        for axes, rows in panels:
+            whole = "every present label is known"
+            axes.plot([1, largest], [1, largest], color=style.PALE, linewidth=1, label=whole)
+            dots = {"color": style.BLUE, "markersize": 5, "alpha": 0.75, "label": "class"}
+            axes.plot(rows["true"], rows["present"], "o", **dots)
+            missing = rows["true"] - rows["present"]
+            self._names(axes, rows.loc[missing.nlargest(self.named).index], largest, few)
+        marks.log_axis(axes, "x")
+        marks.log_axis(axes, "y")
+        axes.set_xlim(max(shown["true"].min() / 1.5, 0.8), 9 * largest)  # room for names
+        axes.set_ylim(few / 1.6, 2 * largest)
+        panels.labels("images with the class, log axis", "images labelled with it, log axis")
+        none = (shown["present"] == few).any()
+        note = f"At {few:g}: classes without a label." if none else ""
+        return panels.finish("Missing positives of each class", note)
+
+    def _names(self, axes: Axes, rows: pd.DataFrame, largest: float, few: float) -> None:
+        """Class names right of all dots, each with a dotted line to its dot."""
+        rows = rows.sort_values("present", kind="stable")
+        places = np.geomspace(few, largest, len(rows))
+        right = 1.5 * largest
+        for row, place in zip(rows.to_dict("records"), places, strict=True):
+            ends = [row["true"], right], [row["present"], place]
+            axes.plot(*ends, ":", color=style.PALE, linewidth=0.8)
+            name = style.fold(row["class"], 1.2, size=9, lines=1)
+            axes.text(1.1 * right, place, name, fontsize=9, va="center")
+
+
+@register
 class HierarchyTree(Figure):
     """Every class below its parent; classes with children in blue, with other parents beside them.
 
@@ -181,9 +228,9 @@ class HierarchyTree(Figure):
     made_by = "simkit.labels.hierarchy.Hierarchy.table"
     reads: ClassVar = {"class": str, "parents": list[str]}
 
-    most: int = option(200, "most lines shown")
-    columns: int = option(0, "columns of lines; 0: by their number")
-    heading: str = option("", "above it")
+    most: int = setting(200, "most lines shown")
+    columns: int = setting(0, "columns of lines; 0: by their number")
+    heading: str = setting("", "above it")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         edges = table.explode("parents").dropna(subset="parents")
@@ -275,7 +322,7 @@ class Revealed(Figure):
     unique = (("scheme",), ("class",))
 
     picture: NDArray[np.uint8] | None = setting(None, "image (H, W, 3) uint8, drawn on the left")
-    absent: int = option(8, "absent classes shown")
+    absent: int = setting(8, "absent classes shown")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         states = table.pivot(index="class", columns="scheme", values="state")

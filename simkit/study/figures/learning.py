@@ -1,19 +1,24 @@
-"""Methods during training: losses, and rejected or corrected labels."""
+"""Methods during training: losses, class priors, and rejected, corrected or likely labels."""
 
 from __future__ import annotations
 
 import re
-from typing import ClassVar, Literal
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from simkit.registry import setting
+from simkit.registry import Count, setting
+from simkit.study.analysis.class_priors import COUNTED
 from simkit.study.figures import marks
-from simkit.study.figures.base import Facets, Figure, Panels, Pictures, option, register, split
-from simkit.study.figures.style import BLUE, FAINT, GREEN, INK, PALE, RED, Look, label, looks
+from simkit.study.figures.base import Facets, Figure, Panels, Pictures, register, single, split
+from simkit.study.figures.style import BLUE, FAINT, GREEN, INK, PALE, RED, SKY, Look, label, looks
+
+_READ = ("present", "absent", "ignored", "ignored_present", "assumed", "wrong")  # counts
+_OUT = "#e6e6e6"  # ignored labels
 
 
 @register
@@ -32,8 +37,8 @@ class Memorisation(Figure):
         **dict.fromkeys(("share", "mean", "low", "median", "high"), float),
     }  # fmt: skip
 
-    middle: Literal["mean", "median"] = option("mean", "average of the losses: mean or median")
-    log: bool = option(False, "losses on a log axis")
+    middle: Literal["mean", "median"] = setting("mean", "average of the losses: mean or median")
+    log: bool = setting(False, "losses on a log axis")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         kinds = {
@@ -78,7 +83,7 @@ class Modification(Figure):
         **dict.fromkeys(("precision", "found", "chance"), float | None),
     }  # fmt: skip
 
-    beside: Literal["right", "found", "modified"] = option("right", "measure on the right side")
+    beside: Literal["right", "found", "modified"] = setting("right", "measure on the right side")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         table = table[table["modified"] > 0]
@@ -124,7 +129,7 @@ class Corrections(Figure):
     }  # fmt: skip
 
     pictures: Pictures | None = setting(None, "images in the order of the table")
-    classes: int = option(14, "most classes shown per image")
+    classes: int = setting(14, "most classes shown per image")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         state = [table["given"], ~table["corrected"], table["present"]]
@@ -180,8 +185,8 @@ class LossShapes(Figure):
     }  # fmt: skip
     unique = (("method",), ("entry",), ("epoch",), ("logit",))
 
-    entry: str = option("unknown", "the label whose logit varies")
-    what: Literal["loss", "gradient"] = option("loss", "the loss or its gradient")
+    entry: str = setting("unknown", "the label whose logit varies")
+    what: Literal["loss", "gradient"] = setting("loss", "the loss or its gradient")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         entry = self.chosen("entry", self.entry, table["entry"])
@@ -209,3 +214,179 @@ class LossShapes(Figure):
             axes.plot([], [], color=INK, linestyle=(0, (3, 1.5)), label=late)
         panels.labels(x="logit", y=f"{self.what} of the label: {entry}")
         return panels.finish(self.title, "Grey: AN." if "an" in drawn else "")
+
+
+@register
+class CommonClasses(Figure):
+    """The n classes with the largest share of images: left in truth, right by the estimate."""
+
+    name = "common-classes"
+    title = "The most frequent classes, true and estimated"
+    made_by = "simkit.analysis.priors"
+    reads: ClassVar = {"estimate": str, "class": str, "true": float, "prior": float}
+
+    estimate: str = setting("", "the estimate; by default the first")
+    top: Count = setting(10, "classes on each side")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        estimate = self.chosen("estimate", self.estimate, table["estimate"])
+        rows = table[table["estimate"] == estimate].set_index("class")
+        true, prior = (rows[key].nlargest(self.top) for key in ("true", "prior"))
+        words = ("also in the other list", "in this list only")
+        titles = ["in truth", f"by {_estimate(estimate)}"]
+        panels = Panels(titles, height=0.6 + 0.25 * len(true), sharey=False)
+        for axes, side, other in zip(panels, (true, prior), (prior, true), strict=True):
+            _bars(axes, side.index, side, side.index.isin(other.index), words)
+        panels.labels(x="share of images")
+        return panels.finish(f"The {len(true)} most frequent classes")
+
+
+@register
+class Likelihood(Figure):
+    """The share of images in which the k-th likeliest unknown label is present, over k.
+
+    A panel for each method; lines are the first, the middle and the last epoch.
+    Source: Ben-Baruch et al., CVPR 2022, eq. 5.
+    """
+
+    name = "likelihood"
+    title = "Precision of the likeliest unknown labels of an image"
+    reads: ClassVar = {"method": str, "epoch": int, "rank": int, "present": float, "chance": float}
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        epochs = sorted(table["epoch"].unique())
+        shown = sorted({epochs[0], epochs[(len(epochs) - 1) // 2], epochs[-1]})
+        shades = [(SKY, "o", ":"), (BLUE, "s", "--"), (INK, "^", "-")]
+        last = zip(shown, shades[-len(shown) :], strict=True)
+        drawn = {epoch: Look(*shade, "full", f"epoch {epoch}") for epoch, shade in last}
+        panels = Facets(table, "method", named=label, height=2.6)
+        for axes, rows in panels:
+            chance = {"color": "#b5b5b5", "linewidth": 2.5, "zorder": 0}
+            axes.axhline(rows["chance"].iloc[0], **chance, label="chosen at random")
+            marks.lines(axes, rows, "rank", "present", drawn, by="epoch")
+        axes.set_ylim(0, 1)
+        marks.percent(axes.yaxis)
+        panels.labels("rank among the unknown labels of an image", "present in truth")
+        return panels.finish("Precision of the likeliest unknown labels", "Rank 1: highest score.")
+
+
+@register
+class LikelyLabels(Figure):
+    """Images, with their likeliest unknown labels and probabilities below.
+
+    pictures: one for each image of the table.
+    Source: Ben-Baruch et al., CVPR 2022, figure 4.
+    """
+
+    name = "likely-labels"
+    title = "The likeliest unknown labels of a few images"
+    reads: ClassVar = {"row": int, "class": str, "rank": int, "probability": float, "present": bool}
+
+    pictures: Pictures = setting((), "one image for each in the table")
+    ignored: int = setting(5, "number of labels ignored by the method: a line")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        self.check_pictures(self.pictures, table["row"].nunique())
+        table = table.sort_values("rank", kind="stable")
+        most = table["rank"].max()
+        height = [1.1, 0.5 + 0.22 * most][0 if self.pictures else 1 :]
+        layout: dict[str, Any] = {"rows": len(height), "sharex": "row", "sharey": False}
+        words = ("present in truth", "absent in truth")
+        panels = Facets(table, "row", named=lambda row: "", height=height, **layout)
+        for place, (column, rows) in enumerate(panels):
+            if self.pictures:
+                marks.picture(column[0], self.pictures[place])
+            _bars(column[-1], rows["class"], rows["probability"], rows["present"], words)
+            if self.ignored < most:
+                column[-1].axhline(self.ignored - 0.5, color=INK, linewidth=1)
+        panels.labels(x="probability")
+        above = f" Above the line: the {self.ignored} ignored in the loss."
+        note = "Probability by the model." + (above if self.ignored < most else "")
+        return panels.finish("The likeliest unknown labels", note)
+
+
+def _bars(
+    axes: Axes, names: Sequence[str], shares: pd.Series, full: pd.Series, words: tuple[str, str]
+) -> None:
+    """Shares of classes from the top, filled and hollow; words: names of these two."""
+    for fill, kept, word in ((BLUE, full, words[0]), ("white", ~full, words[1])):
+        places = np.flatnonzero(kept)
+        if not len(places):
+            continue  # the legend would have a bar of another colour
+        bar: dict[str, Any] = {"height": 0.7, "edgecolor": BLUE, "linewidth": 1.2}
+        axes.barh(places, shares.to_numpy()[places], color=fill, label=word, **bar)
+    marks.row_names(axes, list(names), room=1.3)
+    axes.set_xlim(0, 1)
+    marks.percent(axes.xaxis)
+
+
+@register
+class RankAgreement(Figure):
+    """Spearman correlation with the true frequencies over the n most frequent classes.
+
+    A line for each estimate, in the look of its method; it has gaps where an estimate gives all
+    classes the same prior.
+    """
+
+    name = "rank-agreement"
+    title = "Estimated class priors against the truth, over the top classes"
+    reads: ClassVar = {"estimate": str, "top": int, "spearman": float | None}
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        drawn = looks(table["estimate"].unique(), _estimate)
+        ranked = table[table.groupby("estimate")["spearman"].transform("count") > 0]
+        panels, axes = single(3.2)
+        marks.lines(axes, ranked, "top", "spearman", drawn, by="estimate")
+        axes.axhline(0, color=PALE, linewidth=0.8, zorder=0)
+        axes.set_ylim(top=1.02)
+        panels.labels("number of most frequent classes", "Spearman correlation")
+        silent = len(drawn) - ranked["estimate"].nunique()
+        return panels.finish(
+            "Rank correlation of estimated and true frequencies",
+            "1: the same order, 0: no relation.",
+            f"Not shown: {silent} with the same prior for every class." if silent else "",
+        )
+
+
+def _estimate(name: str) -> str:
+    """The name of an estimate: its method, or counted labels."""
+    return "counted labels" if name == COUNTED else label(name)
+
+
+@register
+class Readings(Figure):
+    """A panel for each method: the treatment of each class's labels, as shares of all images.
+
+    Classes by falling true frequency.
+    Source: Ben-Baruch et al., CVPR 2022, figure 2.
+    """
+
+    name = "readings"
+    title = "Treatment of the labels of every class by each method"
+    reads: ClassVar = {"method": str, "rank": int, "images": int, **dict.fromkeys(_READ, int)}
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        panels = Facets(table, "method", named=label, across=2, height=2.5)
+        for axes, rows in panels:
+            rows = rows.sort_values("rank")
+            of = rows[list(_READ)].div(rows["images"].clip(lower=1), axis=0)
+            parts = {
+                "labelled": (of["present"] + of["absent"], {"color": BLUE}),
+                "assumed absent, correct": (of["assumed"] - of["wrong"], {"color": "#BFD9EA"}),
+                "assumed absent, wrong": (of["wrong"], _hatched(RED, "////", "w")),
+                "ignored, absent": (of["ignored"] - of["ignored_present"], {"color": _OUT}),
+                "ignored, present": (of["ignored_present"], _hatched(_OUT, "....", INK)),
+            }
+            marks.stacked(axes, rows["rank"] + 1, parts, width=1, linewidth=0)
+            axes.grid(False)
+        axes.set(xlim=(0.4, table["rank"].max() + 1.6), ylim=(0, 1))
+        marks.percent(axes.yaxis)
+        panels.labels("class, most frequent first", "share of the images")
+        return panels.finish(
+            "Treatment of labels by each method",
+            "Stacked from below. Grey, dotted or not: ignored in the loss.",
+        )
+
+
+def _hatched(color: str, hatch: str, ink: str) -> dict[str, str]:
+    return {"color": color, "hatch": hatch, "edgecolor": ink}

@@ -95,12 +95,10 @@ def stacked(
     across: horizontal bars.
     """
     base = np.zeros(len(places))
+    draw, start = (axes.barh, "left") if across else (axes.bar, "bottom")
     for name, (sizes, own_style) in parts.items():
         size = np.asarray(sizes, float)
-        if across:
-            axes.barh(places, size, left=base, label=name, **{**style, **own_style})
-        else:
-            axes.bar(places, size, bottom=base, label=name, **{**style, **own_style})
+        draw(places, size, label=name, **{start: base, **style, **own_style})
         base = base + size
 
 
@@ -135,17 +133,13 @@ def boxes(axes: Axes, corners: Iterable[Sequence[float]]) -> None:
     """Frames around objects at x0, y0, x1, y1, visible on light and on dark."""
     for x0, y0, x1, y1 in corners:
         for color, width in ((INK, 2.6), ("white", 1.2)):
-            edge: dict[str, Any] = {"fill": False, "edgecolor": color, "linewidth": width}
-            axes.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, **edge))
+            axes.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False, ec=color, lw=width))
 
 
 def scale(drawing: Drawing, axes: Axes, shades: Any, text: str, named: Callable[..., str]) -> None:
     """A colour bar beside the axes. shades: a ScalarMappable; named: labels of its ticks."""
     bar = drawing.colorbar(shades, ax=axes, pad=0.01, aspect=28)
-    if isinstance(shades.norm, LogNorm):
-        bar.ax.yaxis.set_major_locator(_LogTicks())
-    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: named(value)))
-    bar.ax.yaxis.set_minor_locator(NullLocator())
+    _ticks(bar.ax.yaxis, _LogTicks() if isinstance(shades.norm, LogNorm) else None, named)
     bar.set_label(text)
     bar.outline.set_visible(False)
 
@@ -206,15 +200,20 @@ def percent(axis: Axis) -> None:
     axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
 
 
+def _ticks(axis: Axis, locator: Locator | None, named: Callable[[float], str]) -> None:
+    """Major ticks alone, at the places of the locator, and their labels."""
+    if locator is not None:
+        axis.set_major_locator(locator)
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: named(value)))
+
+
 def log_axis(
     axes: Axes, which: Literal["x", "y"], named: Callable[[float], str] = power
 ) -> None:  # fmt: skip
     """Make x or y logarithmic, with up to 7 ticks in plain numbers."""
     axes.set(**{f"{which}scale": "log"})
-    axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_major_locator(_LogTicks())
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: named(value)))
+    _ticks(axes.xaxis if which == "x" else axes.yaxis, _LogTicks(), named)
 
 
 def ticks_at(
@@ -227,9 +226,7 @@ def ticks_at(
     values = list(dict.fromkeys(values))
     if max(values) >= _WIDE * min(values) > 0:
         axes.set_xscale("log")
-    axes.xaxis.set_major_locator(_TicksAt(values, named))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: named(value)))
+    _ticks(axes.xaxis, _TicksAt(values, named), named)
 
 
 def log_percent(axes: Axes) -> None:

@@ -16,13 +16,13 @@ from matplotlib.patches import Rectangle
 from simkit.annotate import schemes
 from simkit.errors import BadInput
 from simkit.learn import methods as methods_by_name
-from simkit.study.best import SURE, too_few_text
+from simkit.registry import setting
 from simkit.study.cells import Line, best_pairs, lines, over_shared, references, zero_shot
-from simkit.study.figures import marks
-from simkit.study.figures.base import Panels, option, register
-from simkit.study.figures.options import PRICED, AtBudget, Metric, paid, range_of
+from simkit.study.figures import base, marks
+from simkit.study.figures.base import Panels, register, single
 from simkit.study.figures.style import FAMILIES, INK, WIDTH, family, fold, label, looks
 from simkit.study.limit import Limit, money
+from simkit.study.statistics import SURE, too_few_text
 
 _NAMES = 2.3  # inches for the schemes of a heat map, and as many for the text on the right
 _ROW, _HEAD = 0.185, 1.2  # inches of a row of a matrix, and of the upright names of the schemes
@@ -30,7 +30,7 @@ _SIZE = 7.5  # points: 20 numbers of a matrix share the width
 
 
 @register
-class HeatMap(AtBudget):
+class HeatMap(base.AtBudget):
     """Mean mAP of every method under every scheme; the colour is the mAP.
 
     On the right of each scheme is its best method, with the probability that it is the best.
@@ -38,11 +38,11 @@ class HeatMap(AtBudget):
 
     name = "heat-map"
     title = "mAP by scheme x method at equal cost, and the best of each row"
-    reads: ClassVar = PRICED
+    reads: ClassVar = base.PRICED
 
-    against: str = option("", "show differences to this method, in points, instead of mAP")
-    metric: Metric = option("map", "the score to average over draws")
-    so_far: str = option("", "the finished part of a comparison under way, for the heading")
+    against: str = setting("", "show differences to this method, in points, instead of mAP")
+    metric: base.Metric = setting("map", "the score to average over draws")
+    so_far: str = setting("", "the finished part of a comparison under way, for the heading")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         limit, runs = self.at_budget(table)
@@ -55,9 +55,8 @@ class HeatMap(AtBudget):
         width = max(WIDTH, 2 * _NAMES + 0.55 * len(methods))  # room for each number
         level = len(methods) <= 6
         head = 0.9 if level else 0.3 + 0.055 * max(len(label(method)) for method in methods)
-        panels = Panels(height=head + 0.6 * len(rows))
+        panels, axes = single(head + 0.6 * len(rows))
         panels.drawing.set_figwidth(width)
-        (axes,) = panels
         if self.against:
             self.chosen("method", self.against, methods)
             values = values - values[:, [methods.index(self.against)]]
@@ -82,11 +81,11 @@ class HeatMap(AtBudget):
         return panels.finish(heading, *self._caption(table, rows, limit))
 
     def _caption(self, table: pd.DataFrame, rows: list[Line], limit: Limit) -> Iterator[str]:
-        over = range_of(row.best.draws for row in rows)
+        over = base.range_of(row.best.draws for row in rows)
         difference = f", less that of {label(self.against)}" if self.against else ""
         yield (
-            f"Rows: how labels are bought, {paid(limit)}. Columns: how a model is trained on them. "
-            f"Numbers: mean average precision (mAP) on the test split in points{difference}; "
+            f"Rows: how labels are bought, {base.paid(limit)}. Columns: how a model is trained on "
+            f"them. Numbers: mean average precision (mAP) on the test split in points{difference}; "
             f"draws: {over}. "
             "Frame: highest mean of the row; dashed, with its probability of being the best on the "
             f"right, where this is below {SURE:.0%}."
@@ -162,7 +161,7 @@ def _best_schemes(limit: Limit, rows: list[Line], *, so_far: str) -> str:
 
 
 @register
-class Matrix(AtBudget):
+class Matrix(base.AtBudget):
     """Mean mAP of many methods under every scheme, and the probability that each is the best.
 
     Methods are ordered by family, and by their mean over schemes within a family.
@@ -170,9 +169,9 @@ class Matrix(AtBudget):
 
     name = "matrix"
     title = "mAP of many methods by scheme, and how probably each is the best"
-    reads: ClassVar = PRICED
+    reads: ClassVar = base.PRICED
 
-    metric: Metric = option("map", "the score to average over draws")
+    metric: base.Metric = setting("map", "the score to average over draws")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         limit, runs = self.at_budget(table)
@@ -197,19 +196,19 @@ class Matrix(AtBudget):
         names = marks.row_names(left, list(map(label, means.index)), size=_SIZE + 0.5, room=1.7)
         for name, look in zip(names, looks(means.index).values(), strict=True):
             name.set_color([0.7 * part for part in to_rgb(look.color)])  # legible on white
-        over = range_of(len(cell.by_draw) for line in columns for cell in line.cells)
+        over = base.range_of(len(cell.by_draw) for line in columns for cell in line.cells)
         free = zero_shot(table, metric=self.metric)
         full = references(table, metric=self.metric)
         ceiling = [f"{label(c.method)} {100 * c.score.mean:.1f}" for c in full]
-        shared = range_of(line.best.draws for line in columns)
+        shared = base.range_of(line.best.draws for line in columns)
         sure = sum(line.best.sure for line in columns)
         tied = any(line.best.ties for line in columns)
         ties = " Methods with equal scores share a probability." if tied else ""
         absent = sorted({*runs["scheme"]} - {line.scheme for line in columns})
         return panels.finish(
             _leaders(columns),
-            f"Columns: how labels are bought, {paid(limit)}, and the mean. Rows: how a model is "
-            f"trained on them, by family (colour). Means over {over} draws, probabilities over "
+            f"Columns: how labels are bought, {base.paid(limit)}, and the mean. Rows: how a model "
+            f"is trained on them, by family (colour). Means over {over} draws, probabilities over "
             + ("the same" if shared == over else f"the {shared} that all methods have")
             + f"; below 0.5 % they are left out, and under {sure or 'none'} of {len(columns)} "
             f"schemes one method has {SURE:.0%} or more.{ties}",

@@ -286,7 +286,7 @@ def test_scores_beyond_complete_labels_equal_nothing() -> None:
 
 @pytest.mark.parametrize("parts", [(FULL,), (WEAK,), ([WEAK[0] | {"map": None}],)])
 def test_images_or_labels_needs_complete_and_other_labels(parts) -> None:
-    with pytest.raises(BadInput, match="images-or-labels: "):
+    with pytest.raises(BadInput, match="compare full-subset and another scheme"):
         images_or_labels([tables(part) for part in parts])
 
 

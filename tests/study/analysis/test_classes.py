@@ -5,7 +5,7 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.study import runs
-from simkit.study.analysis.classes import by_class
+from simkit.study.analysis.comparisons import by_class
 from tests.study import planted_classes as planted
 
 

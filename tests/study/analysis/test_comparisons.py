@@ -155,9 +155,9 @@ def test_incomplete_blocks_copies_and_references_have_no_rank() -> None:
     assert (found.blocks, found.left_out) == (2, 2)
     none = {"fpc": {"a": [0.5]}, "rpa": {"b": [0.5], "a": []}}
     with pytest.raises(
-        BadInput, match=r"x: no scheme has scores of all 2 methods .*'a', which is missing"
+        BadInput, match=r"no scheme has scores of all 2 methods .*'a', which is missing"
     ):
-        ranks(table(none, labels={}), asker="x")
+        ranks(table(none, labels={}))
     with pytest.raises(BadInput, match="one method, 'a'; two are needed"):
         ranks(table({"a": [0.5]}))
     same = {"a": [0.3, 0.4], "b": [0.5, 0.6]}

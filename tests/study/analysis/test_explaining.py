@@ -81,8 +81,9 @@ def test_networks_see_the_same_crops_and_their_own_labels() -> None:
 
 
 def maps_of(trained, inputs):
-    parts = explanations(trained.model, trained.method, trained.state, inputs)
-    return np.concatenate([maps for _, maps in parts])
+    rows = np.arange(len(inputs))
+    parts = explanations(trained.model, trained.method, trained.state, inputs, rows)
+    return np.concatenate([maps for _, maps, _ in parts])
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -219,7 +220,7 @@ POOLED = FeatureInputs(np.asarray(INPUTS.values).mean((2, 3)))
 @pytest.mark.parametrize(
     ("act", "said"),
     [
-        (lambda s: models(s, [], "rpa"), "models: methods is empty"),
+        (lambda s: models(s, [], "rpa"), "methods is empty"),
         (lambda s: models(s, "an", "rpa", watch={"a": []}), "watch. is called 'a'"),
         (
             lambda s: models(dataclasses.replace(s, features={}), "an", "rpa"),
@@ -236,7 +237,7 @@ POOLED = FeatureInputs(np.asarray(INPUTS.values).mean((2, 3)))
         ),
         (
             lambda s: MapCourse(make("an"), INPUTS, TRUTH.select([0])),
-            "MapCourse: 6 inputs",
+            "6 inputs",
         ),
     ],
 )

@@ -95,7 +95,7 @@ def test_a_boost_pushes_false_negatives_down_harder_where_the_class_is_seen() ->
     [
         (lambda: cell_gradients(MAPS, LABELS, TRUTH, ["ll-r"]), "'ll-r' has no closed form"),
         (lambda: cell_gradients(MAPS, LABELS, TRUTH, ["an+boostlu(train=false)"]), "an, or an[+]b"),
-        (lambda: cell_gradients(MAPS, LABELS, TRUTH, ()), "cell_gradients: methods is empty"),
+        (lambda: cell_gradients(MAPS, LABELS, TRUTH, ()), "methods is empty"),
         (lambda: logit_gaps(MAPS, LABELS, TRUTH), r"shape \(70, 6, 3, 4\)"),
         (lambda: logit_gaps(LOGITS, PartialLabels.of(0 * CODES), TRUTH), "some were asked about"),
         (lambda: logit_gaps(LOGITS, LABELS, Truth.of(PRESENT, range(1, 71))), "image ids differ"),

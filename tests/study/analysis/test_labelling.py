@@ -80,8 +80,8 @@ PARTLY = Truth.of(TRUE & (KNOWN >= 0), classes=CLASSES, known=KNOWN >= 0)
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        (lambda: revealed(OTHER, {"x": LABELS}, 0, prices=PRICES), "revealed: labels 'x'"),
-        (lambda: distributions(OTHER, {"x": LABELS}), "distributions: labels 'x'"),
+        (lambda: revealed(OTHER, {"x": LABELS}, 0, prices=PRICES), "labels 'x'"),
+        (lambda: distributions(OTHER, {"x": LABELS}), "labels 'x'"),
         (lambda: depths(TRUTH, {"x": LABELS}, TREE.over(["dog", "cat"])), "has other classes"),
         (lambda: depths(PARTLY, {"x": LABELS}, TREE), "truth is incomplete"),
     ],

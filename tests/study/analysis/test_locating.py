@@ -20,7 +20,7 @@ from simkit.study.analysis.explaining import (
     HeatMaps,
     activation,
     blind,
-    explained,
+    explanations,
     heat_maps,
     located,
     models,
@@ -49,7 +49,8 @@ def test_a_class_map_for_each_model_and_pick(test, trained) -> None:
     np.testing.assert_allclose(table["boxes"][0], boxes.corners[own] / 64, rtol=1e-6)
     assert table["boxes"][1] == []
     boosted = trained["an+boostlu"]
-    maps, _ = explained(boosted.model, boosted.method, boosted.state, inputs, np.array([n]))
+    parts = (boosted.model, boosted.method, boosted.state, inputs, np.array([n]))
+    ((_, maps, _),) = explanations(*parts)
     np.testing.assert_allclose(table["map"][3], maps[0, c], rtol=1e-5, atol=1e-5)
     score = trained["an+boostlu"].scores(inputs)[n, c]
     np.testing.assert_allclose(table["probability"][3], 1 / (1 + np.exp(-score)), rtol=1e-4)

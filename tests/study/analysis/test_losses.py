@@ -78,5 +78,5 @@ def test_parameters_of_a_state_learn_at_their_own_rate() -> None:
 
 
 def test_no_methods_are_refused() -> None:
-    with pytest.raises(BadInput, match="loss_shapes: methods is empty"):
+    with pytest.raises(BadInput, match="methods is empty"):
         loss_shapes(SCENE, ())

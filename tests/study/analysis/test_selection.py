@@ -12,7 +12,7 @@ COLUMNS = ("scheme", "method", "draw", "reference", "budget", "budget_hours")
 
 
 def read(rows):
-    return read_runs(runs.tidy(rows, classes=()), COLUMNS, asker="x", metric="map")
+    return read_runs(runs.tidy(rows, classes=()), COLUMNS, metric="map")
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def table():
 
 
 def limited(table, budget=None, hours=None):
-    return within(table, budget=budget, hours=hours, asker="x")
+    return within(table, Limit(budget, hours))
 
 
 def test_the_middle_of_several_budgets_is_the_default(table) -> None:
@@ -46,21 +46,21 @@ def test_references_alone_are_no_runs(table) -> None:
 
 
 def test_a_scheme_goes_by_its_name(table) -> None:
-    assert under(table, scheme="", asker="x")[0] == "single-positive"
-    assert set(under(table, scheme="rpa", asker="x")[1]["scheme"]) == {"rpa"}
+    assert under(table, scheme="")[0] == "single-positive"
+    assert set(under(table, scheme="rpa")[1]["scheme"]) == {"rpa"}
     with pytest.raises(BadInput, match="'rpx'; did you mean 'rpa'"):
-        under(table, scheme="rpx", asker="x")
+        under(table, scheme="rpx")
     rows = [
         planted.row(scheme=s, method="an", draw=0) for s in ("fpc(k=2)", "rpa(q=1)", "rpa(q=2)")
     ]
-    assert under(read(rows), scheme="fpc", asker="x")[0] == "fpc(k=2)"
+    assert under(read(rows), scheme="fpc")[0] == "fpc(k=2)"
     with pytest.raises(BadInput, match="'rpa'"):  # of two
-        under(read(rows), scheme="rpa", asker="x")
+        under(read(rows), scheme="rpa")
 
 
 def test_the_highest_methods_are_the_default(table) -> None:
     def chosen(wanted):
-        return some_methods(table, wanted=wanted, most=2, asker="x")
+        return some_methods(table, wanted=wanted, most=2)
 
     means = table.groupby("method")["map"].mean().nlargest(2)
     assert set(chosen("")) == set(means.index)

@@ -93,5 +93,5 @@ def test_classes_are_leaves_unless_asked_and_need_an_ap(name: str) -> None:
     assert "Leaves" not in caption(figures.make(name, classes="all")(table))
     with pytest.raises(BadInput, match=f"{name}: no class has an AP"):
         figures.make(name)(planted.table(ap=[None] * 4))
-    with pytest.raises(BadInput, match=rf"no scheme of the table .{name}. is called 'rpb'"):
+    with pytest.raises(BadInput, match=rf"{name}: no scheme of the table is called 'rpb'"):
         figures.make(name, scheme="rpb")(table)

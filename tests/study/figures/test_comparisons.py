@@ -6,8 +6,8 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.study import figures, runs
-from simkit.study.best import best_of
 from simkit.study.figures.style import looks
+from simkit.study.statistics import best_of
 from tests.study import planted, planted_classes
 from tests.study.figures.made import caption, legend, named_lines
 from tests.study.figures.test_every_table import check_picture

@@ -151,7 +151,7 @@ def test_score_pairs_have_both_scores_and_intervals() -> None:
     np.testing.assert_allclose(named_lines(turned)["AN"].get_xydata(), [[30, 50]])
     with pytest.raises(BadInput, match="score-pair: two measures are needed"):
         figures.make("score-pair")(table[table["measure"] == "map"])
-    with pytest.raises(BadInput, match=r"scheme.*score-pair.*did you mean 'rpa\(x=10\)'"):
+    with pytest.raises(BadInput, match=r"score-pair: .*scheme.*did you mean 'rpa\(x=10\)'"):
         figures.make("score-pair", scheme="rpa(x=1)")(table)
 
 
