@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import simkit
 from simkit.cli.options import (
     FILE,
     PICTURE,
@@ -15,13 +16,11 @@ from simkit.cli.options import (
     data_option,
     json_option,
 )
-from simkit.cli.output import print_json, progress, table, write_figure
+from simkit.cli.output import print_json, progress, say, table, write_figure
 from simkit.files import may_write, spare
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from simkit.data import Dataset
 
 _NAMES = 4  # of absent classes that the table writes out
 
@@ -46,23 +45,18 @@ def command(**options: Any) -> None:
 
     Distances are Euclidean, between pooled features of unit length.
     """
-    from simkit.data import open as open_data
-    from simkit.labels import formats
-    from simkit.study.analysis.embedding import neighbours
-    from simkit.study.sources import Source, open_source
-
     figure, split, file = options["figure"], options["split"], options["labels_file"]
     if figure is not None:
         may_write(figure)
         spare(figure, file or "", options["features"] or "")
-    labels = None if file is None else formats.for_path(file).read(file)
-    data = open_data(options["spec"])
+    labels = None if file is None else simkit.formats.for_path(file).read(file)
+    data = simkit.data.open(options["spec"])
     precomputed = ((split, str(options["features"])),) if options["features"] else ()
     network = options["backbone"], options["weights"] or ""
-    source = Source(options["spec"], (split,), ("pooled",), *network, precomputed)
-    with progress("features", quiet=options["as_json"]) as (advance,):
-        material = open_source(source, data=data, progress=advance)
-    near = neighbours(
+    source = simkit.Source(options["spec"], (split,), ("pooled",), *network, precomputed)
+    with progress("features") as (advance,):
+        material = simkit.open_source(source, data=data, progress=advance)
+    near = simkit.analysis.neighbours(
         material.truth(split),
         material.inputs(split, "pooled"),
         options["query"],
@@ -70,30 +64,26 @@ def command(**options: Any) -> None:
         labels=labels,
         without=material.skipped(split),
     )
-    if options["as_json"]:
-        rows = near.to_dict("records")
-        print_json({"split": split, "query": options["query"], "neighbours": rows})
-    else:
-        _print(near)
+    rows = near.to_dict("records")
+    print_json({"split": split, "query": options["query"], "neighbours": rows})
+    _print(rows)
     if figure is not None:
         _draw(near, data, split, figure)
-        if not options["as_json"]:
-            click.echo(f"wrote {figure}")
+        say(f"wrote {figure}")
 # fmt: on
 
 
-def _print(near: pd.DataFrame) -> None:
-    rows = [
-        [
-            str(row["rank"]) if row["rank"] else "query",
-            row["image"],
-            f"{row['distance']:.4f}" if row["rank"] else "",
-            f"{row['cosine']:.4f}" if row["rank"] else "",
-            _labels(row),
-        ]
-        for row in near.to_dict("records")
-    ]
-    table(["", "image", "distance", "1 - cosine", "labels"], rows, words=(0, 1, 4))
+def _print(rows: list[dict[Any, Any]]) -> None:
+    near = [
+        [str(row["rank"]), row["image"], f"{row['distance']:.4f}", f"{row['cosine']:.4f}"]
+        if row["rank"] else ["query", row["image"], "", ""]
+        for row in rows
+    ]  # fmt: skip
+    table(
+        ["", "image", "distance", "1 - cosine", "labels"],
+        [[*cells, _labels(row)] for cells, row in zip(near, rows, strict=True)],
+        words=(0, 1, 4),
+    )
 
 
 def _labels(row: dict[str, Any]) -> str:
@@ -110,10 +100,8 @@ def _labels(row: dict[str, Any]) -> str:
     return "; ".join(parts) or "no class is present"
 
 
-def _draw(near: pd.DataFrame, data: Dataset, split: str, path: Path) -> None:
-    from simkit.study import figures
-
+def _draw(near: pd.DataFrame, data: simkit.data.Dataset, split: str, path: Path) -> None:
     pictures = None
     if split in data.pictures:
         pictures = tuple(data.pictures[split].read(near["row"].to_numpy()))
-    write_figure(figures.make("neighbours", pictures=pictures)(near), path)
+    write_figure(simkit.figures.make("neighbours", pictures=pictures)(near), path)

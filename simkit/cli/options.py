@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from simkit import quantities
+from simkit.cli.output import JSON
 from simkit.errors import BadInput
 
 FILE = click.Path(path_type=Path)
@@ -85,9 +86,19 @@ SHARE = Quantity("share", quantities.share)
 SCORE = Quantity("score", quantities.score)
 PICTURE = Quantity("file", _picture)
 
+
+def _remember(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    ctx.meta[JSON] = wanted
+
+
 json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
-)
+    "--json", is_flag=True, expose_value=False, callback=_remember,
+    help="Print one JSON object instead of text.",
+)  # fmt: skip
+scheduler_option = click.option(
+    "--scheduler", metavar="ADDRESS", default="",
+    help="Run on the dask.distributed cluster at tcp://HOST:PORT.",
+)  # fmt: skip
 draw_option = click.option(
     "--draw", type=int, default=0, show_default=True, help="Which repetition of the seed."
 )
@@ -100,9 +111,34 @@ def data_option(meaning: str) -> Callable[[Any], Any]:
     )
 
 
+splits_option = click.option(
+    "--split", "splits", multiple=True, help="Such as train; may be repeated. [default: all]"
+)
+batch_option = click.option(
+    "--batch", type=POSITIVE, default=32, show_default=True, help="Images at a time."
+)
+device_option = click.option(
+    "--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1 or mps."
+)
+
+
+classes_option = click.option(
+    "--classes", "names_file", type=FILE,
+    help="The classes, one per line. [default: those of the data]",
+)  # fmt: skip
+
+
 def seed_option(meaning: str) -> Callable[[Any], Any]:
     """`--seed`; its default is 0."""
     return click.option("--seed", type=int, default=0, show_default=True, help=meaning)
+
+
+def prices_option(default: str | None) -> Callable[[Any], Any]:
+    """`--prices`, the parameter price_list."""
+    return click.option(
+        "--prices", "price_list", type=PRICES, default=default, show_default=True,
+        help="A preset or a TOML file; see `simkit list prices`.",
+    )  # fmt: skip
 
 
 def backbone_options(command: Any) -> Any:

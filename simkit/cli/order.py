@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import simkit
 from simkit import quantities
 from simkit.annotate import schemes
 from simkit.cli.options import (
@@ -23,21 +24,18 @@ from simkit.cli.options import (
     PRICES,
     SCHEME,
     Quantity,
+    classes_option,
     json_option,
 )
-from simkit.cli.output import cost_table, hours, print_json
-from simkit.cli.simulate import SchemeCommand, SchemeOption, chosen, features_of, images_of
+from simkit.cli.output import cost_table, hours, print_json, say
+from simkit.cli.settings import settings
+from simkit.cli.simulate import SchemeCommand, chosen, features_of, images_of
 from simkit.errors import BadInput
+from simkit.files import reading
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from simkit.annotate.prices import Cost
-    from simkit.data import Dataset
-    from simkit.data.dataset import Pictures
     from simkit.labels.hierarchy import Hierarchy
-    from simkit.labels.partial import PartialLabels
     from simkit.orders.order import Order, Terms
     from simkit.orders.receiving import State
 
@@ -57,8 +55,7 @@ def _share_or_none(value: Any, option: str) -> float:
 )
 @click.option("--data", "spec", type=DATA,
               help="The images, such as folder:photos,labels=none (a folder without labels).")
-@click.option("--classes", "names_file", type=FILE,
-              help="The classes, one per line. [default: those of the data]")
+@classes_option
 @click.option("--scheme", type=SCHEME,
               help="The scheme that chooses the questions; see `simkit list schemes`.")
 @click.option("--plan", "plan_file", type=FILE, metavar="PLAN.json",
@@ -108,10 +105,8 @@ def command(**arguments: Any) -> None:
     (--next) starts from the answers that `simkit receive` has read. Answered questions are not
     asked again; open ones are, so receive all answers first.
     """
-    from simkit.annotate.prices import cost
-    from simkit.labels import formats
     from simkit.orders.asking import JoinedAnswers
-    from simkit.orders.making import round_of
+    from simkit.orders.making import round_of, write_round
 
     begin = _further if arguments["earlier"] else _first
     order, terms, state = begin(_planned(arguments))
@@ -121,7 +116,7 @@ def command(**arguments: Any) -> None:
                        f"with --images {N}, or order at most as many")  # fmt: skip
     joined, opened = (JoinedAnswers(), None) if state is None else (state.joined, state.open)
     file = arguments["known_file"]
-    answers = None if file is None else formats.for_path(file).read(file)
+    answers = None if file is None else simkit.formats.for_path(file).read(file)
     if answers is not None and not terms.gold and order.features is None:
         raise BadInput("--known is given, but neither gold questions nor examples use it; leave it "
                        "out, or add --gold or --features")  # fmt: skip
@@ -131,23 +126,17 @@ def command(**arguments: Any) -> None:
         opened=opened,
     )
     order = replace(order, rounds=(*order.rounds, new_round))
-    bill = cost(order.effort(new_round.table), new_round.terms.prices)
+    effort = order.effort(new_round.table)
     labels = answers if state is None or order.features is None else state.labels
-    files = write(order, arguments["forms"] or ("html",), arguments["image_root"], labels)
-    if arguments["as_json"]:
-        print_json(_facts(order, bill, files))
-        return
+    files = write_round(order, arguments["forms"] or ("html",), arguments["image_root"], labels)
     times = None if state is None else state.prices()
-    timed = None if times is None else cost(order.effort(new_round.table), times)
-    _print(order, bill, files, timed)
+    timed = None if times is None else simkit.cost(effort, times)
+    _tell(order, simkit.cost(effort, terms.prices), files, timed)
 # fmt: on
 
 
 def _planned(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments with the scheme and images of a plan, if one is given."""
-    import json
-
-    from simkit.files import reading
     from simkit.orders.order import Order
 
     file = arguments["plan_file"]
@@ -174,7 +163,6 @@ def _planned(arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
     """An order without rounds, the terms of the first round, and no answers."""
-    from simkit.data import open
     from simkit.data.folder import classes_of
     from simkit.embed.similarities import read_scores
     from simkit.orders.order import ABOUT, Order, Terms
@@ -189,7 +177,7 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
                        "folder with --out")  # fmt: skip
     scheme, hierarchy = _scheme(arguments["scheme"], arguments), None
     arguments = {**arguments, "spec": with_absolute_paths(arguments["spec"])}
-    data = open(arguments["spec"])
+    data = simkit.data.open(arguments["spec"])
     split = arguments["split"] or data.to_label
     if split not in data.truth:
         raise BadInput(f"{data.name} has no split {split!r}; it has {', '.join(data.truth)}")
@@ -213,8 +201,8 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
 
 def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, State]:
     """The earlier order, the terms of its next round, and the answers so far."""
-    from simkit.data import open
     from simkit.embed.similarities import read_scores
+    from simkit.orders.making import rows_in
     from simkit.orders.order import Order
     from simkit.orders.receiving import State
 
@@ -229,7 +217,7 @@ def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, State]:
     changes = _given(arguments)
     if arguments["scheme"] is not None:
         changes["scheme"] = _scheme(arguments["scheme"], arguments)
-    elif options := _settings(arguments):
+    elif options := arguments["settings"]:
         before = order.terms.parsed_scheme
         changes["scheme"] = schemes.spell(chosen(before.name, {**vars(before), **options}))
     terms = replace(order.terms, **changes)
@@ -241,9 +229,9 @@ def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, State]:
         scores = read_scores(file, terms.split, order.images, order.classes)
     features, about = order.features, {**arguments, "spec": terms.data}
     if features is None and (terms.parsed_scheme.needs_features or arguments["features"]):
-        data, useful = open(terms.data), len(state.answers) > 0
+        data, useful = simkit.data.open(terms.data), len(state.answers) > 0
         features = features_of(terms.parsed_scheme, about, data, terms.split, useful=useful)
-        features = features[_rows(order, data)]
+        features = features[rows_in(order, data)]
     return replace(order, scores=scores, features=features), terms, state
 
 
@@ -257,17 +245,9 @@ def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return terms if price_list is None else terms | {"prices": absolute_path(price_list)}
 
 
-def _settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The scheme's settings that were given as options."""
-    names = [param.name for param in command.params if isinstance(param, SchemeOption)]
-    return {name: arguments[name] for name in names if arguments[name] is not None}
-
-
 def _scheme(name: str, arguments: Mapping[str, Any]) -> str:
     """The scheme as text. All answers are kept by default, because all are paid for."""
-    from simkit.cli.settings import settings
-
-    options = _settings(arguments)
+    options = arguments["settings"]
     scheme = chosen(name, options)
     stated = {*options, *(part.partition("=")[0].strip() for part in re.split("[(,]", name))}
     if "keep_looks" in {setting.name for setting in settings(type(scheme))} - stated:
@@ -282,10 +262,10 @@ def _largest(terms: Terms, arguments: Mapping[str, Any]) -> bool:
         return not further and arguments["images"] is None
     stated = f"{amount}=" in (arguments["scheme"] or "").replace(" ", "")
     going_on = further and hasattr(terms.parsed_scheme, "search")
-    return not (stated or amount in _settings(arguments) or going_on)
+    return not (stated or amount in arguments["settings"] or going_on)
 
 
-def _hierarchy(name: str | None, data: Dataset) -> Hierarchy:
+def _hierarchy(name: str | None, data: simkit.data.Dataset) -> Hierarchy:
     from simkit.labels.hierarchy import by_name_or_file
 
     tree = data.hierarchy if name is None else by_name_or_file(name)
@@ -295,94 +275,36 @@ def _hierarchy(name: str | None, data: Dataset) -> Hierarchy:
     return tree
 
 
-def write(
-    order: Order, forms: Collection[str], image_root: str = "", labels: PartialLabels | None = None
-) -> list[str]:
-    """Write the last round and its files for people; returns the paths.
-
-    labels: known labels, for examples in the instructions.
-    """
-    from simkit.files import whole_folder
-    from simkit.orders.tools import label_studio, page, sheet
-
-    questions = order.table[order.table["round"] == len(order.rounds)]
-    files = []
-    with whole_folder(order.round_folder) as place:
-        if "html" in forms:
-            files.append(page.write(order, questions, place, *_pictures(order)))
-        files.append(sheet.instructions(order, questions, place, labels))
-        files += [
-            sheet.write(order, questions, place, jsonl=form == "jsonl")
-            for form in ("csv", "jsonl") if form in forms
-        ]  # fmt: skip
-        if "label-studio" in forms:
-            if not image_root:
-                folder = getattr(_pictures(order)[0], "folder", Path())
-                image_root = f"/data/local-files/?d={folder.resolve().name}/"
-            files += label_studio.write(order, questions, place, image_root)
-        order.write(place)
-    return [str(order.round_folder / file.relative_to(place)) for file in files]
-
-
-def _pictures(order: Order) -> tuple[Pictures, NDArray[np.integer]]:
-    """The pictures of the order's data, and the row of each image among them."""
-    from simkit.data import open
-
-    terms = order.terms
-    with warnings.catch_warnings(action="ignore"):  # they were shown when the order was made
-        data = open(terms.data)
-    if terms.split not in data.pictures:
-        raise BadInput(f"{terms.data} has no pictures to show; give --to csv")
-    return data.pictures[terms.split], _rows(order, data)
-
-
-def _rows(order: Order, data: Dataset) -> NDArray[np.integer]:
-    """(N,) the row of each image of the order in its data. Raises BadInput."""
-    import pandas as pd
-
-    ids = pd.Index(data.truth[order.terms.split].images.astype(str))
-    rows = ids.get_indexer(order.images.astype(str))
-    if (rows < 0).any():
-        raise BadInput(
-            f"{order.terms.data} no longer has image {order.images[rows < 0][0]}; restore it"
-        )
-    return rows
-
-
-def _facts(order: Order, bill: Cost, files: list[str]) -> dict[str, Any]:
-    table = order.rounds[-1].table
-    return {
-        "order": order.id, "folder": str(order.folder), "round": len(order.rounds),
-        "scheme": order.terms.scheme, "questions": table["kind"].value_counts().to_dict(),
-        "gold": int((table["gold"] != 0).sum()), "images": int(table["image"].nunique()),
-        "dollars": bill.dollars, "seconds": bill.seconds, "files": files,
-    }  # fmt: skip
-
-
-def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> None:
+def _tell(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> None:
     """timed: the bill by the measured times of earlier answers."""
-    from simkit.annotate.prices import prices
-
     table, terms = order.rounds[-1].table, order.terms
-    gold = int((table["gold"] != 0).sum())
-    click.echo(
+    gold, images = int((table["gold"] != 0).sum()), int(table["image"].nunique())
+    print_json({
+        "order": order.id, "folder": str(order.folder), "round": len(order.rounds),
+        "scheme": terms.scheme, "questions": table["kind"].value_counts().to_dict(),
+        "gold": gold, "images": images,
+        "dollars": bill.dollars, "seconds": bill.seconds, "files": files,
+    })  # fmt: skip
+    say(
         f"round {len(order.rounds)} of {order.folder}: {len(table):,} questions about "
-        f"{table['image'].nunique():,} of {len(order.images):,} images, {len(terms.classes)} "
-        f"classes" + (f"; {gold} of them gold" if gold else "")
+        f"{images:,} of {len(order.images):,} images, {len(terms.classes)} classes"
+        + (f"; {gold} of them gold" if gold else "")
     )
-    click.echo(f"scheme: {terms.scheme}")
-    cost_table(bill, prices(terms.prices), terms.people)
+    say(f"scheme: {terms.scheme}")
+    cost_table(bill, simkit.prices(terms.prices), terms.people)
     if timed is not None:
-        click.echo(f"by the measured times of the answers so far: ${timed.dollars:,.2f}, "
-                   f"{hours(timed.seconds)} hours")  # fmt: skip
-    if (table["kind"] == "search").any() and order.scores is None:
-        click.echo("without --scores images are searched in random order; a model's scores "
-                   "reduce the number of looks")  # fmt: skip
+        say(
+            f"by the measured times of the answers so far: ${timed.dollars:,.2f}, "
+            f"{hours(timed.seconds)} hours"
+        )
     if (table["kind"] == "search").any():
-        click.echo("a search takes several rounds; the price is that of this round")
+        if order.scores is None:
+            say("without --scores images are searched in random order; a model's scores reduce "
+                "the number of looks")  # fmt: skip
+        say("a search takes several rounds; the price is that of this round")
     for file in files:
-        click.echo(f"wrote {file}")
-    click.echo(f"next: {_next(order, files)}")
+        say(f"wrote {file}")
+    say(f"next: {_next(order, files)}")
 
 
 def _next(order: Order, files: list[str]) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from simkit.annotate.prices import Cost, Prices
     from simkit.labels.partial import PartialLabels
 
+JSON = "simkit.json"  # in the context of a command: whether --json was given
 MINUTE = 60.0  # seconds between two lines of progress in a pipe
 _DAY = 86_400.0  # seconds; rich forgets after half a minute how fast it went unless told otherwise
 
@@ -29,10 +30,23 @@ class Advance(Protocol):
     def __call__(self, done: float, total: int, note: str = "") -> None: ...
 
 
+def wants_json() -> bool:
+    """Whether the command was called with --json: it prints one object and no text."""
+    context = click.get_current_context(silent=True)
+    return context is not None and context.meta.get(JSON, False)
+
+
 def print_json(value: dict[str, Any]) -> None:
-    """One object on one line of stdout; numbers that are none, such as nan, become null."""
-    strict = json.loads(json.dumps(value), parse_constant=lambda _: None)
-    click.echo(json.dumps(strict, ensure_ascii=False, allow_nan=False))
+    """With --json, one object on one line; numbers that are none, such as nan, become null."""
+    if wants_json():
+        strict = json.loads(json.dumps(value), parse_constant=lambda _: None)
+        click.echo(json.dumps(strict, ensure_ascii=False, allow_nan=False))
+
+
+def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print text, unless the command was called with --json."""
+    if not wants_json():
+        click.echo(text, err=err, nl=nl)
 
 
 def width() -> int:
@@ -50,7 +64,7 @@ def table(
     words: Collection[int] = (0,),
     cut: int | None = None,
 ) -> None:
-    """Print rows under columns; the columns at `words` hold words, the others numbers.
+    """Print rows as `say` prints text; the columns at `words` hold words, the others numbers.
 
     Cells of the first column are folded last. cut: the column whose cells end in an ellipsis where
     the terminal is too narrow; the others are folded.
@@ -59,6 +73,8 @@ def table(
     from rich.markup import escape
     from rich.table import Table
 
+    if wants_json():
+        return
     drawn = Table(
         title=title or None, title_justify="left", box=None, pad_edge=False, show_edge=False
     )
@@ -121,12 +137,12 @@ def cost_table(bill: Cost, price_list: Prices, asked_workers: int | None) -> Non
     )
     for line in bill.lines:
         if line.pages and line.images and line.full is not None:
-            click.echo(
+            say(
                 f"{line.kind}: {line.pages / line.images:.3g} pages of up to {line.page} questions "
                 f"for each image and person, {line.full:.0%} full"
             )
     if bill.dropped:
-        click.echo(
+        say(
             f"dropped: {bill.dropped:,} answers were paid for and not kept, "
             f"{bill.dropped_dollars:,.2f} of the dollars above"
         )
@@ -147,6 +163,7 @@ def progress(*labels: str, quiet: bool = False) -> Iterator[list[Advance]]:
     from rich.console import Console
     from rich.progress import Progress
 
+    quiet = quiet or wants_json()
     lines = not quiet and not sys.stderr.isatty()
     bars = Progress(
         console=Console(stderr=True), transient=True, speed_estimate_period=_DAY,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import simkit
 from simkit.cli.options import (
     COUNT,
     DATA,
@@ -21,12 +22,11 @@ from simkit.cli.options import (
     json_option,
     seed_option,
 )
-from simkit.cli.output import print_json, width
+from simkit.cli.output import print_json, progress, say, width
 from simkit.errors import BadInput, unknown
 from simkit.files import may_write, whole
 
 if TYPE_CHECKING:
-    from simkit.planning.costs import Staff
     from simkit.planning.pilot import PilotPlan
     from simkit.planning.plan import Plan
 
@@ -71,8 +71,7 @@ _PILOT_ONLY = ("data", "classes", "per_image")
 @json_option
 @seed_option("Seed of all random numbers.")
 def command(
-    folders: tuple[Path, ...], pilot: bool, details: bool, report: Path | None, as_json: bool,
-    **options: Any,
+    folders: tuple[Path, ...], pilot: bool, details: bool, report: Path | None, **options: Any
 ) -> None:
     """Which labels to buy for a budget, and which mAP to expect.
 
@@ -88,16 +87,19 @@ def command(
     if report is not None:
         _check_ending(report)
         may_write(report)
-    made = _pilot(options) if pilot else _plan(folders, options)
+    budget, names = options.pop("budget"), ("people", "hours_a_week", "wage")
+    staff = simkit.Staff(**{name: options.pop(name) for name in names if name in options})
+    if pilot:
+        made: Plan | PilotPlan = simkit.plan_pilot(budget, staff=staff, **options)
+    else:
+        made = _plan(folders, budget, staff=staff, **options)
     if report is not None:
         with whole(report) as path:
             path.write_text(_WRITERS[report.suffix.lower()](made), encoding="utf-8")
-    if as_json:
-        print_json(made.to_json())
-        return
-    click.echo(made.text(width=width(), details=details))
+    print_json(made.to_json())
+    say(made.text(width=width(), details=details))
     if report is not None:
-        click.echo(f"wrote {report}")
+        say(f"wrote {report}")
 # fmt: on
 
 
@@ -129,33 +131,16 @@ def _check_ending(report: Path) -> None:
         raise unknown("kind of report", report.suffix or report.name, _WRITERS)
 
 
-def _plan(folders: tuple[Path, ...], options: dict[str, Any]) -> Plan:
-    from simkit.planning.plan import plan
-
+def _plan(folders: tuple[Path, ...], budget: float, **options: Any) -> Plan:
     if "confidence" in options:
         if "target" not in options:
             raise BadInput("--confidence needs --target; add it")
         options["target"] = options["target"], options.pop("confidence")
-    if "continue" not in options:
-        if "measured" in options:
-            raise BadInput("--measured is the mAP on the labels of an order; add --continue ORDER")
-        return plan(folders, options.pop("budget"), staff=_staff(options), **options)
-    from simkit.cli.output import progress
-    from simkit.orders.replan import plan_next
+    if "continue" in options:
+        from simkit.orders.replan import plan_next
 
-    with progress("features of the order's images") as (advance,):
-        order, budget, staff = options.pop("continue"), options.pop("budget"), _staff(options)
-        return plan_next(order, folders, budget, staff=staff, progress=advance, **options)
-
-
-def _pilot(options: dict[str, Any]) -> PilotPlan:
-    from simkit.planning.pilot import plan_pilot
-
-    return plan_pilot(options.pop("budget"), staff=_staff(options), **options)
-
-
-def _staff(options: dict[str, Any]) -> Staff:
-    from simkit.planning.costs import Staff
-
-    names = ("people", "hours_a_week", "wage")
-    return Staff(**{name: options.pop(name) for name in names if name in options})
+        with progress("features of the order's images") as (advance,):
+            return plan_next(options.pop("continue"), folders, budget, progress=advance, **options)
+    if "measured" in options:
+        raise BadInput("--measured is the mAP on the labels of an order; add --continue ORDER")
+    return simkit.plan(folders, budget, **options)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from simkit.cli.options import DATA, FILE, json_option
-from simkit.cli.output import print_json, progress
+import simkit
+from simkit.cli.options import DATA, FILE, device_option, json_option
+from simkit.cli.output import print_json, progress, say
 from simkit.errors import BadInput
-
-if TYPE_CHECKING:
-    import pandas as pd
+from simkit.files import may_write, spare, whole
 
 
 # fmt: off
@@ -28,13 +26,13 @@ if TYPE_CHECKING:
 @click.option("--unreadable", type=click.Choice(["stop", "skip"]), default="stop",
               show_default=True,
               help="What to do at an image that cannot be read; scores of skipped ones are empty.")
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:1.")
+@device_option
 @click.option("--out", type=FILE, default=Path("scores.csv"), show_default=True,
               help="The table, .csv or .parquet.")
 @json_option
 def command(
     model: Path, spec: str, split: str | None, backbone: str | None, weights: str | None,
-    out: Path, as_json: bool, **options: str,
+    out: Path, **options: str,
 ) -> None:
     """Score images by a model that `simkit train --out` wrote.
 
@@ -42,9 +40,6 @@ def command(
     the likelier the class is present: 1 / (1 + exp(-score)) lies between 0 and 1.
     """
     from simkit.data.dataset import originals
-    from simkit.embed.backbones import backbone as open_backbone
-    from simkit.files import may_write, spare
-    from simkit.learn.predict import predict
 
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise BadInput(f"--out is {out}; a name that ends in .csv or .parquet is expected")
@@ -54,24 +49,16 @@ def command(
         raise BadInput("--weights are those of --backbone; name the backbone too")
     if spec.lower().startswith("folder:") and "labels=" not in spec and split is None:
         spec += ",labels=none"  # scores need no labels
-    network = None if backbone is None else open_backbone(backbone, weights)
-    with progress("predicting", quiet=as_json) as (advance,):
-        scores = predict(model, spec, split=split, backbone=network, progress=advance, **options)  # type: ignore[arg-type]
-    _write(scores, out)
-    N, L = scores.shape
-    if as_json:
-        print_json({"file": str(out), "images": N, "classes": L})
-    else:
-        click.echo(f"wrote {out} ({N:,} images, {L:,} classes)")
-# fmt: on
-
-
-def _write(scores: pd.DataFrame, out: Path) -> None:
-    from simkit.files import whole
-
+    network = None if backbone is None else simkit.backbone(backbone, weights)
+    with progress("predicting") as (advance,):
+        scores = simkit.predict(
+            model, spec, split=split, backbone=network, progress=advance, **options,  # type: ignore[arg-type]
+        )
     table = scores.reset_index()
     with whole(out) as part:
-        if out.suffix.lower() == ".csv":
-            table.to_csv(part, index=False)
-        else:
-            table.to_parquet(part, index=False)
+        write = table.to_csv if out.suffix.lower() == ".csv" else table.to_parquet
+        write(part, index=False)
+    N, L = scores.shape
+    print_json({"file": str(out), "images": N, "classes": L})
+    say(f"wrote {out} ({N:,} images, {L:,} classes)")
+# fmt: on

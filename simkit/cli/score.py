@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from simkit.cli.options import FILE, POSITIVE, SCORE, data_option, json_option, seed_option
-from simkit.cli.output import print_json, progress, table
+import simkit
+from simkit.cli.options import (
+    FILE,
+    SCORE,
+    batch_option,
+    classes_option,
+    data_option,
+    device_option,
+    json_option,
+    seed_option,
+    splits_option,
+)
+from simkit.cli.output import print_json, progress, say, table
 from simkit.errors import BadInput
-
-if TYPE_CHECKING:
-    from simkit.data import Dataset
-    from simkit.embed.similarities import Similarities
+from simkit.files import may_write
 
 SIMULATED = "simulated"
 
@@ -32,8 +40,7 @@ SIMULATED = "simulated"
 @click.option("--weights", metavar="FILE|TAG|random",
               help="Weights of the model: a file, or a tag that open_clip downloads, such as "
               "openai.")
-@click.option("--classes", "names_file", type=FILE,
-              help="One class per line. [default: those of the data]")
+@classes_option
 @click.option("--prompts", type=FILE,
               help="TOML with `templates` and a table [names] of texts for classes. [default: a "
               "photo of a CLASS.]")
@@ -41,65 +48,58 @@ SIMULATED = "simulated"
               help="Also score N x N tiles of each image, for aevlp.")
 @click.option("--quality", type=SCORE, metavar="MAP",
               help="With --model simulated: the mAP of the scores, such as 50.")
-@click.option("--split", "splits", multiple=True,
-              help="Such as train; may be repeated. [default: all]")
+@splits_option
 @click.option("--out", type=FILE, default=Path("scores.npz"), show_default=True,
               help="Where to write cosines of all images, views and classes.")
-@click.option("--batch", type=POSITIVE, default=32, show_default=True, help="Images at a time.")
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1 or mps.")
+@batch_option
+@device_option
 @seed_option("Of simulated scores.")
 @json_option
-def command(splits: tuple[str, ...], out: Path, as_json: bool, **options: Any) -> None:
+def command(splits: tuple[str, ...], out: Path, **options: Any) -> None:
     """Score images by an image-text model: cosines of images and texts of the classes.
 
     The scores need no labels. They are the zero-shot baseline of a comparison, the teacher of vlpl
     and aevlp, and an input of machine, proposals(by=scores) and picked(by=uncertainty).
     """
-    from simkit.data import open as open_data
     from simkit.data.dataset import WHOLE
     from simkit.data.folder import classes_of
     from simkit.embed.similarities import write_similarities
-    from simkit.files import may_write
 
     if out.suffix.lower() != ".npz":
         raise BadInput(f"--out is {out}; a name that ends in .npz is expected")
     may_write(out)
-    data = open_data(options["spec"])
+    data = simkit.data.open(options["spec"])
     chosen = splits or [split for split in data.truth if split != WHOLE]
     for split in chosen:
         if split not in data.truth:
             raise BadInput(f"{data.name} has no split {split!r}; it has {', '.join(data.truth)}")
     classes = classes_of(options["names_file"], data)
-    parts = _scored(data, chosen, classes, options, quiet=as_json)
+    parts = _scored(data, chosen, classes, options)
     write_similarities(parts, out)
     maps = {split: _map(data, split, part) for split, part in parts.items()}
-    if as_json:
-        print_json({"file": str(out), "model": options["model"], "map": maps})
-        return
+    print_json({"file": str(out), "model": options["model"], "map": maps})
     rows = [
         [split, f"{len(part.views):,}", str(part.views.shape[1]),
          "no labels" if score is None else f"{100 * score:.1f}"]
         for (split, part), score in zip(parts.items(), maps.values(), strict=True)
     ]  # fmt: skip
     table(["split", "images", "views", "mAP without training"], rows)
-    click.echo(f"wrote {out} ({len(classes):,} classes, {options['model']})")
+    say(f"wrote {out} ({len(classes):,} classes, {options['model']})")
 # fmt: on
 
 
 def _scored(
-    data: Dataset, splits: Any, classes: tuple[str, ...], options: dict[str, Any], *, quiet: bool
-) -> dict[str, Similarities]:
-    from simkit.embed.similarities import Similarities
-
+    data: simkit.data.Dataset, splits: Any, classes: tuple[str, ...], options: dict[str, Any]
+) -> dict[str, simkit.Similarities]:
     if options["model"] == SIMULATED:
         if options["quality"] is None:
             raise BadInput("--model simulated needs --quality, the mAP of its scores, such as 50")
         if classes != data.classes or not all(data.truth[split].present.nnz for split in splits):
             raise BadInput("--model simulated needs the labels of all splits, and makes scores of "
                            "their classes; leave --classes out, or name labelled data")  # fmt: skip
-        quality, seed = options["quality"], options["seed"]
+        how = {"leaves": data.leaves, "seed": options["seed"]}
         return {
-            split: Similarities.simulated(data.truth[split], quality, leaves=data.leaves, seed=seed)
+            split: simkit.Similarities.simulated(data.truth[split], options["quality"], **how)
             for split in splits
         }
     if options["quality"] is not None:
@@ -112,7 +112,7 @@ def _scored(
     prompts = prompts_of(classes, options["prompts"])
     parts = {}
     for split in splits:
-        with progress(split, quiet=quiet) as (advance,):
+        with progress(split) as (advance,):
             parts[split] = similarities(
                 data, split, model, prompts, classes=classes, tiles=options["tiles"],
                 batch=options["batch"], device=options["device"], progress=advance,
@@ -120,7 +120,7 @@ def _scored(
     return parts
 
 
-def _map(data: Dataset, split: str, part: Similarities) -> float | None:
+def _map(data: simkit.data.Dataset, split: str, part: simkit.Similarities) -> float | None:
     """mAP of the whole images' logits; None without labels."""
     from simkit.learn.metrics.ap import average_precision, mean_ap
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import simkit
 from simkit.cli.options import (
     FILE,
     METHOD,
@@ -21,16 +22,15 @@ from simkit.cli.options import (
     pairs,
     seed_option,
 )
-from simkit.cli.output import Advance, print_json, progress
+from simkit.cli.output import Advance, print_json, progress, say
 from simkit.errors import BadInput
+from simkit.files import may_write
+from simkit.registry import build
 
 if TYPE_CHECKING:
-    from simkit.labels.partial import PartialLabels
     from simkit.learn.distributed import Team
-    from simkit.learn.optim import Settings
     from simkit.learn.protocols import Protocol
     from simkit.learn.validation import Reached
-    from simkit.study.sources import ImageTransform, Source
     from simkit.study.trial import Trial
 
 _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report")
@@ -93,11 +93,10 @@ def command(**options: Any) -> None:
     Several GPUs: torchrun --nproc-per-node 4 --no-python simkit train ... Every process holds
     the method's whole state. After an error torchrun adds a report of its own to simkit's sentence.
     """
-    from simkit.learn import methods
     from simkit.learn.distributed import together
     from simkit.study.trial import trial
 
-    method = methods.make(options["method"])
+    method = simkit.methods.make(options["method"])
     _check_places(options)
     preset = _preset(options)
     settings = _settings(options, preset)
@@ -119,28 +118,26 @@ def command(**options: Any) -> None:
         return
     if options["out"] is not None:
         done.trained.save(options["out"])
-    if options["as_json"]:
-        facts = {"method": methods.spell(method), **_facts(done), "labels": labels.id}
-        print_json(facts | {"processes": team.processes})
-        return
+    spelled = simkit.methods.spell(method)
+    print_json(
+        {"method": spelled, **_facts(done), "labels": labels.id, "processes": team.processes}
+    )
     others = " and the others" if options["unasked"] == "absent" else ""
-    click.echo(f"{methods.spell(method)} on {file}: {done.asked:,} asked images{others}, "
-               f"{settings.epochs} epochs")
+    say(f"{spelled} on {file}: {done.asked:,} asked images{others}, {settings.epochs} epochs")
     _print(done)
     if team.processes > 1:
-        click.echo(f"{team.processes} processes trained it together")
+        say(f"{team.processes} processes trained it together")
     if options["out"] is not None:
-        click.echo(f"wrote {options['out']}/")
+        say(f"wrote {options['out']}/")
 # fmt: on
 
 
-def _labels(file: Path, spec: str) -> PartialLabels:
+def _labels(file: Path, spec: str) -> simkit.PartialLabels:
     """Labels in one of the formats, or in a table with the columns file and class."""
     from simkit.data.folder import table_labels
-    from simkit.labels import formats
     from simkit.labels.formats.csv import COLUMNS
 
-    form = formats.for_path(file)
+    form = simkit.formats.for_path(file)
     if form.name == "csv" and file.is_file():
         with file.open(encoding="utf-8-sig", errors="replace") as stream:
             if not set(COLUMNS) <= set(stream.readline().strip().replace('"', "").split(",")):
@@ -150,8 +147,6 @@ def _labels(file: Path, spec: str) -> PartialLabels:
 
 def _check_places(options: dict[str, Any]) -> None:
     """Raise BadInput for files that could not be written when the work is done."""
-    from simkit.files import may_write
-
     if options["out"] is not None:
         if options["out"].is_file():
             raise BadInput(
@@ -172,10 +167,8 @@ def _preset(options: dict[str, Any]) -> Protocol | None:
     return None if options["protocol"] is None else protocol(options["protocol"])
 
 
-def _source(options: dict[str, Any], preset: Protocol | None) -> Source:
+def _source(options: dict[str, Any], preset: Protocol | None) -> simkit.Source:
     """Data, backbone and features; another backbone than the protocol's brings its own weights."""
-    from simkit.study.sources import Source
-
     if options["backbone"] is not None or preset is None:
         backbone, weights = options["backbone"] or "scenes-net", options["weights"] or ""
     elif preset.weights == "random" or options["weights"] is not None:
@@ -186,7 +179,7 @@ def _source(options: dict[str, Any], preset: Protocol | None) -> Source:
             "--weights FILE, or imagenet to download torchvision's, or random"
         )
     features, scores = _features(options["features"]), str(options["scores"] or "")
-    return Source(options["spec"], (), (), backbone, str(weights), features, scores=scores)
+    return simkit.Source(options["spec"], (), (), backbone, str(weights), features, scores=scores)
 
 
 def _features(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -201,11 +194,8 @@ def _features(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     return tuple(pairs(tuple(spelled), "--features", expected).items())
 
 
-def _settings(options: dict[str, Any], preset: Protocol | None) -> Settings:
+def _settings(options: dict[str, Any], preset: Protocol | None) -> simkit.Settings:
     """What is set by hand, over the protocol's settings where one is named."""
-    from simkit.learn.optim import Settings
-    from simkit.registry import build
-
     expected = "a setting and its value, as in ema=0.999"
     chosen: dict[str, Any] = dict(pairs(options["other_settings"], "--set", expected))
     if "milestones" in chosen:
@@ -215,17 +205,15 @@ def _settings(options: dict[str, Any], preset: Protocol | None) -> Settings:
             if key in chosen:
                 raise BadInput(f"{flag(key)} and --set {key} both came; give one")
             chosen[key] = options[key]
-    return preset.changed(chosen) if preset else build(Settings, chosen, "training")
+    return preset.changed(chosen) if preset else build(simkit.Settings, chosen, "training")
 
 
-def _transform(options: dict[str, Any], preset: Protocol | None) -> ImageTransform:
-    from simkit.study.sources import ImageTransform
-
+def _transform(options: dict[str, Any], preset: Protocol | None) -> simkit.ImageTransform:
     crop = None if options["crop"] is None else (options["crop"], 1.0)
     if preset is None:
-        return ImageTransform(options["size"], True, False, crop=crop)
+        return simkit.ImageTransform(options["size"], True, False, crop=crop)
     size = options["size"] or preset.size
-    return ImageTransform(size, preset.flip, preset.upside_down, crop=crop or preset.crop)
+    return simkit.ImageTransform(size, preset.flip, preset.upside_down, crop=crop or preset.crop)
 
 
 class TrainingProgress:
@@ -249,7 +237,7 @@ class TrainingProgress:
                 self._result += f", mAP {100 * now.validation:.2f} on val"
         self._advance(now.epochs, now.of, f"training {self._result}".strip())
         if now.resumed and not self._quiet:
-            click.echo(f"goes on after epoch {now.epochs:.0f} of {now.of}", err=True)
+            say(f"goes on after epoch {now.epochs:.0f} of {now.of}", err=True)
 
     def interrupted(self, checkpoint: Path | None) -> str:
         """What is kept after an interrupt."""
@@ -270,9 +258,8 @@ class TrainingProgress:
 @contextmanager
 def _reporting(options: dict[str, Any], team: Team) -> Iterator[TrainingProgress]:
     """Progress, and what an interrupt says."""
-    quiet = options["as_json"] or not team.first
-    with progress("training", quiet=quiet) as (advance,):
-        reporter = TrainingProgress(advance, quiet=quiet)
+    with progress("training", quiet=not team.first) as (advance,):
+        reporter = TrainingProgress(advance, quiet=not team.first)
         try:
             yield reporter
         except KeyboardInterrupt:
@@ -312,18 +299,18 @@ def _means(done: Trial) -> str:
 
 def _print(done: Trial) -> None:
     if not done.split:
-        click.echo("not scored: there are no labelled test images (field `scored` of the data)")
+        say("not scored: there are no labelled test images (field `scored` of the data)")
         return
-    click.echo(f"mAP {_means(done)} ({done.split} split, {done.images:,} images)")
+    say(f"mAP {_means(done)} ({done.split} split, {done.images:,} images)")
     if done.chosen_by:
-        click.echo(
+        say(
             f"complete labels of {done.chosen_by:,} further images (split val) chose epoch "
             f"{done.trained.epoch}; they cost money too"
         )
     for line in done.detailed.lines() if done.detailed else ():
-        click.echo(line)
+        say(line)
     if done.held_out:
-        click.echo(
+        say(
             f"{done.held_out:,} further asked images are not trained on: they are held out for "
             "validation or testing"
         )
