@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
-from simkit.cli.options import FILE, FOLDER, POSITIVE, json_option, scheduler_option
+from simkit.cli import params
 from simkit.cli.output import print_json, progress, say
 from simkit.errors import BadInput
 
@@ -28,12 +28,12 @@ _FILES = "summary.md, grid.toml, heat_map.png, cost_curve.png, table.csv, table.
     "table.\n\n\b\nExample: simkit compare grid.toml --out runs/\n"
     "Or:      simkit compare --out runs/   (the shipped grid)"
 )
-@click.argument("grid_file", type=FILE, required=False, metavar="[GRID.toml]")
-@click.option("--out", type=FOLDER, default=Path("runs"), show_default=True,
+@click.argument("grid_file", type=params.FILE, required=False, metavar="[GRID.toml]")
+@click.option("--out", type=params.FOLDER, default=Path("runs"), show_default=True,
               help="Folder for all results; finished jobs in it are kept.")
-@click.option("--workers", type=POSITIVE,
+@click.option("--workers", type=params.POSITIVE,
               help="Number of processes. [default: one per core, or per GPU for backbones]")
-@scheduler_option
+@params.scheduler
 @click.option("--part", metavar="I/N",
               help="Run only this share of the jobs, into the same folder: --part 3/16. The part "
               "that finishes last writes the tables.")
@@ -46,7 +46,7 @@ _FILES = "summary.md, grid.toml, heat_map.png, cost_curve.png, table.csv, table.
               help="Also use finished results of the other code with this hash (a warning names "
               "it).")
 @click.option("--seed", type=int, help="Seed of all draws. [default: the grid's, or 0]")
-@json_option
+@params.json
 def command(
     grid_file: Path | None, seed: int | None, fair: bool, dry_run: bool, scheduler: str,
     **options: Any,

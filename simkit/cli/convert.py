@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import simkit
-from simkit.cli.options import DATA, FILE, FORMAT, json_option
+from simkit.cli import params
 from simkit.cli.output import counts_line, print_json, say
 from simkit.errors import BadInput
 from simkit.files import spare
@@ -15,17 +15,17 @@ from simkit.files import spare
 
 # fmt: off
 @click.command(epilog="Example: simkit convert fpc.parquet --to lvis out.json")
-@click.argument("file", type=FILE)
-@click.argument("out", type=FILE)
-@click.option("--to", "target", type=FORMAT, metavar="FORMAT",
+@click.argument("file", type=params.FILE)
+@click.argument("out", type=params.FILE)
+@click.option("--to", "target", type=params.FORMAT, metavar="FORMAT",
               help="See `simkit list formats`; settings in parentheses, as in "
               "'npy-triple(negatives=true)'. [default: by the ending of OUT]")
-@click.option("--from", "source", type=FORMAT, metavar="FORMAT",
+@click.option("--from", "source", type=params.FORMAT, metavar="FORMAT",
               help="The format of FILE. [default: by its ending and content]")
-@click.option("--data", "spec", type=DATA, metavar="DATA",
+@click.option("--data", "spec", type=params.DATA, metavar="DATA",
               help="The data set of the labels, for a format that holds the truth beside them "
               "(npy-triple).")
-@json_option
+@params.json
 def command(
     file: Path, out: Path, target: str | None, source: str | None, spec: str | None
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
-from simkit.cli.options import DATA, DOLLARS, FILE, SCORE, json_option, prices_option
+from simkit.cli import params
 from simkit.cli.output import cost_table, counts_line, hours, print_json, say, table
 from simkit.errors import BadInput
 
@@ -21,19 +21,19 @@ SETS = ("validation set", "test set")
 
 # fmt: off
 @click.command(epilog="\b\nExample: simkit cost fpc.parquet --wage 22 --evaluation 1 --data scenes")
-@click.argument("file", type=FILE)
-@prices_option("hourly")
-@click.option("--wage", type=DOLLARS,
+@click.argument("file", type=params.FILE)
+@params.prices("hourly")
+@click.option("--wage", type=params.DOLLARS,
               help="Dollars an hour, in place of the price list's, where it counts seconds.")
 @click.option("--evaluation", type=float, metavar="POINTS",
               help="Add a validation and a test set on which mAP is known to +- so many points "
               "(95 %).")
-@click.option("--data", "spec", type=DATA,
+@click.option("--data", "spec", type=params.DATA,
               help="The data set whose classes --evaluation is about, for how often each occurs. "
               "[default: as often as in the labels, if their scheme does not choose, as rpa]")
-@click.option("--level", type=SCORE, default=0.5, show_default=True, metavar="AP",
+@click.option("--level", type=params.SCORE, default=0.5, show_default=True, metavar="AP",
               help="The AP that --evaluation expects of each class; 0.5 takes most images.")
-@json_option
+@params.json
 def command(
     file: Path, price_list: str, wage: float | None, evaluation: float | None, spec: str | None,
     level: float,

@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
-from simkit.cli.options import (
-    FOLDER,
-    backbone_options,
-    batch_option,
-    data_option,
-    device_option,
-    json_option,
-    scheduler_option,
-    splits_option,
-)
+from simkit.cli import params
 from simkit.cli.output import print_json, progress, say
 from simkit.errors import BadInput
 from simkit.progress import Progress, peak_memory
@@ -34,27 +25,27 @@ _PARTS = 64  # tasks on a cluster, for any number of workers
 # fmt: off
 @click.command(epilog="\b\nExample: simkit features --data voc:VOC2012 --backbone resnet50 "
                       "--weights imagenet --out features")
-@data_option("A data set with images.")
-@splits_option
-@backbone_options
+@params.data("A data set with images.")
+@params.splits
+@params.backbone
 @click.option("--size", type=int, help="Side of the images in pixels. [default: the network's]")
 @click.option("--kind", type=click.Choice(list(_KINDS)), default="pooled", show_default=True,
               help="One vector for each image, maps of vectors, or both in one pass.")
-@click.option("--out", type=FOLDER,
+@click.option("--out", type=params.FOLDER,
               help="Folder for SPLIT/KIND. [default: in the cache, where training finds them]")
-@batch_option
+@params.batch
 @click.option("--unreadable", type=click.Choice(["stop", "skip"]), default="stop",
               show_default=True,
               help="What to do at an image that cannot be read, also where only its last byte is "
               "missing; skipped ones take no part in training. Files that are not there at all are "
               "left out by drop_missing=yes in --data.")
-@device_option
+@params.device
 @click.option("--part", metavar="I/N",
               help="Compute only this share of the images, in whole batches, into the same folder: "
               "--part 3/16. The part that finishes last joins all. With fewer batches than parts, "
               "every part computes all.")
-@scheduler_option
-@json_option
+@params.scheduler
+@params.json
 def command(**options: Any) -> None:
     """Extract features of images under a frozen network, into fp16 files.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
-from simkit.cli.options import FILE, PICTURE, json_option, seed_option
+from simkit.cli import params
 from simkit.cli.output import print_json, say, table, write_figure
 from simkit.errors import BadInput
 from simkit.files import spare, whole
@@ -27,17 +27,18 @@ if TYPE_CHECKING:
     epilog="\b\nExample: simkit habits votes.csv --out habits.json\n"
     "Then:    simkit simulate --scheme fpc --habits habits.json"
 )
-@click.argument("file", metavar="VOTES", type=FILE)
+@click.argument("file", metavar="VOTES", type=params.FILE)
 @click.option("--maybe", type=click.Choice(["yes", "no", "drop"]), default="yes", show_default=True,
               help="What a maybe counts as.")
-@click.option("--labels", "labels_file", type=FILE, metavar="LABELS",
+@click.option("--labels", "labels_file", type=params.FILE, metavar="LABELS",
               help="Complete labels: fit instead which classes people name first, for `simulate "
               "--bias FILE`. VOTES is then a .csv table with columns image and class.")
-@click.option("--out", type=FILE, help="Where to write: habits.json, or with --labels weights.csv.")
-@click.option("--figure", type=PICTURE,
+@click.option("--out", type=params.FILE,
+              help="Where to write: habits.json, or with --labels weights.csv.")
+@click.option("--figure", type=params.PICTURE,
               help="Draw answers by truth, workers and agreement; .png, .svg or .pdf.")
-@seed_option("Of the simulated votes.")
-@json_option
+@params.seed("Of the simulated votes.")
+@params.json
 def command(
     file: Path, maybe: Any, labels_file: Path | None, out: Path | None, figure: Path | None,
     seed: int,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
-from simkit.cli.options import FILE, PICTURE, POSITIVE, json_option
+from simkit.cli import params
 from simkit.cli.output import print_json, say, table, write_figure
 from simkit.errors import BadInput
 from simkit.files import spare
@@ -28,19 +28,19 @@ BUILT = Path("hierarchy.json")
     "Or:      simkit hierarchy --classes names.txt --out hierarchy.json"
 )
 @click.argument("which", metavar="[NAME|FILE]", required=False)
-@click.option("--classes", "names_file", type=FILE,
+@click.option("--classes", "names_file", type=params.FILE,
               help="Build one over the class names or synsets (dog.n.01) in this text file, one "
               "per line.")
-@click.option("--mapping", type=FILE,
+@click.option("--mapping", type=params.FILE,
               help="With --classes: TOML, JSON or CSV file that says which synset a name means.")
-@click.option("--out", type=FILE,
+@click.option("--out", type=params.FILE,
               help="Where to write it as JSON; with --classes hierarchy.json unless said "
               "otherwise.")
-@click.option("--figure", type=PICTURE, help="Draw it: a png, svg or pdf file.")
-@click.option("--lines", type=POSITIVE, default=LINES, show_default=True,
+@click.option("--figure", type=params.PICTURE, help="Draw it: a png, svg or pdf file.")
+@click.option("--lines", type=params.POSITIVE, default=LINES, show_default=True,
               help="A larger one is cut to its upper levels.")
 @click.option("--verbose", is_flag=True, help="With --classes: the senses of ambiguous names.")
-@json_option
+@params.json
 def command(
     which: str | None, names_file: Path | None, mapping: Path | None, out: Path | None,
     figure: Path | None, lines: int, verbose: bool,

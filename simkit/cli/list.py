@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from simkit.cli.options import REGISTRIES, json_option, names
+from simkit.cli import params
 from simkit.cli.output import print_json, say, table, width
 from simkit.cli.settings import settings, spelled
 from simkit.errors import unknown
@@ -37,14 +37,14 @@ _NUMBERS = ("epochs", "px", "features", "parameters")
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    known = names(ctx.params["what"]) if param.name == "name" else LISTS
+    known = params.names(ctx.params["what"]) if param.name == "name" else LISTS
     return [word for word in known if word.startswith(incomplete)]
 
 
 @click.command(epilog="Example: simkit list methods csl")
 @click.argument("what", metavar="[WHAT]", required=False, shell_complete=_complete)
 @click.argument("name", required=False, shell_complete=_complete)
-@json_option
+@params.json
 def command(what: str | None, name: str | None) -> None:
     """List what there is to choose from.
 
@@ -71,10 +71,10 @@ def command(what: str | None, name: str | None) -> None:
 
 
 def _rows(what: str) -> list[dict[str, Any]]:
-    if what in REGISTRIES:
+    if what in params.REGISTRIES:
         return _parts(what)
     if what == "prices":
-        return [_aged(name) for name in names(what)]
+        return [_aged(name) for name in params.names(what)]
     if what == "protocols":
         return _protocols()
     if what == "backbones":
@@ -98,8 +98,8 @@ def _detailed(what: str, name: str, rows: list[dict[str, Any]]) -> dict[str, Any
     if name.lower() not in by_name:
         raise unknown(f"name in {what!r}", name, [row["name"] for row in rows])
     row = by_name[name.lower()]
-    if what in REGISTRIES:
-        part = importlib.import_module(REGISTRIES[what]).get(row["name"])
+    if what in params.REGISTRIES:
+        part = importlib.import_module(params.REGISTRIES[what]).get(row["name"])
         about = inspect.cleandoc(part.__doc__ or "")
         return row | {"about": about, "settings": list(map(vars, settings(part)))}
     if what == "prices":
@@ -111,7 +111,7 @@ def _detailed(what: str, name: str, rows: list[dict[str, Any]]) -> dict[str, Any
 
 def _print(what: str, rows: list[dict[str, Any]]) -> None:
     columns = [column for column in rows[0] if column not in _UNSEEN.get(what, ())]
-    if what in REGISTRIES and width() < _WIDE:  # a line each
+    if what in params.REGISTRIES and width() < _WIDE:  # a line each
         about = "what" if "what" in columns else "title"
         columns = [name for name in ("name", about, "scaled by", "memory") if name in columns]
     cells = [[_cell(row[column]) for column in columns] for row in rows]
@@ -169,7 +169,7 @@ def _print_detail(row: dict[str, Any]) -> None:
 
 
 def _parts(what: str) -> list[dict[str, Any]]:
-    package = importlib.import_module(REGISTRIES[what])
+    package = importlib.import_module(params.REGISTRIES[what])
     rows = []
     for name in package.names():
         part = package.get(name)

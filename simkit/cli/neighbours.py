@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
-from simkit.cli.options import (
-    FILE,
-    PICTURE,
-    POSITIVE,
-    backbone_options,
-    data_option,
-    json_option,
-)
+from simkit.cli import params
 from simkit.cli.output import print_json, progress, say, table, write_figure
 from simkit.files import may_write, spare
 
@@ -27,19 +20,20 @@ _NAMES = 4  # of absent classes that the table writes out
 
 # fmt: off
 @click.command(epilog="\b\nExample: simkit neighbours --query 50 --figure near.png")
-@data_option("A data set.")
+@params.data("A data set.")
 @click.option("--split", default="train", show_default=True, help="The split that is searched.")
 @click.option("--query", required=True, metavar="ID",
               help="The id of an image of the split; or, where ids are names, the number of its "
               "row from 0.")
-@click.option("--k", type=POSITIVE, default=10, show_default=True, help="How many neighbours.")
-@backbone_options
-@click.option("--features", type=FILE,
+@click.option("--k", type=params.POSITIVE, default=10, show_default=True,
+              help="How many neighbours.")
+@params.backbone
+@click.option("--features", type=params.FILE,
               help="A folder from simkit features, or an npz file, instead of a backbone.")
-@click.option("--labels", "labels_file", type=FILE,
+@click.option("--labels", "labels_file", type=params.FILE,
               help="A label file: show what it knows. [default: the truth]")
-@click.option("--figure", type=PICTURE, help="Draw the images: .png, .pdf or .svg.")
-@json_option
+@click.option("--figure", type=params.PICTURE, help="Draw the images: .png, .pdf or .svg.")
+@params.json
 def command(**options: Any) -> None:
     """Show the images nearest to one image, and their labels.
 

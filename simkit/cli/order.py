@@ -15,18 +15,7 @@ import click
 import simkit
 from simkit import quantities
 from simkit.annotate import schemes
-from simkit.cli.options import (
-    COUNT,
-    DATA,
-    DOLLARS,
-    FILE,
-    FOLDER,
-    PRICES,
-    SCHEME,
-    Quantity,
-    classes_option,
-    json_option,
-)
+from simkit.cli import params
 from simkit.cli.output import cost_table, hours, print_json, say
 from simkit.cli.settings import settings
 from simkit.cli.simulate import SchemeCommand, chosen, features_of, images_of
@@ -53,41 +42,42 @@ def _share_or_none(value: Any, option: str) -> float:
     epilog="\b\nExample: simkit order --data folder:photos,labels=none --classes names.txt "
     "--scheme rpa --budget 50",
 )
-@click.option("--data", "spec", type=DATA,
+@click.option("--data", "spec", type=params.DATA,
               help="The images, such as folder:photos,labels=none (a folder without labels).")
-@classes_option
-@click.option("--scheme", type=SCHEME,
+@params.classes
+@click.option("--scheme", type=params.SCHEME,
               help="The scheme that chooses the questions; see `simkit list schemes`.")
-@click.option("--plan", "plan_file", type=FILE, metavar="PLAN.json",
+@click.option("--plan", "plan_file", type=params.FILE, metavar="PLAN.json",
               help="Order what a plan recommends (simkit plan ... --report plan.json): its scheme "
               "and images.")
 @click.option("--part", type=click.Choice(["a", "b"]), default="a", show_default=True,
               help="The part of the plan's first round to order.")
-@click.option("--next", "earlier", type=FOLDER, metavar="ORDER",
+@click.option("--next", "earlier", type=params.FOLDER, metavar="ORDER",
               help="Add a round to this order, with its settings unless others are given.")
-@click.option("--budget", type=DOLLARS, metavar="AMOUNT",
+@click.option("--budget", type=params.DOLLARS, metavar="AMOUNT",
               help="Largest cost of this round. Without an amount of the scheme, the largest "
               "affordable one is chosen.")
 @click.option("--split", help="The split to label. [default: the training set]")
-@click.option("--images", type=Quantity("images", images_of), metavar="SHARE|NUMBER",
+@click.option("--images", type=params.Quantity("images", images_of), metavar="SHARE|NUMBER",
               help="Share or number of the images to ask about. [default: all]")
-@click.option("--people", type=COUNT, help="How many people answer each question. [default: 1]")
+@click.option("--people", type=params.COUNT,
+              help="How many people answer each question. [default: 1]")
 @click.option("--join", type=click.Choice(["majority", "union", "dawid-skene"]),
               help="How several answers to a question are joined. [default: majority; a tie is "
               "unsure]")
-@click.option("--gold", type=Quantity("share", _share_or_none), metavar="SHARE",
+@click.option("--gold", type=params.Quantity("share", _share_or_none), metavar="SHARE",
               help="Questions with a known answer, as a share of the others, to measure people's "
               "errors.")
-@click.option("--known", "known_file", type=FILE, metavar="LABELS",
+@click.option("--known", "known_file", type=params.FILE, metavar="LABELS",
               help="Labels known to be correct, for --gold and the examples of --features.")
 @click.option("--hierarchy", "tree", help="Class hierarchy for knowledge-graph: a file or a name.")
-@click.option("--scores", "scores_file", type=FILE,
+@click.option("--scores", "scores_file", type=params.FILE,
               help="A model's scores, from simkit score or simkit predict, for machine, proposals, "
               "picked by=uncertainty, and searches, which start with the highest scores.")
-@click.option("--features", type=FILE,
+@click.option("--features", type=params.FILE,
               help="Features for picked, or for examples in the instructions: a folder from simkit "
               "features, or an npz file. [default: computed by scenes-net for picked, else none]")
-@click.option("--prices", "price_list", type=PRICES,
+@click.option("--prices", "price_list", type=params.PRICES,
               help="A preset or a TOML file. [default: hourly]")
 @click.option("--to", "forms", type=click.Choice(FORMS), multiple=True,
               help="Files for people: a page for the browser, a table, Label Studio; repeatable. "
@@ -96,8 +86,8 @@ def _share_or_none(value: Any, option: str) -> float:
               help="Where Label Studio finds the images. [default: its local files, in a folder of "
               "the same name]")
 @click.option("--seed", type=int, help="Same seed, same questions. [default: 0]")
-@click.option("--out", type=FOLDER, help="The new order's folder. [default: order1]")
-@json_option
+@click.option("--out", type=params.FOLDER, help="The new order's folder. [default: order1]")
+@params.json
 def command(**arguments: Any) -> None:
     """List questions about images for people to answer, and price them.
 

@@ -10,18 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
-from simkit.cli.options import (
-    COUNT,
-    DATA,
-    DOLLARS,
-    FILE,
-    FOLDER,
-    PRICES,
-    SCORE,
-    SHARE,
-    json_option,
-    seed_option,
-)
+from simkit.cli import params
 from simkit.cli.output import print_json, progress, say, width
 from simkit.errors import BadInput, unknown
 from simkit.files import may_write, whole
@@ -42,34 +31,38 @@ _PILOT_ONLY = ("data", "classes", "per_image")
 
 # fmt: off
 @click.command(epilog="Example: simkit plan runs/ --budget 2,000 --images 60k --report plan.html")
-@click.argument("folders", nargs=-1, type=FILE, metavar="[RUNS/]...")
-@click.option("--budget", type=DOLLARS, metavar="DOLLARS", help="Money to spend. Required.")
-@click.option("--images", type=COUNT, metavar="N", help="Unlabelled images. [default: enough]")
-@click.option("--target", type=SCORE, metavar="MAP", help="mAP to reach at least cost, as in 60.")
-@click.option("--confidence", type=SHARE, metavar="SHARE",
+@click.argument("folders", nargs=-1, type=params.FILE, metavar="[RUNS/]...")
+@click.option("--budget", type=params.DOLLARS, help="Money to spend. Required.")
+@click.option("--images", type=params.COUNT, metavar="N",
+              help="Unlabelled images. [default: enough]")
+@click.option("--target", type=params.SCORE, metavar="MAP",
+              help="mAP to reach at least cost, as in 60.")
+@click.option("--confidence", type=params.SHARE,
               help="Required probability of reaching the target. [default: 80%]")
-@click.option("--prices", type=PRICES, metavar="NAME|FILE",
+@click.option("--prices", type=params.PRICES, metavar="NAME|FILE",
               help="A price list of `simkit list prices`, or a TOML file. [default: hourly]")
-@click.option("--wage", type=DOLLARS, metavar="DOLLARS", help="Pay for an hour of annotation.")
-@click.option("--image-price", type=DOLLARS, metavar="DOLLARS",
+@click.option("--wage", type=params.DOLLARS, help="Pay for an hour of annotation.")
+@click.option("--image-price", type=params.DOLLARS,
               help="Price of obtaining one image. [default: 0]")
-@click.option("--people", type=COUNT, metavar="N", help="Number of annotators, to count weeks.")
-@click.option("--hours-a-week", type=COUNT, metavar="N", help="Working hours of each annotator.")
-@click.option("--continue", "continue", type=FOLDER, metavar="ORDER",
+@click.option("--people", type=params.COUNT, metavar="N",
+              help="Number of annotators, to count weeks.")
+@click.option("--hours-a-week", type=params.COUNT, metavar="N",
+              help="Working hours of each annotator.")
+@click.option("--continue", "continue", type=params.FOLDER, metavar="ORDER",
               help="Plan from the labels received for an order; a model is trained on them.")
-@click.option("--measured", type=SCORE, metavar="MAP",
+@click.option("--measured", type=params.SCORE, metavar="MAP",
               help="With --continue: mAP of your own model on the pilot's test images.")
 @click.option("--pilot", is_flag=True, help="Without runs: say which images to label first.")
-@click.option("--data", type=DATA, metavar="DATA",
+@click.option("--data", type=params.DATA, metavar="DATA",
               help="With --pilot: labelled data like yours, such as coco:train.json.")
-@click.option("--classes", type=COUNT, metavar="N", help="With --pilot and without --data.")
+@click.option("--classes", type=params.COUNT, metavar="N", help="With --pilot and without --data.")
 @click.option("--per-image", type=float, metavar="X",
               help="With --pilot and without --data: mean number of classes per image.")
 @click.option("--details", is_flag=True, help="Print assumptions, prices and tests as well.")
-@click.option("--report", type=FILE, metavar="FILE",
+@click.option("--report", type=params.FILE, metavar="FILE",
               help="Write the plan as .html (one page), .md, .json or .txt.")
-@json_option
-@seed_option("Seed of all random numbers.")
+@params.json
+@params.seed("Seed of all random numbers.")
 def command(
     folders: tuple[Path, ...], pilot: bool, details: bool, report: Path | None, **options: Any
 ) -> None:

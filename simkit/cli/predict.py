@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import simkit
-from simkit.cli.options import DATA, FILE, device_option, json_option
+from simkit.cli import params
 from simkit.cli.output import print_json, progress, say
 from simkit.errors import BadInput
 from simkit.files import may_write, spare, whole
@@ -15,8 +15,8 @@ from simkit.files import may_write, spare, whole
 
 # fmt: off
 @click.command(epilog="Example: simkit predict model --data folder:photos --out scores.csv")
-@click.argument("model", type=FILE)
-@click.option("--data", "spec", type=DATA, required=True,
+@click.argument("model", type=params.FILE)
+@click.option("--data", "spec", type=params.DATA, required=True,
               help="A data set with images, such as folder:DIR.")
 @click.option("--split", help="Such as test. [default: all images]")
 @click.option("--backbone", help="Gives the features. [default: that of the training]")
@@ -26,10 +26,10 @@ from simkit.files import may_write, spare, whole
 @click.option("--unreadable", type=click.Choice(["stop", "skip"]), default="stop",
               show_default=True,
               help="What to do at an image that cannot be read; scores of skipped ones are empty.")
-@device_option
-@click.option("--out", type=FILE, default=Path("scores.csv"), show_default=True,
+@params.device
+@click.option("--out", type=params.FILE, default=Path("scores.csv"), show_default=True,
               help="The table, .csv or .parquet.")
-@json_option
+@params.json
 def command(
     model: Path, spec: str, split: str | None, backbone: str | None, weights: str | None,
     out: Path, **options: str,

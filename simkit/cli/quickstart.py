@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
-from simkit.cli.options import (
-    COUNT,
-    DOLLARS,
-    FOLDER,
-    PRICES,
-    classes_option,
-    json_option,
-    seed_option,
-)
+from simkit.cli import params
 from simkit.cli.output import hours, print_json, progress, say
 from simkit.errors import BadInput
 from simkit.files import may_write, whole
@@ -39,12 +31,12 @@ SHOWN = 3  # images named in a line
     epilog="\b\nExample: simkit quickstart photos --classes names.txt --budget 2000"
 )
 @click.argument("spec", metavar="DATA")
-@classes_option
-@click.option("--budget", type=DOLLARS, required=True, metavar="DOLLARS",
+@params.classes
+@click.option("--budget", type=params.DOLLARS, required=True,
               help="Money for all labels.")
-@click.option("--prices", type=PRICES, default="hourly", show_default=True,
+@click.option("--prices", type=params.PRICES, default="hourly", show_default=True,
               help="A preset or a TOML file.")
-@click.option("--people", type=COUNT, default=1, show_default=True,
+@click.option("--people", type=params.COUNT, default=1, show_default=True,
               help="How many people answer each question.")
 @click.option("--per-image", type=float, metavar="X",
               help="Expected mean number of classes in an image. [default: 2, or half of the "
@@ -54,10 +46,10 @@ SHOWN = 3  # images named in a line
 @click.option("--weights", metavar="FILE",
               help="Its weights: a file; imagenet, or pretrained for timm:NAME, to download "
               "them; or random.")
-@click.option("--out", type=FOLDER, default=Path("project"), show_default=True,
+@click.option("--out", type=params.FOLDER, default=Path("project"), show_default=True,
               help="The new project's folder.")
-@seed_option("Same seed, same questions.")
-@json_option
+@params.seed("Same seed, same questions.")
+@params.json
 def command(spec: str, names_file: Path | None, out: Path, **options: Any) -> None:
     """Check photographs, recommend what to label first, and write it as an order.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.options import FILE, FOLDER, json_option, pairs
+from simkit.cli import params
 from simkit.cli.output import counts_line, print_json, say, table
 from simkit.errors import BadInput
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 # fmt: off
 @click.command(epilog="Example: simkit receive order1 answers-anna.jsonl answers-ben.jsonl")
-@click.argument("folder", type=FOLDER, metavar="ORDER")
-@click.argument("files", type=FILE, nargs=-1)
+@click.argument("folder", type=params.FOLDER, metavar="ORDER")
+@click.argument("files", type=params.FILE, nargs=-1)
 @click.option("--columns", multiple=True, metavar="FIELD=NAME",
               help="Column of a table for question, image, class, answer, worker or seconds.")
-@json_option
+@params.json
 def command(folder: Path, files: tuple[Path, ...], columns: tuple[str, ...]) -> None:
     """Add answers to an order: from its page, a table (CSV, JSONL) or Label Studio (JSON).
 
@@ -42,7 +42,7 @@ def command(folder: Path, files: tuple[Path, ...], columns: tuple[str, ...]) -> 
     folder = order_of(folder, files)
     project = project_of(folder)
     order = Order.read(folder)
-    names = pairs(columns, "--columns", "field=NAME, such as answer=label")
+    names = params.pairs(columns, "--columns", "field=NAME, such as answer=label")
     raw = [(file, _rows(file, order, names)) for file in files]  # all are read before any is kept
     added, problems = 0, []
     for file, rows in raw:

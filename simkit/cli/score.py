@@ -8,17 +8,7 @@ from typing import Any
 import click
 
 import simkit
-from simkit.cli.options import (
-    FILE,
-    SCORE,
-    batch_option,
-    classes_option,
-    data_option,
-    device_option,
-    json_option,
-    seed_option,
-    splits_option,
-)
+from simkit.cli import params
 from simkit.cli.output import print_json, progress, say, table
 from simkit.errors import BadInput
 from simkit.files import may_write
@@ -33,28 +23,28 @@ SIMULATED = "simulated"
     "Then:    simkit order --data folder:photos,labels=none --classes names.txt "
     "--scheme machine --scores scores.npz"
 )
-@data_option("A data set with images.")
+@params.data("A data set with images.")
 @click.option("--model", required=True, metavar="MODEL",
               help="open_clip:NAME, a model of open_clip (pip install open_clip_torch), or "
               "`simulated`: scores made from the labels, with a stated --quality.")
 @click.option("--weights", metavar="FILE|TAG|random",
               help="Weights of the model: a file, or a tag that open_clip downloads, such as "
               "openai.")
-@classes_option
-@click.option("--prompts", type=FILE,
+@params.classes
+@click.option("--prompts", type=params.FILE,
               help="TOML with `templates` and a table [names] of texts for classes. [default: a "
               "photo of a CLASS.]")
 @click.option("--tiles", type=click.IntRange(0, 10), default=0, show_default=True,
               help="Also score N x N tiles of each image, for aevlp.")
-@click.option("--quality", type=SCORE, metavar="MAP",
+@click.option("--quality", type=params.SCORE, metavar="MAP",
               help="With --model simulated: the mAP of the scores, such as 50.")
-@splits_option
-@click.option("--out", type=FILE, default=Path("scores.npz"), show_default=True,
+@params.splits
+@click.option("--out", type=params.FILE, default=Path("scores.npz"), show_default=True,
               help="Where to write cosines of all images, views and classes.")
-@batch_option
-@device_option
-@seed_option("Of simulated scores.")
-@json_option
+@params.batch
+@params.device
+@params.seed("Of simulated scores.")
+@params.json
 def command(splits: tuple[str, ...], out: Path, **options: Any) -> None:
     """Score images by an image-text model: cosines of images and texts of the classes.
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
+from simkit.cli import params
 from simkit.cli.hierarchy import LINES
 from simkit.cli.hierarchy import show as show_hierarchy
-from simkit.cli.options import FILE, PICTURE, json_option, pairs
 from simkit.cli.output import counts_line, print_json, say, write_figure
 from simkit.errors import BadInput
 from simkit.files import may_write
@@ -27,11 +27,11 @@ _COCO = rb'"(images|annotations)"\s*:\s*\['
 
 # fmt: off
 @click.command(epilog="Example: simkit show fpc.parquet")
-@click.argument("path", type=FILE)
-@json_option
+@click.argument("path", type=params.FILE)
+@params.json
 @click.option("--figure", metavar="NAME", help="Draw this figure of a comparison's folder instead.")
 @click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE", help="Its options.")
-@click.option("--out", type=PICTURE, metavar="FILE",
+@click.option("--out", type=params.PICTURE, metavar="FILE",
               help="File of the figure: .png, .pdf or .svg. [default: NAME.png]")
 def command(
     path: Path, figure: str | None, settings: tuple[str, ...], out: Path | None
@@ -62,7 +62,8 @@ def _draw(folder: Path, figure: str, settings: tuple[str, ...], out: Path | None
     figures, name = simkit.figures, figure.partition("(")[0].strip().lower()
     path = out if out is not None else Path(f"{name.replace('-', '_')}.png")
     may_write(path)
-    made = figures.make(figure, **pairs(settings, "--set", "a field and its value, as scheme=fpc"))
+    fields = params.pairs(settings, "--set", "a field and its value, as scheme=fpc")
+    made = figures.make(figure, **fields)
     if not getattr(made, "of_runs", False):
         names = [each for each in figures.names() if getattr(figures.get(each), "of_runs", False)]
         raise BadInput(

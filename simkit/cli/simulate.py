@@ -13,19 +13,9 @@ from click.core import ParameterSource
 import simkit
 from simkit import quantities
 from simkit.annotate import schemes
+from simkit.cli import params
 from simkit.cli.convert import files_of
 from simkit.cli.habits import loaded
-from simkit.cli.options import (
-    DOLLARS,
-    FILE,
-    SCHEME,
-    Quantity,
-    data_option,
-    draw_option,
-    flag,
-    json_option,
-    prices_option,
-)
 from simkit.cli.output import cost_table, counts_line, print_json, progress, say
 from simkit.cli.settings import settings, spelled
 from simkit.errors import BadInput
@@ -52,7 +42,7 @@ class SchemeCommand(click.Command):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         names = dict.fromkeys(s.name for scheme in schemes.schemes for s in settings(scheme))
-        self.params += [SchemeOption([flag(name), name], metavar="VALUE") for name in names]
+        self.params += [SchemeOption([params.flag(name), name], metavar="VALUE") for name in names]
 
     def invoke(self, ctx: click.Context) -> Any:
         """The scheme's settings that were given are one parameter, `settings`."""
@@ -66,12 +56,12 @@ class SchemeCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_epilog(ctx, formatter)
-        params = [p for p in self.get_params(ctx) if not isinstance(p, SchemeOption)]
+        shown = [p for p in self.get_params(ctx) if not isinstance(p, SchemeOption)]
         with formatter.section("Options"):
-            formatter.write_dl([record for p in params if (record := p.get_help_record(ctx))])
+            formatter.write_dl([record for p in shown if (record := p.get_help_record(ctx))])
         for scheme in schemes.schemes:
             rows = [
-                (f"{flag(s.name)} VALUE", f"{s.meaning} [default: {spelled(s.default)}]")
+                (f"{params.flag(s.name)} VALUE", f"{s.meaning} [default: {spelled(s.default)}]")
                 for s in settings(scheme)
             ]
             if rows:
@@ -99,25 +89,26 @@ def images_of(text: Any, option: str) -> float | int:
     cls=SchemeCommand,
     epilog="\b\nExample: simkit simulate --scheme fpc --per-class 100 --out fpc.parquet",
 )
-@click.option("--scheme", type=SCHEME, required=True,
+@click.option("--scheme", type=params.SCHEME, required=True,
               help="Which questions to ask; see `simkit list schemes`.")
-@data_option("A source and its settings, such as folder:DIR, or a TOML file; see `simkit list "
+@params.data("A source and its settings, such as folder:DIR, or a TOML file; see `simkit list "
              "data`.")
 @click.option("--split", help="train, val, test or train+val. [default: the training set; "
               "train+val where val was held out of the file]")
-@click.option("--images", type=Quantity("images", images_of), default="1.0", show_default=True,
-              metavar="SHARE|NUMBER", help="How many of the images to ask about.")
-@click.option("--budget", type=DOLLARS, metavar="AMOUNT",
+@click.option("--images", type=params.Quantity("images", images_of), default="1.0",
+              show_default=True, metavar="SHARE|NUMBER",
+              help="How many of the images to ask about.")
+@click.option("--budget", type=params.DOLLARS, metavar="AMOUNT",
               help="Buy as much as this pays for, instead of a stated amount.")
 @click.option("--unit", type=click.Choice(["dollars", "hours"]), default="dollars",
               show_default=True, help="What --budget counts.")
-@click.option("--features", type=FILE,
+@click.option("--features", type=params.FILE,
               help="Features for picked: a folder from simkit features, or an npz file. [default: "
               "computed by scenes-net]")
-@click.option("--scores", type=FILE,
+@click.option("--scores", type=params.FILE,
               help="A model's scores for machine, proposals by=scores and picked by=uncertainty: "
               "from simkit score, or a table from simkit predict.")
-@click.option("--habits", "habits_file", type=FILE,
+@click.option("--habits", "habits_file", type=params.FILE,
               help="How people err, as `simkit habits` fitted it from votes; instead of the four "
               "below.")
 @click.option("--workers", type=int,
@@ -128,17 +119,17 @@ def images_of(text: Any, option: str) -> float | int:
               help="How often a person sees a class that is absent.")
 @click.option("--vote", type=click.Choice(["majority", "union"]), default="majority",
               show_default=True, help="How their answers are joined.")
-@prices_option("coco-tagging")
+@params.prices("coco-tagging")
 @click.option("--legacy-rng", is_flag=True,
               help="Reproduce the published simulator's labels bit for bit.")
 @click.option("--seed", type=int,
               help="Same seed, same labels. [default: 0; with --legacy-rng 1200, as published for "
               "single-positive; none is for rpa and fpc]")
-@draw_option
-@click.option("--out", type=FILE,
+@params.draw
+@click.option("--out", type=params.FILE,
               help="Where to write; the ending says the format. [default: SCHEME.parquet]")
 @click.option("--no-card", is_flag=True, help="Write the labels alone, without cards beside them.")
-@json_option
+@params.json
 def command(**arguments: Any) -> None:
     """Simulate partial labels of a data set and say what they cost.
 
@@ -224,7 +215,8 @@ def chosen(spec: str, options: Mapping[str, Any]) -> Scheme:
         if key not in fields:
             owners = [s.name for s in schemes.schemes if key in {f.name for f in settings(s)}]
             raise BadInput(
-                f"{flag(key)} is a setting of {', '.join(owners)}, not of {name}; leave it out"
+                f"{params.flag(key)} is a setting of {', '.join(owners)}, not of "
+                f"{name}; leave it out"
             )
         if f"{key}=" in spec.replace(" ", ""):
             raise BadInput(f"{key} is given in {spec!r} and as an option; leave one of them out")
@@ -326,7 +318,7 @@ def _habits(arguments: dict[str, Any], classes: tuple[str, ...]) -> simkit.Habit
     for name in _PEOPLE:
         source = click.get_current_context().get_parameter_source(name)
         if source is ParameterSource.COMMANDLINE:
-            raise BadInput(f"{flag(name)} is given and --habits too; leave one of them out")
+            raise BadInput(f"{params.flag(name)} is given and --habits too; leave one of them out")
     return loaded(arguments["habits_file"], classes)
 
 

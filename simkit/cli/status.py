@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from simkit.cli.options import FOLDER, json_option
+from simkit.cli import params
 from simkit.cli.output import print_json, say, table
 
 
 # fmt: off
 @click.command(epilog="Example: simkit status project")
-@click.argument("folder", type=FOLDER, default=Path("."), metavar="[PROJECT]")
-@json_option
+@click.argument("folder", type=params.FOLDER, default=Path("."), metavar="[PROJECT]")
+@params.json
 def command(folder: Path) -> None:
     """Show the state of a project: budget, orders, answers and the next command.
 

@@ -11,17 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
-from simkit.cli.options import (
-    FILE,
-    METHOD,
-    POSITIVE,
-    data_option,
-    draw_option,
-    flag,
-    json_option,
-    pairs,
-    seed_option,
-)
+from simkit.cli import params
 from simkit.cli.output import Advance, print_json, progress, say
 from simkit.errors import BadInput
 from simkit.files import may_write
@@ -38,28 +28,28 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report
 
 # fmt: off
 @click.command(epilog="Example: simkit train --method ll-r+boostlu --labels fpc.parquet")
-@click.option("--method", type=METHOD, required=True,
+@click.option("--method", type=params.METHOD, required=True,
               help="For instance an, ll-r(delta=0.5) or ll-r+boostlu.")
-@click.option("--labels", "labels_file", type=FILE, required=True,
+@click.option("--labels", "labels_file", type=params.FILE, required=True,
               help="A label file of the training images: from `simkit simulate`, or the table "
               "labels.csv of a folder.")
-@data_option("The data set that the labels are of.")
+@params.data("The data set that the labels are of.")
 @click.option("--backbone", help="Gives the features; timm:NAME is a network of timm. "
               "[default: scenes-net, or the protocol's]")
-@click.option("--weights", type=FILE,
+@click.option("--weights", type=params.FILE,
               help="Weights file of the backbone; imagenet, or pretrained for timm:NAME, to "
               "download them; or random.")
 @click.option("--features", multiple=True, metavar="SPLIT=FILE",
               help="Instead of a backbone: an npz file with an array `features`, one row per "
               "image, or a folder of features; or, without SPLIT=, the folder that simkit "
               "features --out wrote.")
-@click.option("--scores", type=FILE,
+@click.option("--scores", type=params.FILE,
               help="A file of simkit score, the teacher of vlpl and aevlp.")
 @click.option("--fine-tune", is_flag=True, help="Train the backbone too, from pixels.")
 @click.option("--protocol",
               help="Fine-tune as a paper did: `simkit list protocols`; what you set wins.")
-@click.option("--epochs", type=POSITIVE, help="Passes over the asked images.")
-@click.option("--batch-size", type=POSITIVE, help="Images in a batch.")
+@click.option("--epochs", type=params.POSITIVE, help="Passes over the asked images.")
+@click.option("--batch-size", type=params.POSITIVE, help="Images in a batch.")
 @click.option("--lr", type=float, help="Learning rate.")
 @click.option("--set", "other_settings", multiple=True, metavar="KEY=VALUE",
               help="Any other setting of the training, such as precision=bf16, accumulate=4, "
@@ -71,19 +61,19 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report
 @click.option("--device", default="auto", show_default=True,
               help="cpu, cuda, cuda:1; auto fine-tunes on a GPU where there is one.")
 @click.option("--compile", is_flag=True, help="Let torch.compile work on the backbone.")
-@click.option("--checkpoint", type=FILE,
+@click.option("--checkpoint", type=params.FILE,
               help="A file kept after every epoch; where it exists, training goes on from it.")
-@seed_option("Same seed, same model.")
-@draw_option
+@params.seed("Same seed, same model.")
+@params.draw
 @click.option("--unasked", type=click.Choice(["skip", "absent"]), default="skip",
               show_default=True,
               help="Images nobody asked about: skip them, or train on them with unknown labels, "
               "which AN and others take for absent ones.")
-@click.option("--out", type=FILE, help="Folder for the trained model.")
+@click.option("--out", type=params.FILE, help="Folder for the trained model.")
 @click.option("--report", is_flag=True,
               help="Also F1 (thresholds from the val split), mAP by groups of classes and by "
               "labels per image, top-1, and the pointing game where there are boxes.")
-@json_option
+@params.json
 def command(**options: Any) -> None:
     """Train one method on partial labels and score it on the test split (mAP, masked).
 
@@ -163,7 +153,7 @@ def _preset(options: dict[str, Any]) -> Protocol | None:
 
     for name in ("protocol", "size", "crop"):
         if options[name] is not None and not options["fine_tune"]:
-            raise BadInput(f"{flag(name)} is for training from pixels; add --fine-tune")
+            raise BadInput(f"{params.flag(name)} is for training from pixels; add --fine-tune")
     return None if options["protocol"] is None else protocol(options["protocol"])
 
 
@@ -191,19 +181,19 @@ def _features(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
         splits = {} if "=" in text else of_splits(Path(text))
         spelled += [f"{split}={place}" for split, place in splits.items()] or [text]
     expected = "a split and a file, as in train=FILE.npz, or a folder of splits"
-    return tuple(pairs(tuple(spelled), "--features", expected).items())
+    return tuple(params.pairs(tuple(spelled), "--features", expected).items())
 
 
 def _settings(options: dict[str, Any], preset: Protocol | None) -> simkit.Settings:
     """What is set by hand, over the protocol's settings where one is named."""
     expected = "a setting and its value, as in ema=0.999"
-    chosen: dict[str, Any] = dict(pairs(options["other_settings"], "--set", expected))
+    chosen: dict[str, Any] = dict(params.pairs(options["other_settings"], "--set", expected))
     if "milestones" in chosen:
         chosen["milestones"] = chosen["milestones"].split(",")
     for key in ("epochs", "batch_size", "lr"):
         if options[key] is not None:
             if key in chosen:
-                raise BadInput(f"{flag(key)} and --set {key} both came; give one")
+                raise BadInput(f"{params.flag(key)} and --set {key} both came; give one")
             chosen[key] = options[key]
     return preset.changed(chosen) if preset else build(simkit.Settings, chosen, "training")
 

@@ -91,49 +91,49 @@ def _remember(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     ctx.meta[JSON] = wanted
 
 
-json_option = click.option(
+json = click.option(
     "--json", is_flag=True, expose_value=False, callback=_remember,
     help="Print one JSON object instead of text.",
 )  # fmt: skip
-scheduler_option = click.option(
+scheduler = click.option(
     "--scheduler", metavar="ADDRESS", default="",
     help="Run on the dask.distributed cluster at tcp://HOST:PORT.",
 )  # fmt: skip
-draw_option = click.option(
+draw = click.option(
     "--draw", type=int, default=0, show_default=True, help="Which repetition of the seed."
 )
 
 
-def data_option(meaning: str) -> Callable[[Any], Any]:
+def data(meaning: str) -> Callable[[Any], Any]:
     """`--data`, the text of a data set; its default is `scenes`."""
     return click.option(
         "--data", "spec", type=DATA, default="scenes", show_default=True, help=meaning
     )
 
 
-splits_option = click.option(
+splits = click.option(
     "--split", "splits", multiple=True, help="Such as train; may be repeated. [default: all]"
 )
-batch_option = click.option(
+batch = click.option(
     "--batch", type=POSITIVE, default=32, show_default=True, help="Images at a time."
 )
-device_option = click.option(
+device = click.option(
     "--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1 or mps."
 )
 
 
-classes_option = click.option(
+classes = click.option(
     "--classes", "names_file", type=FILE,
     help="The classes, one per line. [default: those of the data]",
 )  # fmt: skip
 
 
-def seed_option(meaning: str) -> Callable[[Any], Any]:
+def seed(meaning: str) -> Callable[[Any], Any]:
     """`--seed`; its default is 0."""
     return click.option("--seed", type=int, default=0, show_default=True, help=meaning)
 
 
-def prices_option(default: str | None) -> Callable[[Any], Any]:
+def prices(default: str | None) -> Callable[[Any], Any]:
     """`--prices`, the parameter price_list."""
     return click.option(
         "--prices", "price_list", type=PRICES, default=default, show_default=True,
@@ -141,7 +141,7 @@ def prices_option(default: str | None) -> Callable[[Any], Any]:
     )  # fmt: skip
 
 
-def backbone_options(command: Any) -> Any:
+def backbone(command: Any) -> Any:
     """`--backbone` and `--weights` of a command that computes features."""
     weights = click.option(
         "--weights",
