@@ -58,8 +58,6 @@ def command(
             evaluation, _frequencies(labels, spec, file), chosen,
             level=level, workers=labels.effort.workers,
         )  # fmt: skip
-    elif spec is not None:
-        raise BadInput("--data says what --evaluation is about, but there is none; add one")
     print_json(_facts(labels, bill, extra))
     say(counts_line(labels))
     if extra is not None:

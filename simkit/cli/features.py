@@ -124,34 +124,23 @@ def _extract(
     from simkit.study.scheduler import Part
 
     place = {"out": options["out"] / split} if options["out"] else {"cache": options.get("cache")}
-    pace, kinds, part = _Pace(advance), _KINDS[options["kind"]], Part.read(options["part"] or "1/1")
+    kinds, part = _KINDS[options["kind"]], Part.read(options["part"] or "1/1")
+    calls: list[tuple[int, float]] = []  # the first and the last one
+
+    def count(done: int, of: int) -> None:
+        advance(done, of)
+        calls[1:] = [(done, time.perf_counter())]
+
     features = extract(
         data, split, net, kinds=kinds, batch=options["batch"], part=(part.number, part.of),  # type: ignore[arg-type]
-        unreadable=options["unreadable"], device=options["device"], progress=pace, **place,
+        unreadable=options["unreadable"], device=options["device"], progress=count, **place,
     )  # fmt: skip
-    counts = {"kept": pace.kept, "computed": pace.computed, "seconds": pace.seconds}
+    (kept, start), (done, end) = (calls[0], calls[-1]) if calls else ((0, 0.0), (0, 0.0))
+    counts = {"kept": kept, "computed": done - kept, "seconds": end - start}
     made = [_facts(split, each) for each in features.values()]
     left = [kind for kind in kinds if kind not in features]
     made += [{"split": split, "kind": kind, "part": str(part)} for kind in left]
     return [facts | counts for facts in made]
-
-
-class _Pace:
-    """Passes progress on, and counts what was computed in this call rather than read."""
-
-    def __init__(self, advance: Progress) -> None:
-        self._advance = advance
-        self._start: float | None = None
-        self.kept = 0  # pictures done by earlier calls
-        self.computed = 0
-        self.seconds = 0.0
-
-    def __call__(self, done: int, of: int) -> None:
-        self._advance(done, of)
-        if self._start is None:
-            self.kept, self._start = done, time.perf_counter()
-        self.computed = done - self.kept
-        self.seconds = time.perf_counter() - self._start
 
 
 def _facts(split: str, features: Features) -> dict[str, Any]:

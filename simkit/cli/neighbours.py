@@ -10,7 +10,7 @@ import click
 import simkit
 from simkit.cli import params
 from simkit.cli.output import print_json, progress, say, table, write_figure
-from simkit.files import may_write, spare
+from simkit.files import spare
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +41,6 @@ def command(**options: Any) -> None:
     """
     figure, split, file = options["figure"], options["split"], options["labels_file"]
     if figure is not None:
-        may_write(figure)
         spare(figure, file or "", options["features"] or "")
     labels = None if file is None else simkit.formats.for_path(file).read(file)
     data = simkit.data.open(options["spec"])

@@ -107,9 +107,6 @@ def command(**arguments: Any) -> None:
     joined, opened = (JoinedAnswers(), None) if state is None else (state.joined, state.open)
     file = arguments["known_file"]
     answers = None if file is None else simkit.formats.for_path(file).read(file)
-    if answers is not None and not terms.gold and order.features is None:
-        raise BadInput("--known is given, but neither gold questions nor examples use it; leave it "
-                       "out, or add --gold or --features")  # fmt: skip
     new_round = round_of(
         terms, order, joined,
         budget=arguments["budget"], largest=_largest(terms, arguments), answers=answers,
@@ -168,23 +165,15 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
     scheme, hierarchy = _scheme(arguments["scheme"], arguments), None
     arguments = {**arguments, "spec": with_absolute_paths(arguments["spec"])}
     data = simkit.data.open(arguments["spec"])
-    split = arguments["split"] or data.to_label
-    if split not in data.truth:
-        raise BadInput(f"{data.name} has no split {split!r}; it has {', '.join(data.truth)}")
+    split = params.split_of(data, arguments["split"])
     classes = classes_of(arguments["names_file"], data)
     if schemes.make(scheme).needs_hierarchy:
         hierarchy = _hierarchy(arguments["tree"], data).over(classes)
         classes = hierarchy.classes
-    elif arguments["tree"]:
-        raise BadInput(f"--hierarchy is given, and {scheme} does not use one; "
-                       "leave it out, or choose --scheme knowledge-graph")  # fmt: skip
     images = data.truth[split].images
     terms = Terms(arguments["spec"], classes, scheme, split=split, **_given(arguments))
     scores = read_scores(arguments["scores_file"], split, images, classes)
-    useful = arguments["known_file"] is not None
-    if arguments["features"] and not (useful or terms.parsed_scheme.needs_features):
-        raise BadInput("--features is given for examples in the instructions, and they need known "
-                       "labels; add --known LABELS, or leave --features out")  # fmt: skip
+    useful = arguments["known_file"] is not None  # for examples in the instructions
     features = features_of(terms.parsed_scheme, arguments, data, split, useful=useful)
     return Order(out, images, (), hierarchy, scores, features), terms, None
 

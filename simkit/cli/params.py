@@ -10,9 +10,11 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+import simkit
 from simkit import quantities
 from simkit.cli.output import JSON
 from simkit.errors import BadInput
+from simkit.files import may_write
 
 FILE = click.Path(path_type=Path)
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -71,11 +73,18 @@ class Name(click.ParamType):
         return found or [CompletionItem(incomplete, type="file")]
 
 
-def _picture(value: Any, option: str) -> Path:
-    path = Path(value)
-    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise BadInput(f"{option} is {path}; a name that ends in .png, .pdf or .svg is expected")
-    return path
+def output(*endings: str) -> Quantity:
+    """A file to write, whose name has one of these endings; checked before any work."""
+
+    def read(value: Any, option: str) -> Path:
+        path = Path(value)
+        if path.suffix.lower() not in endings:
+            raise BadInput(f"{option} is {path}; a name that ends in {listed} is expected")
+        may_write(path)
+        return path
+
+    listed = " or ".join(filter(None, [", ".join(endings[:-1]), endings[-1]]))
+    return Quantity("file", read)
 
 
 SCHEME, METHOD, DATA = Name("schemes"), Name("methods"), Name("data")
@@ -84,7 +93,7 @@ DOLLARS = Quantity("dollars", quantities.dollars)
 COUNT = Quantity("number", quantities.count)
 SHARE = Quantity("share", quantities.share)
 SCORE = Quantity("score", quantities.score)
-PICTURE = Quantity("file", _picture)
+PICTURE = output(".png", ".pdf", ".svg")
 
 
 def _remember(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -157,6 +166,20 @@ def backbone(command: Any) -> Any:
     return backbone(weights(command))
 
 
+def network(backbone: str | None, weights: str | None) -> Any:
+    """The network of `--backbone` and `--weights`; None without --backbone."""
+    if backbone is None and weights is not None:
+        raise BadInput("--weights are those of --backbone; name the backbone too")
+    return None if backbone is None else simkit.backbone(backbone, weights)
+
+
+def split_of(data: simkit.data.Dataset, name: str | None) -> str:
+    """The split of this name; by default the one to label."""
+    if name is not None and name not in data.truth:
+        raise BadInput(f"{data.name} has no split {name!r}; it has {', '.join(data.truth)}")
+    return name or data.to_label
+
+
 def flag(name: str) -> str:
     """The option of a parameter or setting: `per_class` is `--per-class`."""
     return f"--{name.replace('_', '-')}"
@@ -170,7 +193,5 @@ def pairs(texts: tuple[str, ...], option: str, expected: str) -> dict[str, str]:
         name = name.replace("-", "_")
         if not equals or not name:
             raise BadInput(f"{option} is {text!r}; write {expected}")
-        if name in values:
-            raise BadInput(f"{option} gives {name} twice; give it once")
         values[name] = value
     return values

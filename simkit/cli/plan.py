@@ -12,8 +12,8 @@ import click
 import simkit
 from simkit.cli import params
 from simkit.cli.output import print_json, progress, say, width
-from simkit.errors import BadInput, unknown
-from simkit.files import may_write, whole
+from simkit.errors import BadInput
+from simkit.files import whole
 
 if TYPE_CHECKING:
     from simkit.planning.pilot import PilotPlan
@@ -32,7 +32,7 @@ _PILOT_ONLY = ("data", "classes", "per_image")
 # fmt: off
 @click.command(epilog="Example: simkit plan runs/ --budget 2,000 --images 60k --report plan.html")
 @click.argument("folders", nargs=-1, type=params.FILE, metavar="[RUNS/]...")
-@click.option("--budget", type=params.DOLLARS, help="Money to spend. Required.")
+@click.option("--budget", type=params.DOLLARS, required=True, help="Money to spend.")
 @click.option("--images", type=params.COUNT, metavar="N",
               help="Unlabelled images. [default: enough]")
 @click.option("--target", type=params.SCORE, metavar="MAP",
@@ -59,7 +59,7 @@ _PILOT_ONLY = ("data", "classes", "per_image")
 @click.option("--per-image", type=float, metavar="X",
               help="With --pilot and without --data: mean number of classes per image.")
 @click.option("--details", is_flag=True, help="Print assumptions, prices and tests as well.")
-@click.option("--report", type=params.FILE, metavar="FILE",
+@click.option("--report", type=params.output(*_WRITERS),
               help="Write the plan as .html (one page), .md, .json or .txt.")
 @params.json
 @params.seed("Seed of all random numbers.")
@@ -77,9 +77,6 @@ def command(
     """
     options = {name: value for name, value in options.items() if value is not None}
     _check(folders, pilot, options)
-    if report is not None:
-        _check_ending(report)
-        may_write(report)
     budget, names = options.pop("budget"), ("people", "hours_a_week", "wage")
     staff = simkit.Staff(**{name: options.pop(name) for name in names if name in options})
     if pilot:
@@ -97,8 +94,6 @@ def command(
 
 
 def _check(folders: tuple[Path, ...], pilot: bool, options: dict[str, Any]) -> None:
-    if "budget" not in options:
-        raise BadInput("--budget is missing; say how many dollars, such as --budget 2,000")
     if pilot and folders:
         raise BadInput(
             f"--pilot plans what to label before there are runs, and {folders[0]} holds runs; "
@@ -113,15 +108,6 @@ def _check(folders: tuple[Path, ...], pilot: bool, options: dict[str, Any]) -> N
     for name in _RUNS_ONLY if pilot else _PILOT_ONLY:
         if name in options:
             raise BadInput(f"--{name.replace('_', '-')} {why}")
-
-
-def _check_ending(report: Path) -> None:
-    if report.name.lower() in _WRITERS:
-        raise BadInput(
-            f"--report {report} has an ending and no name; name the file, as in plan{report.name}"
-        )
-    if report.suffix.lower() not in _WRITERS:
-        raise unknown("kind of report", report.suffix or report.name, _WRITERS)
 
 
 def _plan(folders: tuple[Path, ...], budget: float, **options: Any) -> Plan:

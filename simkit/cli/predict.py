@@ -9,8 +9,7 @@ import click
 import simkit
 from simkit.cli import params
 from simkit.cli.output import print_json, progress, say
-from simkit.errors import BadInput
-from simkit.files import may_write, spare, whole
+from simkit.files import spare, whole
 
 
 # fmt: off
@@ -27,7 +26,8 @@ from simkit.files import may_write, spare, whole
               show_default=True,
               help="What to do at an image that cannot be read; scores of skipped ones are empty.")
 @params.device
-@click.option("--out", type=params.FILE, default=Path("scores.csv"), show_default=True,
+@click.option("--out", type=params.output(".csv", ".parquet"), default=Path("scores.csv"),
+              show_default=True,
               help="The table, .csv or .parquet.")
 @params.json
 def command(
@@ -41,15 +41,10 @@ def command(
     """
     from simkit.data.dataset import originals
 
-    if out.suffix.lower() not in (".csv", ".parquet"):
-        raise BadInput(f"--out is {out}; a name that ends in .csv or .parquet is expected")
     spare(out, *originals(spec))
-    may_write(out)
-    if weights is not None and backbone is None:
-        raise BadInput("--weights are those of --backbone; name the backbone too")
+    network = params.network(backbone, weights)
     if spec.lower().startswith("folder:") and "labels=" not in spec and split is None:
         spec += ",labels=none"  # scores need no labels
-    network = None if backbone is None else simkit.backbone(backbone, weights)
     with progress("predicting") as (advance,):
         scores = simkit.predict(
             model, spec, split=split, backbone=network, progress=advance, **options,  # type: ignore[arg-type]

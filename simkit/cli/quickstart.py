@@ -69,6 +69,7 @@ def command(spec: str, names_file: Path | None, out: Path, **options: Any) -> No
         pilot_data,
         with_absolute_paths,
     )
+    from simkit.study.sources import warn_of_scenes_net
 
     if out.exists() and any(out.iterdir()):
         done = (out / PROJECT).exists()
@@ -78,7 +79,8 @@ def command(spec: str, names_file: Path | None, out: Path, **options: Any) -> No
     may_write(out / PROJECT)
     spec = with_absolute_paths(spec)
     data = simkit.data.open(spec)
-    net = _network(data, options["backbone"], options["weights"])
+    net = params.network(options["backbone"], options["weights"])
+    warn_of_scenes_net(data, options["backbone"] or "")
     project = _project(spec, classes_of(names_file, data), out, options)
     if project.unlabelled:
         pilot_data(project)  # an impossible path is refused before people answer
@@ -103,21 +105,6 @@ def command(spec: str, names_file: Path | None, out: Path, **options: Any) -> No
     _print_pictures(table, data.name, options["backbone"], out)
     _print_order(project, plan, order, bill)
 # fmt: on
-
-
-def _network(data: simkit.data.Dataset, backbone: str | None, weights: str | None) -> Any:
-    """The network that finds near duplicates; None without --backbone. Raises BadInput."""
-    from simkit.study.sources import SCENES_NET
-
-    if backbone is None and weights is not None:
-        raise BadInput("--weights are those of --backbone; name the backbone too")
-    if backbone == SCENES_NET and data.name != "scenes":
-        raise BadInput(
-            f"backbone {SCENES_NET} was trained on the drawn data set scenes and does not fit "
-            "photographs; give --backbone mobilenet_v2, resnet50 or another ImageNet network, with "
-            "--weights FILE, or --weights imagenet to download them"
-        )
-    return None if backbone is None else simkit.backbone(backbone, weights)
 
 
 def _project(spec: str, classes: tuple[str, ...], out: Path, options: Any) -> Project:

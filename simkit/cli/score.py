@@ -11,7 +11,6 @@ import simkit
 from simkit.cli import params
 from simkit.cli.output import print_json, progress, say, table
 from simkit.errors import BadInput
-from simkit.files import may_write
 
 SIMULATED = "simulated"
 
@@ -39,7 +38,7 @@ SIMULATED = "simulated"
 @click.option("--quality", type=params.SCORE, metavar="MAP",
               help="With --model simulated: the mAP of the scores, such as 50.")
 @params.splits
-@click.option("--out", type=params.FILE, default=Path("scores.npz"), show_default=True,
+@click.option("--out", type=params.output(".npz"), default=Path("scores.npz"), show_default=True,
               help="Where to write cosines of all images, views and classes.")
 @params.batch
 @params.device
@@ -55,14 +54,10 @@ def command(splits: tuple[str, ...], out: Path, **options: Any) -> None:
     from simkit.data.folder import classes_of
     from simkit.embed.similarities import write_similarities
 
-    if out.suffix.lower() != ".npz":
-        raise BadInput(f"--out is {out}; a name that ends in .npz is expected")
-    may_write(out)
     data = simkit.data.open(options["spec"])
     chosen = splits or [split for split in data.truth if split != WHOLE]
     for split in chosen:
-        if split not in data.truth:
-            raise BadInput(f"{data.name} has no split {split!r}; it has {', '.join(data.truth)}")
+        params.split_of(data, split)
     classes = classes_of(options["names_file"], data)
     parts = _scored(data, chosen, classes, options)
     write_similarities(parts, out)
@@ -92,8 +87,6 @@ def _scored(
             split: simkit.Similarities.simulated(data.truth[split], options["quality"], **how)
             for split in splits
         }
-    if options["quality"] is not None:
-        raise BadInput("--quality is of --model simulated; leave it out")
     from simkit.embed.image_text import image_text, prompts_of, similarities
 
     if options["weights"] is None:

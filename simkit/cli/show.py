@@ -17,7 +17,6 @@ from simkit.cli.hierarchy import LINES
 from simkit.cli.hierarchy import show as show_hierarchy
 from simkit.cli.output import counts_line, print_json, say, write_figure
 from simkit.errors import BadInput
-from simkit.files import may_write
 
 if TYPE_CHECKING:
     from simkit.history import History
@@ -60,8 +59,7 @@ def _draw(folder: Path, figure: str, settings: tuple[str, ...], out: Path | None
     All of it is checked before the runs are read.
     """
     figures, name = simkit.figures, figure.partition("(")[0].strip().lower()
-    path = out if out is not None else Path(f"{name.replace('-', '_')}.png")
-    may_write(path)
+    path = out or Path(f"{name.replace('-', '_')}.png")
     fields = params.pairs(settings, "--set", "a field and its value, as scheme=fpc")
     made = figures.make(figure, **fields)
     if not getattr(made, "of_runs", False):

@@ -143,9 +143,7 @@ def command(**arguments: Any) -> None:
     form = simkit.formats.for_path(out, writing=True)
     _check_places(out, arguments)
     data = _with_hierarchy(simkit.data.open(arguments["spec"]), scheme)
-    split = arguments["split"] or data.to_label
-    if split not in data.truth:
-        raise BadInput(f"{data.name} has no split {split!r}; it has {', '.join(data.truth)}")
+    split = params.split_of(data, arguments["split"])
     labels = _annotate(data, split, scheme, price_list, arguments)
     wrong = labels.wrong(data.truth[split])
     bill = simkit.cost(labels, price_list)  # before a file is written: the list may lack a price
@@ -192,14 +190,13 @@ def _scheme(arguments: Mapping[str, Any]) -> Scheme:
     scheme = chosen(arguments["scheme"], options)
     amount = scheme.amount
     if arguments["budget"] is None:
-        if arguments["unit"] == "hours":
-            raise BadInput("--unit says what --budget counts, but there is no --budget; add one")
-    elif amount and (amount in options or f"{amount}=" in arguments["scheme"]):
+        return scheme
+    if amount and (amount in options or f"{amount}=" in arguments["scheme"]):
         raise BadInput(
             f"--budget looks for the {amount} of {scheme.name} that it pays for, but {amount} is "
             "given too; leave one of them out"
         )
-    elif arguments["legacy_rng"]:
+    if arguments["legacy_rng"]:
         raise BadInput(
             "--legacy-rng makes the published arrays, whose amount is stated and not bought; leave "
             "--budget or --legacy-rng out"

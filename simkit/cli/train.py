@@ -69,7 +69,7 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report
               show_default=True,
               help="Images nobody asked about: skip them, or train on them with unknown labels, "
               "which AN and others take for absent ones.")
-@click.option("--out", type=params.FILE, help="Folder for the trained model.")
+@click.option("--out", type=params.FOLDER, help="Folder for the trained model.")
 @click.option("--report", is_flag=True,
               help="Also F1 (thresholds from the val split), mAP by groups of classes and by "
               "labels per image, top-1, and the pointing game where there are boxes.")
@@ -138,10 +138,6 @@ def _labels(file: Path, spec: str) -> simkit.PartialLabels:
 def _check_places(options: dict[str, Any]) -> None:
     """Raise BadInput for files that could not be written when the work is done."""
     if options["out"] is not None:
-        if options["out"].is_file():
-            raise BadInput(
-                f"{options['out']} is a file, but a model is a folder; give another --out"
-            )
         may_write(options["out"] / "model.json")
     if options["checkpoint"] is not None:
         may_write(options["checkpoint"])
@@ -192,8 +188,6 @@ def _settings(options: dict[str, Any], preset: Protocol | None) -> simkit.Settin
         chosen["milestones"] = chosen["milestones"].split(",")
     for key in ("epochs", "batch_size", "lr"):
         if options[key] is not None:
-            if key in chosen:
-                raise BadInput(f"{params.flag(key)} and --set {key} both came; give one")
             chosen[key] = options[key]
     return preset.changed(chosen) if preset else build(simkit.Settings, chosen, "training")
 
@@ -257,19 +251,10 @@ def _reporting(options: dict[str, Any], team: Team) -> Iterator[TrainingProgress
 
 
 def _facts(done: Trial) -> dict[str, Any]:
-    return {
-        "asked": done.asked,
-        "held_out": done.held_out,
-        "id": done.trained.id,
-        "map": done.map,
-        "map_all": done.map_all,
-        "epoch": done.trained.epoch,
-        "chosen_by": done.chosen_by,
-        "split": done.split,
-        "images": done.images,
-        **done.scored,
-        **({"report": asdict(done.detailed)} if done.detailed else {}),
-    }
+    names = ("asked", "held_out", "map", "map_all", "chosen_by", "split", "images")
+    facts = {name: getattr(done, name) for name in names}
+    report = {"report": asdict(done.detailed)} if done.detailed else {}
+    return {**facts, "id": done.trained.id, "epoch": done.trained.epoch, **done.scored, **report}
 
 
 def _means(done: Trial) -> str:

@@ -205,8 +205,7 @@ class Order:
             table = pa.Table.from_pandas(last.table, schema=SCHEMA, preserve_index=False)
             pq.write_table(table, part, write_page_checksum=True)
         about = {"id": last.id, **dataclasses.asdict(last.terms)}
-        with whole(place / ABOUT) as part:
-            part.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        write_lines(place / ABOUT, [json.dumps(about, indent=1, ensure_ascii=False)])
 
     @staticmethod
     def read(folder: str | PathLike[str]) -> Order:

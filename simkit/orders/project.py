@@ -33,9 +33,10 @@ from simkit.data.label_table import FILE as IMAGE_COLUMNS
 from simkit.data.label_table import SPLIT as SPLIT_COLUMNS
 from simkit.errors import BadInput
 from simkit.files import expanded, readable, reading, whole
+from simkit.labels.formats.base import write_lines
 from simkit.orders.making import round_of
 from simkit.orders.order import ABOUT, Order, Terms, effort_of
-from simkit.orders.receiving import DATA, State, data_of
+from simkit.orders.receiving import DATA, State, write_data
 from simkit.planning.pilot import (
     DATA_LINES,
     MOST_SHOWN,
@@ -100,8 +101,7 @@ class Project:
         """Write `project.toml`. Call it last: the file marks the project as complete."""
         values = dataclasses.asdict(self)
         del values["folder"]
-        with whole(self.folder / FILE) as part:
-            part.write_text("\n".join(toml_lines(values)) + "\n", "utf-8")
+        write_lines(self.folder / FILE, toml_lines(values))
 
     @staticmethod
     def read(folder: str | PathLike[str]) -> Project:
@@ -251,8 +251,8 @@ def write_pilot(project: Project, state: State) -> list[str]:
     for name in written:
         with whole(project.folder / name) as part:
             part.write_text(texts[name], "utf-8")
-    with whole(order.folder / DATA) as part:  # models are scored on the pilot's test images
-        part.write_text(data_of(order, pilot_data(project)), "utf-8")
+    # Models are scored on the pilot's test images.
+    write_data(order, order.folder / DATA, pilot_data(project))
     return written
 
 

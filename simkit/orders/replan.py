@@ -12,10 +12,9 @@ import numpy as np
 from simkit import quantities
 from simkit.annotate.prices import Prices, cost
 from simkit.errors import BadInput
-from simkit.files import whole
 from simkit.labels.partial import ABSENT, PRESENT
 from simkit.orders.order import Order
-from simkit.orders.receiving import State, data_of
+from simkit.orders.receiving import State, write_data
 from simkit.planning.evidence import Evidence, Pair, Received
 from simkit.planning.plan import Plan, plan
 
@@ -168,8 +167,7 @@ def _trained(
             "its mAP as --measured"
         )
     file = order.folder / SCORED
-    with whole(file) as part:
-        part.write_text(data_of(order, str(grid["data"])), "utf-8")
+    write_data(order, file, str(grid["data"]))
     trained = evidence.trained_as[pair]
     settings = {**grid.get("train", {}), "lr": trained["lr"], "epochs": int(trained["epochs"])}
     source = Source(

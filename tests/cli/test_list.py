@@ -6,7 +6,8 @@ from datetime import date
 
 import pytest
 
-from simkit.cli.list import LISTS, REGISTRIES
+from simkit.cli.list import LISTS
+from simkit.cli.params import REGISTRIES
 from simkit.cli.settings import settings
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from simkit.errors import BadInput
 from simkit.files import readable, whole
+from simkit.labels.formats.base import write_lines
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.orders.order import Order
 
@@ -56,11 +57,11 @@ def write(order: Order, questions: pd.DataFrame, folder: Path, *, jsonl: bool = 
     people = np.where(questions["gold"] == 0, order.terms.people, 1)
     table = table.loc[table.index.repeat(people)].assign(answer="", worker="", seconds="")
     file = folder / ("questions.jsonl" if jsonl else "questions.csv")
-    with whole(file) as part:
-        if jsonl:
-            rows = (json.dumps(row, ensure_ascii=False) for row in table.to_dict("records"))
-            part.write_text("".join(f"{row}\n" for row in rows), "utf-8")
-        else:
+    if jsonl:
+        rows = table.to_dict("records")
+        write_lines(file, (json.dumps(row, ensure_ascii=False) for row in rows))
+    else:
+        with whole(file) as part:
             table.to_csv(part, index=False)
     return file
 
@@ -191,12 +192,11 @@ def instructions(
         "dark; do not guess." + gold * bool(order.terms.gold), "",
         "## Classes", "",
         "Before work starts, describe what belongs to each class and what does not.", "",
-        *(f"* **{name}**:" for name in order.classes), "",
+        *(f"* **{name}**:" for name in order.classes),
         *([] if labels is None else _examples(order, questions, labels)),
     ]  # fmt: skip
     file = folder / "instructions.md"
-    with whole(file) as part:
-        part.write_text("\n".join(text), "utf-8")
+    write_lines(file, text)
     return file
 
 
@@ -230,4 +230,4 @@ def _examples(order: Order, questions: pd.DataFrame, labels: PartialLabels) -> l
                 f"* **{order.classes[int(c)]}** is in {typical}"  # type: ignore[call-overload]
                 + (f"; not in {alike}, which look similar" if alike else "")
             )
-    return ["## Examples", "", *lines, ""] if lines else []
+    return ["", "## Examples", "", *lines] if lines else []
