@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,12 +162,10 @@ def candidates(curves: Curves, project: Project) -> list[Candidate]:
         If the budget pays for nothing that the pilot measured.
     """
     made: list[Candidate] = []
-    grids: dict[LabelOption, _Grid | None] = {}
-    for pair in pairs(curves.evidence, curves.purchases):
-        option = pair[0]
-        if option not in grids:
-            grids[option] = _further(curves, option, project)
-        grid = grids[option]
+    sold = pairs(curves.evidence, curves.purchases)
+    grids = {option: _grid(curves, option, project) for option in dict.fromkeys(p[0] for p in sold)}
+    for pair in sold:
+        grid = grids[pair[0]]
         if grid is None:
             continue
         value = curves.as_scored(pair, curves(pair, grid.present, grid.absent, grid.times))
@@ -343,45 +341,35 @@ class _Grid:
         )  # fmt: skip
 
 
-def _further(curves: Curves, option: LabelOption, project: Project) -> _Grid | None:
-    """All purchases within the budget, in addition to earlier ones of the option."""
-    spent, pool = project.spent.get(option, 0.0), curves.evidence.pool.images
+def _grid(curves: Curves, option: LabelOption, project: Project) -> _Grid | None:
+    """All numbers of images and dollars within the budget, in addition to earlier purchases of the
+    option; None without any."""
+    bought, pool = curves.purchases[option], curves.evidence.pool.images
+    spent = project.spent.get(option, 0.0)
     larger = replace(project, dollars=project.dollars + spent)
-    grid = _grid(curves.purchases[option], pool, larger)
-    if grid is None or not spent:
-        return grid
-    more = grid.dollars > 1.02 * spent
-    grid = _Grid(*(getattr(grid, column.name)[more] for column in fields(_Grid)))
+    exist = min(project.images or int(MOST_TIMES * pool), int(MOST_TIMES * pool))
+    if option.amount == "images":
+        made = [_all_images(bought, pool, exist, larger)]
+    else:  # a part of the questions about each image
+        sizes = np.unique(np.geomspace(min(pool, exist), exist, SIZES).round().astype(int))
+        made = [_by_amount(bought, pool, images, larger) for images in sizes.tolist()]
+    rows = [row for row in made if row is not None]
+    if not rows:
+        return None
+    columns = [np.concatenate(column) for column in zip(*rows, strict=True)]
+    if not spent:
+        return _Grid(*columns)
+    more = columns[0] > 1.02 * spent
+    grid = _Grid(*(column[more] for column in columns))
     share = 1 - spent / grid.dollars
     return replace(grid, dollars=grid.dollars - spent, seconds=grid.seconds * share)
 
 
-def _grid(bought: Purchases, pool: int, project: Project) -> _Grid | None:
-    """All numbers of images and dollars within the budget; None without any."""
-    rows = [_all_images(bought, pool, project)]
-    if bought.option.amount != "images":
-        rows = [_by_amount(bought, pool, images, project) for images in _sizes(pool, project)]
-    made = [row for row in rows if row is not None]
-    if not made:
-        return None
-    return _Grid(*(np.concatenate(column) for column in zip(*made, strict=True)))
-
-
-def _most_images(pool: int, project: Project) -> int:
-    return min(project.images or int(MOST_TIMES * pool), int(MOST_TIMES * pool))
-
-
-def _sizes(pool: int, project: Project) -> list[int]:
-    """Numbers of images for an option that asks a part of the questions about each image."""
-    most = _most_images(pool, project)
-    images = np.geomspace(min(pool, most), most, SIZES).round().astype(int)
-    return list(np.unique(images).tolist())
-
-
-def _all_images(bought: Purchases, pool: int, project: Project) -> tuple[Array, ...] | None:
+def _all_images(
+    bought: Purchases, pool: int, exist: int, project: Project
+) -> tuple[Array, ...] | None:
     """Purchases of an option whose amount is the number of images."""
     each = bought.dollars[-1] / pool + project.image_price
-    exist = _most_images(pool, project)
     most = int(min(exist, (project.dollars - project.set_up) / each + 1e-9))
     if most < 1:
         return None

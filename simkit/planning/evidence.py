@@ -249,8 +249,6 @@ class Evidence:
             Names the folder: no finished runs, other data or training than the first one, no run
             on complete labels.
         """
-        if not folders:
-            raise BadInput("no folder is named; name one that `simkit compare` wrote to")
         read = [_read(folder) for folder in folders]
         for other in read[1:]:
             _check_alike(read[0], other)
@@ -266,12 +264,14 @@ class Evidence:
             )
         named = zip(rows["labels_id"], rows["method"], rows["map"].tolist(), strict=True)
         texts = [f"{labels} {method} {score!r}" for labels, method, score in named]
+        about = read[0].table.attrs
         return Evidence(
             folders=tuple(one.folder for one in read), pool=pool, test=test, cells=cells,
             complete=complete, draws=len(rows[["seed", "draw"]].drop_duplicates()),
             runs=len(rows), grid=read[0].grid, missing=(share, sentence),
             ids={**read[0].ids, "runs": content_id(*sorted(texts))}, trained_as=trained_as,
-            zero_shot=_zero_shot(read[0].table),
+            zero_shot=None if about.get("zero_shot") is None
+            else (float(about["zero_shot"]), str(about.get("scored_by"))),
         )  # fmt: skip
 
     def complete_labels(self, option: LabelOption, method: str) -> Array:
@@ -341,11 +341,6 @@ def _check_alike(one: _Folder, other: _Folder) -> None:
                 f"{both} were trained differently: their grids differ in {name}; compare again "
                 "with equal settings, or plan from one of them"
             )
-
-
-def _zero_shot(table: pd.DataFrame) -> tuple[float, str] | None:
-    score = table.attrs.get("zero_shot")
-    return None if score is None else (float(score), str(table.attrs.get("scored_by")))
 
 
 def _missing(one: _Folder) -> tuple[float, str]:

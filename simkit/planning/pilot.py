@@ -332,12 +332,11 @@ def like(classes: int, per_image: float, *, images: int = SIMULATED, seed: int =
     BadInput
         For fewer than two classes, and for a `per_image` out of range.
     """
-    number = isinstance(per_image, int | float) and not isinstance(per_image, bool)
     if classes > MOST_CLASSES:
         raise BadInput(
             f"classes is {classes:,}; at most {MOST_CLASSES:,} are simulated; plan for fewer"
         )
-    if classes < 2 or not number or not 0 < per_image <= MOST_SHOWN * classes:
+    if classes < 2 or not 0 < per_image <= MOST_SHOWN * classes:
         raise BadInput(
             f"classes is {classes:,} and per_image {per_image!r}; 2 classes or more are expected, "
             f"and of those an image shows on average more than 0 and up to {MOST_SHOWN:.0%}"
