@@ -1,4 +1,4 @@
-"""`simkit compare`: every method on every scheme at equal cost."""
+"""Compare schemes and methods at equal cost."""
 
 from __future__ import annotations
 

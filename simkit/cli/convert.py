@@ -1,4 +1,4 @@
-"""`simkit convert`: the same labels in another file format, and what that format cannot hold."""
+"""Write labels in another file format and say what is lost."""
 
 from __future__ import annotations
 

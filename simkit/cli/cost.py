@@ -1,4 +1,4 @@
-"""`simkit cost`: price the questions behind a label file, and sets to measure on."""
+"""Price the questions behind a label file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`simkit features`: what a frozen network sees in images, computed once."""
+"""Extract features of images under a frozen network."""
 
 from __future__ import annotations
 

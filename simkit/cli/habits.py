@@ -1,4 +1,4 @@
-"""`simkit habits`: how people err, fitted from their votes."""
+"""Fit how people err from their votes."""
 
 from __future__ import annotations
 
@@ -98,25 +98,19 @@ def loaded(path: Path, classes: tuple[str, ...]) -> simkit.Habits:
 
 
 def _facts(votes: Votes, fitted: Fitted, confused: pd.DataFrame, out: Path) -> dict[str, Any]:
-    miss, false_alarm = fitted.rates
     gold = _gold(votes, fitted)
     agreed = confused[confused["part"] == "agreement"].itertuples()
-    return {
+    return fitted.to_json()["fit"] | {
         "votes": len(votes.vote_question),
-        "questions": len(votes.question_image),
         "workers": len(votes.workers),
         "classes": len(votes.classes),
-        "miss": miss,
-        "false_alarm": false_alarm,
         "experts": None if gold is None else {"miss": gold[0], "false_alarm": gold[1]},
         "agreement": {
             row.name: {"measured": row.share, "simulated": row.simulated} for row in agreed
         },
-        "doubt": fitted.doubt,
         "log_likelihood": None
         if fitted.compared is None
         else dict(zip(("without_doubt", "with_doubt"), fitted.compared, strict=True)),
-        "converged": fitted.converged,
         "file": str(out),
     }
 

@@ -1,4 +1,4 @@
-"""`simkit hierarchy`: a class hierarchy from WordNet for any list of names, or one to look at."""
+"""Build, show or draw a class hierarchy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`simkit list`: what there is to choose from."""
+"""List schemes, methods, data sets, formats, prices and more."""
 
 from __future__ import annotations
 

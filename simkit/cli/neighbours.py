@@ -1,4 +1,4 @@
-"""`simkit neighbours`: one image, its nearest images, and what is known of them."""
+"""Show the images nearest to one image, with their labels."""
 
 from __future__ import annotations
 

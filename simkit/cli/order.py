@@ -1,4 +1,4 @@
-"""`simkit order`: list the questions of a scheme about images, in files for people."""
+"""List questions about images for people to answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`simkit plan`: which labels to buy for a budget, and which mAP to expect."""
+"""Plan a budget: what to buy, how to train, what mAP to expect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`simkit predict`: scores of images by a trained model, as a table."""
+"""Score images by a trained model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`simkit quickstart`: start a project with a first order for a folder of photographs."""
+"""Start a project: check photographs, and order the first labels."""
 
 from __future__ import annotations
 
@@ -58,32 +58,25 @@ def command(spec: str, names_file: Path | None, out: Path, **options: Any) -> No
     next command.
     """
     from simkit.data.folder import classes_of
+    from simkit.orders import project as projects
     from simkit.orders.making import write_round
     from simkit.orders.order import Order
     from simkit.orders.pictures import survey, with_nearest
-    from simkit.orders.project import FILE as PROJECT
-    from simkit.orders.project import (
-        FIRST,
-        PICTURES,
-        first_round,
-        pilot_data,
-        with_absolute_paths,
-    )
     from simkit.study.sources import warn_of_scenes_net
 
     if out.exists() and any(out.iterdir()):
-        done = (out / PROJECT).exists()
+        done = (out / projects.FILE).exists()
         see = f"see simkit status {out}" if done else "it is no complete project: move it away"
         raise BadInput(f"{out} exists and is not overwritten; {see}, or name another folder with "
                        "--out")  # fmt: skip
-    may_write(out / PROJECT)
-    spec = with_absolute_paths(spec)
+    may_write(out / projects.FILE)
+    spec = projects.with_absolute_paths(spec)
     data = simkit.data.open(spec)
     net = params.network(options["backbone"], options["weights"])
     warn_of_scenes_net(data, options["backbone"] or "")
     project = _project(spec, classes_of(names_file, data), out, options)
     if project.unlabelled:
-        pilot_data(project)  # an impossible path is refused before people answer
+        projects.pilot_data(project)  # an impossible path is refused before people answer
     split = data.to_label
     if split not in data.pictures:
         raise BadInput(f"{spec} has no images; name their folder in the data")
@@ -95,10 +88,10 @@ def command(spec: str, names_file: Path | None, out: Path, **options: Any) -> No
     if not len(images):
         raise BadInput(f"none of the {len(table):,} images of {spec} can be read; replace them")
     plan = project.pilot(len(images))
-    order = first_round(project, Order(out / FIRST, images, ()), split, plan)
-    with whole(out / PICTURES) as part:
+    order = projects.first_round(project, Order(out / projects.FIRST, images, ()), split, plan)
+    with whole(out / projects.PICTURES) as part:
         table.to_csv(part, index=False)
-    files = [*write_round(order, ("html",)), str(out / PICTURES), str(out / PROJECT)]
+    files = [*write_round(order, ("html",)), str(out / projects.PICTURES), str(out / projects.FILE)]
     project.write()
     bill = simkit.cost(order.effort(order.table), project.prices)
     print_json(_facts(table, order, bill, files))
@@ -110,18 +103,14 @@ def command(spec: str, names_file: Path | None, out: Path, **options: Any) -> No
 def _project(spec: str, classes: tuple[str, ...], out: Path, options: Any) -> Project:
     from simkit.orders.project import Project, absolute_path
 
-    network = {
-        name: absolute_path(options[name]) for name in ("backbone", "weights") if options[name]
-    }
-    if "backbone" in network:
-        network.setdefault("weights", "")
-    per_image = options["per_image"]
-    if per_image is None:
-        per_image = min(2.0, len(classes) / 2)
+    names = ("prices", "backbone", "weights")
+    texts = {name: absolute_path(options[name]) for name in names if options[name]}
+    if options["backbone"]:
+        texts.setdefault("weights", "")
+    per_image = options["per_image"] or min(2.0, len(classes) / 2)
     return Project(
-        out, spec, classes, options["budget"], prices=absolute_path(options["prices"]),
-        people=options["people"], per_image=per_image,
-        seed=options["seed"], **network,
+        out, spec, classes, options["budget"], people=options["people"], per_image=per_image,
+        seed=options["seed"], **texts,
     )  # fmt: skip
 
 

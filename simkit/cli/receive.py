@@ -1,4 +1,4 @@
-"""`simkit receive`: read the answers to an order, and write labels, votes and times."""
+"""Read the answers to an order; write labels, votes and times."""
 
 from __future__ import annotations
 

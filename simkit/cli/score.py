@@ -1,4 +1,4 @@
-"""`simkit score`: scores of an image-text model, without labels."""
+"""Score images by an image-text model, without labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`simkit show`: the content of a file and its history."""
+"""Show what a file or a runs folder holds and how it was made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`simkit simulate`: ask a simulated crowd the questions of a scheme."""
+"""Simulate partial labels and say what they cost."""
 
 from __future__ import annotations
 

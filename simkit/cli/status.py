@@ -1,4 +1,4 @@
-"""`simkit status`: the state of a project and the next command."""
+"""Show the state of a project and the next command."""
 
 from __future__ import annotations
 

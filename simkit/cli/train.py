@@ -1,4 +1,4 @@
-"""`simkit train`: one method on one set of partial labels."""
+"""Train one method on partial labels and score it."""
 
 from __future__ import annotations
 
