@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simkit.errors import BadInput
 from simkit.planning.costs import Purchases
 from simkit.planning.curves import Curves, needs_absent
-from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pair
+from simkit.planning.evidence import COMPLETE, LabelOption, Pair
 
 Array = NDArray[np.float64]
 
@@ -142,19 +142,10 @@ class Choice:
     reached: bool | None = None
 
 
-def pairs(evidence: Evidence, purchases: Mapping[LabelOption, Purchases]) -> list[Pair]:
-    """Label options and methods that can be bought: measured ones, and complete labels always."""
-    measured = [p for p in evidence.cells if p[0] in purchases and not p[0].complete]
-    complete = [
-        (LabelOption(COMPLETE, habits), method)
-        for habits, method in evidence.complete
-        if LabelOption(COMPLETE, habits) in purchases
-    ]
-    return [*complete, *measured]
-
-
 def candidates(curves: Curves, project: Project) -> list[Candidate]:
     """All purchases within the budget, on a grid of dollars and numbers of images.
+
+    Complete labels can always be bought, other label options if they were measured.
 
     Raises
     ------
@@ -162,7 +153,10 @@ def candidates(curves: Curves, project: Project) -> list[Candidate]:
         If the budget pays for nothing that the pilot measured.
     """
     made: list[Candidate] = []
-    sold = pairs(curves.evidence, curves.purchases)
+    purchases, cells = curves.purchases, curves.evidence.cells
+    options = [(LabelOption(COMPLETE, habits), name) for habits, name in curves.evidence.complete]
+    options += [pair for pair in cells if not pair[0].complete]
+    sold = [pair for pair in options if pair[0] in purchases]
     grids = {option: _grid(curves, option, project) for option in dict.fromkeys(p[0] for p in sold)}
     for pair in sold:
         grid = grids[pair[0]]
