@@ -193,5 +193,7 @@ def pairs(texts: tuple[str, ...], option: str, expected: str) -> dict[str, str]:
         name = name.replace("-", "_")
         if not equals or not name:
             raise BadInput(f"{option} is {text!r}; write {expected}")
+        if name in values:
+            raise BadInput(f"{option} gives {name} twice; give it once")
         values[name] = value
     return values
