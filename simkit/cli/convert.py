@@ -36,11 +36,16 @@ def command(
     """
     from simkit.annotate.datasheet import about
     from simkit.data.dataset import originals
+    from simkit.labels.formats.base import WritesTruth
+    from simkit.labels.formats.base import formats as known
 
     formats = simkit.formats
     reader = formats.make(source) if source else formats.for_path(file)
     writer = formats.make(target) if target else formats.for_path(out, writing=True)
-    _check_ending(writer, out)
+    ending = out.suffix.lower()
+    if ending not in writer.suffixes and any(ending in each.suffixes for each in known):
+        raise BadInput(f"{out} has the ending {ending!r}, but {writer.name} is written with the "
+                       f"ending {writer.suffixes[0]!r}; give OUT that ending or another format")
     named = [getattr(part, key, "") for part in (reader, writer) for key in ("like", "names")]
     read = [*files_of(reader, file), *originals(spec or ""), *named]
     for path in files_of(writer, out):
@@ -48,7 +53,12 @@ def command(
     labels = reader.read(file)
     replaced = out.is_file()
     lost = writer.loses(labels)
-    _write(writer, labels, out, spec)
+    if spec is None:
+        writer.write(labels, out)
+    elif isinstance(writer, WritesTruth):
+        writer.write_with_truth(labels, out, _truth(spec, labels))
+    else:
+        raise BadInput(f"--data is given, but {writer.name} holds no truth; leave --data out")
     print_json({
         "id": labels.id,
         "from": reader.name,
@@ -74,31 +84,6 @@ def files_of(form: simkit.formats.Format, path: Path) -> tuple[Path, ...]:
     from simkit.labels.formats.base import SeveralFiles
 
     return form.files(path) if isinstance(form, SeveralFiles) else (path,)
-
-
-def _check_ending(writer: simkit.formats.Format, out: Path) -> None:
-    """Raise BadInput where the ending says another format than the one that is written."""
-    from simkit.labels.formats.base import formats
-
-    ending = out.suffix.lower()
-    if ending not in writer.suffixes and any(ending in each.suffixes for each in formats):
-        raise BadInput(
-            f"{out} has the ending {ending!r}, but {writer.name} is written with the ending "
-            f"{writer.suffixes[0]!r}; give OUT that ending or another format"
-        )
-
-
-def _write(
-    writer: simkit.formats.Format, labels: simkit.PartialLabels, out: Path, spec: str | None
-) -> None:
-    from simkit.labels.formats.base import WritesTruth
-
-    if spec is None:
-        writer.write(labels, out)
-    elif isinstance(writer, WritesTruth):
-        writer.write_with_truth(labels, out, _truth(spec, labels))
-    else:
-        raise BadInput(f"--data is given, but {writer.name} holds no truth; leave --data out")
 
 
 def _truth(spec: str, labels: simkit.PartialLabels) -> simkit.Truth:

@@ -58,7 +58,12 @@ def command(
             evaluation, _frequencies(labels, spec, file), chosen,
             level=level, workers=labels.effort.workers,
         )  # fmt: skip
-    print_json(_facts(labels, bill, extra))
+    values = bill.to_json()
+    facts = {"id": labels.id, "cost": {key: values.pop(key) for key in ("seconds", "dollars")}}
+    if extra is not None:
+        both = dict(zip(("seconds", "dollars"), _total(bill, extra), strict=True))
+        facts |= {"evaluation": extra.to_json(), "with_evaluation": both}
+    print_json(values | facts)
     say(counts_line(labels))
     if extra is not None:
         _sets_table(bill, extra, labels.classes)
@@ -87,17 +92,6 @@ def _frequencies(labels: simkit.PartialLabels, spec: str | None, file: Path) -> 
         )
     present, absent = (labels.per_class(code) for code in (PRESENT, ABSENT))
     return present / (present + absent).clip(1)
-
-
-def _facts(labels: simkit.PartialLabels, bill: Cost, extra: EvaluationSet | None) -> dict[str, Any]:
-    values = bill.to_json()
-    total = {key: values.pop(key) for key in ("seconds", "dollars")}
-    facts = {"id": labels.id, **values, "cost": total}
-    if extra is None:
-        return facts
-    seconds, dollars = _total(bill, extra)
-    together = {"seconds": seconds, "dollars": dollars}
-    return facts | {"evaluation": extra.to_json(), "with_evaluation": together}
 
 
 def _sets_table(bill: Cost, extra: EvaluationSet, classes: tuple[str, ...]) -> None:

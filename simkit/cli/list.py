@@ -74,7 +74,7 @@ def _rows(what: str) -> list[dict[str, Any]]:
     if what in params.REGISTRIES:
         return _parts(what)
     if what == "prices":
-        return [_aged(name) for name in params.names(what)]
+        return _prices()
     if what == "protocols":
         return _protocols()
     if what == "backbones":
@@ -195,13 +195,16 @@ def _parts(what: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _aged(name: str) -> dict[str, Any]:
-    """A price list with the date of its numbers and their age."""
-    from simkit.annotate.prices import preset
+def _prices() -> list[dict[str, Any]]:
+    """The price lists with the date of their numbers, and their age."""
+    from simkit.annotate.prices import preset, presets
 
-    listed = preset(name)
-    age = f"{date.today().year - int(listed.as_of[:4])} years" if listed.as_of else "unknown"
-    return {"name": name, "as of": listed.as_of, "age": age, "title": listed.title}
+    rows = []
+    for name in presets():
+        listed = preset(name)
+        age = f"{date.today().year - int(listed.as_of[:4])} years" if listed.as_of else "unknown"
+        rows.append({"name": name, "as of": listed.as_of, "age": age, "title": listed.title})
+    return rows
 
 
 def _rates(name: str) -> dict[str, str]:

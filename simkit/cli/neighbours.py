@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +12,7 @@ from simkit.cli.output import print_json, progress, say, table, write_figure
 from simkit.files import spare
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 _NAMES = 4  # of absent classes that the table writes out
 
@@ -61,7 +60,10 @@ def command(**options: Any) -> None:
     print_json({"split": split, "query": options["query"], "neighbours": rows})
     _print(rows)
     if figure is not None:
-        _draw(near, data, split, figure)
+        pictures = None
+        if split in data.pictures:
+            pictures = tuple(data.pictures[split].read(near["row"].to_numpy()))
+        write_figure(simkit.figures.make("neighbours", pictures=pictures)(near), figure)
         say(f"wrote {figure}")
 # fmt: on
 
@@ -91,10 +93,3 @@ def _labels(row: dict[str, Any]) -> str:
         truth = f" (in truth {', '.join(row['hidden'])})" if row["hidden"] else ""
         parts.append(f"? {row['unknown']:,}{truth}")
     return "; ".join(parts) or "no class is present"
-
-
-def _draw(near: pd.DataFrame, data: simkit.data.Dataset, split: str, path: Path) -> None:
-    pictures = None
-    if split in data.pictures:
-        pictures = tuple(data.pictures[split].read(near["row"].to_numpy()))
-    write_figure(simkit.figures.make("neighbours", pictures=pictures)(near), path)

@@ -24,7 +24,6 @@ from simkit.files import reading
 
 if TYPE_CHECKING:
     from simkit.annotate.prices import Cost
-    from simkit.labels.hierarchy import Hierarchy
     from simkit.orders.order import Order, Terms
     from simkit.orders.receiving import State
 
@@ -152,6 +151,7 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
     """An order without rounds, the terms of the first round, and no answers."""
     from simkit.data.folder import classes_of
     from simkit.embed.similarities import read_scores
+    from simkit.labels.hierarchy import by_name_or_file
     from simkit.orders.order import ABOUT, Order, Terms
     from simkit.orders.project import with_absolute_paths
 
@@ -168,7 +168,13 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
     split = params.split_of(data, arguments["split"])
     classes = classes_of(arguments["names_file"], data)
     if schemes.make(scheme).needs_hierarchy:
-        hierarchy = _hierarchy(arguments["tree"], data).over(classes)
+        tree = by_name_or_file(arguments["tree"]) if arguments["tree"] else data.hierarchy
+        if tree is None:
+            raise BadInput(
+                "this scheme needs a class hierarchy; give --hierarchy, a file (make "
+                "one with: simkit hierarchy --classes FILE) or a shipped one"
+            )
+        hierarchy = tree.over(classes)
         classes = hierarchy.classes
     images = data.truth[split].images
     terms = Terms(arguments["spec"], classes, scheme, split=split, **_given(arguments))
@@ -244,16 +250,6 @@ def _largest(terms: Terms, arguments: Mapping[str, Any]) -> bool:
     return not (stated or amount in arguments["settings"] or going_on)
 
 
-def _hierarchy(name: str | None, data: simkit.data.Dataset) -> Hierarchy:
-    from simkit.labels.hierarchy import by_name_or_file
-
-    tree = data.hierarchy if name is None else by_name_or_file(name)
-    if tree is None:
-        raise BadInput("this scheme needs a class hierarchy; give --hierarchy, a file (make one "
-                       "with: simkit hierarchy --classes FILE) or a shipped one")  # fmt: skip
-    return tree
-
-
 def _tell(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> None:
     """timed: the bill by the measured times of earlier answers."""
     table, terms = order.rounds[-1].table, order.terms
@@ -283,16 +279,10 @@ def _tell(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> Non
         say("a search takes several rounds; the price is that of this round")
     for file in files:
         say(f"wrote {file}")
-    say(f"next: {_next(order, files)}")
-
-
-def _next(order: Order, files: list[str]) -> str:
-    """What people do, and the command that reads their answers."""
     folder = quote(str(order.folder))
     page = next((file for file in files if file.endswith("page.html")), None)
     if page is None:
-        return f"have the questions answered, then run: simkit receive {folder} FILE"
-    return (
-        f"have {page} answered in a browser, then run:\n"
-        f"  simkit receive {folder} ~/Downloads/answers-{order.id}-*.jsonl"
-    )
+        say(f"next: have the questions answered, then run: simkit receive {folder} FILE")
+    else:
+        say(f"next: have {page} answered in a browser, then run:\n"
+            f"  simkit receive {folder} ~/Downloads/answers-{order.id}-*.jsonl")  # fmt: skip

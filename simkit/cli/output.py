@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 if TYPE_CHECKING:
-    from rich.progress import Task
-
     from simkit.annotate.prices import Cost, Prices
     from simkit.labels.partial import PartialLabels
 
@@ -24,10 +22,7 @@ MINUTE = 60.0  # seconds between two lines of progress in a pipe
 _DAY = 86_400.0  # seconds; rich forgets after half a minute how fast it went unless told otherwise
 
 
-class Advance(Protocol):
-    """Moves a bar to `done` of `total`; note: the text beside it from now on."""
-
-    def __call__(self, done: float, total: int, note: str = "") -> None: ...
+Advance = Callable[..., None]  # (done, total, note=""): moves a bar; note is the text beside it
 
 
 def wants_json() -> bool:
@@ -181,18 +176,14 @@ def progress(*labels: str, quiet: bool = False) -> Iterator[list[Advance]]:
             bars.update(number, completed=done, total=total, visible=True, description=words)
             if lines and bars.get_time() - last_line >= MINUTE:
                 last_line = bars.get_time()
-                click.echo(f"{words}: {done:,.0f} of {total:,}{_left(task)}", err=True)
+                seconds = task.time_remaining  # None until it can be estimated
+                left = "" if seconds is None else f", {timedelta(seconds=round(seconds))} left"
+                click.echo(f"{words}: {done:,.0f} of {total:,}{left}", err=True)
 
         return advance
 
     with bars:
         yield [bar(label) for label in labels]
-
-
-def _left(task: Task) -> str:
-    """The time left, such as `, 0:01:30 left`, once it can be estimated."""
-    seconds = task.time_remaining
-    return "" if seconds is None else f", {timedelta(seconds=round(seconds))} left"
 
 
 def write_figure(drawing: Any, path: Path) -> None:

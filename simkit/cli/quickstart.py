@@ -143,7 +143,7 @@ def _print_pictures(table: pd.DataFrame, name: str, backbone: str | None, out: P
         say(f"{title}: {_some(texts.tolist(), ', left out')}")
     if "distance" not in table:
         say("near duplicates: not checked; this needs a neural network, such as "
-                   "--backbone mobilenet_v2 --weights imagenet")  # fmt: skip
+            "--backbone mobilenet_v2 --weights imagenet")  # fmt: skip
     else:
         near = table[table["distance"] < NEAR].sort_values("distance", kind="stable")
         pairs = dict.fromkeys(
@@ -151,7 +151,7 @@ def _print_pictures(table: pd.DataFrame, name: str, backbone: str | None, out: P
             for a, b, distance in near[["image", "nearest", "distance"]].itertuples(False)
         )
         say(f"near duplicates by {backbone} (cosine distance below {NEAR:g}): "
-                   f"{_some(list(pairs), ' pairs, which stay in')}")  # fmt: skip
+            f"{_some(list(pairs), ' pairs, which stay in')}")  # fmt: skip
     say(f"table of all images: {out / PICTURES}")
 
 
@@ -171,22 +171,13 @@ def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: C
     images = "all images" if asked == N else f"{asked:,} of the {N:,} images"
     say("")
     if plan is None:
-        say(f"Label {images} completely: there are too few for a pilot that compares "
-                   "schemes.")  # fmt: skip
+        say(f"Label {images} completely: there are too few for a pilot that compares schemes.")
     else:
         say(
-            f"Begin with a pilot: label {plan.images:,} images completely for training and "
-            f"{plan.test_images:,} for testing. It measures mAP to about "
-            f"±{plan.half_width:.1f} points, if an image shows {project.per_image:g} "
-            f"classes on average (--per-image), and leaves ${project.budget - bill.dollars:,.2f} "
-            "of the budget."
+            f"{plan.recommendation} This pilot measures mAP to ±{plan.half_width:.1f} points, "
+            f"if an image shows {project.per_image:g} classes on average (--per-image), and leaves "
+            f"${project.budget - bill.dollars:,.2f} of the budget."
         )
-        everything = N * plan.dollars_per_image + plan.set_up
-        if everything <= project.budget:
-            say(
-                f"The budget also pays for complete labels of all {N:,} images "
-                f"(${everything:,.2f}); the pilot shows whether less money would do."
-            )
     chosen = "" if asked == N else ", chosen at random"
     time = "" if bill.seconds is None else f", {hours(bill.seconds)} hours of work"
     say(
@@ -195,6 +186,6 @@ def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: C
         f"prices{time}"
     )
     say(f"describe the classes in {order.round_folder / 'instructions.md'}; people read it "
-               f"and answer the page in a browser: {order.round_folder / 'page.html'}")  # fmt: skip
+        f"and answer the page in a browser: {order.round_folder / 'page.html'}")  # fmt: skip
     say(f"next: {next_step(project, [State.of(order)])}")
     say(f"at any time: simkit status {quote(str(project.folder))}")

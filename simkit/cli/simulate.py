@@ -137,6 +137,8 @@ def command(**arguments: Any) -> None:
     SCHEME.parquet in the current folder, with a card (SCHEME.card.md) that tells how they were
     made and the same for machines (SCHEME.croissant.json) beside it.
     """
+    from simkit.annotate import datasheet
+
     scheme = _scheme(arguments)
     price_list = simkit.prices(arguments["price_list"])
     out = arguments["out"] or Path(f"{scheme.name}.parquet")
@@ -148,7 +150,11 @@ def command(**arguments: Any) -> None:
     wrong = labels.wrong(data.truth[split])
     bill = simkit.cost(labels, price_list)  # before a file is written: the list may lack a price
     replaced = out.is_file()
-    _remove_cards(files_of(form, out)[0], labels, no_card=arguments["no_card"])
+    file = files_of(form, out)[0]
+    if not arguments["no_card"]:
+        datasheet.check_free(file, labels.id)
+    for card in datasheet.own(file):  # none stays beside other labels
+        card.unlink()
     form.write(labels, out)
     for part in form.loses(labels):
         warnings.warn(f"{out} does not hold {part}", stacklevel=1)
@@ -328,19 +334,6 @@ def _check_places(out: Path, arguments: dict[str, Any]) -> None:
         read = [arguments[name] or "" for name in ("habits_file", "features", "scores")]
         spare(path, *read, *originals(arguments["spec"]))
         may_write(path)
-
-
-def _remove_cards(file: Path, labels: simkit.PartialLabels, *, no_card: bool) -> None:
-    """Remove the cards of labels that are replaced next, so that none stays beside other labels.
-
-    Raises BadInput where something else is in the place of a card.
-    """
-    from simkit.annotate import datasheet
-
-    if not no_card:
-        datasheet.check_free(file, labels.id)
-    for card in datasheet.own(file):
-        card.unlink()
 
 
 def _describe(

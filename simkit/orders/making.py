@@ -16,7 +16,6 @@ from simkit.annotate import schemes
 from simkit.annotate.budget import Ladder, affordable
 from simkit.annotate.prices import cost
 from simkit.annotate.prices import prices as price_list
-from simkit.annotate.schemes import Scheme
 from simkit.annotate.simulate import how_many
 from simkit.chance import Chance
 from simkit.data import Dataset, Pictures
@@ -114,7 +113,7 @@ def _bought(
 ) -> Terms:
     """The terms with the largest amount that the budget pays for."""
 
-    def annotate(scheme: Scheme, images: int) -> Effort:
+    def annotate(scheme: schemes.Scheme, images: int) -> Effort:
         tried = dataclasses.replace(terms, scheme=schemes.spell(scheme), images=images)
         asked = order.ask(tried, joined)
         questions = _not_open(asked.questions, opened)

@@ -29,7 +29,6 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from simkit.annotate import schemes
-from simkit.annotate.schemes import Scheme
 from simkit.errors import BadInput
 from simkit.files import readable, reading, whole
 from simkit.history import content_id
@@ -76,7 +75,7 @@ class Terms:
             )
 
     @cached_property
-    def parsed_scheme(self) -> Scheme:
+    def parsed_scheme(self) -> schemes.Scheme:
         """The scheme as an object."""
         return schemes.make(self.scheme)
 

@@ -15,7 +15,7 @@ from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT
 from simkit.orders.order import Order
 from simkit.orders.receiving import State, write_data
-from simkit.planning.evidence import Evidence, Pair, Received
+from simkit.planning.evidence import Evidence, Folder, Pair, Received
 from simkit.planning.plan import Plan, plan
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ SCORED = "scored.toml"  # a data set: images of the order, test images of the pi
 
 def plan_next(
     order: Order | str | PathLike[str],
-    folders: str | PathLike[str] | Sequence[str | PathLike[str]],
+    folders: Folder | Sequence[Folder],
     budget: float | str,
     *,
     measured: float | str | None = None,

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from simkit.errors import BadInput
 from simkit.planning.costs import Purchases
 from simkit.planning.curves import Curves, needs_absent
-from simkit.planning.evidence import COMPLETE, LabelOption, Pair
-
-Array = NDArray[np.float64]
+from simkit.planning.evidence import COMPLETE, Array, LabelOption, Pair
 
 MOST_TIMES = 50.0  # times the pilot's pool: the limit of predictions
 LEVELS = 20  # costs per option and number of images

@@ -19,7 +19,6 @@ from scipy.sparse import csr_array
 
 from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits
-from simkit.annotate.schemes import Scheme
 from simkit.chance import Chance
 from simkit.data.dataset import Boxes, Dataset
 from simkit.errors import BadInput, located
@@ -27,12 +26,11 @@ from simkit.files import reading
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
-from simkit.planning.test_set import TestSet
+from simkit.planning.test_set import Array, TestSet
 from simkit.study import runs, store
 from simkit.study.frames import class_names, failures, frame, leaves
 from simkit.study.limit import Limit
 
-Array = NDArray[np.float64]
 Folder = str | PathLike[str]
 
 COMPLETE = "full-subset"  # the scheme that labels whole images
@@ -69,7 +67,7 @@ class LabelOption:
         return LabelOption(_spelled(_made(spec)), Habits() if habits.perfect else habits)
 
     @property
-    def part(self) -> Scheme:
+    def part(self) -> schemes.Scheme:
         """The scheme itself, with an arbitrary amount."""
         return _made(self.scheme)
 
@@ -89,7 +87,7 @@ class LabelOption:
         part = self.part
         return part.amount is not None and isinstance(getattr(part, part.amount), int)
 
-    def with_amount(self, amount: float) -> Scheme:
+    def with_amount(self, amount: float) -> schemes.Scheme:
         """The scheme with this amount; unchanged if images are the amount."""
         part = self.part
         if part.amount is None:
@@ -505,11 +503,11 @@ def _stand_in(shares: Array, images: int, classes: tuple[str, ...]) -> Truth:
 
 
 @lru_cache(maxsize=1024)
-def _made(spec: str) -> Scheme:
+def _made(spec: str) -> schemes.Scheme:
     return schemes.make(spec)
 
 
-def _spelled(part: Scheme) -> str:
+def _spelled(part: schemes.Scheme) -> str:
     """A scheme without its amount and without settings at their defaults."""
     settings = [
         f"{field.name}={getattr(part, field.name)!r}"

@@ -24,10 +24,9 @@ from simkit.planning import answers, choose, report
 from simkit.planning.choose import Candidate
 from simkit.planning.costs import Purchases, Staff, count, wrong_labels
 from simkit.planning.curves import Curves
-from simkit.planning.evidence import COMPLETE, Evidence, LabelOption
+from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption
 from simkit.planning.report import Page, Readable
 
-Folder = str | PathLike[str]
 Grade = Literal["high", "medium", "low"]
 
 FAR, FURTHER = 1.5, 3.0  # times the pilot's pool: trust is medium, and low
