@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simkit import quantities
-from simkit.annotate.prices import Prices, cost
+from simkit.annotate.prices import cost
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT
 from simkit.orders.order import Order
@@ -69,31 +69,14 @@ def plan_next(
         classes.
     """
     order = order if isinstance(order, Order) else Order.read(order)
-    places = [folders] if isinstance(folders, str | PathLike) else list(folders)
-    file = order.folder / "measured.toml"
-    measured_prices = str(file) if file.is_file() else order.terms.prices
-    listed = options.pop("prices", None) or measured_prices
-    evidence = with_received(
-        order, Evidence.of(*places), listed, measured=measured, progress=progress
-    )
-    next_plan = plan(evidence, budget, prices=listed, **options)
-    return replace(next_plan, command=f"{next_plan.command} --continue {order.folder}")
-
-
-def with_received(
-    order: Order,
-    evidence: Evidence,
-    prices: Prices | str,
-    *,
-    measured: float | str | None = None,
-    progress: Progress | None = None,
-) -> Evidence:
-    """The evidence with the labels of an order and their mAP; see `plan_next`."""
     state = State.of(order)
     if not state.labels.codes.nnz:
         raise BadInput(f"{order.folder} has no answers yet that give labels; run simkit receive "
                        "first")  # fmt: skip
-    evidence = _with_nearest_errors(evidence, state.errors or (0.0, 0.0))
+    places = [folders] if isinstance(folders, str | PathLike) else list(folders)
+    evidence = _with_nearest_errors(Evidence.of(*places), state.errors or (0.0, 0.0))
+    file = order.folder / "measured.toml"
+    prices = options.pop("prices", None) or (str(file) if file.is_file() else order.terms.prices)
     pair = _measured_pair(evidence, order)
     if measured is None:
         scores = _trained(state, evidence, pair, progress)
@@ -107,7 +90,8 @@ def with_received(
         absent=labels.per_class(ABSENT)[scored].astype(float),
         scores=evidence.test.on_new_images(scores), errors=state.errors,
     )  # fmt: skip
-    return replace(evidence, received=received)
+    next_plan = plan(replace(evidence, received=received), budget, prices=prices, **options)
+    return replace(next_plan, command=f"{next_plan.command} --continue {order.folder}")
 
 
 def _with_nearest_errors(evidence: Evidence, errors: tuple[float, float]) -> Evidence:
