@@ -106,6 +106,9 @@ def command(**arguments: Any) -> None:
     joined, opened = (JoinedAnswers(), None) if state is None else (state.joined, state.open)
     file = arguments["known_file"]
     answers = None if file is None else simkit.formats.for_path(file).read(file)
+    if answers is not None and not terms.gold and order.features is None:
+        raise BadInput("--known is given, but neither gold questions nor examples use it; leave it "
+                       "out, or add --gold or --features")  # fmt: skip
     new_round = round_of(
         terms, order, joined,
         budget=arguments["budget"], largest=_largest(terms, arguments), answers=answers,
@@ -180,6 +183,9 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
     terms = Terms(arguments["spec"], classes, scheme, split=split, **_given(arguments))
     scores = read_scores(arguments["scores_file"], split, images, classes)
     useful = arguments["known_file"] is not None  # for examples in the instructions
+    if arguments["features"] and not (useful or terms.parsed_scheme.needs_features):
+        raise BadInput("--features is given for examples in the instructions, and they need known "
+                       "labels; add --known LABELS, or leave --features out")  # fmt: skip
     features = features_of(terms.parsed_scheme, arguments, data, split, useful=useful)
     return Order(out, images, (), hierarchy, scores, features), terms, None
 

@@ -32,7 +32,7 @@ _PILOT_ONLY = ("data", "classes", "per_image")
 # fmt: off
 @click.command(epilog="Example: simkit plan runs/ --budget 2,000 --images 60k --report plan.html")
 @click.argument("folders", nargs=-1, type=params.FILE, metavar="[RUNS/]...")
-@click.option("--budget", type=params.DOLLARS, required=True, help="Money to spend.")
+@click.option("--budget", type=params.DOLLARS, help="Money to spend. Required.")
 @click.option("--images", type=params.COUNT, metavar="N",
               help="Unlabelled images. [default: enough]")
 @click.option("--target", type=params.SCORE, metavar="MAP",
@@ -94,6 +94,8 @@ def command(
 
 
 def _check(folders: tuple[Path, ...], pilot: bool, options: dict[str, Any]) -> None:
+    if "budget" not in options:
+        raise BadInput("--budget is missing; say how many dollars, such as --budget 2,000")
     if pilot and folders:
         raise BadInput(
             f"--pilot plans what to label before there are runs, and {folders[0]} holds runs; "

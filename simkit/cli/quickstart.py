@@ -62,7 +62,7 @@ def command(spec: str, names_file: Path | None, out: Path, **options: Any) -> No
     from simkit.orders.making import write_round
     from simkit.orders.order import Order
     from simkit.orders.pictures import survey, with_nearest
-    from simkit.study.sources import warn_of_scenes_net
+    from simkit.study.sources import SCENES_NET
 
     if out.exists() and any(out.iterdir()):
         done = (out / projects.FILE).exists()
@@ -73,7 +73,10 @@ def command(spec: str, names_file: Path | None, out: Path, **options: Any) -> No
     spec = projects.with_absolute_paths(spec)
     data = simkit.data.open(spec)
     net = params.network(options["backbone"], options["weights"])
-    warn_of_scenes_net(data, options["backbone"] or "")
+    if options["backbone"] == SCENES_NET and data.name != "scenes":
+        raise BadInput(f"backbone {SCENES_NET} was trained on the drawn data set scenes and does "
+                       "not fit photographs; give --backbone mobilenet_v2 --weights FILE, or "
+                       "--weights imagenet to download them")  # fmt: skip
     project = _project(spec, classes_of(names_file, data), out, options)
     if project.unlabelled:
         projects.pilot_data(project)  # an impossible path is refused before people answer

@@ -326,8 +326,8 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, tuple]:
 
         return call
 
-    monkeypatch.setattr("simkit.planning.plan.plan", stand_in("plan"))
-    monkeypatch.setattr("simkit.planning.pilot.plan_pilot", stand_in("pilot"))
+    monkeypatch.setattr("simkit.plan", stand_in("plan"))
+    monkeypatch.setattr("simkit.plan_pilot", stand_in("pilot"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COLUMNS", raising=False)
     return calls
@@ -374,6 +374,7 @@ def test_details_and_json_on_request(asked) -> None:
 @pytest.mark.parametrize(
     ("line", "named"),
     [
+        ("runs", "--budget"),
         ("--budget 5", "--pilot"),
         ("runs --budget 5 --report plan.pdf", ".pdf"),
         ("runs --budget 5 --report plan", "plan"),
