@@ -67,7 +67,7 @@ def command(
     say(counts_line(labels))
     if extra is not None:
         _sets_table(bill, extra, labels.classes)
-    cost_table(bill, chosen, labels.effort.workers)
+    cost_table(bill, chosen)
 # fmt: on
 
 

@@ -75,7 +75,12 @@ def command(
         facts["file"] = str(out)
         say(f"wrote {out}")
     if figure is not None:
-        _draw(hierarchy, which or str(out), figure, lines)
+        from simkit.study.figures.style import house_style
+
+        heading = which or str(out)
+        drawing = simkit.figures.make("hierarchy", heading=heading, most=lines)(hierarchy.table())
+        with house_style():
+            write_figure(drawing, figure)
         facts["figure"] = str(figure)
         say(f"wrote {figure}")
     print_json(facts)
@@ -127,11 +132,3 @@ def _built(hierarchy: Hierarchy, report: Report, verbose: bool) -> dict[str, Any
             f"give it as --mapping{'' if verbose else '; --verbose lists the senses'}"
         )
     return {"id": hierarchy.id, "classes": findings, "unused": list(report.unused)}
-
-
-def _draw(hierarchy: Hierarchy, heading: str, path: Path, lines: int) -> None:
-    from simkit.study.figures.style import house_style
-
-    drawing = simkit.figures.make("hierarchy", heading=heading, most=lines)(hierarchy.table())
-    with house_style():
-        write_figure(drawing, path)

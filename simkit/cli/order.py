@@ -272,7 +272,7 @@ def _tell(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> Non
         + (f"; {gold} of them gold" if gold else "")
     )
     say(f"scheme: {terms.scheme}")
-    cost_table(bill, simkit.prices(terms.prices), terms.people)
+    cost_table(bill, simkit.prices(terms.prices))
     if timed is not None:
         say(
             f"by the measured times of the answers so far: ${timed.dollars:,.2f}, "

@@ -103,11 +103,10 @@ def counts_line(labels: PartialLabels) -> str:
     )
 
 
-def cost_table(bill: Cost, price_list: Prices, asked_workers: int | None) -> None:
+def cost_table(bill: Cost, price_list: Prices) -> None:
     """Questions, hours and dollars by kind of question, and where each price comes from.
 
     Below stand how full pages are, and what was paid for and dropped.
-    asked_workers: people per question that the labels say; None: the price list's own number.
     """
     rows = [
         [
@@ -119,10 +118,9 @@ def cost_table(bill: Cost, price_list: Prices, asked_workers: int | None) -> Non
         ]
         for line in bill.lines
     ]
-    workers = price_list.workers if asked_workers is None else asked_workers
     people = "1 person for each question"
-    if workers > 1:
-        people = f"{workers} people for each question, their hours added"
+    if bill.workers > 1:
+        people = f"{bill.workers} people for each question, their hours added"
     wage = "" if price_list.wage is None else f", ${price_list.wage:g} an hour"
     table(
         ["question", "asked", "hours", "$", "source of the price"],

@@ -182,7 +182,7 @@ def command(**arguments: Any) -> None:
         say(f"{labels.codes.nnz - people:,} labels by the machine, {people:,} by people")
     if any(wrong.values()):
         say(f"wrong labels: {wrong['present']:,} present, {wrong['absent']:,} absent")
-    cost_table(bill, price_list, labels.effort.workers)
+    cost_table(bill, price_list)
     if cards:
         say(f"described in {' and '.join(cards)}")
     instead = ", in place of the file that was there" if replaced else ""

@@ -87,7 +87,9 @@ def command(**options: Any) -> None:
     from simkit.study.trial import trial
 
     method = simkit.methods.make(options["method"])
-    _check_places(options)
+    for place in (options["out"] and options["out"] / "model.json", options["checkpoint"]):
+        if place is not None:
+            may_write(place)
     preset = _preset(options)
     settings = _settings(options, preset)
     file = options["labels_file"]
@@ -133,14 +135,6 @@ def _labels(file: Path, spec: str) -> simkit.PartialLabels:
             if not set(COLUMNS) <= set(stream.readline().strip().replace('"', "").split(",")):
                 return table_labels(file, spec)
     return form.read(file)
-
-
-def _check_places(options: dict[str, Any]) -> None:
-    """Raise BadInput for files that could not be written when the work is done."""
-    if options["out"] is not None:
-        may_write(options["out"] / "model.json")
-    if options["checkpoint"] is not None:
-        may_write(options["checkpoint"])
 
 
 def _preset(options: dict[str, Any]) -> Protocol | None:
