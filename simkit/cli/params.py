@@ -150,20 +150,14 @@ def prices(default: str | None) -> Callable[[Any], Any]:
     )  # fmt: skip
 
 
-def backbone(command: Any) -> Any:
+def backbone(meaning: str, default: str | None = None) -> Callable[[Any], Any]:
     """`--backbone` and `--weights` of a command that computes features."""
+    name = click.option("--backbone", default=default, show_default=True, help=meaning)
     weights = click.option(
-        "--weights",
-        metavar="FILE",
+        "--weights", metavar="FILE",
         help="A weights file; imagenet, or pretrained for timm:NAME, to download them; or random.",
-    )
-    backbone = click.option(
-        "--backbone",
-        default="scenes-net",
-        show_default=True,
-        help="Gives the features; timm:NAME is a network of timm.",
-    )
-    return backbone(weights(command))
+    )  # fmt: skip
+    return lambda command: name(weights(command))
 
 
 def network(backbone: str | None, weights: str | None) -> Any:

@@ -18,10 +18,7 @@ from simkit.files import spare, whole
 @click.option("--data", "spec", type=params.DATA, required=True,
               help="A data set with images, such as folder:DIR.")
 @click.option("--split", help="Such as test. [default: all images]")
-@click.option("--backbone", help="Gives the features. [default: that of the training]")
-@click.option("--weights", metavar="FILE",
-              help="With --backbone: a weights file; imagenet, or pretrained for timm:NAME, to "
-              "download them; or random.")
+@params.backbone("Gives the features. [default: that of the training]")
 @click.option("--unreadable", type=click.Choice(["stop", "skip"]), default="stop",
               show_default=True,
               help="What to do at an image that cannot be read; scores of skipped ones are empty.")

@@ -41,11 +41,7 @@ SHOWN = 3  # images named in a line
 @click.option("--per-image", type=float, metavar="X",
               help="Expected mean number of classes in an image. [default: 2, or half of the "
               "classes]")
-@click.option("--backbone", help="Network that finds near duplicates, such as mobilenet_v2 or "
-              "timm:NAME.")
-@click.option("--weights", metavar="FILE",
-              help="Its weights: a file; imagenet, or pretrained for timm:NAME, to download "
-              "them; or random.")
+@params.backbone("Network that finds near duplicates, such as mobilenet_v2 or timm:NAME.")
 @click.option("--out", type=params.FOLDER, default=Path("project"), show_default=True,
               help="The new project's folder.")
 @params.seed("Same seed, same questions.")

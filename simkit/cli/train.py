@@ -34,11 +34,8 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report
               help="A label file of the training images: from `simkit simulate`, or the table "
               "labels.csv of a folder.")
 @params.data("The data set that the labels are of.")
-@click.option("--backbone", help="Gives the features; timm:NAME is a network of timm. "
-              "[default: scenes-net, or the protocol's]")
-@click.option("--weights", type=params.FILE,
-              help="Weights file of the backbone; imagenet, or pretrained for timm:NAME, to "
-              "download them; or random.")
+@params.backbone("Gives the features; timm:NAME is a network of timm. [default: scenes-net, or "
+                 "the protocol's]")
 @click.option("--features", multiple=True, metavar="SPLIT=FILE",
               help="Instead of a backbone: an npz file with an array `features`, one row per "
               "image, or a folder of features; or, without SPLIT=, the folder that simkit "
