@@ -56,6 +56,8 @@ def test_imports_run_one_way(path: Path) -> None:
     allowed = {"ground"} if place == "ground" else {"ground", *LINE[: LINE.index(place) + 1]}
     for name in imported(path):
         target = name.split(".")[1:]
+        if place == "cli" and not target:
+            continue  # commands call public names
         assert target, f"{path} imports simkit itself; name the module"
         assert folder(tuple(target)) in allowed, f"{own} may not import {name}"
 

@@ -1,4 +1,4 @@
-"""`simkit compare`: every method on every scheme at equal cost."""
+"""Compare schemes and methods at equal cost."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.options import FILE, FOLDER, POSITIVE, json_option
-from simkit.cli.output import print_json, progress
+import simkit
+from simkit.cli import params
+from simkit.cli.output import print_json, progress, say
 from simkit.errors import BadInput
 
 if TYPE_CHECKING:
-    from simkit.study.compare import Comparison
     from simkit.study.estimate import Estimate
-    from simkit.study.grid import Grid
 
 _FILES = "summary.md, grid.toml, heat_map.png, cost_curve.png, table.csv, table.parquet"
 
@@ -29,13 +28,12 @@ _FILES = "summary.md, grid.toml, heat_map.png, cost_curve.png, table.csv, table.
     "table.\n\n\b\nExample: simkit compare grid.toml --out runs/\n"
     "Or:      simkit compare --out runs/   (the shipped grid)"
 )
-@click.argument("grid_file", type=FILE, required=False, metavar="[GRID.toml]")
-@click.option("--out", type=FOLDER, default=Path("runs"), show_default=True,
+@click.argument("grid_file", type=params.FILE, required=False, metavar="[GRID.toml]")
+@click.option("--out", type=params.FOLDER, default=Path("runs"), show_default=True,
               help="Folder for all results; finished jobs in it are kept.")
-@click.option("--workers", type=POSITIVE,
+@click.option("--workers", type=params.POSITIVE,
               help="Number of processes. [default: one per core, or per GPU for backbones]")
-@click.option("--scheduler", metavar="ADDRESS", default="",
-              help="Run on the dask.distributed cluster at tcp://HOST:PORT.")
+@params.scheduler
 @click.option("--part", metavar="I/N",
               help="Run only this share of the jobs, into the same folder: --part 3/16. The part "
               "that finishes last writes the tables.")
@@ -48,10 +46,10 @@ _FILES = "summary.md, grid.toml, heat_map.png, cost_curve.png, table.csv, table.
               help="Also use finished results of the other code with this hash (a warning names "
               "it).")
 @click.option("--seed", type=int, help="Seed of all draws. [default: the grid's, or 0]")
-@json_option
+@params.json
 def command(
     grid_file: Path | None, seed: int | None, fair: bool, dry_run: bool, scheduler: str,
-    as_json: bool, **options: Any,
+    **options: Any,
 ) -> int:
     """Train every method on every scheme at equal cost, and report the best ones.
 
@@ -69,57 +67,44 @@ def command(
       #SBATCH --time=02:00:00
       simkit compare grid.toml --out runs/ --part $SLURM_ARRAY_TASK_ID/16
     """
-    from simkit.study.grid import Grid, demo_grid
+    from simkit.study.estimate import estimate
     from simkit.study.report import grouped
+    from simkit.study.scheduler import cluster
 
     if scheduler and (options["workers"] or dry_run):
         odd = "--dry-run" if dry_run else "--workers"
         raise BadInput(f"{odd} is for this machine, not for a scheduler; leave one of the two out")
-    grid = demo_grid(seed=seed) if grid_file is None else Grid.load(grid_file, seed=seed)
+    grid = simkit.Grid.load(grid_file, seed=seed) if grid_file else simkit.demo_grid(seed=seed)
+    out = options["out"]
     if fair:
         grid = replace(grid, fair=True, settings={})
     if dry_run:
-        _print_plan(grid, as_json, options)
+        with progress("computing features") as (preparing,):
+            planned = estimate(grid, preparing=preparing, **options)
+        print_json(planned.to_json())
+        say(planned.text())
         return 0
-    out = options["out"]
-    result = _compare(grid, scheduler, as_json, options)
-    if as_json:
-        print_json(result.to_json())
-    elif result.left:
-        click.echo(_part_text(options["part"], result, out))
+    _warn_of_another_grid(grid, out)
+    say(f"opening {grid.data} and its features", err=True)
+    with (
+        _interrupts_explained(out),
+        cluster(scheduler) if scheduler else nullcontext() as executor,
+        progress("computing features", "trainings") as (preparing, advance),
+    ):
+        hooks = simkit.Hooks(advance, preparing, _show, _show_picture)
+        result = simkit.compare(grid, executor=executor, hooks=hooks, **options)
+    print_json(result.to_json())
+    if result.left:
+        say(f"part {options['part']} has {len(result.every):,} runs in {out}; unfinished jobs of "
+            f"the grid: {result.left:,}; the part that finishes last writes tables and figures, "
+            "and so does the same command without --part, which runs the other jobs")
     else:
         also = ", reference.csv, reference.parquet" if len(result.reference) else ""
-        click.echo(f"{result.text()}\n\nwrote {_FILES}{also} to {out}")
+        say(f"{result.text()}\n\nwrote {_FILES}{also} to {out}")
     for failure in grouped(result.failures):
         click.echo(f"simkit: {failure}", err=True)
     return 1 if result.failures else 0
 # fmt: on
-
-
-def _compare(grid: Grid, scheduler: str, as_json: bool, options: dict[str, Any]) -> Comparison:
-    from simkit.study.compare import Hooks, compare
-    from simkit.study.scheduler import cluster
-
-    _warn_of_another_grid(grid, options["out"])
-    if not as_json:
-        click.echo(f"opening {grid.data} and its features", err=True)
-    with (
-        _interrupts_explained(options["out"]),
-        cluster(scheduler) if scheduler else nullcontext() as executor,
-        progress("computing features", "trainings", quiet=as_json) as (preparing, advance),
-    ):
-        shown = () if as_json else (_show, _show_picture)
-        hooks = Hooks(advance, preparing, *shown)
-        return compare(grid, executor=executor, hooks=hooks, **options)
-
-
-def _part_text(part: str, result: Comparison, out: Path) -> str:
-    """The result of one part while others are unfinished."""
-    return (
-        f"part {part} has {len(result.every):,} runs in {out}; unfinished jobs of the grid: "
-        f"{result.left:,}; the part that finishes last writes tables and figures, and so does the "
-        "same command without --part, which runs the other jobs"
-    )
 
 
 @contextmanager
@@ -140,28 +125,17 @@ def _interrupts_explained(out: Path) -> Iterator[None]:
         ) from None
 
 
-def _print_plan(grid: Grid, as_json: bool, options: dict[str, Any]) -> None:
-    from simkit.study.estimate import estimate
-
-    with progress("computing features", quiet=as_json) as (preparing,):
-        plan = estimate(grid, preparing=preparing, **options)
-    if as_json:
-        print_json(plan.to_json())
-    else:
-        click.echo(plan.text())
-
-
 def _show(planned: Estimate) -> None:
-    click.echo(planned.text(), err=True)
+    say(planned.text(), err=True)
     if planned.finished < planned.jobs and not planned.part:
-        click.echo("heat_map.png appears when a draw is complete", err=True)
+        say("heat_map.png appears when a draw is complete", err=True)
 
 
 def _show_picture(path: Path) -> None:
-    click.echo(f"first picture: {path}, updated as draws are finished", err=True)
+    say(f"first picture: {path}, updated as draws are finished", err=True)
 
 
-def _warn_of_another_grid(grid: Grid, out: Path) -> None:
+def _warn_of_another_grid(grid: simkit.Grid, out: Path) -> None:
     """Warn if the folder has the tables of another grid, as this comparison replaces them."""
     grid_file = out / "grid.toml"
     if grid_file.is_file() and grid_file.read_text("utf-8", "replace") != grid.to_toml():

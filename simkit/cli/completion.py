@@ -1,4 +1,4 @@
-"""`simkit completion`: a script for completion in the shell."""
+"""Let a shell complete commands, names and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`simkit features`: what a frozen network sees in images, computed once."""
+"""Extract features of images under a frozen network."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.options import FOLDER, POSITIVE, backbone_options, data_option, json_option
-from simkit.cli.output import Advance, print_json, progress
+import simkit
+from simkit.cli import params
+from simkit.cli.output import print_json, progress, say
 from simkit.errors import BadInput
+from simkit.progress import Progress, peak_memory
 
 if TYPE_CHECKING:
-    from simkit.data import Dataset
     from simkit.embed.features import Features
 
 _KINDS = {"pooled": ("pooled",), "maps": ("maps",), "both": ("pooled", "maps")}
@@ -24,29 +25,27 @@ _PARTS = 64  # tasks on a cluster, for any number of workers
 # fmt: off
 @click.command(epilog="\b\nExample: simkit features --data voc:VOC2012 --backbone resnet50 "
                       "--weights imagenet --out features")
-@data_option("A data set with images.")
-@click.option("--split", "splits", multiple=True,
-              help="Such as train; may be repeated. [default: all]")
-@backbone_options
+@params.data("A data set with images.")
+@params.splits
+@params.backbone("Gives the features; timm:NAME is a network of timm.", "scenes-net")
 @click.option("--size", type=int, help="Side of the images in pixels. [default: the network's]")
 @click.option("--kind", type=click.Choice(list(_KINDS)), default="pooled", show_default=True,
               help="One vector for each image, maps of vectors, or both in one pass.")
-@click.option("--out", type=FOLDER,
+@click.option("--out", type=params.FOLDER,
               help="Folder for SPLIT/KIND. [default: in the cache, where training finds them]")
-@click.option("--batch", type=POSITIVE, default=32, show_default=True, help="Images at a time.")
+@params.batch
 @click.option("--unreadable", type=click.Choice(["stop", "skip"]), default="stop",
               show_default=True,
               help="What to do at an image that cannot be read, also where only its last byte is "
               "missing; skipped ones take no part in training. Files that are not there at all are "
               "left out by drop_missing=yes in --data.")
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1 or mps.")
+@params.device
 @click.option("--part", metavar="I/N",
               help="Compute only this share of the images, in whole batches, into the same folder: "
               "--part 3/16. The part that finishes last joins all. With fewer batches than parts, "
               "every part computes all.")
-@click.option("--scheduler", metavar="ADDRESS", default="",
-              help="Run on the dask.distributed cluster at tcp://HOST:PORT.")
-@json_option
+@params.scheduler
+@params.json
 def command(**options: Any) -> None:
     """Extract features of images under a frozen network, into fp16 files.
 
@@ -57,21 +56,17 @@ def command(**options: Any) -> None:
     One process for each of four GPUs:
       for i in 1 2 3 4; do simkit features ... --device cuda:$((i-1)) --part $i/4 & done; wait
     """
-    from simkit.progress import peak_memory
-
     if options["scheduler"]:
         if options["part"]:
             raise BadInput("--part is for processes without a scheduler; leave one of the two out")
         _on_cluster(options)
     made = _made(options)
     peak = peak_memory()
-    if options["as_json"]:
-        print_json({"features": made, "peak_memory_mb": peak})
-        return
+    print_json({"features": made, "peak_memory_mb": peak})
     for facts in made:
         _print(facts)
     if peak is not None:
-        click.echo(f"peak memory {peak:,.0f} MB")
+        say(f"peak memory {peak:,.0f} MB")
 # fmt: on
 
 
@@ -83,9 +78,8 @@ def _on_cluster(options: dict[str, Any]) -> None:
 
     parts = [f"{number}/{_PARTS}" for number in range(1, _PARTS + 1)]
     place = {"cache": cache_folder().resolve(), "out": options["out"] and options["out"].resolve()}
-    work = partial(_made, options | place | {"as_json": True})
-    quiet = options["as_json"]
-    with cluster(options["scheduler"]) as executor, progress("parts", quiet=quiet) as (advance,):
+    work = partial(_made, options | place)
+    with cluster(options["scheduler"]) as executor, progress("parts") as (advance,):
         for done, (part, outcome) in enumerate(outcomes(work, parts, executor=executor), 1):
             if isinstance(outcome, Exception):
                 raise BadInput(f"part {part}: {sentence(outcome)}; run the same command to resume")
@@ -94,22 +88,20 @@ def _on_cluster(options: dict[str, Any]) -> None:
 
 def _made(options: dict[str, Any], part: str | None = None) -> list[dict[str, Any]]:
     """Facts about the features of all splits, or of one part of them."""
-    from simkit.data import open as open_data
-    from simkit.embed.backbones import backbone
     from simkit.study.sources import warn_of_scenes_net
 
-    data = open_data(options["spec"])
+    data = simkit.data.open(options["spec"])
     splits = _splits(options["splits"], data)
-    net = backbone(options["backbone"], options["weights"], size=options["size"])
+    net = simkit.backbone(options["backbone"], options["weights"], size=options["size"])
     warn_of_scenes_net(data, options["backbone"])
     made: list[dict[str, Any]] = []
     for split in splits:
-        with progress(split, quiet=options["as_json"]) as (advance,):
+        with progress(split, quiet=part is not None) as (advance,):
             made += _extract(data, split, net, options | {"part": part or options["part"]}, advance)
     return made
 
 
-def _splits(wanted: tuple[str, ...], data: Dataset) -> list[str]:
+def _splits(wanted: tuple[str, ...], data: simkit.data.Dataset) -> list[str]:
     from simkit.data.dataset import WHOLE
 
     lacking = [split for split in wanted if split not in data.pictures]
@@ -125,41 +117,30 @@ def _splits(wanted: tuple[str, ...], data: Dataset) -> list[str]:
 
 
 def _extract(
-    data: Dataset, split: str, net: Any, options: dict[str, Any], advance: Advance
+    data: simkit.data.Dataset, split: str, net: Any, options: dict[str, Any], advance: Progress
 ) -> list[dict[str, Any]]:
     """Facts about the features of a split, one for each kind."""
     from simkit.embed.features import extract
     from simkit.study.scheduler import Part
 
     place = {"out": options["out"] / split} if options["out"] else {"cache": options.get("cache")}
-    pace, kinds, part = _Pace(advance), _KINDS[options["kind"]], Part.read(options["part"] or "1/1")
+    kinds, part = _KINDS[options["kind"]], Part.read(options["part"] or "1/1")
+    calls: list[tuple[int, float]] = []  # the first and the last one
+
+    def count(done: int, of: int) -> None:
+        advance(done, of)
+        calls[1:] = [(done, time.perf_counter())]
+
     features = extract(
         data, split, net, kinds=kinds, batch=options["batch"], part=(part.number, part.of),  # type: ignore[arg-type]
-        unreadable=options["unreadable"], device=options["device"], progress=pace, **place,
+        unreadable=options["unreadable"], device=options["device"], progress=count, **place,
     )  # fmt: skip
-    counts = {"kept": pace.kept, "computed": pace.computed, "seconds": pace.seconds}
+    (kept, start), (done, end) = (calls[0], calls[-1]) if calls else ((0, 0.0), (0, 0.0))
+    counts = {"kept": kept, "computed": done - kept, "seconds": end - start}
     made = [_facts(split, each) for each in features.values()]
     left = [kind for kind in kinds if kind not in features]
     made += [{"split": split, "kind": kind, "part": str(part)} for kind in left]
     return [facts | counts for facts in made]
-
-
-class _Pace:
-    """Passes progress on, and counts what was computed in this call rather than read."""
-
-    def __init__(self, advance: Advance) -> None:
-        self._advance = advance
-        self._start: float | None = None
-        self.kept = 0  # pictures done by earlier calls
-        self.computed = 0
-        self.seconds = 0.0
-
-    def __call__(self, done: int, of: int) -> None:
-        self._advance(done, of)
-        if self._start is None:
-            self.kept, self._start = done, time.perf_counter()
-        self.computed = done - self.kept
-        self.seconds = time.perf_counter() - self._start
 
 
 def _facts(split: str, features: Features) -> dict[str, Any]:
@@ -182,20 +163,20 @@ def _print(facts: dict[str, Any]) -> None:
         kept = f"{facts['kept']:,} kept, " if facts["kept"] else ""
         pace = f", {kept}{facts['computed']:,} computed at {rate:,.1f} a second"
     if "part" in facts:
-        click.echo(
+        say(
             f"{facts['split']}: part {facts['part']} is complete{pace}; the part that finishes "
             f"last joins the {facts['kind']} features"
         )
         return
     N, *row = facts["shape"]
-    click.echo(
+    say(
         f"{facts['split']}: {N:,} images{pace}; {facts['kind']} features "
         f"({' x '.join(map(str, row))}, {facts['mb']:,.1f} MB) in {facts['folder']}/"
     )
     if facts["skipped"]:
-        click.echo(
+        say(
             f"{len(facts['skipped']):,} of them could not be read and are skipped; remove the "
             "folder to try them again:"
         )
     for each in facts["skipped"]:
-        click.echo(f"  row {each['row']}, image {each['image']}: {each['reason']}")
+        say(f"  row {each['row']}, image {each['image']}: {each['reason']}")

@@ -1,4 +1,4 @@
-"""`simkit habits`: how people err, fitted from their votes."""
+"""Fit how people err from their votes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.options import FILE, PICTURE, json_option, seed_option
-from simkit.cli.output import print_json, table, write_figure
+import simkit
+from simkit.cli import params
+from simkit.cli.output import print_json, say, table, write_figure
 from simkit.errors import BadInput
-from simkit.files import whole
+from simkit.files import spare, whole
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simkit.annotate.annotators import Habits
     from simkit.annotate.dawid_skene import Fitted
     from simkit.annotate.votes import Votes
 
@@ -27,76 +27,64 @@ if TYPE_CHECKING:
     epilog="\b\nExample: simkit habits votes.csv --out habits.json\n"
     "Then:    simkit simulate --scheme fpc --habits habits.json"
 )
-@click.argument("file", metavar="VOTES", type=FILE)
+@click.argument("file", metavar="VOTES", type=params.FILE)
 @click.option("--maybe", type=click.Choice(["yes", "no", "drop"]), default="yes", show_default=True,
               help="What a maybe counts as.")
-@click.option("--labels", "labels_file", type=FILE, metavar="LABELS",
+@click.option("--labels", "labels_file", type=params.FILE, metavar="LABELS",
               help="Complete labels: fit instead which classes people name first, for `simulate "
               "--bias FILE`. VOTES is then a .csv table with columns image and class.")
-@click.option("--out", type=FILE, help="Where to write: habits.json, or with --labels weights.csv.")
-@click.option("--figure", type=PICTURE,
+@click.option("--out", type=params.FILE,
+              help="Where to write: habits.json, or with --labels weights.csv.")
+@click.option("--figure", type=params.PICTURE,
               help="Draw answers by truth, workers and agreement; .png, .svg or .pdf.")
-@seed_option("Of the simulated votes.")
-@json_option
+@params.seed("Of the simulated votes.")
+@params.json
 def command(
     file: Path, maybe: Any, labels_file: Path | None, out: Path | None, figure: Path | None,
-    seed: int, as_json: bool,
+    seed: int,
 ) -> None:
     """Fit how people err from their votes, and simulate the votes again to see how well it fits.
 
     VOTES is a .csv or .parquet table with columns image, class, worker, answer (no, maybe, yes) and
     perhaps gold (what experts say), one row for each vote, or an .npz file.
     """
-    from simkit.annotate.dawid_skene import fit_annotators
-    from simkit.annotate.votes import read_votes
-    from simkit.study import figures
-    from simkit.study.analysis.labelling import confusion
-
     if labels_file is not None:
         if figure is not None:
             raise BadInput("--figure draws votes, and --labels fits no votes; leave one out")
-        _naming(file, labels_file, out or Path("weights.csv"), as_json)
+        _naming(file, labels_file, out or Path("weights.csv"))
         return
     out = out or Path("habits.json")
-    votes = read_votes(file)
-    fitted = fit_annotators(votes, maybe=maybe)
-    confused = confusion(votes, fitted, seed=seed)
+    votes = simkit.read_votes(file)
+    fitted = simkit.fit_annotators(votes, maybe=maybe)
+    confused = simkit.analysis.confusion(votes, fitted, seed=seed)
     with whole(out) as part:
         part.write_text(json.dumps(fitted.to_json(), indent=1), "utf-8")
     if figure is not None:
-        write_figure(figures.make("confusion")(confused), figure)
-    if as_json:
-        print_json(_facts(votes, fitted, confused, out))
-        return
+        write_figure(simkit.figures.make("confusion")(confused), figure)
+    print_json(_facts(votes, fitted, confused, out))
     _print(votes, fitted, confused)
-    click.echo(f"wrote {out}" + (f" and {figure}" if figure else ""))
+    say(f"wrote {out}" + (f" and {figure}" if figure else ""))
 # fmt: on
 
 
-def _naming(file: Path, labels_file: Path, out: Path, as_json: bool) -> None:
+def _naming(file: Path, labels_file: Path, out: Path) -> None:
     """Fit and write the weights of the classes that people name first."""
-    from simkit.annotate.naming import fit_naming, read_table
-    from simkit.files import spare
-    from simkit.labels.formats import for_path
+    from simkit.annotate.naming import read_table
 
     spare(out, file, labels_file)
     named = read_table(file, ("image", "class"))
-    fitted = fit_naming(named, for_path(labels_file).read(labels_file))
+    fitted = simkit.fit_naming(named, simkit.formats.for_path(labels_file).read(labels_file))
     with whole(out) as part:
         fitted.to_csv(part, float_format="%.4g")
     used, weights = int(fitted["named"].sum()), fitted["weight"].to_dict()
-    if as_json:
-        print_json({"answers": len(named), "used": used, "weights": weights, "file": str(out)})
-        return
-    click.echo(f"{used:,} of {len(named):,} answers chose among several present classes")
-    click.echo(f"wrote {out}, for simkit simulate --scheme single-positive --bias {out}")
+    print_json({"answers": len(named), "used": used, "weights": weights, "file": str(out)})
+    say(f"{used:,} of {len(named):,} answers chose among several present classes")
+    say(f"wrote {out}, for simkit simulate --scheme single-positive --bias {out}")
 
 
-def loaded(path: Path, classes: tuple[str, ...]) -> Habits:
+def loaded(path: Path, classes: tuple[str, ...]) -> simkit.Habits:
     """The habits in a file for these classes; says how many of them it knows by name."""
-    from simkit.annotate.annotators import Habits
-
-    habits = Habits.load(path)
+    habits = simkit.Habits.load(path)
     if habits.classes is not None:
         shared = len(set(classes) & set(habits.classes))
         if shared < len(classes):
@@ -110,25 +98,19 @@ def loaded(path: Path, classes: tuple[str, ...]) -> Habits:
 
 
 def _facts(votes: Votes, fitted: Fitted, confused: pd.DataFrame, out: Path) -> dict[str, Any]:
-    miss, false_alarm = fitted.rates
     gold = _gold(votes, fitted)
     agreed = confused[confused["part"] == "agreement"].itertuples()
-    return {
+    return fitted.to_json()["fit"] | {
         "votes": len(votes.vote_question),
-        "questions": len(votes.question_image),
         "workers": len(votes.workers),
         "classes": len(votes.classes),
-        "miss": miss,
-        "false_alarm": false_alarm,
         "experts": None if gold is None else {"miss": gold[0], "false_alarm": gold[1]},
         "agreement": {
             row.name: {"measured": row.share, "simulated": row.simulated} for row in agreed
         },
-        "doubt": fitted.doubt,
         "log_likelihood": None
         if fitted.compared is None
         else dict(zip(("without_doubt", "with_doubt"), fitted.compared, strict=True)),
-        "converged": fitted.converged,
         "file": str(out),
     }
 
@@ -142,7 +124,7 @@ def _gold(votes: Votes, fitted: Fitted) -> tuple[float, float] | None:
 
 
 def _print(votes: Votes, fitted: Fitted, confused: pd.DataFrame) -> None:
-    click.echo(
+    say(
         f"{len(votes.vote_question):,} votes of {len(votes.workers):,} people on "
         f"{len(votes.question_image):,} questions, {votes.per_question} on a typical one, about "
         f"{len(votes.images):,} images and {len(votes.classes):,} classes; maybe counts as "
@@ -154,15 +136,15 @@ def _print(votes: Votes, fitted: Fitted, confused: pd.DataFrame) -> None:
     errors = "miss, of present classes", "false alarm, of absent classes"
     rows = [[word, *(f"{rate[i]:.2%}" for rate in rates.values())] for i, word in enumerate(errors)]
     table(["error rate of a vote", *rates], rows)
-    click.echo(_about_doubt(fitted))
+    say(_about_doubt(fitted))
     agreed = confused[confused["part"] == "agreement"].itertuples()
     table(
         ["agreement", "measured", "simulated"],
         [[row.name, f"{row.share:.4f}", f"{row.simulated:.4f}"] for row in agreed],
     )
     if not fitted.converged:
-        click.echo("the fit did not converge; its rates are approximate", err=True)
-    click.echo(
+        say("the fit did not converge; its rates are approximate", err=True)
+    say(
         "rates by class go with the class's name, and classes of other names get their mean;\n"
         "all rates are of questions like these: annotators see a class falsely less often where "
         "nobody would suspect it"

@@ -1,4 +1,4 @@
-"""`simkit hierarchy`: a class hierarchy from WordNet for any list of names, or one to look at."""
+"""Build, show or draw a class hierarchy."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.options import FILE, PICTURE, POSITIVE, json_option
-from simkit.cli.output import print_json, table, write_figure
+import simkit
+from simkit.cli import params
+from simkit.cli.output import print_json, say, table, write_figure
 from simkit.errors import BadInput
 from simkit.files import spare
 
@@ -27,22 +28,22 @@ BUILT = Path("hierarchy.json")
     "Or:      simkit hierarchy --classes names.txt --out hierarchy.json"
 )
 @click.argument("which", metavar="[NAME|FILE]", required=False)
-@click.option("--classes", "names_file", type=FILE,
+@click.option("--classes", "names_file", type=params.FILE,
               help="Build one over the class names or synsets (dog.n.01) in this text file, one "
               "per line.")
-@click.option("--mapping", type=FILE,
+@click.option("--mapping", type=params.FILE,
               help="With --classes: TOML, JSON or CSV file that says which synset a name means.")
-@click.option("--out", type=FILE,
+@click.option("--out", type=params.FILE,
               help="Where to write it as JSON; with --classes hierarchy.json unless said "
               "otherwise.")
-@click.option("--figure", type=PICTURE, help="Draw it: a png, svg or pdf file.")
-@click.option("--lines", type=POSITIVE, default=LINES, show_default=True,
+@click.option("--figure", type=params.PICTURE, help="Draw it: a png, svg or pdf file.")
+@click.option("--lines", type=params.POSITIVE, default=LINES, show_default=True,
               help="A larger one is cut to its upper levels.")
 @click.option("--verbose", is_flag=True, help="With --classes: the senses of ambiguous names.")
-@json_option
+@params.json
 def command(
     which: str | None, names_file: Path | None, mapping: Path | None, out: Path | None,
-    figure: Path | None, lines: int, verbose: bool, as_json: bool,
+    figure: Path | None, lines: int, verbose: bool,
 ) -> None:
     """Build a class hierarchy from WordNet, or show one: shipped, by name, or a JSON file.
 
@@ -59,77 +60,75 @@ def command(
     if needless is not None and names_file is None:
         raise BadInput(f"{needless} needs a hierarchy; give the class names with --classes")
     if source is None:
-        _list(as_json)
+        _list()
         return
     if out or names_file:
         spare(out or BUILT, source, mapping or "")
     if names_file is not None:
         hierarchy, report = from_wordnet(class_names(names_file), mapping=mapping)
-        out, facts, text = out or BUILT, *_built(hierarchy, report, verbose)
+        facts, out = _built(hierarchy, report, verbose), out or BUILT
     else:
         hierarchy = by_name_or_file(str(which))
-        facts, text = shown(hierarchy, str(which), lines)
+        facts = show(hierarchy, str(which), lines)
     if out is not None:
         hierarchy.save(out)
-        facts, text = {**facts, "file": str(out)}, [*text, f"wrote {out}"]
+        facts["file"] = str(out)
+        say(f"wrote {out}")
     if figure is not None:
-        _draw(hierarchy, which or str(out), figure, lines)
-        facts, text = {**facts, "figure": str(figure)}, [*text, f"wrote {figure}"]
-    print_json(facts) if as_json else click.echo("\n".join(text))
+        from simkit.study.figures.style import house_style
+
+        heading = which or str(out)
+        drawing = simkit.figures.make("hierarchy", heading=heading, most=lines)(hierarchy.table())
+        with house_style():
+            write_figure(drawing, figure)
+        facts["figure"] = str(figure)
+        say(f"wrote {figure}")
+    print_json(facts)
 # fmt: on
 
 
-def _list(as_json: bool) -> None:
+def _list() -> None:
     from simkit.labels.hierarchy import NOTES, shipped, shipped_names
 
     rows = [
         {"name": name, "classes": len(shipped(name).classes), "what": NOTES[name]}
         for name in shipped_names()
     ]
-    if as_json:
-        print_json({"hierarchies": rows})
-        return
+    print_json({"hierarchies": rows})
     cells = [[str(cell) for cell in row.values()] for row in rows]
     table(["hierarchy", "classes", "what"], cells, words=(0, 2))
 
 
-def shown(hierarchy: Hierarchy, which: str, lines: int) -> tuple[dict[str, Any], list[str]]:
-    """Facts for a program, and an outline of at most `lines` lines for a person."""
+def show(hierarchy: Hierarchy, which: str, lines: int) -> dict[str, Any]:
+    """Print an outline of at most `lines` lines for a person; returns facts for a program."""
     from simkit.labels.hierarchy import NOTES
     from simkit.labels.outline import outline
 
     classes, leaves = len(hierarchy.classes), len(hierarchy.leaves)
-    text = [f"{which}: {classes} classes, {leaves} of them without children"]
-    text += [NOTES[which]] if which in NOTES else []
+    say(f"{which}: {classes} classes, {leaves} of them without children")
+    if which in NOTES:
+        say(NOTES[which])
     for line in outline(hierarchy, lines):
         note = f"  ({line.note})" if line.note else ""
         hidden = f" and {len(line.names) - _FEW} more" if len(line.names) > _FEW else ""
-        text.append("  " * (line.depth + 1) + ", ".join(line.names[:_FEW]) + hidden + note)
-    facts = {"id": hierarchy.id, "classes": classes, "leaves": leaves}
-    return {**facts, "roots": [hierarchy.classes[c] for c in hierarchy.roots]}, text
+        say("  " * (line.depth + 1) + ", ".join(line.names[:_FEW]) + hidden + note)
+    roots = [hierarchy.classes[c] for c in hierarchy.roots]
+    return {"id": hierarchy.id, "classes": classes, "leaves": leaves, "roots": roots}
 
 
-def _built(hierarchy: Hierarchy, report: Report, verbose: bool) -> tuple[dict[str, Any], list[str]]:
+def _built(hierarchy: Hierarchy, report: Report, verbose: bool) -> dict[str, Any]:
+    """Say how names were understood; returns the facts."""
     findings = [
         {"name": f.name, "synset": f.synset, "how": f.how,
          "candidates": [meaning.synset for meaning in f.candidates]}
         for f in report.findings
     ]  # fmt: skip
     added = len(hierarchy.classes) - len(findings)
-    text = [f"{len(findings)} classes and {added} ancestor{'' if added == 1 else 's'} from WordNet"]
+    say(f"{len(findings)} classes and {added} ancestor{'' if added == 1 else 's'} from WordNet")
     if report.text():
-        text.append(report.text() if verbose else report.summary())
-        text.append(
+        say(report.text() if verbose else report.summary())
+        say(
             'to choose otherwise, write lines such as mouse = "mouse.n.04" into a TOML file and '
             f"give it as --mapping{'' if verbose else '; --verbose lists the senses'}"
         )
-    return {"id": hierarchy.id, "classes": findings, "unused": list(report.unused)}, text
-
-
-def _draw(hierarchy: Hierarchy, heading: str, path: Path, lines: int) -> None:
-    from simkit.study import figures
-    from simkit.study.figures.style import house_style
-
-    drawing = figures.make("hierarchy", heading=heading, most=lines)(hierarchy.table())
-    with house_style():
-        write_figure(drawing, path)
+    return {"id": hierarchy.id, "classes": findings, "unused": list(report.unused)}

@@ -1,4 +1,4 @@
-"""`simkit list`: what there is to choose from."""
+"""List schemes, methods, data sets, formats, prices and more."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from simkit.cli.options import REGISTRIES, json_option, names
-from simkit.cli.output import print_json, table, width
+from simkit.cli import params
+from simkit.cli.output import print_json, say, table, width
 from simkit.cli.settings import settings, spelled
 from simkit.errors import unknown
 
@@ -37,15 +37,15 @@ _NUMBERS = ("epochs", "px", "features", "parameters")
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    known = names(ctx.params["what"]) if param.name == "name" else LISTS
+    known = params.names(ctx.params["what"]) if param.name == "name" else LISTS
     return [word for word in known if word.startswith(incomplete)]
 
 
 @click.command(epilog="Example: simkit list methods csl")
 @click.argument("what", metavar="[WHAT]", required=False, shell_complete=_complete)
 @click.argument("name", required=False, shell_complete=_complete)
-@json_option
-def command(what: str | None, name: str | None, as_json: bool) -> None:
+@params.json
+def command(what: str | None, name: str | None) -> None:
     """List what there is to choose from.
 
     WHAT is schemes, methods, data, formats, figures, prices, protocols, backbones, grid or columns;
@@ -53,30 +53,28 @@ def command(what: str | None, name: str | None, as_json: bool) -> None:
     with its default and meaning.
     """
     if what is None:
-        if as_json:
-            print_json({"lists": LISTS})
-            return
+        print_json({"lists": LISTS})
         table(["list", "of"], [list(row) for row in LISTS.items()], words=(0, 1))
-        click.echo("\n`simkit list schemes` shows one, `simkit list schemes fpc` one of its rows")
+        say("\n`simkit list schemes` shows one, `simkit list schemes fpc` one of its rows")
         return
     what = what.lower()
     if what not in LISTS:
         raise unknown("list", what, LISTS)
     rows = _rows(what)
-    if name is not None:
-        row = _detailed(what, name, rows)
-        print_json(row) if as_json else _print_detail(row)
-    elif as_json:
+    if name is None:
         print_json({what: rows})
-    else:
         _print(what, rows)
+    else:
+        row = _detailed(what, name, rows)
+        print_json(row)
+        _print_detail(row)
 
 
 def _rows(what: str) -> list[dict[str, Any]]:
-    if what in REGISTRIES:
+    if what in params.REGISTRIES:
         return _parts(what)
     if what == "prices":
-        return [_aged(name) for name in names(what)]
+        return _prices()
     if what == "protocols":
         return _protocols()
     if what == "backbones":
@@ -100,53 +98,45 @@ def _detailed(what: str, name: str, rows: list[dict[str, Any]]) -> dict[str, Any
     if name.lower() not in by_name:
         raise unknown(f"name in {what!r}", name, [row["name"] for row in rows])
     row = by_name[name.lower()]
-    if what in REGISTRIES:
-        part = importlib.import_module(REGISTRIES[what]).get(row["name"])
-        return row | {"about": inspect.cleandoc(part.__doc__ or ""), "settings": _settings(part)}
+    if what in params.REGISTRIES:
+        part = importlib.import_module(params.REGISTRIES[what]).get(row["name"])
+        about = inspect.cleandoc(part.__doc__ or "")
+        return row | {"about": about, "settings": list(map(vars, settings(part)))}
     if what == "prices":
         return row | _rates(row["name"])
     if what == "grid" and row["name"] in _tables():
-        return row | {"settings": _settings(_tables()[row["name"]])}
+        return row | {"settings": list(map(vars, settings(_tables()[row["name"]])))}
     return row
-
-
-def _settings(part: type[Any]) -> list[dict[str, Any]]:
-    return [
-        {"name": s.name, "default": s.default, "needed": s.needed, "meaning": s.described}
-        for s in settings(part)
-    ]
 
 
 def _print(what: str, rows: list[dict[str, Any]]) -> None:
     columns = [column for column in rows[0] if column not in _UNSEEN.get(what, ())]
+    if what in params.REGISTRIES and width() < _WIDE:  # a line each
+        about = "what" if "what" in columns else "title"
+        columns = [name for name in ("name", about, "scaled by", "memory") if name in columns]
     cells = [[_cell(row[column]) for column in columns] for row in rows]
     for line, row in zip(cells, rows, strict=True):
-        line[0] = f"+{line[0]}" if row.get("wraps") else line[0]
-    if what in REGISTRIES and width() < _WIDE:  # a line each
-        shown = [columns.index(name) for name in ("name", "what", "title", "scaled by", "memory")
-                 if name in columns and not (name == "title" and "what" in columns)]  # fmt: skip
-        columns = [columns[place] for place in shown]
-        cells = [[line[place] for place in shown] for line in cells]
+        line[0] = _name(row)
     words = [place for place, name in enumerate(columns) if name not in _NUMBERS]
     table(columns, cells, words=words, cut=columns.index("what") if "what" in columns else None)
     if what == "methods":
         from simkit.learn.catalogue import COCO_WORDS
 
         wrappers = ", ".join(row["name"] for row in rows if row["wraps"])
-        click.echo(
+        say(
             f"\nmemory: what one run keeps besides the model, at COCO's size ({COCO_WORDS})\n"
             f"{wrappers} go around another method, behind a plus: ll-r+boostlu"
         )
     if what == "protocols":
-        click.echo("\nepochs 25 + 10: the head learns alone at first")
+        say("\nepochs 25 + 10: the head learns alone at first")
     if what == "grid":
-        click.echo(f"\n`simkit list grid train` shows [train]; also {', '.join(_tables())}")
+        say(f"\n`simkit list grid train` shows [train]; also {', '.join(_tables())}")
     else:
-        click.echo(f"\n`simkit list {what} {rows[0]['name']}` shows all of one")
+        say(f"\n`simkit list {what} {rows[0]['name']}` shows all of one")
     if what == "backbones":
         from simkit.embed.networks import ABOUT
 
-        click.echo(ABOUT)
+        say(ABOUT)
 
 
 def _cell(value: Any) -> str:
@@ -155,30 +145,31 @@ def _cell(value: Any) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value)
 
 
+def _name(row: dict[str, Any]) -> str:
+    return f"+{row['name']}" if row.get("wraps") else str(row["name"])
+
+
 def _print_detail(row: dict[str, Any]) -> None:
-    name = f"+{row['name']}" if row.get("wraps") else row["name"]
-    click.echo(f"{name}: {row['title']}" if "title" in row else name)
+    say(f"{_name(row)}: {row['title']}" if "title" in row else _name(row))
     if row.get("about"):
-        click.echo(f"\n{row['about']}")
-    click.echo()
+        say(f"\n{row['about']}")
+    say()
     for key, value in row.items():
         if key not in ("name", "title", "what", "about", "settings", "wraps", "bytes") and value:
-            click.echo(f"{key}: {', '.join(value) if isinstance(value, list) else value}")
-    if "settings" not in row:
-        return
-    if not row["settings"]:
-        click.echo("no settings")
-        return
-    click.echo()
-    cells = [
-        [s["name"], "(needed)" if s["needed"] else spelled(s["default"]), s["meaning"]]
-        for s in row["settings"]
-    ]
-    table(["setting", "default", "meaning"], cells, words=(0, 1, 2))
+            say(f"{key}: {', '.join(value) if isinstance(value, list) else value}")
+    if row.get("settings"):
+        say()
+        cells = [
+            [s["name"], "(needed)" if s["needed"] else spelled(s["default"]), s["meaning"]]
+            for s in row["settings"]
+        ]
+        table(["setting", "default", "meaning"], cells, words=(0, 1, 2))
+    elif "settings" in row:
+        say("no settings")
 
 
 def _parts(what: str) -> list[dict[str, Any]]:
-    package = importlib.import_module(REGISTRIES[what])
+    package = importlib.import_module(params.REGISTRIES[what])
     rows = []
     for name in package.names():
         part = package.get(name)
@@ -190,30 +181,30 @@ def _parts(what: str) -> list[dict[str, Any]]:
         if what == "figures":
             row["draws"] = f"what {part.made_by} returns"
         if what == "methods":
-            row |= {**_training(part), "paper": row.pop("source")}
+            from simkit.learn import catalogue
+
+            method = catalogue.plain(part)
+            row |= {
+                "needs": catalogue.needs(method),
+                "memory": catalogue.memory(method),
+                "bytes": catalogue.training_bytes(method, catalogue.COCO),
+                "wraps": hasattr(method, "inner"),
+                "paper": row.pop("source"),
+            }
         rows.append(row)
     return rows
 
 
-def _training(part: type[Any]) -> dict[str, Any]:
-    from simkit.learn import catalogue
+def _prices() -> list[dict[str, Any]]:
+    """The price lists with the date of their numbers, and their age."""
+    from simkit.annotate.prices import preset, presets
 
-    method = catalogue.plain(part)
-    return {
-        "needs": catalogue.needs(method),
-        "memory": catalogue.memory(method),
-        "bytes": catalogue.training_bytes(method, catalogue.COCO),
-        "wraps": hasattr(method, "inner"),
-    }
-
-
-def _aged(name: str) -> dict[str, Any]:
-    """A price list with the date of its numbers and their age."""
-    from simkit.annotate.prices import preset
-
-    listed = preset(name)
-    age = f"{date.today().year - int(listed.as_of[:4])} years" if listed.as_of else "unknown"
-    return {"name": name, "as of": listed.as_of, "age": age, "title": listed.title}
+    rows = []
+    for name in presets():
+        listed = preset(name)
+        age = f"{date.today().year - int(listed.as_of[:4])} years" if listed.as_of else "unknown"
+        rows.append({"name": name, "as of": listed.as_of, "age": age, "title": listed.title})
+    return rows
 
 
 def _rates(name: str) -> dict[str, str]:
@@ -262,7 +253,7 @@ def _grid() -> list[dict[str, Any]]:
         default = "(needed)" if field.needed else toml(field.default)
         if field.name in ("features", *_tables()):
             default = f"[{field.name}]"
-        rows.append({"name": field.name, "default": default, "meaning": field.described})
+        rows.append({"name": field.name, "default": default, "meaning": field.meaning})
     return rows
 
 

@@ -17,26 +17,12 @@ import click
 
 from simkit.errors import BadInput
 
+_ORDER = """simulate cost habits convert hierarchy features neighbours train predict score compare
+plan quickstart status order receive list show completion"""
+# What each command is for: the docstring of its module, which is not imported for that.
 VERBS = {
-    "simulate": "Simulate partial labels and say what they cost.",
-    "cost": "Price the questions behind a label file.",
-    "habits": "Fit how people err from their votes.",
-    "convert": "Write labels in another file format and say what is lost.",
-    "hierarchy": "Build, show or draw a class hierarchy.",
-    "features": "Extract features of images under a frozen network.",
-    "neighbours": "Show the images nearest to one image, with their labels.",
-    "train": "Train one method on partial labels and score it.",
-    "predict": "Score images by a trained model.",
-    "score": "Score images by an image-text model, without labels.",
-    "compare": "Compare schemes and methods at equal cost.",
-    "plan": "Plan a budget: what to buy, how to train, what mAP to expect.",
-    "quickstart": "Start a project: check photographs, and order the first labels.",
-    "status": "Show the state of a project and the next command.",
-    "order": "List questions about images for people to answer.",
-    "receive": "Read the answers to an order; write labels, votes and times.",
-    "list": "List schemes, methods, data sets, formats, prices and more.",
-    "show": "Show what a file or a runs folder holds and how it was made.",
-    "completion": "Let a shell complete commands, names and files.",
+    verb: Path(__file__).with_name(f"{verb}.py").read_text("utf-8").split('"""')[1]
+    for verb in _ORDER.split()
 }
 _START = """\b
 Start here:

@@ -1,68 +1,54 @@
-"""`simkit neighbours`: one image, its nearest images, and what is known of them."""
+"""Show the images nearest to one image, with their labels."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.options import (
-    FILE,
-    PICTURE,
-    POSITIVE,
-    backbone_options,
-    data_option,
-    json_option,
-)
-from simkit.cli.output import print_json, progress, table, write_figure
-from simkit.files import may_write, spare
+import simkit
+from simkit.cli import params
+from simkit.cli.output import print_json, progress, say, table, write_figure
+from simkit.files import spare
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from simkit.data import Dataset
+    pass
 
 _NAMES = 4  # of absent classes that the table writes out
 
 
 # fmt: off
 @click.command(epilog="\b\nExample: simkit neighbours --query 50 --figure near.png")
-@data_option("A data set.")
+@params.data("A data set.")
 @click.option("--split", default="train", show_default=True, help="The split that is searched.")
 @click.option("--query", required=True, metavar="ID",
               help="The id of an image of the split; or, where ids are names, the number of its "
               "row from 0.")
-@click.option("--k", type=POSITIVE, default=10, show_default=True, help="How many neighbours.")
-@backbone_options
-@click.option("--features", type=FILE,
+@click.option("--k", type=params.POSITIVE, default=10, show_default=True,
+              help="How many neighbours.")
+@params.backbone("Gives the features; timm:NAME is a network of timm.", "scenes-net")
+@click.option("--features", type=params.FILE,
               help="A folder from simkit features, or an npz file, instead of a backbone.")
-@click.option("--labels", "labels_file", type=FILE,
+@click.option("--labels", "labels_file", type=params.FILE,
               help="A label file: show what it knows. [default: the truth]")
-@click.option("--figure", type=PICTURE, help="Draw the images: .png, .pdf or .svg.")
-@json_option
+@click.option("--figure", type=params.PICTURE, help="Draw the images: .png, .pdf or .svg.")
+@params.json
 def command(**options: Any) -> None:
     """Show the images nearest to one image, and their labels.
 
     Distances are Euclidean, between pooled features of unit length.
     """
-    from simkit.data import open as open_data
-    from simkit.labels import formats
-    from simkit.study.analysis.embedding import neighbours
-    from simkit.study.sources import Source, open_source
-
     figure, split, file = options["figure"], options["split"], options["labels_file"]
     if figure is not None:
-        may_write(figure)
         spare(figure, file or "", options["features"] or "")
-    labels = None if file is None else formats.for_path(file).read(file)
-    data = open_data(options["spec"])
+    labels = None if file is None else simkit.formats.for_path(file).read(file)
+    data = simkit.data.open(options["spec"])
     precomputed = ((split, str(options["features"])),) if options["features"] else ()
     network = options["backbone"], options["weights"] or ""
-    source = Source(options["spec"], (split,), ("pooled",), *network, precomputed)
-    with progress("features", quiet=options["as_json"]) as (advance,):
-        material = open_source(source, data=data, progress=advance)
-    near = neighbours(
+    source = simkit.Source(options["spec"], (split,), ("pooled",), *network, precomputed)
+    with progress("features") as (advance,):
+        material = simkit.open_source(source, data=data, progress=advance)
+    near = simkit.analysis.neighbours(
         material.truth(split),
         material.inputs(split, "pooled"),
         options["query"],
@@ -70,30 +56,29 @@ def command(**options: Any) -> None:
         labels=labels,
         without=material.skipped(split),
     )
-    if options["as_json"]:
-        rows = near.to_dict("records")
-        print_json({"split": split, "query": options["query"], "neighbours": rows})
-    else:
-        _print(near)
+    rows = near.to_dict("records")
+    print_json({"split": split, "query": options["query"], "neighbours": rows})
+    _print(rows)
     if figure is not None:
-        _draw(near, data, split, figure)
-        if not options["as_json"]:
-            click.echo(f"wrote {figure}")
+        pictures = None
+        if split in data.pictures:
+            pictures = tuple(data.pictures[split].read(near["row"].to_numpy()))
+        write_figure(simkit.figures.make("neighbours", pictures=pictures)(near), figure)
+        say(f"wrote {figure}")
 # fmt: on
 
 
-def _print(near: pd.DataFrame) -> None:
-    rows = [
-        [
-            str(row["rank"]) if row["rank"] else "query",
-            row["image"],
-            f"{row['distance']:.4f}" if row["rank"] else "",
-            f"{row['cosine']:.4f}" if row["rank"] else "",
-            _labels(row),
-        ]
-        for row in near.to_dict("records")
-    ]
-    table(["", "image", "distance", "1 - cosine", "labels"], rows, words=(0, 1, 4))
+def _print(rows: list[dict[Any, Any]]) -> None:
+    near = [
+        [str(row["rank"]), row["image"], f"{row['distance']:.4f}", f"{row['cosine']:.4f}"]
+        if row["rank"] else ["query", row["image"], "", ""]
+        for row in rows
+    ]  # fmt: skip
+    table(
+        ["", "image", "distance", "1 - cosine", "labels"],
+        [[*cells, _labels(row)] for cells, row in zip(near, rows, strict=True)],
+        words=(0, 1, 4),
+    )
 
 
 def _labels(row: dict[str, Any]) -> str:
@@ -108,12 +93,3 @@ def _labels(row: dict[str, Any]) -> str:
         truth = f" (in truth {', '.join(row['hidden'])})" if row["hidden"] else ""
         parts.append(f"? {row['unknown']:,}{truth}")
     return "; ".join(parts) or "no class is present"
-
-
-def _draw(near: pd.DataFrame, data: Dataset, split: str, path: Path) -> None:
-    from simkit.study import figures
-
-    pictures = None
-    if split in data.pictures:
-        pictures = tuple(data.pictures[split].read(near["row"].to_numpy()))
-    write_figure(figures.make("neighbours", pictures=pictures)(near), path)

@@ -1,10 +1,10 @@
-"""`simkit order`: list the questions of a scheme about images, in files for people."""
+"""List questions about images for people to answer."""
 
 from __future__ import annotations
 
+import json
 import re
-import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -12,32 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import simkit
 from simkit import quantities
 from simkit.annotate import schemes
-from simkit.cli.options import (
-    COUNT,
-    DATA,
-    DOLLARS,
-    FILE,
-    FOLDER,
-    PRICES,
-    SCHEME,
-    Quantity,
-    json_option,
-)
-from simkit.cli.output import cost_table, hours, print_json
-from simkit.cli.simulate import SchemeCommand, SchemeOption, chosen, features_of, images_of
+from simkit.cli import params
+from simkit.cli.output import cost_table, hours, print_json, say
+from simkit.cli.settings import settings
+from simkit.cli.simulate import SchemeCommand, chosen, features_of, images_of
 from simkit.errors import BadInput
+from simkit.files import reading
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from simkit.annotate.prices import Cost
-    from simkit.data import Dataset
-    from simkit.data.dataset import Pictures
-    from simkit.labels.hierarchy import Hierarchy
-    from simkit.labels.partial import PartialLabels
     from simkit.orders.order import Order, Terms
     from simkit.orders.receiving import State
 
@@ -55,42 +41,42 @@ def _share_or_none(value: Any, option: str) -> float:
     epilog="\b\nExample: simkit order --data folder:photos,labels=none --classes names.txt "
     "--scheme rpa --budget 50",
 )
-@click.option("--data", "spec", type=DATA,
+@click.option("--data", "spec", type=params.DATA,
               help="The images, such as folder:photos,labels=none (a folder without labels).")
-@click.option("--classes", "names_file", type=FILE,
-              help="The classes, one per line. [default: those of the data]")
-@click.option("--scheme", type=SCHEME,
+@params.classes
+@click.option("--scheme", type=params.SCHEME,
               help="The scheme that chooses the questions; see `simkit list schemes`.")
-@click.option("--plan", "plan_file", type=FILE, metavar="PLAN.json",
+@click.option("--plan", "plan_file", type=params.FILE, metavar="PLAN.json",
               help="Order what a plan recommends (simkit plan ... --report plan.json): its scheme "
               "and images.")
 @click.option("--part", type=click.Choice(["a", "b"]), default="a", show_default=True,
               help="The part of the plan's first round to order.")
-@click.option("--next", "earlier", type=FOLDER, metavar="ORDER",
+@click.option("--next", "earlier", type=params.FOLDER, metavar="ORDER",
               help="Add a round to this order, with its settings unless others are given.")
-@click.option("--budget", type=DOLLARS, metavar="AMOUNT",
+@click.option("--budget", type=params.DOLLARS, metavar="AMOUNT",
               help="Largest cost of this round. Without an amount of the scheme, the largest "
               "affordable one is chosen.")
 @click.option("--split", help="The split to label. [default: the training set]")
-@click.option("--images", type=Quantity("images", images_of), metavar="SHARE|NUMBER",
+@click.option("--images", type=params.Quantity("images", images_of), metavar="SHARE|NUMBER",
               help="Share or number of the images to ask about. [default: all]")
-@click.option("--people", type=COUNT, help="How many people answer each question. [default: 1]")
+@click.option("--people", type=params.COUNT,
+              help="How many people answer each question. [default: 1]")
 @click.option("--join", type=click.Choice(["majority", "union", "dawid-skene"]),
               help="How several answers to a question are joined. [default: majority; a tie is "
               "unsure]")
-@click.option("--gold", type=Quantity("share", _share_or_none), metavar="SHARE",
+@click.option("--gold", type=params.Quantity("share", _share_or_none), metavar="SHARE",
               help="Questions with a known answer, as a share of the others, to measure people's "
               "errors.")
-@click.option("--known", "known_file", type=FILE, metavar="LABELS",
+@click.option("--known", "known_file", type=params.FILE, metavar="LABELS",
               help="Labels known to be correct, for --gold and the examples of --features.")
 @click.option("--hierarchy", "tree", help="Class hierarchy for knowledge-graph: a file or a name.")
-@click.option("--scores", "scores_file", type=FILE,
+@click.option("--scores", "scores_file", type=params.FILE,
               help="A model's scores, from simkit score or simkit predict, for machine, proposals, "
               "picked by=uncertainty, and searches, which start with the highest scores.")
-@click.option("--features", type=FILE,
+@click.option("--features", type=params.FILE,
               help="Features for picked, or for examples in the instructions: a folder from simkit "
               "features, or an npz file. [default: computed by scenes-net for picked, else none]")
-@click.option("--prices", "price_list", type=PRICES,
+@click.option("--prices", "price_list", type=params.PRICES,
               help="A preset or a TOML file. [default: hourly]")
 @click.option("--to", "forms", type=click.Choice(FORMS), multiple=True,
               help="Files for people: a page for the browser, a table, Label Studio; repeatable. "
@@ -99,8 +85,8 @@ def _share_or_none(value: Any, option: str) -> float:
               help="Where Label Studio finds the images. [default: its local files, in a folder of "
               "the same name]")
 @click.option("--seed", type=int, help="Same seed, same questions. [default: 0]")
-@click.option("--out", type=FOLDER, help="The new order's folder. [default: order1]")
-@json_option
+@click.option("--out", type=params.FOLDER, help="The new order's folder. [default: order1]")
+@params.json
 def command(**arguments: Any) -> None:
     """List questions about images for people to answer, and price them.
 
@@ -108,10 +94,8 @@ def command(**arguments: Any) -> None:
     (--next) starts from the answers that `simkit receive` has read. Answered questions are not
     asked again; open ones are, so receive all answers first.
     """
-    from simkit.annotate.prices import cost
-    from simkit.labels import formats
     from simkit.orders.asking import JoinedAnswers
-    from simkit.orders.making import round_of
+    from simkit.orders.making import round_of, write_round
 
     begin = _further if arguments["earlier"] else _first
     order, terms, state = begin(_planned(arguments))
@@ -121,7 +105,7 @@ def command(**arguments: Any) -> None:
                        f"with --images {N}, or order at most as many")  # fmt: skip
     joined, opened = (JoinedAnswers(), None) if state is None else (state.joined, state.open)
     file = arguments["known_file"]
-    answers = None if file is None else formats.for_path(file).read(file)
+    answers = None if file is None else simkit.formats.for_path(file).read(file)
     if answers is not None and not terms.gold and order.features is None:
         raise BadInput("--known is given, but neither gold questions nor examples use it; leave it "
                        "out, or add --gold or --features")  # fmt: skip
@@ -131,23 +115,17 @@ def command(**arguments: Any) -> None:
         opened=opened,
     )
     order = replace(order, rounds=(*order.rounds, new_round))
-    bill = cost(order.effort(new_round.table), new_round.terms.prices)
+    effort = order.effort(new_round.table)
     labels = answers if state is None or order.features is None else state.labels
-    files = write(order, arguments["forms"] or ("html",), arguments["image_root"], labels)
-    if arguments["as_json"]:
-        print_json(_facts(order, bill, files))
-        return
+    files = write_round(order, arguments["forms"] or ("html",), arguments["image_root"], labels)
     times = None if state is None else state.prices()
-    timed = None if times is None else cost(order.effort(new_round.table), times)
-    _print(order, bill, files, timed)
+    timed = None if times is None else simkit.cost(effort, times)
+    _tell(order, simkit.cost(effort, terms.prices), files, timed)
 # fmt: on
 
 
 def _planned(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments with the scheme and images of a plan, if one is given."""
-    import json
-
-    from simkit.files import reading
     from simkit.orders.order import Order
 
     file = arguments["plan_file"]
@@ -174,9 +152,9 @@ def _planned(arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
     """An order without rounds, the terms of the first round, and no answers."""
-    from simkit.data import open
     from simkit.data.folder import classes_of
     from simkit.embed.similarities import read_scores
+    from simkit.labels.hierarchy import by_name_or_file
     from simkit.orders.order import ABOUT, Order, Terms
     from simkit.orders.project import with_absolute_paths
 
@@ -189,21 +167,22 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
                        "folder with --out")  # fmt: skip
     scheme, hierarchy = _scheme(arguments["scheme"], arguments), None
     arguments = {**arguments, "spec": with_absolute_paths(arguments["spec"])}
-    data = open(arguments["spec"])
-    split = arguments["split"] or data.to_label
-    if split not in data.truth:
-        raise BadInput(f"{data.name} has no split {split!r}; it has {', '.join(data.truth)}")
+    data = simkit.data.open(arguments["spec"])
+    split = params.split_of(data, arguments["split"])
     classes = classes_of(arguments["names_file"], data)
     if schemes.make(scheme).needs_hierarchy:
-        hierarchy = _hierarchy(arguments["tree"], data).over(classes)
+        tree = by_name_or_file(arguments["tree"]) if arguments["tree"] else data.hierarchy
+        if tree is None:
+            raise BadInput(
+                "this scheme needs a class hierarchy; give --hierarchy, a file (make "
+                "one with: simkit hierarchy --classes FILE) or a shipped one"
+            )
+        hierarchy = tree.over(classes)
         classes = hierarchy.classes
-    elif arguments["tree"]:
-        raise BadInput(f"--hierarchy is given, and {scheme} does not use one; "
-                       "leave it out, or choose --scheme knowledge-graph")  # fmt: skip
     images = data.truth[split].images
     terms = Terms(arguments["spec"], classes, scheme, split=split, **_given(arguments))
     scores = read_scores(arguments["scores_file"], split, images, classes)
-    useful = arguments["known_file"] is not None
+    useful = arguments["known_file"] is not None  # for examples in the instructions
     if arguments["features"] and not (useful or terms.parsed_scheme.needs_features):
         raise BadInput("--features is given for examples in the instructions, and they need known "
                        "labels; add --known LABELS, or leave --features out")  # fmt: skip
@@ -213,8 +192,8 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
 
 def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, State]:
     """The earlier order, the terms of its next round, and the answers so far."""
-    from simkit.data import open
     from simkit.embed.similarities import read_scores
+    from simkit.orders.making import rows_in
     from simkit.orders.order import Order
     from simkit.orders.receiving import State
 
@@ -229,7 +208,7 @@ def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, State]:
     changes = _given(arguments)
     if arguments["scheme"] is not None:
         changes["scheme"] = _scheme(arguments["scheme"], arguments)
-    elif options := _settings(arguments):
+    elif options := arguments["settings"]:
         before = order.terms.parsed_scheme
         changes["scheme"] = schemes.spell(chosen(before.name, {**vars(before), **options}))
     terms = replace(order.terms, **changes)
@@ -241,9 +220,9 @@ def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, State]:
         scores = read_scores(file, terms.split, order.images, order.classes)
     features, about = order.features, {**arguments, "spec": terms.data}
     if features is None and (terms.parsed_scheme.needs_features or arguments["features"]):
-        data, useful = open(terms.data), len(state.answers) > 0
+        data, useful = simkit.data.open(terms.data), len(state.answers) > 0
         features = features_of(terms.parsed_scheme, about, data, terms.split, useful=useful)
-        features = features[_rows(order, data)]
+        features = features[rows_in(order, data)]
     return replace(order, scores=scores, features=features), terms, state
 
 
@@ -257,17 +236,9 @@ def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return terms if price_list is None else terms | {"prices": absolute_path(price_list)}
 
 
-def _settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The scheme's settings that were given as options."""
-    names = [param.name for param in command.params if isinstance(param, SchemeOption)]
-    return {name: arguments[name] for name in names if arguments[name] is not None}
-
-
 def _scheme(name: str, arguments: Mapping[str, Any]) -> str:
     """The scheme as text. All answers are kept by default, because all are paid for."""
-    from simkit.cli.settings import settings
-
-    options = _settings(arguments)
+    options = arguments["settings"]
     scheme = chosen(name, options)
     stated = {*options, *(part.partition("=")[0].strip() for part in re.split("[(,]", name))}
     if "keep_looks" in {setting.name for setting in settings(type(scheme))} - stated:
@@ -282,116 +253,42 @@ def _largest(terms: Terms, arguments: Mapping[str, Any]) -> bool:
         return not further and arguments["images"] is None
     stated = f"{amount}=" in (arguments["scheme"] or "").replace(" ", "")
     going_on = further and hasattr(terms.parsed_scheme, "search")
-    return not (stated or amount in _settings(arguments) or going_on)
+    return not (stated or amount in arguments["settings"] or going_on)
 
 
-def _hierarchy(name: str | None, data: Dataset) -> Hierarchy:
-    from simkit.labels.hierarchy import by_name_or_file
-
-    tree = data.hierarchy if name is None else by_name_or_file(name)
-    if tree is None:
-        raise BadInput("this scheme needs a class hierarchy; give --hierarchy, a file (make one "
-                       "with: simkit hierarchy --classes FILE) or a shipped one")  # fmt: skip
-    return tree
-
-
-def write(
-    order: Order, forms: Collection[str], image_root: str = "", labels: PartialLabels | None = None
-) -> list[str]:
-    """Write the last round and its files for people; returns the paths.
-
-    labels: known labels, for examples in the instructions.
-    """
-    from simkit.files import whole_folder
-    from simkit.orders.tools import label_studio, page, sheet
-
-    questions = order.table[order.table["round"] == len(order.rounds)]
-    files = []
-    with whole_folder(order.round_folder) as place:
-        if "html" in forms:
-            files.append(page.write(order, questions, place, *_pictures(order)))
-        files.append(sheet.instructions(order, questions, place, labels))
-        files += [
-            sheet.write(order, questions, place, jsonl=form == "jsonl")
-            for form in ("csv", "jsonl") if form in forms
-        ]  # fmt: skip
-        if "label-studio" in forms:
-            if not image_root:
-                folder = getattr(_pictures(order)[0], "folder", Path())
-                image_root = f"/data/local-files/?d={folder.resolve().name}/"
-            files += label_studio.write(order, questions, place, image_root)
-        order.write(place)
-    return [str(order.round_folder / file.relative_to(place)) for file in files]
-
-
-def _pictures(order: Order) -> tuple[Pictures, NDArray[np.integer]]:
-    """The pictures of the order's data, and the row of each image among them."""
-    from simkit.data import open
-
-    terms = order.terms
-    with warnings.catch_warnings(action="ignore"):  # they were shown when the order was made
-        data = open(terms.data)
-    if terms.split not in data.pictures:
-        raise BadInput(f"{terms.data} has no pictures to show; give --to csv")
-    return data.pictures[terms.split], _rows(order, data)
-
-
-def _rows(order: Order, data: Dataset) -> NDArray[np.integer]:
-    """(N,) the row of each image of the order in its data. Raises BadInput."""
-    import pandas as pd
-
-    ids = pd.Index(data.truth[order.terms.split].images.astype(str))
-    rows = ids.get_indexer(order.images.astype(str))
-    if (rows < 0).any():
-        raise BadInput(
-            f"{order.terms.data} no longer has image {order.images[rows < 0][0]}; restore it"
-        )
-    return rows
-
-
-def _facts(order: Order, bill: Cost, files: list[str]) -> dict[str, Any]:
-    table = order.rounds[-1].table
-    return {
-        "order": order.id, "folder": str(order.folder), "round": len(order.rounds),
-        "scheme": order.terms.scheme, "questions": table["kind"].value_counts().to_dict(),
-        "gold": int((table["gold"] != 0).sum()), "images": int(table["image"].nunique()),
-        "dollars": bill.dollars, "seconds": bill.seconds, "files": files,
-    }  # fmt: skip
-
-
-def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> None:
+def _tell(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> None:
     """timed: the bill by the measured times of earlier answers."""
-    from simkit.annotate.prices import prices
-
     table, terms = order.rounds[-1].table, order.terms
-    gold = int((table["gold"] != 0).sum())
-    click.echo(
+    gold, images = int((table["gold"] != 0).sum()), int(table["image"].nunique())
+    print_json({
+        "order": order.id, "folder": str(order.folder), "round": len(order.rounds),
+        "scheme": terms.scheme, "questions": table["kind"].value_counts().to_dict(),
+        "gold": gold, "images": images,
+        "dollars": bill.dollars, "seconds": bill.seconds, "files": files,
+    })  # fmt: skip
+    say(
         f"round {len(order.rounds)} of {order.folder}: {len(table):,} questions about "
-        f"{table['image'].nunique():,} of {len(order.images):,} images, {len(terms.classes)} "
-        f"classes" + (f"; {gold} of them gold" if gold else "")
+        f"{images:,} of {len(order.images):,} images, {len(terms.classes)} classes"
+        + (f"; {gold} of them gold" if gold else "")
     )
-    click.echo(f"scheme: {terms.scheme}")
-    cost_table(bill, prices(terms.prices), terms.people)
+    say(f"scheme: {terms.scheme}")
+    cost_table(bill, simkit.prices(terms.prices))
     if timed is not None:
-        click.echo(f"by the measured times of the answers so far: ${timed.dollars:,.2f}, "
-                   f"{hours(timed.seconds)} hours")  # fmt: skip
-    if (table["kind"] == "search").any() and order.scores is None:
-        click.echo("without --scores images are searched in random order; a model's scores "
-                   "reduce the number of looks")  # fmt: skip
+        say(
+            f"by the measured times of the answers so far: ${timed.dollars:,.2f}, "
+            f"{hours(timed.seconds)} hours"
+        )
     if (table["kind"] == "search").any():
-        click.echo("a search takes several rounds; the price is that of this round")
+        if order.scores is None:
+            say("without --scores images are searched in random order; a model's scores reduce "
+                "the number of looks")  # fmt: skip
+        say("a search takes several rounds; the price is that of this round")
     for file in files:
-        click.echo(f"wrote {file}")
-    click.echo(f"next: {_next(order, files)}")
-
-
-def _next(order: Order, files: list[str]) -> str:
-    """What people do, and the command that reads their answers."""
+        say(f"wrote {file}")
     folder = quote(str(order.folder))
     page = next((file for file in files if file.endswith("page.html")), None)
     if page is None:
-        return f"have the questions answered, then run: simkit receive {folder} FILE"
-    return (
-        f"have {page} answered in a browser, then run:\n"
-        f"  simkit receive {folder} ~/Downloads/answers-{order.id}-*.jsonl"
-    )
+        say(f"next: have the questions answered, then run: simkit receive {folder} FILE")
+    else:
+        say(f"next: have {page} answered in a browser, then run:\n"
+            f"  simkit receive {folder} ~/Downloads/answers-{order.id}-*.jsonl")  # fmt: skip

@@ -5,34 +5,43 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 if TYPE_CHECKING:
-    from rich.progress import Task
-
     from simkit.annotate.prices import Cost, Prices
     from simkit.labels.partial import PartialLabels
 
+JSON = "simkit.json"  # in the context of a command: whether --json was given
 MINUTE = 60.0  # seconds between two lines of progress in a pipe
 _DAY = 86_400.0  # seconds; rich forgets after half a minute how fast it went unless told otherwise
 
 
-class Advance(Protocol):
-    """Moves a bar to `done` of `total`; note: the text beside it from now on."""
+Advance = Callable[..., None]  # (done, total, note=""): moves a bar; note is the text beside it
 
-    def __call__(self, done: float, total: int, note: str = "") -> None: ...
+
+def wants_json() -> bool:
+    """Whether the command was called with --json: it prints one object and no text."""
+    context = click.get_current_context(silent=True)
+    return context is not None and context.meta.get(JSON, False)
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """One object on one line of stdout; numbers that are none, such as nan, become null."""
-    strict = json.loads(json.dumps(value), parse_constant=lambda _: None)
-    click.echo(json.dumps(strict, ensure_ascii=False, allow_nan=False))
+    """With --json, one object on one line; numbers that are none, such as nan, become null."""
+    if wants_json():
+        strict = json.loads(json.dumps(value), parse_constant=lambda _: None)
+        click.echo(json.dumps(strict, ensure_ascii=False, allow_nan=False))
+
+
+def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print text, unless the command was called with --json."""
+    if not wants_json():
+        click.echo(text, err=err, nl=nl)
 
 
 def width() -> int:
@@ -50,7 +59,7 @@ def table(
     words: Collection[int] = (0,),
     cut: int | None = None,
 ) -> None:
-    """Print rows under columns; the columns at `words` hold words, the others numbers.
+    """Print rows as `say` prints text; the columns at `words` hold words, the others numbers.
 
     Cells of the first column are folded last. cut: the column whose cells end in an ellipsis where
     the terminal is too narrow; the others are folded.
@@ -59,6 +68,8 @@ def table(
     from rich.markup import escape
     from rich.table import Table
 
+    if wants_json():
+        return
     drawn = Table(
         title=title or None, title_justify="left", box=None, pad_edge=False, show_edge=False
     )
@@ -92,11 +103,10 @@ def counts_line(labels: PartialLabels) -> str:
     )
 
 
-def cost_table(bill: Cost, price_list: Prices, asked_workers: int | None) -> None:
+def cost_table(bill: Cost, price_list: Prices) -> None:
     """Questions, hours and dollars by kind of question, and where each price comes from.
 
     Below stand how full pages are, and what was paid for and dropped.
-    asked_workers: people per question that the labels say; None: the price list's own number.
     """
     rows = [
         [
@@ -108,10 +118,9 @@ def cost_table(bill: Cost, price_list: Prices, asked_workers: int | None) -> Non
         ]
         for line in bill.lines
     ]
-    workers = price_list.workers if asked_workers is None else asked_workers
     people = "1 person for each question"
-    if workers > 1:
-        people = f"{workers} people for each question, their hours added"
+    if bill.workers > 1:
+        people = f"{bill.workers} people for each question, their hours added"
     wage = "" if price_list.wage is None else f", ${price_list.wage:g} an hour"
     table(
         ["question", "asked", "hours", "$", "source of the price"],
@@ -121,12 +130,12 @@ def cost_table(bill: Cost, price_list: Prices, asked_workers: int | None) -> Non
     )
     for line in bill.lines:
         if line.pages and line.images and line.full is not None:
-            click.echo(
+            say(
                 f"{line.kind}: {line.pages / line.images:.3g} pages of up to {line.page} questions "
                 f"for each image and person, {line.full:.0%} full"
             )
     if bill.dropped:
-        click.echo(
+        say(
             f"dropped: {bill.dropped:,} answers were paid for and not kept, "
             f"{bill.dropped_dollars:,.2f} of the dollars above"
         )
@@ -147,6 +156,7 @@ def progress(*labels: str, quiet: bool = False) -> Iterator[list[Advance]]:
     from rich.console import Console
     from rich.progress import Progress
 
+    quiet = quiet or wants_json()
     lines = not quiet and not sys.stderr.isatty()
     bars = Progress(
         console=Console(stderr=True), transient=True, speed_estimate_period=_DAY,
@@ -164,18 +174,14 @@ def progress(*labels: str, quiet: bool = False) -> Iterator[list[Advance]]:
             bars.update(number, completed=done, total=total, visible=True, description=words)
             if lines and bars.get_time() - last_line >= MINUTE:
                 last_line = bars.get_time()
-                click.echo(f"{words}: {done:,.0f} of {total:,}{_left(task)}", err=True)
+                seconds = task.time_remaining  # None until it can be estimated
+                left = "" if seconds is None else f", {timedelta(seconds=round(seconds))} left"
+                click.echo(f"{words}: {done:,.0f} of {total:,}{left}", err=True)
 
         return advance
 
     with bars:
         yield [bar(label) for label in labels]
-
-
-def _left(task: Task) -> str:
-    """The time left, such as `, 0:01:30 left`, once it can be estimated."""
-    seconds = task.time_remaining
-    return "" if seconds is None else f", {timedelta(seconds=round(seconds))} left"
 
 
 def write_figure(drawing: Any, path: Path) -> None:

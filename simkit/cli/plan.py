@@ -1,4 +1,4 @@
-"""`simkit plan`: which labels to buy for a budget, and which mAP to expect."""
+"""Plan a budget: what to buy, how to train, what mAP to expect."""
 
 from __future__ import annotations
 
@@ -9,24 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.options import (
-    COUNT,
-    DATA,
-    DOLLARS,
-    FILE,
-    FOLDER,
-    PRICES,
-    SCORE,
-    SHARE,
-    json_option,
-    seed_option,
-)
-from simkit.cli.output import print_json, width
-from simkit.errors import BadInput, unknown
-from simkit.files import may_write, whole
+import simkit
+from simkit.cli import params
+from simkit.cli.output import print_json, progress, say, width
+from simkit.errors import BadInput
+from simkit.files import whole
 
 if TYPE_CHECKING:
-    from simkit.planning.costs import Staff
     from simkit.planning.pilot import PilotPlan
     from simkit.planning.plan import Plan
 
@@ -42,37 +31,40 @@ _PILOT_ONLY = ("data", "classes", "per_image")
 
 # fmt: off
 @click.command(epilog="Example: simkit plan runs/ --budget 2,000 --images 60k --report plan.html")
-@click.argument("folders", nargs=-1, type=FILE, metavar="[RUNS/]...")
-@click.option("--budget", type=DOLLARS, metavar="DOLLARS", help="Money to spend. Required.")
-@click.option("--images", type=COUNT, metavar="N", help="Unlabelled images. [default: enough]")
-@click.option("--target", type=SCORE, metavar="MAP", help="mAP to reach at least cost, as in 60.")
-@click.option("--confidence", type=SHARE, metavar="SHARE",
+@click.argument("folders", nargs=-1, type=params.FILE, metavar="[RUNS/]...")
+@click.option("--budget", type=params.DOLLARS, help="Money to spend. Required.")
+@click.option("--images", type=params.COUNT, metavar="N",
+              help="Unlabelled images. [default: enough]")
+@click.option("--target", type=params.SCORE, metavar="MAP",
+              help="mAP to reach at least cost, as in 60.")
+@click.option("--confidence", type=params.SHARE,
               help="Required probability of reaching the target. [default: 80%]")
-@click.option("--prices", type=PRICES, metavar="NAME|FILE",
+@click.option("--prices", type=params.PRICES, metavar="NAME|FILE",
               help="A price list of `simkit list prices`, or a TOML file. [default: hourly]")
-@click.option("--wage", type=DOLLARS, metavar="DOLLARS", help="Pay for an hour of annotation.")
-@click.option("--image-price", type=DOLLARS, metavar="DOLLARS",
+@click.option("--wage", type=params.DOLLARS, help="Pay for an hour of annotation.")
+@click.option("--image-price", type=params.DOLLARS,
               help="Price of obtaining one image. [default: 0]")
-@click.option("--people", type=COUNT, metavar="N", help="Number of annotators, to count weeks.")
-@click.option("--hours-a-week", type=COUNT, metavar="N", help="Working hours of each annotator.")
-@click.option("--continue", "continue", type=FOLDER, metavar="ORDER",
+@click.option("--people", type=params.COUNT, metavar="N",
+              help="Number of annotators, to count weeks.")
+@click.option("--hours-a-week", type=params.COUNT, metavar="N",
+              help="Working hours of each annotator.")
+@click.option("--continue", "continue", type=params.FOLDER, metavar="ORDER",
               help="Plan from the labels received for an order; a model is trained on them.")
-@click.option("--measured", type=SCORE, metavar="MAP",
+@click.option("--measured", type=params.SCORE, metavar="MAP",
               help="With --continue: mAP of your own model on the pilot's test images.")
 @click.option("--pilot", is_flag=True, help="Without runs: say which images to label first.")
-@click.option("--data", type=DATA, metavar="DATA",
+@click.option("--data", type=params.DATA, metavar="DATA",
               help="With --pilot: labelled data like yours, such as coco:train.json.")
-@click.option("--classes", type=COUNT, metavar="N", help="With --pilot and without --data.")
+@click.option("--classes", type=params.COUNT, metavar="N", help="With --pilot and without --data.")
 @click.option("--per-image", type=float, metavar="X",
               help="With --pilot and without --data: mean number of classes per image.")
 @click.option("--details", is_flag=True, help="Print assumptions, prices and tests as well.")
-@click.option("--report", type=FILE, metavar="FILE",
+@click.option("--report", type=params.Output(*_WRITERS),
               help="Write the plan as .html (one page), .md, .json or .txt.")
-@json_option
-@seed_option("Seed of all random numbers.")
+@params.json
+@params.seed("Seed of all random numbers.")
 def command(
-    folders: tuple[Path, ...], pilot: bool, details: bool, report: Path | None, as_json: bool,
-    **options: Any,
+    folders: tuple[Path, ...], pilot: bool, details: bool, report: Path | None, **options: Any
 ) -> None:
     """Which labels to buy for a budget, and which mAP to expect.
 
@@ -85,19 +77,19 @@ def command(
     """
     options = {name: value for name, value in options.items() if value is not None}
     _check(folders, pilot, options)
-    if report is not None:
-        _check_ending(report)
-        may_write(report)
-    made = _pilot(options) if pilot else _plan(folders, options)
+    budget, names = options.pop("budget"), ("people", "hours_a_week", "wage")
+    staff = simkit.Staff(**{name: options.pop(name) for name in names if name in options})
+    if pilot:
+        made: Plan | PilotPlan = simkit.plan_pilot(budget, staff=staff, **options)
+    else:
+        made = _plan(folders, budget, staff=staff, **options)
     if report is not None:
         with whole(report) as path:
             path.write_text(_WRITERS[report.suffix.lower()](made), encoding="utf-8")
-    if as_json:
-        print_json(made.to_json())
-        return
-    click.echo(made.text(width=width(), details=details))
+    print_json(made.to_json())
+    say(made.text(width=width(), details=details))
     if report is not None:
-        click.echo(f"wrote {report}")
+        say(f"wrote {report}")
 # fmt: on
 
 
@@ -120,42 +112,16 @@ def _check(folders: tuple[Path, ...], pilot: bool, options: dict[str, Any]) -> N
             raise BadInput(f"--{name.replace('_', '-')} {why}")
 
 
-def _check_ending(report: Path) -> None:
-    if report.name.lower() in _WRITERS:
-        raise BadInput(
-            f"--report {report} has an ending and no name; name the file, as in plan{report.name}"
-        )
-    if report.suffix.lower() not in _WRITERS:
-        raise unknown("kind of report", report.suffix or report.name, _WRITERS)
-
-
-def _plan(folders: tuple[Path, ...], options: dict[str, Any]) -> Plan:
-    from simkit.planning.plan import plan
-
+def _plan(folders: tuple[Path, ...], budget: float, **options: Any) -> Plan:
     if "confidence" in options:
         if "target" not in options:
             raise BadInput("--confidence needs --target; add it")
         options["target"] = options["target"], options.pop("confidence")
-    if "continue" not in options:
-        if "measured" in options:
-            raise BadInput("--measured is the mAP on the labels of an order; add --continue ORDER")
-        return plan(folders, options.pop("budget"), staff=_staff(options), **options)
-    from simkit.cli.output import progress
-    from simkit.orders.replan import plan_next
+    if "continue" in options:
+        from simkit.orders.replan import plan_next
 
-    with progress("features of the order's images") as (advance,):
-        order, budget, staff = options.pop("continue"), options.pop("budget"), _staff(options)
-        return plan_next(order, folders, budget, staff=staff, progress=advance, **options)
-
-
-def _pilot(options: dict[str, Any]) -> PilotPlan:
-    from simkit.planning.pilot import plan_pilot
-
-    return plan_pilot(options.pop("budget"), staff=_staff(options), **options)
-
-
-def _staff(options: dict[str, Any]) -> Staff:
-    from simkit.planning.costs import Staff
-
-    names = ("people", "hours_a_week", "wage")
-    return Staff(**{name: options.pop(name) for name in names if name in options})
+        with progress("features of the order's images") as (advance,):
+            return plan_next(options.pop("continue"), folders, budget, progress=advance, **options)
+    if "measured" in options:
+        raise BadInput("--measured is the mAP on the labels of an order; add --continue ORDER")
+    return simkit.plan(folders, budget, **options)

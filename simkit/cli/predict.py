@@ -1,40 +1,35 @@
-"""`simkit predict`: scores of images by a trained model, as a table."""
+"""Score images by a trained model."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from simkit.cli.options import DATA, FILE, json_option
-from simkit.cli.output import print_json, progress
-from simkit.errors import BadInput
-
-if TYPE_CHECKING:
-    import pandas as pd
+import simkit
+from simkit.cli import params
+from simkit.cli.output import print_json, progress, say
+from simkit.files import spare, whole
 
 
 # fmt: off
 @click.command(epilog="Example: simkit predict model --data folder:photos --out scores.csv")
-@click.argument("model", type=FILE)
-@click.option("--data", "spec", type=DATA, required=True,
+@click.argument("model", type=params.FILE)
+@click.option("--data", "spec", type=params.DATA, required=True,
               help="A data set with images, such as folder:DIR.")
 @click.option("--split", help="Such as test. [default: all images]")
-@click.option("--backbone", help="Gives the features. [default: that of the training]")
-@click.option("--weights", metavar="FILE",
-              help="With --backbone: a weights file; imagenet, or pretrained for timm:NAME, to "
-              "download them; or random.")
+@params.backbone("Gives the features. [default: that of the training]")
 @click.option("--unreadable", type=click.Choice(["stop", "skip"]), default="stop",
               show_default=True,
               help="What to do at an image that cannot be read; scores of skipped ones are empty.")
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:1.")
-@click.option("--out", type=FILE, default=Path("scores.csv"), show_default=True,
+@params.device
+@click.option("--out", type=params.Output(".csv", ".parquet"), default=Path("scores.csv"),
+              show_default=True,
               help="The table, .csv or .parquet.")
-@json_option
+@params.json
 def command(
     model: Path, spec: str, split: str | None, backbone: str | None, weights: str | None,
-    out: Path, as_json: bool, **options: str,
+    out: Path, **options: str,
 ) -> None:
     """Score images by a model that `simkit train --out` wrote.
 
@@ -42,36 +37,20 @@ def command(
     the likelier the class is present: 1 / (1 + exp(-score)) lies between 0 and 1.
     """
     from simkit.data.dataset import originals
-    from simkit.embed.backbones import backbone as open_backbone
-    from simkit.files import may_write, spare
-    from simkit.learn.predict import predict
 
-    if out.suffix.lower() not in (".csv", ".parquet"):
-        raise BadInput(f"--out is {out}; a name that ends in .csv or .parquet is expected")
     spare(out, *originals(spec))
-    may_write(out)
-    if weights is not None and backbone is None:
-        raise BadInput("--weights are those of --backbone; name the backbone too")
+    network = params.network(backbone, weights)
     if spec.lower().startswith("folder:") and "labels=" not in spec and split is None:
         spec += ",labels=none"  # scores need no labels
-    network = None if backbone is None else open_backbone(backbone, weights)
-    with progress("predicting", quiet=as_json) as (advance,):
-        scores = predict(model, spec, split=split, backbone=network, progress=advance, **options)  # type: ignore[arg-type]
-    _write(scores, out)
-    N, L = scores.shape
-    if as_json:
-        print_json({"file": str(out), "images": N, "classes": L})
-    else:
-        click.echo(f"wrote {out} ({N:,} images, {L:,} classes)")
-# fmt: on
-
-
-def _write(scores: pd.DataFrame, out: Path) -> None:
-    from simkit.files import whole
-
+    with progress("predicting") as (advance,):
+        scores = simkit.predict(
+            model, spec, split=split, backbone=network, progress=advance, **options,  # type: ignore[arg-type]
+        )
     table = scores.reset_index()
     with whole(out) as part:
-        if out.suffix.lower() == ".csv":
-            table.to_csv(part, index=False)
-        else:
-            table.to_parquet(part, index=False)
+        write = table.to_csv if out.suffix.lower() == ".csv" else table.to_parquet
+        write(part, index=False)
+    N, L = scores.shape
+    print_json({"file": str(out), "images": N, "classes": L})
+    say(f"wrote {out} ({N:,} images, {L:,} classes)")
+# fmt: on

@@ -1,4 +1,4 @@
-"""`simkit quickstart`: start a project with a first order for a folder of photographs."""
+"""Start a project: check photographs, and order the first labels."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.options import COUNT, DOLLARS, FILE, FOLDER, PRICES, json_option, seed_option
-from simkit.cli.output import hours, print_json, progress
+import simkit
+from simkit.cli import params
+from simkit.cli.output import hours, print_json, progress, say
 from simkit.errors import BadInput
+from simkit.files import may_write, whole
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from simkit.annotate.prices import Cost
-    from simkit.data import Dataset
     from simkit.orders.order import Order
     from simkit.orders.project import Project
     from simkit.planning.pilot import PilotPlan
@@ -30,67 +31,55 @@ SHOWN = 3  # images named in a line
     epilog="\b\nExample: simkit quickstart photos --classes names.txt --budget 2000"
 )
 @click.argument("spec", metavar="DATA")
-@click.option("--classes", "names_file", type=FILE,
-              help="The classes, one per line. [default: those of the data]")
-@click.option("--budget", type=DOLLARS, required=True, metavar="DOLLARS",
+@params.classes
+@click.option("--budget", type=params.DOLLARS, required=True,
               help="Money for all labels.")
-@click.option("--prices", type=PRICES, default="hourly", show_default=True,
+@click.option("--prices", type=params.PRICES, default="hourly", show_default=True,
               help="A preset or a TOML file.")
-@click.option("--people", type=COUNT, default=1, show_default=True,
+@click.option("--people", type=params.COUNT, default=1, show_default=True,
               help="How many people answer each question.")
 @click.option("--per-image", type=float, metavar="X",
               help="Expected mean number of classes in an image. [default: 2, or half of the "
               "classes]")
-@click.option("--backbone", help="Network that finds near duplicates, such as mobilenet_v2 or "
-              "timm:NAME.")
-@click.option("--weights", metavar="FILE",
-              help="Its weights: a file; imagenet, or pretrained for timm:NAME, to download "
-              "them; or random.")
-@click.option("--out", type=FOLDER, default=Path("project"), show_default=True,
+@params.backbone("Network that finds near duplicates, such as mobilenet_v2 or timm:NAME.")
+@click.option("--out", type=params.FOLDER, default=Path("project"), show_default=True,
               help="The new project's folder.")
-@seed_option("Same seed, same questions.")
-@json_option
-def command(
-    spec: str, names_file: Path | None, out: Path, as_json: bool, **options: Any
-) -> None:
+@params.seed("Same seed, same questions.")
+@params.json
+def command(spec: str, names_file: Path | None, out: Path, **options: Any) -> None:
     """Check photographs, recommend what to label first, and write it as an order.
 
     DATA is a folder of images or a data set. The project is a folder with project.toml, a table of
     the images, and order1: complete labels of images chosen at random. `simkit status` prints the
     next command.
     """
-    from simkit.annotate.prices import cost
-    from simkit.cli.order import write
-    from simkit.data import open
     from simkit.data.folder import classes_of
-    from simkit.files import may_write, whole
+    from simkit.orders import project as projects
+    from simkit.orders.making import write_round
     from simkit.orders.order import Order
     from simkit.orders.pictures import survey, with_nearest
-    from simkit.orders.project import FILE as PROJECT
-    from simkit.orders.project import (
-        FIRST,
-        PICTURES,
-        first_round,
-        pilot_data,
-        with_absolute_paths,
-    )
+    from simkit.study.sources import SCENES_NET
 
     if out.exists() and any(out.iterdir()):
-        done = (out / PROJECT).exists()
+        done = (out / projects.FILE).exists()
         see = f"see simkit status {out}" if done else "it is no complete project: move it away"
         raise BadInput(f"{out} exists and is not overwritten; {see}, or name another folder with "
                        "--out")  # fmt: skip
-    may_write(out / PROJECT)
-    spec = with_absolute_paths(spec)
-    data = open(spec)
-    net = _network(data, options["backbone"], options["weights"])
+    may_write(out / projects.FILE)
+    spec = projects.with_absolute_paths(spec)
+    data = simkit.data.open(spec)
+    net = params.network(options["backbone"], options["weights"])
+    if options["backbone"] == SCENES_NET and data.name != "scenes":
+        raise BadInput(f"backbone {SCENES_NET} was trained on the drawn data set scenes and does "
+                       "not fit photographs; give --backbone mobilenet_v2 --weights FILE, or "
+                       "--weights imagenet to download them")  # fmt: skip
     project = _project(spec, classes_of(names_file, data), out, options)
     if project.unlabelled:
-        pilot_data(project)  # an impossible path is refused before people answer
+        projects.pilot_data(project)  # an impossible path is refused before people answer
     split = data.to_label
     if split not in data.pictures:
         raise BadInput(f"{spec} has no images; name their folder in the data")
-    with progress("reading images", "features", quiet=as_json) as (looking, computing):
+    with progress("reading images", "features") as (looking, computing):
         table = survey(data, split, looking)
         if net is not None:
             table = with_nearest(table, data, split, net, computing)
@@ -98,51 +87,29 @@ def command(
     if not len(images):
         raise BadInput(f"none of the {len(table):,} images of {spec} can be read; replace them")
     plan = project.pilot(len(images))
-    order = first_round(project, Order(out / FIRST, images, ()), split, plan)
-    with whole(out / PICTURES) as part:
+    order = projects.first_round(project, Order(out / projects.FIRST, images, ()), split, plan)
+    with whole(out / projects.PICTURES) as part:
         table.to_csv(part, index=False)
-    files = [*write(order, ("html",)), str(out / PICTURES), str(out / PROJECT)]
+    files = [*write_round(order, ("html",)), str(out / projects.PICTURES), str(out / projects.FILE)]
     project.write()
-    bill = cost(order.effort(order.table), project.prices)
-    if as_json:
-        print_json(_facts(table, order, bill, files))
-        return
-    _print_pictures(table, data, split, options["backbone"], out)
+    bill = simkit.cost(order.effort(order.table), project.prices)
+    print_json(_facts(table, order, bill, files))
+    _print_pictures(table, data.name, options["backbone"], out)
     _print_order(project, plan, order, bill)
 # fmt: on
-
-
-def _network(data: Dataset, backbone: str | None, weights: str | None) -> Any:
-    """The network that finds near duplicates; None without --backbone. Raises BadInput."""
-    from simkit.embed.backbones import backbone as load
-    from simkit.study.sources import SCENES_NET
-
-    if backbone is None and weights is not None:
-        raise BadInput("--weights are those of --backbone; name the backbone too")
-    if backbone == SCENES_NET and data.name != "scenes":
-        raise BadInput(
-            f"backbone {SCENES_NET} was trained on the drawn data set scenes and does not fit "
-            "photographs; give --backbone mobilenet_v2, resnet50 or another ImageNet network, with "
-            "--weights FILE, or --weights imagenet to download them"
-        )
-    return None if backbone is None else load(backbone, weights)
 
 
 def _project(spec: str, classes: tuple[str, ...], out: Path, options: Any) -> Project:
     from simkit.orders.project import Project, absolute_path
 
-    network = {
-        name: absolute_path(options[name]) for name in ("backbone", "weights") if options[name]
-    }
-    if "backbone" in network:
-        network.setdefault("weights", "")
-    per_image = options["per_image"]
-    if per_image is None:
-        per_image = min(2.0, len(classes) / 2)
+    names = ("prices", "backbone", "weights")
+    texts = {name: absolute_path(options[name]) for name in names if options[name]}
+    if options["backbone"]:
+        texts.setdefault("weights", "")
+    per_image = options["per_image"] or min(2.0, len(classes) / 2)
     return Project(
-        out, spec, classes, options["budget"], prices=absolute_path(options["prices"]),
-        people=options["people"], per_image=per_image,
-        seed=options["seed"], **network,
+        out, spec, classes, options["budget"], people=options["people"], per_image=per_image,
+        seed=options["seed"], **texts,
     )  # fmt: skip
 
 
@@ -157,9 +124,7 @@ def _facts(table: pd.DataFrame, order: Order, bill: Cost, files: list[str]) -> d
     }  # fmt: skip
 
 
-def _print_pictures(
-    table: pd.DataFrame, data: Dataset, split: str, backbone: str | None, out: Path
-) -> None:
+def _print_pictures(table: pd.DataFrame, name: str, backbone: str | None, out: Path) -> None:
     from simkit.orders.pictures import BROKEN, COPY
     from simkit.orders.project import PICTURES
 
@@ -167,26 +132,26 @@ def _print_pictures(
     read = table.loc[table["width"] > 0, ["width", "height"]]
     by_size = read.loc[read.prod(axis=1).sort_values(kind="stable").index].to_numpy()
     places = {"smallest": 0, "median": len(by_size) // 2, "largest": -1}
-    sizes = ("{} {} x {}".format(name, *by_size[place]) for name, place in places.items())
-    click.echo(f"{len(table):,} images in {data.name}; pixels: {', '.join(sizes)}")
+    sizes = ("{} {} x {}".format(size, *by_size[place]) for size, place in places.items())
+    say(f"{len(table):,} images in {name}; pixels: {', '.join(sizes)}")
     for reason, title in ((BROKEN, "cannot be read"), (COPY, "exact duplicates")):
         rows = table[left_out.str.startswith(reason)]
         texts = rows["image"].astype(str)
         if reason == COPY:
             texts = texts + " = " + rows["left_out"].str.removeprefix(COPY)
-        click.echo(f"{title}: {_some(texts.tolist(), ', left out')}")
+        say(f"{title}: {_some(texts.tolist(), ', left out')}")
     if "distance" not in table:
-        click.echo("near duplicates: not checked; this needs a neural network, such as "
-                   "--backbone mobilenet_v2 --weights imagenet")  # fmt: skip
+        say("near duplicates: not checked; this needs a neural network, such as "
+            "--backbone mobilenet_v2 --weights imagenet")  # fmt: skip
     else:
         near = table[table["distance"] < NEAR].sort_values("distance", kind="stable")
         pairs = dict.fromkeys(
             f"{' ~ '.join(sorted((str(a), str(b))))} ({distance:.3f})"
             for a, b, distance in near[["image", "nearest", "distance"]].itertuples(False)
         )
-        click.echo(f"near duplicates by {backbone} (cosine distance below {NEAR:g}): "
-                   f"{_some(list(pairs), ' pairs, which stay in')}")  # fmt: skip
-    click.echo(f"table of all images: {out / PICTURES}")
+        say(f"near duplicates by {backbone} (cosine distance below {NEAR:g}): "
+            f"{_some(list(pairs), ' pairs, which stay in')}")  # fmt: skip
+    say(f"table of all images: {out / PICTURES}")
 
 
 def _some(texts: list[str], remark: str) -> str:
@@ -203,32 +168,23 @@ def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: C
 
     asked, N = order.table["image"].nunique(), len(order.images)
     images = "all images" if asked == N else f"{asked:,} of the {N:,} images"
-    click.echo("")
+    say("")
     if plan is None:
-        click.echo(f"Label {images} completely: there are too few for a pilot that compares "
-                   "schemes.")  # fmt: skip
+        say(f"Label {images} completely: there are too few for a pilot that compares schemes.")
     else:
-        click.echo(
-            f"Begin with a pilot: label {plan.images:,} images completely for training and "
-            f"{plan.test_images:,} for testing. It measures mAP to about "
-            f"±{plan.half_width:.1f} points, if an image shows {project.per_image:g} "
-            f"classes on average (--per-image), and leaves ${project.budget - bill.dollars:,.2f} "
-            "of the budget."
+        say(
+            f"{plan.recommendation} This pilot measures mAP to ±{plan.half_width:.1f} points, "
+            f"if an image shows {project.per_image:g} classes on average (--per-image), and leaves "
+            f"${project.budget - bill.dollars:,.2f} of the budget."
         )
-        everything = N * plan.dollars_per_image + plan.set_up
-        if everything <= project.budget:
-            click.echo(
-                f"The budget also pays for complete labels of all {N:,} images "
-                f"(${everything:,.2f}); the pilot shows whether less money would do."
-            )
     chosen = "" if asked == N else ", chosen at random"
     time = "" if bill.seconds is None else f", {hours(bill.seconds)} hours of work"
-    click.echo(
+    say(
         f"{order.folder.name}: {len(order.table):,} questions, all {len(project.classes)} classes "
         f"of {images}{chosen}; ${bill.dollars:,.2f} of ${project.budget:,.2f} at {project.prices} "
         f"prices{time}"
     )
-    click.echo(f"describe the classes in {order.round_folder / 'instructions.md'}; people read it "
-               f"and answer the page in a browser: {order.round_folder / 'page.html'}")  # fmt: skip
-    click.echo(f"next: {next_step(project, [State.of(order)])}")
-    click.echo(f"at any time: simkit status {quote(str(project.folder))}")
+    say(f"describe the classes in {order.round_folder / 'instructions.md'}; people read it "
+        f"and answer the page in a browser: {order.round_folder / 'page.html'}")  # fmt: skip
+    say(f"next: {next_step(project, [State.of(order)])}")
+    say(f"at any time: simkit status {quote(str(project.folder))}")

@@ -1,4 +1,4 @@
-"""`simkit receive`: read the answers to an order, and write labels, votes and times."""
+"""Read the answers to an order; write labels, votes and times."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.options import FILE, FOLDER, json_option, pairs
-from simkit.cli.output import counts_line, print_json, table
+from simkit.cli import params
+from simkit.cli.output import counts_line, print_json, say, table
 from simkit.errors import BadInput
 
 if TYPE_CHECKING:
@@ -21,14 +21,12 @@ if TYPE_CHECKING:
 
 # fmt: off
 @click.command(epilog="Example: simkit receive order1 answers-anna.jsonl answers-ben.jsonl")
-@click.argument("folder", type=FOLDER, metavar="ORDER")
-@click.argument("files", type=FILE, nargs=-1)
+@click.argument("folder", type=params.FOLDER, metavar="ORDER")
+@click.argument("files", type=params.FILE, nargs=-1)
 @click.option("--columns", multiple=True, metavar="FIELD=NAME",
               help="Column of a table for question, image, class, answer, worker or seconds.")
-@json_option
-def command(
-    folder: Path, files: tuple[Path, ...], columns: tuple[str, ...], as_json: bool
-) -> None:
+@params.json
+def command(folder: Path, files: tuple[Path, ...], columns: tuple[str, ...]) -> None:
     """Add answers to an order: from its page, a table (CSV, JSONL) or Label Studio (JSON).
 
     Answers are checked, added and never replaced; receiving the same file again changes nothing.
@@ -44,7 +42,7 @@ def command(
     folder = order_of(folder, files)
     project = project_of(folder)
     order = Order.read(folder)
-    names = pairs(columns, "--columns", "field=NAME, such as answer=label")
+    names = params.pairs(columns, "--columns", "field=NAME, such as answer=label")
     raw = [(file, _rows(file, order, names)) for file in files]  # all are read before any is kept
     added, problems = 0, []
     for file, rows in raw:
@@ -61,11 +59,8 @@ def command(
         written = write(state)
         if project is not None:
             written += [f"../{name}" for name in write_pilot(project, state)]
-    if as_json:
-        print_json(_facts(state, added, problems, written))
-        return
-    _print(state, added, problems, written)
-    click.echo(f"next: {_next(state) if project is None else next_step(project, project.states)}")
+    _tell(state, added, problems, written)
+    say(f"next: {_next(state) if project is None else next_step(project, project.states)}")
 # fmt: on
 
 
@@ -84,41 +79,33 @@ def _of_problems(problems: list[tuple[Any, ...]]) -> str:
     return f" ({len(problems)} rows were refused: {problems[0][2]})" if problems else ""
 
 
-def _facts(
-    state: State, added: int, problems: list[tuple[Any, ...]], written: list[str]
-) -> dict[str, Any]:
+def _tell(state: State, added: int, problems: list[tuple[Any, ...]], written: list[str]) -> None:
+    order, total = state.order, len(state.order.table)
     rows = [dict(zip(("file", "row", "problem"), one, strict=True)) for one in problems]
-    return {
-        "order": state.order.id, "added": added, "answers": len(state.answers),
+    print_json({
+        "order": order.id, "added": added, "answers": len(state.answers),
         "open": len(state.open), "counts": state.labels.counts(), "labels": state.labels.id,
         "seconds": state.seconds.to_dict(), "problems": rows, "files": written,
-    }  # fmt: skip
-
-
-def _print(state: State, added: int, problems: list[tuple[Any, ...]], written: list[str]) -> None:
-    order, total = state.order, len(state.order.table)
-    click.echo(
-        f"{added:,} answers added; {total - len(state.open):,} of {total:,} questions are answered"
-    )
-    click.echo(counts_line(state.labels))
+    })  # fmt: skip
+    say(f"{added:,} answers added; {total - len(state.open):,} of {total:,} questions are answered")
+    say(counts_line(state.labels))
     if problems:
-        click.echo(f"{len(problems):,} rows do not count:")
+        say(f"{len(problems):,} rows do not count:")
         for file, row, problem in problems[:5]:
-            click.echo(f"  {file}, row {row + 1}: {problem}")
+            say(f"  {file}, row {row + 1}: {problem}")
         if len(problems) > 5:
-            click.echo(f"  ... and {len(problems) - 5:,} more (--json lists all)")
+            say(f"  ... and {len(problems) - 5:,} more (--json lists all)")
     if len(state.seconds):
         times = ", ".join(f"{kind} {value:.1f} s" for kind, value in state.seconds.items())
-        click.echo(f"mean time per question: {times}")
-    people = state.people
-    rows = [
+        say(f"mean time per question: {times}")
+    people = [
         [str(who), f"{int(one.answers):,}", f"{one.unsure:.0%}",
          "" if one.seconds != one.seconds else f"{one.seconds:.1f}",
          "" if one.gold != one.gold else f"{one.right:.0%} of {int(one.gold)}"]
-        for who, one in people.iterrows()
+        for who, one in state.people.iterrows()
     ]  # fmt: skip
-    table(["person", "answers", "unsure", "s each", "gold correct"], rows)
-    click.echo(f"wrote {', '.join(written)} in {order.folder}")
+    table(["person", "answers", "unsure", "s each", "gold correct"], people)
+    say(f"wrote {', '.join(written)} in {order.folder}")
 
 
 def _next(state: State) -> str:

@@ -1,19 +1,16 @@
-"""`simkit score`: scores of an image-text model, without labels."""
+"""Score images by an image-text model, without labels."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from simkit.cli.options import FILE, POSITIVE, SCORE, data_option, json_option, seed_option
-from simkit.cli.output import print_json, progress, table
+import simkit
+from simkit.cli import params
+from simkit.cli.output import print_json, progress, say, table
 from simkit.errors import BadInput
-
-if TYPE_CHECKING:
-    from simkit.data import Dataset
-    from simkit.embed.similarities import Similarities
 
 SIMULATED = "simulated"
 
@@ -25,85 +22,71 @@ SIMULATED = "simulated"
     "Then:    simkit order --data folder:photos,labels=none --classes names.txt "
     "--scheme machine --scores scores.npz"
 )
-@data_option("A data set with images.")
+@params.data("A data set with images.")
 @click.option("--model", required=True, metavar="MODEL",
               help="open_clip:NAME, a model of open_clip (pip install open_clip_torch), or "
               "`simulated`: scores made from the labels, with a stated --quality.")
 @click.option("--weights", metavar="FILE|TAG|random",
               help="Weights of the model: a file, or a tag that open_clip downloads, such as "
               "openai.")
-@click.option("--classes", "names_file", type=FILE,
-              help="One class per line. [default: those of the data]")
-@click.option("--prompts", type=FILE,
+@params.classes
+@click.option("--prompts", type=params.FILE,
               help="TOML with `templates` and a table [names] of texts for classes. [default: a "
               "photo of a CLASS.]")
 @click.option("--tiles", type=click.IntRange(0, 10), default=0, show_default=True,
               help="Also score N x N tiles of each image, for aevlp.")
-@click.option("--quality", type=SCORE, metavar="MAP",
+@click.option("--quality", type=params.SCORE, metavar="MAP",
               help="With --model simulated: the mAP of the scores, such as 50.")
-@click.option("--split", "splits", multiple=True,
-              help="Such as train; may be repeated. [default: all]")
-@click.option("--out", type=FILE, default=Path("scores.npz"), show_default=True,
+@params.splits
+@click.option("--out", type=params.Output(".npz"), default=Path("scores.npz"), show_default=True,
               help="Where to write cosines of all images, views and classes.")
-@click.option("--batch", type=POSITIVE, default=32, show_default=True, help="Images at a time.")
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1 or mps.")
-@seed_option("Of simulated scores.")
-@json_option
-def command(splits: tuple[str, ...], out: Path, as_json: bool, **options: Any) -> None:
+@params.batch
+@params.device
+@params.seed("Of simulated scores.")
+@params.json
+def command(splits: tuple[str, ...], out: Path, **options: Any) -> None:
     """Score images by an image-text model: cosines of images and texts of the classes.
 
     The scores need no labels. They are the zero-shot baseline of a comparison, the teacher of vlpl
     and aevlp, and an input of machine, proposals(by=scores) and picked(by=uncertainty).
     """
-    from simkit.data import open as open_data
     from simkit.data.dataset import WHOLE
     from simkit.data.folder import classes_of
     from simkit.embed.similarities import write_similarities
-    from simkit.files import may_write
 
-    if out.suffix.lower() != ".npz":
-        raise BadInput(f"--out is {out}; a name that ends in .npz is expected")
-    may_write(out)
-    data = open_data(options["spec"])
+    data = simkit.data.open(options["spec"])
     chosen = splits or [split for split in data.truth if split != WHOLE]
     for split in chosen:
-        if split not in data.truth:
-            raise BadInput(f"{data.name} has no split {split!r}; it has {', '.join(data.truth)}")
+        params.split_of(data, split)
     classes = classes_of(options["names_file"], data)
-    parts = _scored(data, chosen, classes, options, quiet=as_json)
+    parts = _scored(data, chosen, classes, options)
     write_similarities(parts, out)
     maps = {split: _map(data, split, part) for split, part in parts.items()}
-    if as_json:
-        print_json({"file": str(out), "model": options["model"], "map": maps})
-        return
+    print_json({"file": str(out), "model": options["model"], "map": maps})
     rows = [
         [split, f"{len(part.views):,}", str(part.views.shape[1]),
          "no labels" if score is None else f"{100 * score:.1f}"]
         for (split, part), score in zip(parts.items(), maps.values(), strict=True)
     ]  # fmt: skip
     table(["split", "images", "views", "mAP without training"], rows)
-    click.echo(f"wrote {out} ({len(classes):,} classes, {options['model']})")
+    say(f"wrote {out} ({len(classes):,} classes, {options['model']})")
 # fmt: on
 
 
 def _scored(
-    data: Dataset, splits: Any, classes: tuple[str, ...], options: dict[str, Any], *, quiet: bool
-) -> dict[str, Similarities]:
-    from simkit.embed.similarities import Similarities
-
+    data: simkit.data.Dataset, splits: Any, classes: tuple[str, ...], options: dict[str, Any]
+) -> dict[str, simkit.Similarities]:
     if options["model"] == SIMULATED:
         if options["quality"] is None:
             raise BadInput("--model simulated needs --quality, the mAP of its scores, such as 50")
         if classes != data.classes or not all(data.truth[split].present.nnz for split in splits):
             raise BadInput("--model simulated needs the labels of all splits, and makes scores of "
                            "their classes; leave --classes out, or name labelled data")  # fmt: skip
-        quality, seed = options["quality"], options["seed"]
+        how = {"leaves": data.leaves, "seed": options["seed"]}
         return {
-            split: Similarities.simulated(data.truth[split], quality, leaves=data.leaves, seed=seed)
+            split: simkit.Similarities.simulated(data.truth[split], options["quality"], **how)
             for split in splits
         }
-    if options["quality"] is not None:
-        raise BadInput("--quality is of --model simulated; leave it out")
     from simkit.embed.image_text import image_text, prompts_of, similarities
 
     if options["weights"] is None:
@@ -112,7 +95,7 @@ def _scored(
     prompts = prompts_of(classes, options["prompts"])
     parts = {}
     for split in splits:
-        with progress(split, quiet=quiet) as (advance,):
+        with progress(split) as (advance,):
             parts[split] = similarities(
                 data, split, model, prompts, classes=classes, tiles=options["tiles"],
                 batch=options["batch"], device=options["device"], progress=advance,
@@ -120,7 +103,7 @@ def _scored(
     return parts
 
 
-def _map(data: Dataset, split: str, part: Similarities) -> float | None:
+def _map(data: simkit.data.Dataset, split: str, part: simkit.Similarities) -> float | None:
     """mAP of the whole images' logits; None without labels."""
     from simkit.learn.metrics.ap import average_precision, mean_ap
 

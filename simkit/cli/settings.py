@@ -9,19 +9,12 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 @dataclass(frozen=True)
 class Setting:
-    """One field of a part: its default (None where `needed`), what it may be, what it means."""
+    """One field of a part: its default (None where `needed`), what it means and may be."""
 
     name: str
     default: Any
     needed: bool
-    choices: tuple[str, ...]
     meaning: str
-
-    @property
-    def described(self) -> str:
-        """Its meaning, and what it may be."""
-        choices = f"one of {', '.join(choice or 'nothing' for choice in self.choices)}"
-        return "; ".join(text for text in (self.meaning, choices if self.choices else "") if text)
 
 
 def spelled(default: Any) -> str:
@@ -39,14 +32,15 @@ def settings(part: type[Any]) -> list[Setting]:
             factory = field.default_factory
             default = field.default if factory is dataclasses.MISSING else factory()
             needed = default is dataclasses.MISSING
-            choices, meaning = _choices(types[field.name]), field.metadata.get("help", "")
-            rows.append(Setting(field.name, None if needed else default, needed, choices, meaning))
+            meanings = filter(None, (field.metadata.get("help"), _choices(types[field.name])))
+            default = None if needed else default
+            rows.append(Setting(field.name, default, needed, "; ".join(meanings)))
     return rows
 
 
-def _choices(kind: Any) -> tuple[str, ...]:
+def _choices(kind: Any) -> str:
     """What a Literal allows, also in a union with None; nothing where a number may stand, too."""
     if get_origin(kind) is Literal:
-        return tuple(map(str, get_args(kind)))
+        return f"one of {', '.join(str(choice) or 'nothing' for choice in get_args(kind))}"
     first = next(iter(get_args(kind)), None)
-    return (*_choices(first), "none") if get_origin(first) is Literal else ()
+    return f"{_choices(first)}, none" if get_origin(first) is Literal else ""

@@ -1,32 +1,39 @@
-"""`simkit show`: the content of a file and its history."""
+"""Show what a file or a runs folder holds and how it was made."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.options import FILE, PICTURE, json_option, pairs
-from simkit.cli.output import counts_line, print_json, write_figure
+import simkit
+from simkit.cli import params
+from simkit.cli.hierarchy import LINES
+from simkit.cli.hierarchy import show as show_hierarchy
+from simkit.cli.output import counts_line, print_json, say, write_figure
 from simkit.errors import BadInput
+
+if TYPE_CHECKING:
+    from simkit.history import History
 
 _COCO = rb'"(images|annotations)"\s*:\s*\['
 
 
 # fmt: off
 @click.command(epilog="Example: simkit show fpc.parquet")
-@click.argument("path", type=FILE)
-@json_option
+@click.argument("path", type=params.FILE)
+@params.json
 @click.option("--figure", metavar="NAME", help="Draw this figure of a comparison's folder instead.")
 @click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE", help="Its options.")
-@click.option("--out", type=PICTURE, metavar="FILE",
+@click.option("--out", type=params.PICTURE, metavar="FILE",
               help="File of the figure: .png, .pdf or .svg. [default: NAME.png]")
 def command(
-    path: Path, as_json: bool, figure: str | None, settings: tuple[str, ...], out: Path | None
+    path: Path, figure: str | None, settings: tuple[str, ...], out: Path | None
 ) -> None:
     """Show labels, scores, a hierarchy, a model, features or a comparison's folder, with history.
 
@@ -38,199 +45,172 @@ def command(
             "comparison's folder"
         )
     if figure is not None:
-        drawn = _draw(path, figure, settings, out)
-        print_json({"figure": str(drawn)}) if as_json else click.echo(f"wrote {drawn}")
+        _draw(path, figure, settings, out)
         return
     if settings or out is not None:
         raise BadInput("--set and --out are options of a figure; name it with --figure")
-    if path.is_dir():
-        text, facts = _folder(path)
-    elif path.suffix == ".npz" and _is_scores(path):
-        text, facts = _scores(path)
-    elif path.suffix == ".json" and not _is_labels(path):
-        text, facts = _habits(path) if _is_habits(path) else _hierarchy(path)
-    else:
-        text, facts = _training(path) if _is_training(path) else _labels(path)
-    print_json(facts) if as_json else click.echo(text)
+    print_json(_folder(path) if path.is_dir() else _file(path))
 # fmt: on
 
 
-def _draw(folder: Path, figure: str, settings: tuple[str, ...], out: Path | None) -> Path:
+def _draw(folder: Path, figure: str, settings: tuple[str, ...], out: Path | None) -> None:
     """Draw the figure that `figure` spells, such as "heat-map" or "per-class(scheme=fpc)".
 
-    All of it is checked before the runs are read. Returns the file.
+    All of it is checked before the runs are read.
     """
-    from simkit.files import may_write
-    from simkit.study import figures, runs
-
-    name = figure.partition("(")[0].strip().lower()
-    path = out if out is not None else Path(f"{name.replace('-', '_')}.png")
-    may_write(path)
-    made = figures.make(figure, **pairs(settings, "--set", "a field and its value, as scheme=fpc"))
+    figures, name = simkit.figures, figure.partition("(")[0].strip().lower()
+    path = out or Path(f"{name.replace('-', '_')}.png")
+    fields = params.pairs(settings, "--set", "a field and its value, as scheme=fpc")
+    made = figures.make(figure, **fields)
     if not getattr(made, "of_runs", False):
         names = [each for each in figures.names() if getattr(figures.get(each), "of_runs", False)]
         raise BadInput(
             f"--figure is {name}, which draws what {made.made_by} returns in Python; of a runs "
             f"folder can be drawn: {', '.join(names)}"
         )
-    write_figure(made(runs.open_runs(folder)), path)
-    return path
+    write_figure(made(simkit.open_runs(folder)), path)
+    print_json({"figure": str(path)})
+    say(f"wrote {path}")
 
 
-def _is_labels(path: Path) -> bool:
-    """Whether a JSON file has a label format, from its first and last bytes."""
-    from simkit.labels.formats.base import ends, for_path
-
-    return bool(for_path(path).mark or re.search(_COCO, ends(path)))
-
-
-def _is_scores(path: Path) -> bool:
+def _file(path: Path) -> dict[str, Any]:
+    """Say what a file holds; returns the facts. Its first and last bytes tell the kind."""
     from simkit.labels.formats.base import ends
 
-    return b"cosines_0.npy" in ends(path)  # the directory of an npz is at its end
+    if path.suffix == ".npz" and b"cosines_0.npy" in ends(path):  # in the directory at its end
+        return _scores(path)
+    if path.suffix == ".json":
+        if not (simkit.formats.for_path(path).mark or re.search(_COCO, ends(path))):
+            return _habits_or_hierarchy(path)
+    elif re.match(rb"(?s).{8}\{.{0,503}simkit training", ends(path)):
+        from simkit.learn.checkpoint import describe
+
+        return _say_all(describe(path))
+    return _labels(path)
 
 
-def _scores(path: Path) -> tuple[str, dict[str, Any]]:
-    from simkit.embed.similarities import Similarities, splits_of
-
-    parts = {split: Similarities.read(path, split) for split in splits_of(path)}
-    first = next(iter(parts.values()))
-    facts = {
-        "scores": first.history.settings,
-        "classes": first.views.shape[2],
-        "views": first.views.shape[1],
-        "images": {split: len(part.views) for split, part in parts.items()},
-        "history": json.loads(first.history.to_json()),
-    }
-    lines = [f"{key}: {_pairs(value) if isinstance(value, dict) else value}"
-             for key, value in facts.items() if key != "history"]  # fmt: skip
-    return "\n".join(lines), facts
-
-
-def _is_training(path: Path) -> bool:
-    """Whether a file is a checkpoint of `simkit train`, from its first bytes."""
-    with open(path, "rb") as file:
-        head = file.read(512)
-    return head[8:].startswith(b"{") and b"simkit training" in head
-
-
-def _training(path: Path) -> tuple[str, dict[str, Any]]:
-    from simkit.learn.checkpoint import describe
-
-    return _lines(facts := describe(path)), facts
-
-
-def _lines(facts: dict[str, Any]) -> str:
-    lines = []
+def _say_all(facts: dict[str, Any]) -> dict[str, Any]:
     for key, value in facts.items():
         rows = value.items() if isinstance(value, dict) else ()
-        lines.append(f"{key}:" if rows else f"{key}: {value}")
-        lines += [f"  {name} = {_pairs(v) if isinstance(v, dict) else v}" for name, v in rows]
-    return "\n".join(lines)
+        say(f"{key}:" if rows else f"{key}: {value}")
+        for name, v in rows:
+            say(f"  {name} = {_pairs(v) if isinstance(v, dict) else v}")
+    return facts
 
 
-def _labels(path: Path) -> tuple[str, dict[str, Any]]:
+def _scores(path: Path) -> dict[str, Any]:
+    from simkit.embed.similarities import splits_of
+
+    parts = {split: simkit.Similarities.read(path, split) for split in splits_of(path)}
+    first = next(iter(parts.values()))
+    facts = _say_all(
+        {
+            "scores": first.history.settings,
+            "classes": first.views.shape[2],
+            "views": first.views.shape[1],
+            "images": {split: len(part.views) for split, part in parts.items()},
+        }
+    )
+    return facts | {"history": json.loads(first.history.to_json())}
+
+
+def _labels(path: Path) -> dict[str, Any]:
     from simkit.annotate.datasheet import about
-    from simkit.labels import formats
 
-    labels = formats.for_path(path).read(path)
-    cards = [str(card) for card in about(path, labels.id)]
-    facts = {
+    labels = simkit.formats.for_path(path).read(path)
+    history, cards = labels.history, [str(card) for card in about(path, labels.id)]
+    say(f"{counts_line(labels)}\ncontent id {labels.id}")
+    say("questions: " + (_pairs(labels.effort.counts()) or "none"))
+    given, seed = history.command == "given", history.seed
+    origin = "not made by simkit" if given else f"made by simkit {history.command}"
+    say(origin + ("" if seed is None else f", seed {seed}"))
+    simulated = history.command == "simulate"
+    _say_history(history, ("truth", "hierarchy") if simulated else [""] * len(history.parents))
+    if cards:
+        say(f"described in {' and '.join(cards)}")
+    return {
         "id": labels.id,
         "images": labels.shape[0],
         "classes": labels.shape[1],
         "asked": int(labels.asked.sum()),
         "counts": labels.counts(),
         "effort": labels.effort.counts(),
-        "history": json.loads(labels.history.to_json()),
+        "history": json.loads(history.to_json()),
         "cards": cards,
     }
-    lines = [counts_line(labels), f"content id {labels.id}"]
-    lines += ["questions: " + (_pairs(labels.effort.counts()) or "none")]
-    given, seed = labels.history.command == "given", labels.history.seed
-    origin = "not made by simkit" if given else f"made by simkit {labels.history.command}"
-    lines += [origin + ("" if seed is None else f", seed {seed}")]
-    lines += [f"  {key} = {value}" for key, value in labels.history.settings.items()]
-    simulated = labels.history.command == "simulate"
-    kinds = ("truth", "hierarchy") if simulated else ("",) * len(labels.history.parents)
-    lines += [
-        f"  from {kind} {parent}"
-        for kind, parent in zip(kinds, labels.history.parents, strict=False)
-    ]
-    lines += ["  with " + _pairs(labels.history.versions)]
-    lines += [f"described in {' and '.join(cards)}"] if cards else []
-    return "\n".join(lines), facts
+
+
+def _say_history(history: History, kinds: Iterable[str]) -> None:
+    """Settings, versions, and the values of these kinds that something was made from."""
+    for key, value in history.settings.items():
+        say(f"  {key} = {value}")
+    for kind, parent in zip(kinds, history.parents, strict=False):
+        say(f"  from {kind} {parent}")
+    say("  with " + _pairs(history.versions))
 
 
 def _pairs(values: Any) -> str:
     return ", ".join(f"{key} {value}" for key, value in values.items() if value is not None)
 
 
-def _hierarchy(path: Path) -> tuple[str, dict[str, Any]]:
-    from simkit.cli.hierarchy import LINES, shown
+def _habits_or_hierarchy(path: Path) -> dict[str, Any]:
     from simkit.labels.hierarchy import Hierarchy
 
-    facts, lines = shown(Hierarchy.load(path), str(path), LINES)
-    return "\n".join(lines), facts
-
-
-def _is_habits(path: Path) -> bool:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        return False  # reading it as a hierarchy raises the error
-    return isinstance(values, dict) and ("habits" in values or "miss" in values)
-
-
-def _habits(path: Path) -> tuple[str, dict[str, Any]]:
-    from simkit.annotate.annotators import Habits
-
-    values = json.loads(path.read_text(encoding="utf-8"))
-    habits = Habits.load(path)
-    fit = values.get("fit") if isinstance(values.get("fit"), dict) else {}
-    facts = {"habits": habits.to_json(), "fit": fit}
-    lines = ["annotator model: how people err"]
-    for key, value in habits.to_json().items():
+        values = None  # reading it as a hierarchy raises the error
+    if not isinstance(values, dict) or not {"habits", "miss"} & {*values}:
+        return show_hierarchy(Hierarchy.load(path), str(path), LINES)
+    habits = simkit.Habits.load(path).to_json()
+    fit = values["fit"] if isinstance(values.get("fit"), dict) else {}
+    say("annotator model: how people err")
+    for key, value in habits.items():
         long = isinstance(value, list) and len(value) > 8
-        shown = f"{len(value)} values, {min(value)} to {max(value)}" if long else value
-        lines.append(f"  {key} = {shown}")
+        say(f"  {key} = {f'{len(value)} values, {min(value)} to {max(value)}' if long else value}")
     for key, value in fit.items():
-        lines.append(f"  fitted: {key} = {value}")
-    return "\n".join(lines), facts
+        say(f"  fitted: {key} = {value}")
+    return {"habits": habits, "fit": fit}
 
 
-def _folder(path: Path) -> tuple[str, dict[str, Any]]:
+def _folder(path: Path) -> dict[str, Any]:
+    """Say what a folder holds: a model, features or a comparison; returns the facts."""
+    from simkit.embed.feature_files import below
+
     if (path / "model.json").is_file():
         from simkit.learn.trained import describe
 
-        return _lines(facts := describe(path)), facts
-    from simkit.embed.feature_files import below
-
-    if features := [(str(each), *_features(each)) for each in below(path)]:
-        if len(features) == 1:
-            return features[0][1:]
-        folders = [{"folder": name} | facts for name, _, facts in features]
-        return "\n\n".join(f"{n}: {text}" for n, text, _ in features), {"features": folders}
+        return _say_all(describe(path))
+    if folders := list(below(path)):
+        if len(folders) == 1:
+            return _features(folders[0])
+        features = []
+        for place, folder in enumerate(folders):
+            say("\n" * (place > 0) + f"{folder}: ", nl=False)
+            features.append({"folder": str(folder)} | _features(folder))
+        return {"features": features}
     from simkit.study.runs import describe as describe_runs
 
     facts = describe_runs(path)
-    return facts.pop("text"), facts
+    say(facts.pop("text"))
+    return facts
 
 
-def _features(path: Path) -> tuple[str, dict[str, Any]]:
+def _features(path: Path) -> dict[str, Any]:
     from simkit.embed.feature_files import Index
 
     index = Index.read(path)
     index.values(path)  # raises an error if a file is missing
-    history = json.loads(index.history.to_json())
-    facts = {"id": index.id, "kind": index.kind, "shape": list(index.shape)}
-    facts |= {"skipped": [asdict(each) for each in index.skipped], "history": history}
     N, *row = index.shape
-    lines = [f"{index.kind} features of {N:,} images, {' x '.join(map(str, row))} for each"]
-    lines += [f"content id {index.id}", f"made by {index.history.command}"]
-    lines += [f"  {key} = {value}" for key, value in index.history.settings.items()]
-    parents = zip(("images", "backbone"), index.history.parents, strict=False)
-    lines += [f"  from {kind} {parent}" for kind, parent in parents]
-    lines += ["  with " + _pairs(index.history.versions)]
-    lines += [f"  row {each.row} skipped: {each.reason}" for each in index.skipped]
-    return "\n".join(lines), facts
+    say(f"{index.kind} features of {N:,} images, {' x '.join(map(str, row))} for each")
+    say(f"content id {index.id}\nmade by {index.history.command}")
+    _say_history(index.history, ("images", "backbone"))
+    for each in index.skipped:
+        say(f"  row {each.row} skipped: {each.reason}")
+    return {
+        "id": index.id,
+        "kind": index.kind,
+        "shape": list(index.shape),
+        "skipped": [asdict(each) for each in index.skipped],
+        "history": json.loads(index.history.to_json()),
+    }

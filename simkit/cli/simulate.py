@@ -1,4 +1,4 @@
-"""`simkit simulate`: ask a simulated crowd the questions of a scheme."""
+"""Simulate partial labels and say what they cost."""
 
 from __future__ import annotations
 
@@ -8,24 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+import simkit
 from simkit import quantities
 from simkit.annotate import schemes
+from simkit.cli import params
 from simkit.cli.convert import files_of
-from simkit.cli.options import (
-    DOLLARS,
-    FILE,
-    PRICES,
-    SCHEME,
-    Quantity,
-    data_option,
-    draw_option,
-    flag,
-    json_option,
-)
-from simkit.cli.output import cost_table, counts_line, print_json, progress
+from simkit.cli.habits import loaded
+from simkit.cli.output import cost_table, counts_line, print_json, progress, say
 from simkit.cli.settings import settings, spelled
 from simkit.errors import BadInput
+from simkit.files import may_write, spare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,16 +27,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from simkit.annotate.annotators import Habits
     from simkit.annotate.prices import Cost, Prices
     from simkit.annotate.schemes import Scheme
     from simkit.data import Dataset
-    from simkit.labels.formats import Format
-    from simkit.labels.partial import PartialLabels
-    from simkit.labels.truth import Truth
 
-_PERFECT = {"miss": 0.0, "false_alarm": 0.0, "workers": None, "vote": "majority"}
-_DEFAULTS = _PERFECT | {"price_list": "hourly"}
+_PEOPLE = ("workers", "miss", "false_alarm", "vote")
+# A command that makes labels again needs no such option, or has it from their history.
+_REWRITTEN = ("spec", "scheme", "images", "budget", "unit", "seed", "draw", "out", "no_card")
 
 
 class SchemeCommand(click.Command):
@@ -51,19 +42,26 @@ class SchemeCommand(click.Command):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         names = dict.fromkeys(s.name for scheme in schemes.schemes for s in settings(scheme))
-        self.params += [SchemeOption([flag(name), name], metavar="VALUE") for name in names]
+        self.params += [SchemeOption([params.flag(name), name], metavar="VALUE") for name in names]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """The scheme's settings that were given are one parameter, `settings`."""
+        names = [param.name for param in self.params if isinstance(param, SchemeOption)]
+        given = {name: ctx.params.pop(name) for name in names}
+        ctx.params["settings"] = {name: text for name, text in given.items() if text is not None}
+        return super().invoke(ctx)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The example stands before the options, which take several screens."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_epilog(ctx, formatter)
-        params = [p for p in self.get_params(ctx) if not isinstance(p, SchemeOption)]
+        shown = [p for p in self.get_params(ctx) if not isinstance(p, SchemeOption)]
         with formatter.section("Options"):
-            formatter.write_dl([record for p in params if (record := p.get_help_record(ctx))])
+            formatter.write_dl([record for p in shown if (record := p.get_help_record(ctx))])
         for scheme in schemes.schemes:
             rows = [
-                (f"{flag(s.name)} VALUE", f"{s.meaning} [default: {spelled(s.default)}]")
+                (f"{params.flag(s.name)} VALUE", f"{s.meaning} [default: {spelled(s.default)}]")
                 for s in settings(scheme)
             ]
             if rows:
@@ -91,48 +89,47 @@ def images_of(text: Any, option: str) -> float | int:
     cls=SchemeCommand,
     epilog="\b\nExample: simkit simulate --scheme fpc --per-class 100 --out fpc.parquet",
 )
-@click.option("--scheme", type=SCHEME, required=True,
+@click.option("--scheme", type=params.SCHEME, required=True,
               help="Which questions to ask; see `simkit list schemes`.")
-@data_option("A source and its settings, such as folder:DIR, or a TOML file; see `simkit list "
+@params.data("A source and its settings, such as folder:DIR, or a TOML file; see `simkit list "
              "data`.")
 @click.option("--split", help="train, val, test or train+val. [default: the training set; "
               "train+val where val was held out of the file]")
-@click.option("--images", type=Quantity("images", images_of), default="1.0", show_default=True,
-              metavar="SHARE|NUMBER", help="How many of the images to ask about.")
-@click.option("--budget", type=DOLLARS, metavar="AMOUNT",
+@click.option("--images", type=params.Quantity("images", images_of), default="1.0",
+              show_default=True, metavar="SHARE|NUMBER",
+              help="How many of the images to ask about.")
+@click.option("--budget", type=params.DOLLARS, metavar="AMOUNT",
               help="Buy as much as this pays for, instead of a stated amount.")
 @click.option("--unit", type=click.Choice(["dollars", "hours"]), default="dollars",
               show_default=True, help="What --budget counts.")
-@click.option("--prices", "price_list", type=PRICES, default="hourly",
-              show_default=True,
-              help="A preset or a TOML file; see `simkit list prices`.")
+@click.option("--features", type=params.FILE,
+              help="Features for picked: a folder from simkit features, or an npz file. [default: "
+              "computed by scenes-net]")
+@click.option("--scores", type=params.FILE,
+              help="A model's scores for machine, proposals by=scores and picked by=uncertainty: "
+              "from simkit score, or a table from simkit predict.")
+@click.option("--habits", "habits_file", type=params.FILE,
+              help="How people err, as `simkit habits` fitted it from votes; instead of the four "
+              "below.")
 @click.option("--workers", type=int,
               help="People who answer each question. [default: the price list's]")
-@click.option("--vote", type=click.Choice(["majority", "union"]), default="majority",
-              show_default=True, help="How their answers are joined.")
 @click.option("--miss", type=float, default=0.0, show_default=True, metavar="SHARE",
               help="How often a person overlooks a class that is present.")
 @click.option("--false-alarm", type=float, default=0.0, show_default=True, metavar="SHARE",
               help="How often a person sees a class that is absent.")
-@click.option("--habits", "habits_file", type=FILE,
-              help="How people err, as `simkit habits` fitted it from votes; instead of the four "
-              "above.")
-@click.option("--features", type=FILE,
-              help="Features for picked: a folder from simkit features, or an npz file. [default: "
-              "computed by scenes-net]")
-@click.option("--scores", type=FILE,
-              help="A model's scores for machine, proposals by=scores and picked by=uncertainty: "
-              "from simkit score, or a table from simkit predict.")
+@click.option("--vote", type=click.Choice(["majority", "union"]), default="majority",
+              show_default=True, help="How their answers are joined.")
+@params.prices("hourly")
 @click.option("--legacy-rng", is_flag=True,
               help="Reproduce the published simulator's labels bit for bit.")
 @click.option("--seed", type=int,
               help="Same seed, same labels. [default: 0; with --legacy-rng 1200, as published for "
               "single-positive; none is for rpa and fpc]")
-@draw_option
-@click.option("--out", type=FILE,
+@params.draw
+@click.option("--out", type=params.FILE,
               help="Where to write; the ending says the format. [default: SCHEME.parquet]")
 @click.option("--no-card", is_flag=True, help="Write the labels alone, without cards beside them.")
-@json_option
+@params.json
 def command(**arguments: Any) -> None:
     """Simulate partial labels of a data set and say what they cost.
 
@@ -140,77 +137,72 @@ def command(**arguments: Any) -> None:
     SCHEME.parquet in the current folder, with a card (SCHEME.card.md) that tells how they were
     made and the same for machines (SCHEME.croissant.json) beside it.
     """
-    from simkit.annotate.prices import cost, prices
-    from simkit.data import open
-    from simkit.labels import formats
+    from simkit.annotate import datasheet
 
     scheme = _scheme(arguments)
-    price_list = prices(arguments["price_list"])
+    price_list = simkit.prices(arguments["price_list"])
     out = arguments["out"] or Path(f"{scheme.name}.parquet")
-    form = formats.for_path(out, writing=True)
+    form = simkit.formats.for_path(out, writing=True)
     _check_places(out, arguments)
-    data = _with_hierarchy(open(arguments["spec"]), scheme)
-    split = arguments["split"] or data.to_label
-    if split not in data.truth:
-        raise BadInput(f"{data.name} has no split {split!r}; it has {', '.join(data.truth)}")
+    data = _with_hierarchy(simkit.data.open(arguments["spec"]), scheme)
+    split = params.split_of(data, arguments["split"])
     labels = _annotate(data, split, scheme, price_list, arguments)
     wrong = labels.wrong(data.truth[split])
-    bill = cost(labels, price_list)  # before a file is written: the list may lack a price
+    bill = simkit.cost(labels, price_list)  # before a file is written: the list may lack a price
     replaced = out.is_file()
-    _remove_cards(files_of(form, out)[0], labels, no_card=arguments["no_card"])
+    file = files_of(form, out)[0]
+    if not arguments["no_card"]:
+        datasheet.check_free(file, labels.id)
+    for card in datasheet.own(file):  # none stays beside other labels
+        card.unlink()
     form.write(labels, out)
     for part in form.loses(labels):
         warnings.warn(f"{out} does not hold {part}", stacklevel=1)
     cards = []
     if not arguments["no_card"]:
         cards = _describe(labels, form, out, data, arguments, bill, wrong)
-    if arguments["as_json"]:
-        print_json({
-            "id": labels.id,
-            "scheme": labels.history.settings["scheme"],
-            "images": len(labels.images),
-            "asked": int(labels.asked.sum()),
-            "classes": len(labels.classes),
-            "counts": labels.counts(),
-            "wrong": wrong,
-            "effort": labels.effort.counts(),
-            "cost": {"seconds": bill.seconds, "dollars": bill.dollars},
-            "prices": price_list.name,
-            "file": str(out),
-            "replaced": replaced,
-            "cards": cards,
-        })
-        return
-    click.echo(counts_line(labels))
+    print_json({
+        "id": labels.id,
+        "scheme": labels.history.settings["scheme"],
+        "images": len(labels.images),
+        "asked": int(labels.asked.sum()),
+        "classes": len(labels.classes),
+        "counts": labels.counts(),
+        "wrong": wrong,
+        "effort": labels.effort.counts(),
+        "cost": {"seconds": bill.seconds, "dollars": bill.dollars},
+        "prices": price_list.name,
+        "file": str(out),
+        "replaced": replaced,
+        "cards": cards,
+    })
+    say(counts_line(labels))
     if scheme.name == "machine":
         people = labels.effort.count("verify")
-        click.echo(f"{labels.codes.nnz - people:,} labels by the machine, {people:,} by people")
+        say(f"{labels.codes.nnz - people:,} labels by the machine, {people:,} by people")
     if any(wrong.values()):
-        click.echo("wrong labels: {present:,} present, {absent:,} absent"
-                   .format(**wrong))
-    cost_table(bill, price_list, labels.effort.workers)
+        say(f"wrong labels: {wrong['present']:,} present, {wrong['absent']:,} absent")
+    cost_table(bill, price_list)
     if cards:
-        click.echo(f"described in {' and '.join(cards)}")
+        say(f"described in {' and '.join(cards)}")
     instead = ", in place of the file that was there" if replaced else ""
-    click.echo(f"wrote {out}  (content id {labels.id}){instead}")
+    say(f"wrote {out}  (content id {labels.id}){instead}")
 # fmt: on
 
 
 def _scheme(arguments: Mapping[str, Any]) -> Scheme:
     """The scheme with its settings. Raises BadInput where options do not go together."""
-    names = [p.name for p in command.params if isinstance(p, SchemeOption)]
-    options = {name: arguments[name] for name in names if arguments[name] is not None}
+    options = arguments["settings"]
     scheme = chosen(arguments["scheme"], options)
     amount = scheme.amount
     if arguments["budget"] is None:
-        if arguments["unit"] == "hours":
-            raise BadInput("--unit says what --budget counts, but there is no --budget; add one")
-    elif amount and (amount in options or f"{amount}=" in arguments["scheme"]):
+        return scheme
+    if amount and (amount in options or f"{amount}=" in arguments["scheme"]):
         raise BadInput(
             f"--budget looks for the {amount} of {scheme.name} that it pays for, but {amount} is "
             "given too; leave one of them out"
         )
-    elif arguments["legacy_rng"]:
+    if arguments["legacy_rng"]:
         raise BadInput(
             "--legacy-rng makes the published arrays, whose amount is stated and not bought; leave "
             "--budget or --legacy-rng out"
@@ -226,7 +218,8 @@ def chosen(spec: str, options: Mapping[str, Any]) -> Scheme:
         if key not in fields:
             owners = [s.name for s in schemes.schemes if key in {f.name for f in settings(s)}]
             raise BadInput(
-                f"{flag(key)} is a setting of {', '.join(owners)}, not of {name}; leave it out"
+                f"{params.flag(key)} is a setting of {', '.join(owners)}, not of "
+                f"{name}; leave it out"
             )
         if f"{key}=" in spec.replace(" ", ""):
             raise BadInput(f"{key} is given in {spec!r} and as an option; leave one of them out")
@@ -250,11 +243,8 @@ def _with_hierarchy(data: Dataset, scheme: Scheme) -> Dataset:
 
 def _annotate(
     data: Dataset, split: str, scheme: Scheme, price_list: Prices, arguments: dict[str, Any]
-) -> PartialLabels:
+) -> simkit.PartialLabels:
     """The labels of one split: for the stated amount, or for the budget where there is one."""
-    from simkit.annotate.budget import amount_for
-    from simkit.annotate.simulate import simulate
-
     if arguments["legacy_rng"] and split != data.to_label:
         _warn_of_published(split, scheme, whole=data.to_label != "train")
     truth = data.truth[split]
@@ -269,12 +259,12 @@ def _annotate(
         "draw": arguments["draw"],
     }
     if arguments["budget"] is None:
-        return simulate(truth, scheme, legacy_rng=arguments["legacy_rng"], **options)
+        return simkit.simulate(truth, scheme, legacy_rng=arguments["legacy_rng"], **options)
     options["seed"] = options["seed"] or 0
     budget = arguments["budget"]
     if arguments["unit"] == "hours":
         budget, options["unit"] = 3600 * budget, "seconds"
-    return amount_for(budget, truth, scheme, price_list, **options).labels
+    return simkit.amount_for(budget, truth, scheme, price_list, **options).labels
 
 
 def features_of(
@@ -284,7 +274,7 @@ def features_of(
 
     useful: --features is accepted for a scheme that uses none.
     """
-    from simkit.study.sources import SCENES_NET, Source, open_source
+    from simkit.study.sources import SCENES_NET
 
     file, spec = arguments["features"], arguments["spec"]
     if not scheme.needs_features and file is None:
@@ -292,13 +282,14 @@ def features_of(
     if not (scheme.needs_features or useful):
         raise BadInput(f"--features is given, but {scheme.name} uses none; leave it out")
     precomputed = () if file is None else ((split, str(file)),)
-    source = Source(spec, (split,), ("pooled",), SCENES_NET, features=precomputed)
-    with progress("features", quiet=arguments["as_json"]) as (advance,):
-        return open_source(source, data=data, progress=advance).features[split, "pooled"].values
+    source = simkit.Source(spec, (split,), ("pooled",), SCENES_NET, features=precomputed)
+    with progress("features") as (advance,):
+        opened = simkit.open_source(source, data=data, progress=advance)
+    return opened.features[split, "pooled"].values
 
 
 def _scores(
-    scheme: Scheme, file: Path | None, split: str, truth: Truth
+    scheme: Scheme, file: Path | None, split: str, truth: simkit.Truth
 ) -> NDArray[np.floating] | None:
     from simkit.embed.similarities import read_scores
 
@@ -323,17 +314,14 @@ def _warn_of_published(split: str, scheme: Scheme, *, whole: bool) -> None:
     warnings.warn(f"{problem}; leave --split {split} out for its arrays", stacklevel=1)
 
 
-def _habits(arguments: dict[str, Any], classes: tuple[str, ...]) -> Habits:
+def _habits(arguments: dict[str, Any], classes: tuple[str, ...]) -> simkit.Habits:
     """How people err: from a file, its rates by class going with the names, or from the options."""
-    from simkit.annotate.annotators import Habits
-    from simkit.cli.habits import loaded
-
-    options = {key: arguments[key] for key in _PERFECT}
     if arguments["habits_file"] is None:
-        return Habits(**options)
-    for key, value in options.items():
-        if value != _PERFECT[key]:
-            raise BadInput(f"{flag(key)} is given and --habits too; leave one of them out")
+        return simkit.Habits(**{name: arguments[name] for name in _PEOPLE})
+    for name in _PEOPLE:
+        source = click.get_current_context().get_parameter_source(name)
+        if source is ParameterSource.COMMANDLINE:
+            raise BadInput(f"{params.flag(name)} is given and --habits too; leave one of them out")
     return loaded(arguments["habits_file"], classes)
 
 
@@ -341,7 +329,6 @@ def _check_places(out: Path, arguments: dict[str, Any]) -> None:
     """Raise BadInput where labels or cards cannot be written or would replace what is read."""
     from simkit.annotate import datasheet
     from simkit.data.dataset import originals
-    from simkit.files import may_write, spare
 
     for path in (out,) if arguments["no_card"] else (out, *datasheet.paths(out)):
         read = [arguments[name] or "" for name in ("habits_file", "features", "scores")]
@@ -349,22 +336,9 @@ def _check_places(out: Path, arguments: dict[str, Any]) -> None:
         may_write(path)
 
 
-def _remove_cards(file: Path, labels: PartialLabels, *, no_card: bool) -> None:
-    """Remove the cards of labels that are replaced next, so that none stays beside other labels.
-
-    Raises BadInput where something else is in the place of a card.
-    """
-    from simkit.annotate import datasheet
-
-    if not no_card:
-        datasheet.check_free(file, labels.id)
-    for card in datasheet.own(file):
-        card.unlink()
-
-
 def _describe(
-    labels: PartialLabels, form: Format, out: Path, data: Dataset, arguments: dict[str, Any],
-    bill: Cost, wrong: dict[str, int],
+    labels: simkit.PartialLabels, form: simkit.formats.Format, out: Path, data: Dataset,
+    arguments: dict[str, Any], bill: Cost, wrong: dict[str, int],
 ) -> list[str]:  # fmt: skip
     """Write the cards of labels that stand in `out`, and return their paths."""
     from simkit.annotate.datasheet import DataSheet, write
@@ -385,34 +359,16 @@ def _describe(
     return [str(path) for path in write(sheet)]
 
 
-def _again(labels: PartialLabels, arguments: dict[str, Any], out: Path) -> tuple[str, ...]:
+def _again(labels: simkit.PartialLabels, arguments: dict[str, Any], out: Path) -> tuple[str, ...]:
     """The words of a command that makes these labels again, with the amount that was bought."""
     made = labels.history.settings
-    words: list[Any] = [
-        "simkit",
-        "simulate",
-        "--data",
-        arguments["spec"],
-        "--scheme",
-        made["scheme"],
-    ]
-    for name in (
-        "split",
-        "features",
-        "scores",
-        "habits_file",
-        "workers",
-        "miss",
-        "false_alarm",
-        "vote",
-        "price_list",
-    ):
-        if arguments[name] not in (None, _DEFAULTS.get(name)):
-            words += [{"habits_file": "--habits", "price_list": "--prices"}.get(name, flag(name))]
-            words += [arguments[name]]
-    if arguments["legacy_rng"]:
-        words += ["--legacy-rng"]
-    elif made["images"] != 1.0 or isinstance(made["images"], int):
+    words: list[Any] = ["simkit", "simulate", "--data", arguments["spec"]]
+    words += ["--scheme", made["scheme"]]
+    for param in command.params:
+        value = None if param.name in _REWRITTEN else arguments.get(str(param.name))
+        if value not in (None, False, param.default):
+            words += [param.opts[0]] if value is True else [param.opts[0], value]
+    if not arguments["legacy_rng"] and (made["images"] != 1.0 or isinstance(made["images"], int)):
         words += ["--images", made["images"]]
     words += ["--seed", labels.history.seed]
     words += ["--draw", made["draw"]] if made["draw"] else []

@@ -1,4 +1,4 @@
-"""`simkit status`: the state of a project and the next command."""
+"""Show the state of a project and the next command."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 import click
 
-from simkit.cli.options import FOLDER, json_option
-from simkit.cli.output import print_json, table
+from simkit.cli import params
+from simkit.cli.output import print_json, say, table
 
 
 # fmt: off
 @click.command(epilog="Example: simkit status project")
-@click.argument("folder", type=FOLDER, default=Path("."), metavar="[PROJECT]")
-@json_option
-def command(folder: Path, as_json: bool) -> None:
+@click.argument("folder", type=params.FOLDER, default=Path("."), metavar="[PROJECT]")
+@params.json
+def command(folder: Path) -> None:
     """Show the state of a project: budget, orders, answers and the next command.
 
     No file is changed.
@@ -27,18 +27,17 @@ def command(folder: Path, as_json: bool) -> None:
     by_prices, by_times = (spent(project, states, measured=measured) for measured in (False, True))
     rows = [row for state in states for row in _rounds(state)]
     step = next_step(project, states)
-    if as_json:
-        facts = {"data": project.data, "classes": list(project.classes), "budget": project.budget}
-        money = {"spent": by_times, "spent_by_prices": by_prices}
-        print_json({**facts, **money, "rounds": rows, "next": step})
-        return
+    print_json({
+        "data": project.data, "classes": list(project.classes), "budget": project.budget,
+        "spent": by_times, "spent_by_prices": by_prices, "rounds": rows, "next": step,
+    })
     images = len(states[0].order.images)
-    click.echo(f"{project.data}: {images:,} images to label, {len(project.classes)} classes")
+    say(f"{project.data}: {images:,} images to label, {len(project.classes)} classes")
     how = f"at {project.prices} prices"
     if by_times != by_prices:
         how = f"by measured times; ${by_prices:,.2f} {how}"
     left = max(round(project.budget, 2) - round(by_times, 2), 0)
-    click.echo(f"spent ${by_times:,.2f} of ${project.budget:,.2f} ({how}); ${left:,.2f} left")
+    say(f"spent ${by_times:,.2f} of ${project.budget:,.2f} ({how}); ${left:,.2f} left")
     table(
         ["order", "round", "scheme", "questions", "answered", "open", "people"],
         [[f"{v:,}" if isinstance(v, int) else v for v in row.values()] for row in rows],
@@ -47,8 +46,8 @@ def command(folder: Path, as_json: bool) -> None:
     for state in states:
         page = state.order.round_folder / "page.html"
         if len(state.open) and page.is_file():
-            click.echo(f"page to answer: {page}")
-    click.echo(f"next: {step}")
+            say(f"page to answer: {page}")
+    say(f"next: {step}")
 # fmt: on
 
 

@@ -1,4 +1,4 @@
-"""`simkit train`: one method on one set of partial labels."""
+"""Train one method on partial labels and score it."""
 
 from __future__ import annotations
 
@@ -10,27 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.options import (
-    FILE,
-    METHOD,
-    POSITIVE,
-    data_option,
-    draw_option,
-    flag,
-    json_option,
-    pairs,
-    seed_option,
-)
-from simkit.cli.output import Advance, print_json, progress
+import simkit
+from simkit.cli import params
+from simkit.cli.output import Advance, print_json, progress, say
 from simkit.errors import BadInput
+from simkit.files import may_write
+from simkit.registry import build
 
 if TYPE_CHECKING:
-    from simkit.labels.partial import PartialLabels
     from simkit.learn.distributed import Team
-    from simkit.learn.optim import Settings
     from simkit.learn.protocols import Protocol
     from simkit.learn.validation import Reached
-    from simkit.study.sources import ImageTransform, Source
     from simkit.study.trial import Trial
 
 _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report")
@@ -38,28 +28,25 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report
 
 # fmt: off
 @click.command(epilog="Example: simkit train --method ll-r+boostlu --labels fpc.parquet")
-@click.option("--method", type=METHOD, required=True,
+@click.option("--method", type=params.METHOD, required=True,
               help="For instance an, ll-r(delta=0.5) or ll-r+boostlu.")
-@click.option("--labels", "labels_file", type=FILE, required=True,
+@click.option("--labels", "labels_file", type=params.FILE, required=True,
               help="A label file of the training images: from `simkit simulate`, or the table "
               "labels.csv of a folder.")
-@data_option("The data set that the labels are of.")
-@click.option("--backbone", help="Gives the features; timm:NAME is a network of timm. "
-              "[default: scenes-net, or the protocol's]")
-@click.option("--weights", type=FILE,
-              help="Weights file of the backbone; imagenet, or pretrained for timm:NAME, to "
-              "download them; or random.")
+@params.data("The data set that the labels are of.")
+@params.backbone("Gives the features; timm:NAME is a network of timm. [default: scenes-net, or "
+                 "the protocol's]")
 @click.option("--features", multiple=True, metavar="SPLIT=FILE",
               help="Instead of a backbone: an npz file with an array `features`, one row per "
               "image, or a folder of features; or, without SPLIT=, the folder that simkit "
               "features --out wrote.")
-@click.option("--scores", type=FILE,
+@click.option("--scores", type=params.FILE,
               help="A file of simkit score, the teacher of vlpl and aevlp.")
 @click.option("--fine-tune", is_flag=True, help="Train the backbone too, from pixels.")
 @click.option("--protocol",
               help="Fine-tune as a paper did: `simkit list protocols`; what you set wins.")
-@click.option("--epochs", type=POSITIVE, help="Passes over the asked images.")
-@click.option("--batch-size", type=POSITIVE, help="Images in a batch.")
+@click.option("--epochs", type=params.POSITIVE, help="Passes over the asked images.")
+@click.option("--batch-size", type=params.POSITIVE, help="Images in a batch.")
 @click.option("--lr", type=float, help="Learning rate.")
 @click.option("--set", "other_settings", multiple=True, metavar="KEY=VALUE",
               help="Any other setting of the training, such as precision=bf16, accumulate=4, "
@@ -71,19 +58,19 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report
 @click.option("--device", default="auto", show_default=True,
               help="cpu, cuda, cuda:1; auto fine-tunes on a GPU where there is one.")
 @click.option("--compile", is_flag=True, help="Let torch.compile work on the backbone.")
-@click.option("--checkpoint", type=FILE,
+@click.option("--checkpoint", type=params.FILE,
               help="A file kept after every epoch; where it exists, training goes on from it.")
-@seed_option("Same seed, same model.")
-@draw_option
+@params.seed("Same seed, same model.")
+@params.draw
 @click.option("--unasked", type=click.Choice(["skip", "absent"]), default="skip",
               show_default=True,
               help="Images nobody asked about: skip them, or train on them with unknown labels, "
               "which AN and others take for absent ones.")
-@click.option("--out", type=FILE, help="Folder for the trained model.")
+@click.option("--out", type=params.FOLDER, help="Folder for the trained model.")
 @click.option("--report", is_flag=True,
               help="Also F1 (thresholds from the val split), mAP by groups of classes and by "
               "labels per image, top-1, and the pointing game where there are boxes.")
-@json_option
+@params.json
 def command(**options: Any) -> None:
     """Train one method on partial labels and score it on the test split (mAP, masked).
 
@@ -93,12 +80,13 @@ def command(**options: Any) -> None:
     Several GPUs: torchrun --nproc-per-node 4 --no-python simkit train ... Every process holds
     the method's whole state. After an error torchrun adds a report of its own to simkit's sentence.
     """
-    from simkit.learn import methods
     from simkit.learn.distributed import together
     from simkit.study.trial import trial
 
-    method = methods.make(options["method"])
-    _check_places(options)
+    method = simkit.methods.make(options["method"])
+    for place in (options["out"] and options["out"] / "model.json", options["checkpoint"]):
+        if place is not None:
+            may_write(place)
     preset = _preset(options)
     settings = _settings(options, preset)
     file = options["labels_file"]
@@ -119,47 +107,31 @@ def command(**options: Any) -> None:
         return
     if options["out"] is not None:
         done.trained.save(options["out"])
-    if options["as_json"]:
-        facts = {"method": methods.spell(method), **_facts(done), "labels": labels.id}
-        print_json(facts | {"processes": team.processes})
-        return
+    spelled = simkit.methods.spell(method)
+    print_json(
+        {"method": spelled, **_facts(done), "labels": labels.id, "processes": team.processes}
+    )
     others = " and the others" if options["unasked"] == "absent" else ""
-    click.echo(f"{methods.spell(method)} on {file}: {done.asked:,} asked images{others}, "
-               f"{settings.epochs} epochs")
+    say(f"{spelled} on {file}: {done.asked:,} asked images{others}, {settings.epochs} epochs")
     _print(done)
     if team.processes > 1:
-        click.echo(f"{team.processes} processes trained it together")
+        say(f"{team.processes} processes trained it together")
     if options["out"] is not None:
-        click.echo(f"wrote {options['out']}/")
+        say(f"wrote {options['out']}/")
 # fmt: on
 
 
-def _labels(file: Path, spec: str) -> PartialLabels:
+def _labels(file: Path, spec: str) -> simkit.PartialLabels:
     """Labels in one of the formats, or in a table with the columns file and class."""
     from simkit.data.folder import table_labels
-    from simkit.labels import formats
     from simkit.labels.formats.csv import COLUMNS
 
-    form = formats.for_path(file)
+    form = simkit.formats.for_path(file)
     if form.name == "csv" and file.is_file():
         with file.open(encoding="utf-8-sig", errors="replace") as stream:
             if not set(COLUMNS) <= set(stream.readline().strip().replace('"', "").split(",")):
                 return table_labels(file, spec)
     return form.read(file)
-
-
-def _check_places(options: dict[str, Any]) -> None:
-    """Raise BadInput for files that could not be written when the work is done."""
-    from simkit.files import may_write
-
-    if options["out"] is not None:
-        if options["out"].is_file():
-            raise BadInput(
-                f"{options['out']} is a file, but a model is a folder; give another --out"
-            )
-        may_write(options["out"] / "model.json")
-    if options["checkpoint"] is not None:
-        may_write(options["checkpoint"])
 
 
 def _preset(options: dict[str, Any]) -> Protocol | None:
@@ -168,14 +140,12 @@ def _preset(options: dict[str, Any]) -> Protocol | None:
 
     for name in ("protocol", "size", "crop"):
         if options[name] is not None and not options["fine_tune"]:
-            raise BadInput(f"{flag(name)} is for training from pixels; add --fine-tune")
+            raise BadInput(f"{params.flag(name)} is for training from pixels; add --fine-tune")
     return None if options["protocol"] is None else protocol(options["protocol"])
 
 
-def _source(options: dict[str, Any], preset: Protocol | None) -> Source:
+def _source(options: dict[str, Any], preset: Protocol | None) -> simkit.Source:
     """Data, backbone and features; another backbone than the protocol's brings its own weights."""
-    from simkit.study.sources import Source
-
     if options["backbone"] is not None or preset is None:
         backbone, weights = options["backbone"] or "scenes-net", options["weights"] or ""
     elif preset.weights == "random" or options["weights"] is not None:
@@ -186,7 +156,7 @@ def _source(options: dict[str, Any], preset: Protocol | None) -> Source:
             "--weights FILE, or imagenet to download torchvision's, or random"
         )
     features, scores = _features(options["features"]), str(options["scores"] or "")
-    return Source(options["spec"], (), (), backbone, str(weights), features, scores=scores)
+    return simkit.Source(options["spec"], (), (), backbone, str(weights), features, scores=scores)
 
 
 def _features(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -198,34 +168,27 @@ def _features(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
         splits = {} if "=" in text else of_splits(Path(text))
         spelled += [f"{split}={place}" for split, place in splits.items()] or [text]
     expected = "a split and a file, as in train=FILE.npz, or a folder of splits"
-    return tuple(pairs(tuple(spelled), "--features", expected).items())
+    return tuple(params.pairs(tuple(spelled), "--features", expected).items())
 
 
-def _settings(options: dict[str, Any], preset: Protocol | None) -> Settings:
+def _settings(options: dict[str, Any], preset: Protocol | None) -> simkit.Settings:
     """What is set by hand, over the protocol's settings where one is named."""
-    from simkit.learn.optim import Settings
-    from simkit.registry import build
-
     expected = "a setting and its value, as in ema=0.999"
-    chosen: dict[str, Any] = dict(pairs(options["other_settings"], "--set", expected))
+    chosen: dict[str, Any] = dict(params.pairs(options["other_settings"], "--set", expected))
     if "milestones" in chosen:
         chosen["milestones"] = chosen["milestones"].split(",")
     for key in ("epochs", "batch_size", "lr"):
         if options[key] is not None:
-            if key in chosen:
-                raise BadInput(f"{flag(key)} and --set {key} both came; give one")
             chosen[key] = options[key]
-    return preset.changed(chosen) if preset else build(Settings, chosen, "training")
+    return preset.changed(chosen) if preset else build(simkit.Settings, chosen, "training")
 
 
-def _transform(options: dict[str, Any], preset: Protocol | None) -> ImageTransform:
-    from simkit.study.sources import ImageTransform
-
+def _transform(options: dict[str, Any], preset: Protocol | None) -> simkit.ImageTransform:
     crop = None if options["crop"] is None else (options["crop"], 1.0)
     if preset is None:
-        return ImageTransform(options["size"], True, False, crop=crop)
+        return simkit.ImageTransform(options["size"], True, False, crop=crop)
     size = options["size"] or preset.size
-    return ImageTransform(size, preset.flip, preset.upside_down, crop=crop or preset.crop)
+    return simkit.ImageTransform(size, preset.flip, preset.upside_down, crop=crop or preset.crop)
 
 
 class TrainingProgress:
@@ -249,7 +212,7 @@ class TrainingProgress:
                 self._result += f", mAP {100 * now.validation:.2f} on val"
         self._advance(now.epochs, now.of, f"training {self._result}".strip())
         if now.resumed and not self._quiet:
-            click.echo(f"goes on after epoch {now.epochs:.0f} of {now.of}", err=True)
+            say(f"goes on after epoch {now.epochs:.0f} of {now.of}", err=True)
 
     def interrupted(self, checkpoint: Path | None) -> str:
         """What is kept after an interrupt."""
@@ -270,9 +233,8 @@ class TrainingProgress:
 @contextmanager
 def _reporting(options: dict[str, Any], team: Team) -> Iterator[TrainingProgress]:
     """Progress, and what an interrupt says."""
-    quiet = options["as_json"] or not team.first
-    with progress("training", quiet=quiet) as (advance,):
-        reporter = TrainingProgress(advance, quiet=quiet)
+    with progress("training", quiet=not team.first) as (advance,):
+        reporter = TrainingProgress(advance, quiet=not team.first)
         try:
             yield reporter
         except KeyboardInterrupt:
@@ -280,19 +242,10 @@ def _reporting(options: dict[str, Any], team: Team) -> Iterator[TrainingProgress
 
 
 def _facts(done: Trial) -> dict[str, Any]:
-    return {
-        "asked": done.asked,
-        "held_out": done.held_out,
-        "id": done.trained.id,
-        "map": done.map,
-        "map_all": done.map_all,
-        "epoch": done.trained.epoch,
-        "chosen_by": done.chosen_by,
-        "split": done.split,
-        "images": done.images,
-        **done.scored,
-        **({"report": asdict(done.detailed)} if done.detailed else {}),
-    }
+    names = ("asked", "held_out", "map", "map_all", "chosen_by", "split", "images")
+    facts = {name: getattr(done, name) for name in names}
+    report = {"report": asdict(done.detailed)} if done.detailed else {}
+    return {**facts, "id": done.trained.id, "epoch": done.trained.epoch, **done.scored, **report}
 
 
 def _means(done: Trial) -> str:
@@ -312,18 +265,18 @@ def _means(done: Trial) -> str:
 
 def _print(done: Trial) -> None:
     if not done.split:
-        click.echo("not scored: there are no labelled test images (field `scored` of the data)")
+        say("not scored: there are no labelled test images (field `scored` of the data)")
         return
-    click.echo(f"mAP {_means(done)} ({done.split} split, {done.images:,} images)")
+    say(f"mAP {_means(done)} ({done.split} split, {done.images:,} images)")
     if done.chosen_by:
-        click.echo(
+        say(
             f"complete labels of {done.chosen_by:,} further images (split val) chose epoch "
             f"{done.trained.epoch}; they cost money too"
         )
     for line in done.detailed.lines() if done.detailed else ():
-        click.echo(line)
+        say(line)
     if done.held_out:
-        click.echo(
+        say(
             f"{done.held_out:,} further asked images are not trained on: they are held out for "
             "validation or testing"
         )

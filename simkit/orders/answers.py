@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from simkit.errors import BadInput
-from simkit.files import whole
+from simkit.labels.formats.base import write_lines
 from simkit.orders.order import NOTHING, Order
 
 YES_WORDS = ("yes", "y", "true", "1", "present", "1.0")
@@ -64,8 +63,10 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
     before = {
         (q, w): a for q, w, a in kept(order)[["question", "worker", "answer"]].itertuples(False)
     }
+    rows = rows.assign(number=_numbers(rows, "question").fillna(-1))
+    rows = rows.assign(seconds=_numbers(rows, "seconds"), shared=_numbers(rows, "shared").fillna(1))
     for place, row in enumerate(rows.to_dict("records")):
-        number, text = _whole(row["question"]), str(row["answer"]).strip()
+        number, text = row["number"], str(row["answer"]).strip()
         person = str(row["worker"]).strip()
         # A pseudonym, another one in each order.
         digest = hashlib.sha256(f"{order.id} {person}".encode("utf-8", "surrogatepass"))
@@ -79,22 +80,21 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
             continue  # not answered yet
         if answer is None:
             what = "a class of the order or nothing" if kind == "name" else "yes, no or unsure"
-            problems.append((place, f"question {number}: {text!r} is not {what}"))
+            problems.append((place, f"question {number:.0f}: {text!r} is not {what}"))
             continue
         if not person:
-            problems.append((place, f"question {number}: the worker is not named"))
+            problems.append((place, f"question {number:.0f}: the worker is not named"))
             continue
         earlier = before.get((number, worker))
         if earlier is not None:
             if earlier != answer:
                 problems.append((
-                    place, f"question {number}: the same person answered {earlier} before and "
+                    place, f"question {number:.0f}: the same person answered {earlier} before and "
                     f"{answer} now; the first answer counts",
                 ))  # fmt: skip
             continue
         before[number, worker] = answer
-        shared = max(1, _whole(row.get("shared")))
-        valid.append((number, worker, answer, _number(row.get("seconds")), shared))
+        valid.append((int(number), worker, answer, row["seconds"], max(1, int(row["shared"]))))
     return Checked(
         pd.DataFrame(valid, columns=list(COLUMNS)),
         pd.DataFrame(problems, columns=["row", "problem"]),
@@ -105,16 +105,12 @@ def keep(order: Order, answers: pd.DataFrame) -> Path | None:
     """Add answers to the order's folder as a new file; None if there are no answers."""
     if not len(answers):
         return None
-    lines = [
-        json.dumps({"order": order.id, **{k: _plain(v) for k, v in row.items()}})
-        for row in answers.to_dict("records")
-    ]
-    text = "".join(f"{line}\n" for line in lines)
+    rows = answers.astype(object).where(answers.notna(), None).to_dict("records")
+    lines = [json.dumps({"order": order.id, **row}) for row in rows]
     count = len(list((order.folder / "answers").glob("*.jsonl")))
-    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    digest = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()[:12]
     file = order.folder / "answers" / f"{count + 1:04d}-{digest}.jsonl"
-    with whole(file) as part:
-        part.write_text(text, "utf-8")
+    write_lines(file, lines)
     return file
 
 
@@ -155,20 +151,9 @@ def _answer(text: str, kind: str, classes: set[str]) -> str | None:
     return WORDS.get(text.lower())
 
 
-def _whole(value: Any) -> int:
-    number = _number(value)
-    return int(number) if number.is_integer() else -1
-
-
-def _number(value: Any) -> float:
-    """Of any text; nan where it is no finite number that is at least 0."""
-    try:
-        number = float(str(value))
-    except ValueError:
-        return math.nan
-    return number if 0 <= number < math.inf else math.nan
-
-
-def _plain(value: Any) -> Any:
-    value = value.item() if hasattr(value, "item") else value
-    return None if value != value else value
+def _numbers(rows: pd.DataFrame, column: str) -> pd.Series[float]:
+    """Of any text; nan where it is no finite number that is at least 0, and without the column."""
+    if column not in rows:
+        return pd.Series(float("nan"), rows.index)
+    numbers = pd.to_numeric(rows[column].astype(str), errors="coerce").astype(float)
+    return numbers.where(numbers.between(0, float("inf"), inclusive="left"))

@@ -1,25 +1,32 @@
-"""Make a round of an order: choose open questions within a budget, add gold, form tasks."""
+"""Make a round of an order: choose open questions within a budget, add gold, form tasks, write."""
 
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from bisect import bisect_right
+from collections.abc import Collection
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from simkit.annotate import schemes
 from simkit.annotate.budget import Ladder, affordable
 from simkit.annotate.prices import cost
 from simkit.annotate.prices import prices as price_list
-from simkit.annotate.schemes import Scheme
 from simkit.annotate.simulate import how_many
 from simkit.chance import Chance
+from simkit.data import Dataset, Pictures
+from simkit.data import open as open_data
 from simkit.errors import BadInput
+from simkit.files import whole_folder
 from simkit.labels.effort import Effort
 from simkit.labels.partial import PartialLabels
 from simkit.orders.asking import JoinedAnswers
 from simkit.orders.order import SCHEMA, Order, Round, Terms, effort_of
+from simkit.orders.tools import label_studio, page, sheet
 
 PAGE = 20  # classes of one image that are shown together
 
@@ -106,7 +113,7 @@ def _bought(
 ) -> Terms:
     """The terms with the largest amount that the budget pays for."""
 
-    def annotate(scheme: Scheme, images: int) -> Effort:
+    def annotate(scheme: schemes.Scheme, images: int) -> Effort:
         tried = dataclasses.replace(terms, scheme=schemes.spell(scheme), images=images)
         asked = order.ask(tried, joined)
         questions = _not_open(asked.questions, opened)
@@ -201,3 +208,50 @@ def _in_tasks(questions: pd.DataFrame, gold: pd.DataFrame, chance: Chance) -> pd
     between = chance(np.arange(len(gold))) / 2.0**64 * tasks
     table = pd.concat([table, gold.assign(at=between)]).sort_values("at", kind="stable")
     return table.assign(task=pd.factorize(table["at"])[0])
+
+
+def write_round(
+    order: Order, forms: Collection[str], image_root: str = "", labels: PartialLabels | None = None
+) -> list[str]:
+    """Write the last round and its files for people; returns the paths.
+
+    forms: html, csv, jsonl or label-studio.  labels: known ones, for examples in the instructions.
+    """
+    questions = order.table[order.table["round"] == len(order.rounds)]
+    files = []
+    with whole_folder(order.round_folder) as place:
+        if "html" in forms:
+            files.append(page.write(order, questions, place, *_pictures(order)))
+        files.append(sheet.instructions(order, questions, place, labels))
+        files += [
+            sheet.write(order, questions, place, jsonl=form == "jsonl")
+            for form in ("csv", "jsonl") if form in forms
+        ]  # fmt: skip
+        if "label-studio" in forms:
+            if not image_root:
+                folder = getattr(_pictures(order)[0], "folder", Path())
+                image_root = f"/data/local-files/?d={folder.resolve().name}/"
+            files += label_studio.write(order, questions, place, image_root)
+        order.write(place)
+    return [str(order.round_folder / file.relative_to(place)) for file in files]
+
+
+def _pictures(order: Order) -> tuple[Pictures, NDArray[np.integer]]:
+    """The pictures of the order's data, and the row of each image among them."""
+    terms = order.terms
+    with warnings.catch_warnings(action="ignore"):  # they were shown when the order was made
+        data = open_data(terms.data)
+    if terms.split not in data.pictures:
+        raise BadInput(f"{terms.data} has no pictures to show; give --to csv")
+    return data.pictures[terms.split], rows_in(order, data)
+
+
+def rows_in(order: Order, data: Dataset) -> NDArray[np.integer]:
+    """(N,) the row of each image of the order in its data. Raises BadInput."""
+    ids = pd.Index(data.truth[order.terms.split].images.astype(str))
+    rows = ids.get_indexer(order.images.astype(str))
+    if (rows < 0).any():
+        raise BadInput(
+            f"{order.terms.data} no longer has image {order.images[rows < 0][0]}; restore it"
+        )
+    return rows

@@ -29,7 +29,6 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from simkit.annotate import schemes
-from simkit.annotate.schemes import Scheme
 from simkit.errors import BadInput
 from simkit.files import readable, reading, whole
 from simkit.history import content_id
@@ -76,7 +75,7 @@ class Terms:
             )
 
     @cached_property
-    def parsed_scheme(self) -> Scheme:
+    def parsed_scheme(self) -> schemes.Scheme:
         """The scheme as an object."""
         return schemes.make(self.scheme)
 
@@ -205,8 +204,7 @@ class Order:
             table = pa.Table.from_pandas(last.table, schema=SCHEMA, preserve_index=False)
             pq.write_table(table, part, write_page_checksum=True)
         about = {"id": last.id, **dataclasses.asdict(last.terms)}
-        with whole(place / ABOUT) as part:
-            part.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        write_lines(place / ABOUT, [json.dumps(about, indent=1, ensure_ascii=False)])
 
     @staticmethod
     def read(folder: str | PathLike[str]) -> Order:

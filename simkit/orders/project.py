@@ -28,24 +28,16 @@ import pandas as pd
 from simkit.annotate.prices import Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.chance import Chance
+from simkit.data import label_table
 from simkit.data.dataset import LABELS, Source, read_spec
-from simkit.data.label_table import FILE as IMAGE_COLUMNS
-from simkit.data.label_table import SPLIT as SPLIT_COLUMNS
 from simkit.errors import BadInput
 from simkit.files import expanded, readable, reading, whole
+from simkit.labels.formats.base import write_lines
 from simkit.orders.making import round_of
 from simkit.orders.order import ABOUT, Order, Terms, effort_of
-from simkit.orders.receiving import DATA, State, data_of
-from simkit.planning.pilot import (
-    DATA_LINES,
-    MOST_SHOWN,
-    SMALLEST,
-    TEST,
-    THIRD,
-    PilotPlan,
-    complete_cost,
-    plan_pilot,
-)
+from simkit.orders.receiving import DATA, State, write_data
+from simkit.planning import pilot as pilots
+from simkit.planning.pilot import PilotPlan
 from simkit.registry import Count, Positive, build, setting, settle
 from simkit.study.toml import toml_lines
 
@@ -76,13 +68,13 @@ class Project:
         settle(self, "project")
         _ = self.price_list  # a price list that does not exist is refused at once
         for name in self.classes:
-            if name.lower() in (*IMAGE_COLUMNS, *SPLIT_COLUMNS):
+            if name.lower() in (*label_table.FILE, *label_table.SPLIT):
                 raise BadInput(
                     f"project: a class is called {name!r}, as a column of {TABLE} may be; rename it"
                 )
-        if self.per_image > MOST_SHOWN * len(self.classes):
+        if self.per_image > pilots.MOST_SHOWN * len(self.classes):
             raise BadInput(
-                f"project: per_image is {self.per_image:g}; at most {MOST_SHOWN:.0%} of the "
+                f"project: per_image is {self.per_image:g}; at most {pilots.MOST_SHOWN:.0%} of the "
                 f"{len(self.classes)} classes are expected in an image; lower it"
             )
 
@@ -100,8 +92,7 @@ class Project:
         """Write `project.toml`. Call it last: the file marks the project as complete."""
         values = dataclasses.asdict(self)
         del values["folder"]
-        with whole(self.folder / FILE) as part:
-            part.write_text("\n".join(toml_lines(values)) + "\n", "utf-8")
+        write_lines(self.folder / FILE, toml_lines(values))
 
     @staticmethod
     def read(folder: str | PathLike[str]) -> Project:
@@ -131,13 +122,13 @@ class Project:
         budget pays for. Raises BadInput if there are enough images and the budget is too small.
         """
         try:
-            plan = plan_pilot(
+            plan = pilots.plan_pilot(
                 self.budget, prices=self.price_list, classes=len(self.classes),
                 per_image=self.per_image, images=images,
             )  # fmt: skip
         except BadInput:
-            everything = complete_cost(images, len(self.classes), self.price_list).dollars
-            if images >= THIRD * SMALLEST and everything > self.budget:
+            everything = pilots.complete_cost(images, len(self.classes), self.price_list).dollars
+            if images >= pilots.THIRD * pilots.SMALLEST and everything > self.budget:
                 raise
             return None
         return dataclasses.replace(plan, prices=self.prices)
@@ -232,7 +223,7 @@ def write_pilot(project: Project, state: State) -> list[str]:
     asked = np.unique(pilot.order.table["image"])
     drawn = np.argsort(Chance.seeded(project.seed).of("test")(asked), kind="stable")
     split = np.full(len(asked), "train", object)
-    split[drawn[: round(TEST * len(asked))]] = "test"
+    split[drawn[: round(pilots.TEST * len(asked))]] = "test"
     split[drawn[:1]] = "val"  # otherwise a fifth of the training images would be held out
     done = ~np.isin(asked, pilot.open["image"])
     codes = pilot.labels.codes[asked[done]].toarray()
@@ -246,13 +237,13 @@ def write_pilot(project: Project, state: State) -> list[str]:
     people = "\n".join(toml_lines({"habits": {"workers": project.people}}))
     plan = project.pilot(len(order.images))
     for place, text in enumerate(() if plan is None else plan.grids, 1):
-        texts[f"grid-{place}.toml"] = f"{text.replace(DATA_LINES, lines)}\n{people}\n"
+        texts[f"grid-{place}.toml"] = f"{text.replace(pilots.DATA_LINES, lines)}\n{people}\n"
     written = [name for name in texts if name == TABLE or not (project.folder / name).exists()]
     for name in written:
         with whole(project.folder / name) as part:
             part.write_text(texts[name], "utf-8")
-    with whole(order.folder / DATA) as part:  # models are scored on the pilot's test images
-        part.write_text(data_of(order, pilot_data(project)), "utf-8")
+    # Models are scored on the pilot's test images.
+    write_data(order, order.folder / DATA, pilot_data(project))
     return written
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 import warnings
 from dataclasses import dataclass, replace
@@ -23,10 +22,12 @@ from simkit.errors import BadInput
 from simkit.files import whole
 from simkit.history import History
 from simkit.labels.formats import for_path
+from simkit.labels.formats.base import write_lines
 from simkit.labels.partial import PartialLabels
 from simkit.orders.answers import kept
 from simkit.orders.asking import END, NO, UNSURE, YES, JoinedAnswers
 from simkit.orders.order import NOTHING, Order, effort_of
+from simkit.orders.tools.sheet import listed as with_names
 from simkit.study.toml import toml_lines
 
 if TYPE_CHECKING:
@@ -266,48 +267,34 @@ class State:
 
 def write(state: State) -> list[str]:
     """Write labels, votes, times and open questions into the order's folder; the files' names."""
-    folder = state.order.folder
-    files = {"labels.parquet": None, "open.csv": _words(state.order, state.open)}
-    files["people.csv"] = state.people.reset_index()
+    order, folder, columns = state.order, state.order.folder, ["question", "round", "kind"]
+    questions = with_names(order, state.open)[[*columns, "image", "class"]]
+    files = {
+        "open.csv": questions.assign(answered=state.open["answered"]),
+        "people.csv": state.people.reset_index(),
+    }
     if state.votes is not None:
         files["votes.csv"] = _votes_table(state.votes)
     named = state.answers.query("kind == 'name' and nth == 0 and answer != @NOTHING")
     if len(named):
-        images = state.order.images[named["image"].to_numpy(np.int64)]
+        images = order.images[named["image"].to_numpy(np.int64)]
         files["named.csv"] = named[["worker"]].assign(image=images, **{"class": named["answer"]})
     for_path(folder / "labels.parquet", writing=True).write(state.labels, folder / "labels.parquet")
     for name, table in files.items():
-        if table is not None:
-            with whole(folder / name) as part:
-                table.to_csv(part, index=False)
-    with whole(folder / DATA) as part:
-        part.write_text(data_of(state.order), "utf-8")
+        with whole(folder / name) as part:
+            table.to_csv(part, index=False)
+    write_data(order, folder / DATA)
     measured = state.prices()
     if measured is not None:
-        with whole(folder / "measured.toml") as part:
-            part.write_text(_toml(measured, state), "utf-8")
-    return sorted([*files, DATA, *(["measured.toml"] if measured else [])])
+        write_lines(folder / "measured.toml", _toml(measured, state))
+    return sorted(["labels.parquet", *files, DATA, *(["measured.toml"] if measured else [])])
 
 
-def data_of(order: Order, scored: str = "") -> str:
-    """The order's images as a data set in TOML, with val and test of the data set `scored`."""
+def write_data(order: Order, file: Path, scored: str | None = None) -> None:
+    """Write the images of an order as a data set (TOML), with val and test of the data `scored`."""
     terms = order.terms
     values = {"source": "unlabelled", "images": terms.data, "split": terms.split, "scored": scored}
-    lines = [
-        f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items() if value
-    ]
-    return "\n".join([*lines, f"classes = {json.dumps(terms.classes, ensure_ascii=False)}", ""])
-
-
-def _words(order: Order, questions: pd.DataFrame) -> pd.DataFrame:
-    """Questions with names of images and classes instead of indices."""
-    classes = np.array([*order.classes, ""], object)
-    naming = (questions["kind"] == "name").to_numpy()
-    return questions[["question", "round", "kind"]].assign(
-        image=order.images[questions["image"].to_numpy(np.int64)],
-        **{"class": classes[np.where(naming, -1, questions["class"])]},
-        answered=questions["answered"],
-    )
+    write_lines(file, toml_lines({**values, "classes": terms.classes}))
 
 
 def _votes_table(votes: Votes) -> pd.DataFrame:
@@ -322,8 +309,8 @@ def _votes_table(votes: Votes) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def _toml(listed: Prices, state: State) -> str:
-    """A price list in TOML: the order's list with the measured rates."""
+def _toml(listed: Prices, state: State) -> list[str]:
+    """The lines of a price list in TOML: the order's list with the measured rates."""
     own = state.order.terms.prices
     # Lists complete presets only: those of a file are written out.
     values: dict[str, Any] = {"like": own}
@@ -334,5 +321,4 @@ def _toml(listed: Prices, state: State) -> str:
         if rate.dollars is None:
             values[kind] = {"per": rate.per, "seconds": rate.seconds, "source": rate.source}
             values[kind] |= {"page": rate.page} if rate.per == "page" else {}
-    lines = [f"# measured on the answers to order {state.order.id}", *toml_lines(values)]
-    return "\n".join(lines) + "\n"
+    return [f"# measured on the answers to order {state.order.id}", *toml_lines(values)]

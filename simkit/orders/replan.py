@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simkit import quantities
-from simkit.annotate.prices import Prices, cost
+from simkit.annotate.prices import cost
 from simkit.errors import BadInput
-from simkit.files import whole
 from simkit.labels.partial import ABSENT, PRESENT
 from simkit.orders.order import Order
-from simkit.orders.receiving import State, data_of
-from simkit.planning.evidence import Evidence, Pair, Received
+from simkit.orders.receiving import State, write_data
+from simkit.planning.evidence import Evidence, Folder, Pair, Received
 from simkit.planning.plan import Plan, plan
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ SCORED = "scored.toml"  # a data set: images of the order, test images of the pi
 
 def plan_next(
     order: Order | str | PathLike[str],
-    folders: str | PathLike[str] | Sequence[str | PathLike[str]],
+    folders: Folder | Sequence[Folder],
     budget: float | str,
     *,
     measured: float | str | None = None,
@@ -70,31 +69,14 @@ def plan_next(
         classes.
     """
     order = order if isinstance(order, Order) else Order.read(order)
-    places = [folders] if isinstance(folders, str | PathLike) else list(folders)
-    file = order.folder / "measured.toml"
-    measured_prices = str(file) if file.is_file() else order.terms.prices
-    listed = options.pop("prices", None) or measured_prices
-    evidence = with_received(
-        order, Evidence.of(*places), listed, measured=measured, progress=progress
-    )
-    next_plan = plan(evidence, budget, prices=listed, **options)
-    return replace(next_plan, command=f"{next_plan.command} --continue {order.folder}")
-
-
-def with_received(
-    order: Order,
-    evidence: Evidence,
-    prices: Prices | str,
-    *,
-    measured: float | str | None = None,
-    progress: Progress | None = None,
-) -> Evidence:
-    """The evidence with the labels of an order and their mAP; see `plan_next`."""
     state = State.of(order)
     if not state.labels.codes.nnz:
         raise BadInput(f"{order.folder} has no answers yet that give labels; run simkit receive "
                        "first")  # fmt: skip
-    evidence = _with_nearest_errors(evidence, state.errors or (0.0, 0.0))
+    places = [folders] if isinstance(folders, str | PathLike) else list(folders)
+    evidence = _with_nearest_errors(Evidence.of(*places), state.errors or (0.0, 0.0))
+    file = order.folder / "measured.toml"
+    prices = options.pop("prices", None) or (str(file) if file.is_file() else order.terms.prices)
     pair = _measured_pair(evidence, order)
     if measured is None:
         scores = _trained(state, evidence, pair, progress)
@@ -108,7 +90,8 @@ def with_received(
         absent=labels.per_class(ABSENT)[scored].astype(float),
         scores=evidence.test.on_new_images(scores), errors=state.errors,
     )  # fmt: skip
-    return replace(evidence, received=received)
+    next_plan = plan(replace(evidence, received=received), budget, prices=prices, **options)
+    return replace(next_plan, command=f"{next_plan.command} --continue {order.folder}")
 
 
 def _with_nearest_errors(evidence: Evidence, errors: tuple[float, float]) -> Evidence:
@@ -168,8 +151,7 @@ def _trained(
             "its mAP as --measured"
         )
     file = order.folder / SCORED
-    with whole(file) as part:
-        part.write_text(data_of(order, str(grid["data"])), "utf-8")
+    write_data(order, file, str(grid["data"]))
     trained = evidence.trained_as[pair]
     settings = {**grid.get("train", {}), "lr": trained["lr"], "epochs": int(trained["epochs"])}
     source = Source(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from simkit.errors import BadInput
 from simkit.planning.costs import Purchases
 from simkit.planning.curves import Curves, needs_absent
-from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pair
-
-Array = NDArray[np.float64]
+from simkit.planning.evidence import COMPLETE, Array, LabelOption, Pair
 
 MOST_TIMES = 50.0  # times the pilot's pool: the limit of predictions
 LEVELS = 20  # costs per option and number of images
@@ -142,19 +140,10 @@ class Choice:
     reached: bool | None = None
 
 
-def pairs(evidence: Evidence, purchases: Mapping[LabelOption, Purchases]) -> list[Pair]:
-    """Label options and methods that can be bought: measured ones, and complete labels always."""
-    measured = [p for p in evidence.cells if p[0] in purchases and not p[0].complete]
-    complete = [
-        (LabelOption(COMPLETE, habits), method)
-        for habits, method in evidence.complete
-        if LabelOption(COMPLETE, habits) in purchases
-    ]
-    return [*complete, *measured]
-
-
 def candidates(curves: Curves, project: Project) -> list[Candidate]:
     """All purchases within the budget, on a grid of dollars and numbers of images.
+
+    Complete labels can always be bought, other label options if they were measured.
 
     Raises
     ------
@@ -162,12 +151,13 @@ def candidates(curves: Curves, project: Project) -> list[Candidate]:
         If the budget pays for nothing that the pilot measured.
     """
     made: list[Candidate] = []
-    grids: dict[LabelOption, _Grid | None] = {}
-    for pair in pairs(curves.evidence, curves.purchases):
-        option = pair[0]
-        if option not in grids:
-            grids[option] = _further(curves, option, project)
-        grid = grids[option]
+    purchases, cells = curves.purchases, curves.evidence.cells
+    options = [(LabelOption(COMPLETE, habits), name) for habits, name in curves.evidence.complete]
+    options += [pair for pair in cells if not pair[0].complete]
+    sold = [pair for pair in options if pair[0] in purchases]
+    grids = {option: _grid(curves, option, project) for option in dict.fromkeys(p[0] for p in sold)}
+    for pair in sold:
+        grid = grids[pair[0]]
         if grid is None:
             continue
         value = curves.as_scored(pair, curves(pair, grid.present, grid.absent, grid.times))
@@ -343,45 +333,35 @@ class _Grid:
         )  # fmt: skip
 
 
-def _further(curves: Curves, option: LabelOption, project: Project) -> _Grid | None:
-    """All purchases within the budget, in addition to earlier ones of the option."""
-    spent, pool = project.spent.get(option, 0.0), curves.evidence.pool.images
+def _grid(curves: Curves, option: LabelOption, project: Project) -> _Grid | None:
+    """All numbers of images and dollars within the budget, in addition to earlier purchases of the
+    option; None without any."""
+    bought, pool = curves.purchases[option], curves.evidence.pool.images
+    spent = project.spent.get(option, 0.0)
     larger = replace(project, dollars=project.dollars + spent)
-    grid = _grid(curves.purchases[option], pool, larger)
-    if grid is None or not spent:
-        return grid
-    more = grid.dollars > 1.02 * spent
-    grid = _Grid(*(getattr(grid, column.name)[more] for column in fields(_Grid)))
+    exist = min(project.images or int(MOST_TIMES * pool), int(MOST_TIMES * pool))
+    if option.amount == "images":
+        made = [_all_images(bought, pool, exist, larger)]
+    else:  # a part of the questions about each image
+        sizes = np.unique(np.geomspace(min(pool, exist), exist, SIZES).round().astype(int))
+        made = [_by_amount(bought, pool, images, larger) for images in sizes.tolist()]
+    rows = [row for row in made if row is not None]
+    if not rows:
+        return None
+    columns = [np.concatenate(column) for column in zip(*rows, strict=True)]
+    if not spent:
+        return _Grid(*columns)
+    more = columns[0] > 1.02 * spent
+    grid = _Grid(*(column[more] for column in columns))
     share = 1 - spent / grid.dollars
     return replace(grid, dollars=grid.dollars - spent, seconds=grid.seconds * share)
 
 
-def _grid(bought: Purchases, pool: int, project: Project) -> _Grid | None:
-    """All numbers of images and dollars within the budget; None without any."""
-    rows = [_all_images(bought, pool, project)]
-    if bought.option.amount != "images":
-        rows = [_by_amount(bought, pool, images, project) for images in _sizes(pool, project)]
-    made = [row for row in rows if row is not None]
-    if not made:
-        return None
-    return _Grid(*(np.concatenate(column) for column in zip(*made, strict=True)))
-
-
-def _most_images(pool: int, project: Project) -> int:
-    return min(project.images or int(MOST_TIMES * pool), int(MOST_TIMES * pool))
-
-
-def _sizes(pool: int, project: Project) -> list[int]:
-    """Numbers of images for an option that asks a part of the questions about each image."""
-    most = _most_images(pool, project)
-    images = np.geomspace(min(pool, most), most, SIZES).round().astype(int)
-    return list(np.unique(images).tolist())
-
-
-def _all_images(bought: Purchases, pool: int, project: Project) -> tuple[Array, ...] | None:
+def _all_images(
+    bought: Purchases, pool: int, exist: int, project: Project
+) -> tuple[Array, ...] | None:
     """Purchases of an option whose amount is the number of images."""
     each = bought.dollars[-1] / pool + project.image_price
-    exist = _most_images(pool, project)
     most = int(min(exist, (project.dollars - project.set_up) / each + 1e-9))
     if most < 1:
         return None

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simkit import quantities
 from simkit.annotate.prices import Prices, cost
@@ -17,9 +16,7 @@ from simkit.annotate.schemes.base import largest
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
-from simkit.planning.evidence import COMPLETE, LabelOption, Pool
-
-Array = NDArray[np.float64]
+from simkit.planning.evidence import COMPLETE, Array, LabelOption, Pool
 
 COUNTED = 2_000_000  # (image, class) places that are simulated; the rest is in proportion
 NOTHING = 1e-6  # dollars

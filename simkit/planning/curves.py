@@ -30,9 +30,7 @@ from scipy.special import expit, logit
 
 from simkit.chance import Chance
 from simkit.planning.costs import Purchases
-from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pair, Received, Size
-
-Array = NDArray[np.float64]
+from simkit.planning.evidence import COMPLETE, Array, Evidence, LabelOption, Pair, Received, Size
 
 SAMPLES = 400
 KNOWN_ALONE = ("ignore", "partial-bce")  # without absent labels these predict everything present

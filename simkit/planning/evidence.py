@@ -19,7 +19,6 @@ from scipy.sparse import csr_array
 
 from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits
-from simkit.annotate.schemes import Scheme
 from simkit.chance import Chance
 from simkit.data.dataset import Boxes, Dataset
 from simkit.errors import BadInput, located
@@ -27,12 +26,11 @@ from simkit.files import reading
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
-from simkit.planning.test_set import TestSet
+from simkit.planning.test_set import Array, TestSet
 from simkit.study import runs, store
 from simkit.study.frames import class_names, failures, frame, leaves
 from simkit.study.limit import Limit
 
-Array = NDArray[np.float64]
 Folder = str | PathLike[str]
 
 COMPLETE = "full-subset"  # the scheme that labels whole images
@@ -69,7 +67,7 @@ class LabelOption:
         return LabelOption(_spelled(_made(spec)), Habits() if habits.perfect else habits)
 
     @property
-    def part(self) -> Scheme:
+    def part(self) -> schemes.Scheme:
         """The scheme itself, with an arbitrary amount."""
         return _made(self.scheme)
 
@@ -89,7 +87,7 @@ class LabelOption:
         part = self.part
         return part.amount is not None and isinstance(getattr(part, part.amount), int)
 
-    def with_amount(self, amount: float) -> Scheme:
+    def with_amount(self, amount: float) -> schemes.Scheme:
         """The scheme with this amount; unchanged if images are the amount."""
         part = self.part
         if part.amount is None:
@@ -249,8 +247,6 @@ class Evidence:
             Names the folder: no finished runs, other data or training than the first one, no run
             on complete labels.
         """
-        if not folders:
-            raise BadInput("no folder is named; name one that `simkit compare` wrote to")
         read = [_read(folder) for folder in folders]
         for other in read[1:]:
             _check_alike(read[0], other)
@@ -266,12 +262,14 @@ class Evidence:
             )
         named = zip(rows["labels_id"], rows["method"], rows["map"].tolist(), strict=True)
         texts = [f"{labels} {method} {score!r}" for labels, method, score in named]
+        about = read[0].table.attrs
         return Evidence(
             folders=tuple(one.folder for one in read), pool=pool, test=test, cells=cells,
             complete=complete, draws=len(rows[["seed", "draw"]].drop_duplicates()),
             runs=len(rows), grid=read[0].grid, missing=(share, sentence),
             ids={**read[0].ids, "runs": content_id(*sorted(texts))}, trained_as=trained_as,
-            zero_shot=_zero_shot(read[0].table),
+            zero_shot=None if about.get("zero_shot") is None
+            else (float(about["zero_shot"]), str(about.get("scored_by"))),
         )  # fmt: skip
 
     def complete_labels(self, option: LabelOption, method: str) -> Array:
@@ -341,11 +339,6 @@ def _check_alike(one: _Folder, other: _Folder) -> None:
                 f"{both} were trained differently: their grids differ in {name}; compare again "
                 "with equal settings, or plan from one of them"
             )
-
-
-def _zero_shot(table: pd.DataFrame) -> tuple[float, str] | None:
-    score = table.attrs.get("zero_shot")
-    return None if score is None else (float(score), str(table.attrs.get("scored_by")))
 
 
 def _missing(one: _Folder) -> tuple[float, str]:
@@ -510,11 +503,11 @@ def _stand_in(shares: Array, images: int, classes: tuple[str, ...]) -> Truth:
 
 
 @lru_cache(maxsize=1024)
-def _made(spec: str) -> Scheme:
+def _made(spec: str) -> schemes.Scheme:
     return schemes.make(spec)
 
 
-def _spelled(part: Scheme) -> str:
+def _spelled(part: schemes.Scheme) -> str:
     """A scheme without its amount and without settings at their defaults."""
     settings = [
         f"{field.name}={getattr(part, field.name)!r}"

@@ -15,7 +15,6 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from simkit import data as datasets
@@ -308,56 +307,50 @@ def _described(data: Any, classes: Any, per_image: Any, seed: int) -> tuple[Trut
     )
 
 
-def like(classes: int, per_image: float, *, images: int = SIMULATED, seed: int = 0) -> Truth:
+def like(classes: int, per_image: float, *, seed: int = 0) -> Truth:
     """Synthetic ground truth with `per_image` present classes per image on average.
 
-    The frequency of the class of rank r is proportional to 1 / r, at most 0.9, and classes are
-    independent: the cost of schemes depends on the frequency of classes, and little on their
-    co-occurrence.
+    The frequency of the class of rank r is proportional to 1 / r (Zipf's law, an assumption), at
+    most 0.9, and classes are independent: the cost of schemes depends on the frequency of classes,
+    and little on their co-occurrence.
 
     Parameters
     ----------
-    classes, images, seed : int
-        Numbers of classes and images, and the seed.
+    classes, seed : int
+        Number of classes, and the seed.
     per_image : float
         Mean number of present classes per image.
 
     Returns
     -------
     Truth
-        (images, classes).
+        1,500 images.
 
     Raises
     ------
     BadInput
         For fewer than two classes, and for a `per_image` out of range.
     """
-    number = isinstance(per_image, int | float) and not isinstance(per_image, bool)
     if classes > MOST_CLASSES:
         raise BadInput(
             f"classes is {classes:,}; at most {MOST_CLASSES:,} are simulated; plan for fewer"
         )
+    number = isinstance(per_image, int | float)
     if classes < 2 or not number or not 0 < per_image <= MOST_SHOWN * classes:
         raise BadInput(
             f"classes is {classes:,} and per_image {per_image!r}; 2 classes or more are expected, "
             f"and of those an image shows on average more than 0 and up to {MOST_SHOWN:.0%}"
         )
-    chance, rows = Chance.seeded(seed).of("stand-in"), np.arange(images)
-    frequencies = _frequencies(classes, per_image)
-    shown = [below(chance(rows, c), share) for c, share in enumerate(frequencies)]
-    return Truth.of(np.stack(shown, axis=1))
-
-
-def _frequencies(classes: int, per_image: float) -> NDArray[np.float64]:
-    """(L,) shares of images that show each class, descending, their sum `per_image`."""
-    tail = 1 / np.arange(1.0, classes + 1)  # Zipf's exponent, an assumption
+    tail, most = 1 / np.arange(1.0, classes + 1), MOST_SHOWN * classes
 
     def over(scale: float) -> float:
         return float(np.minimum(MOST_SHOWN, scale * tail).sum()) - per_image
 
-    most = MOST_SHOWN * classes
     scale = most if over(most) <= 0 else brentq(over, 0.0, most)
-    return np.asarray(np.minimum(MOST_SHOWN, scale * tail))
+    chance, rows = Chance.seeded(seed).of("stand-in"), np.arange(SIMULATED)
+    frequencies = np.minimum(MOST_SHOWN, scale * tail)
+    shown = [below(chance(rows, c), share) for c, share in enumerate(frequencies)]
+    return Truth.of(np.stack(shown, axis=1))
 
 
 def half_width(truth: Truth, images: int) -> float:

@@ -20,24 +20,13 @@ from simkit.annotate import schemes
 from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
 from simkit.history import versions
-from simkit.planning import answers, report
-from simkit.planning.choose import (
-    LOSS,
-    Candidate,
-    Choice,
-    Measurement,
-    Project,
-    candidates,
-    choose,
-    first_round,
-    next_measurement,
-)
+from simkit.planning import answers, choose, report
+from simkit.planning.choose import Candidate
 from simkit.planning.costs import Purchases, Staff, count, wrong_labels
 from simkit.planning.curves import Curves
-from simkit.planning.evidence import COMPLETE, Evidence, LabelOption
+from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption
 from simkit.planning.report import Page, Readable
 
-Folder = str | PathLike[str]
 Grade = Literal["high", "medium", "low"]
 
 FAR, FURTHER = 1.5, 3.0  # times the pilot's pool: trust is medium, and low
@@ -112,24 +101,25 @@ class Trust:
     sparse: bool
 
     @staticmethod
-    def of(chosen: Candidate, curves: Curves, test: Backtest | None) -> Trust:
+    def of(chosen: Candidate, curves: Curves, backtest: Backtest | None) -> Trust:
         """Trust in a purchase chosen by these curves."""
-        rows = [*_of_evidence(curves.evidence), *_of_order(chosen, curves, test)]
+        fewer = curves.fewer_than_measured(chosen.pair, chosen.present, chosen.absent, chosen.times)
+        rows = [*_problems_of_runs(curves.evidence)]
+        rows += _problems_of_order(chosen, curves, fewer, backtest)
         reasons = sorted((row for row in rows if row[0]), key=lambda row: -row[0])
         grades: tuple[Grade, ...] = ("high", "medium", "low")
         return Trust(
-            grade=grades[max((weight for weight, _ in reasons), default=0)],
+            grade=grades[max((severity for severity, _ in reasons), default=0)],
             reasons=tuple(text for _, text in reasons)[:MOST_REASONS],
             far=chosen.times > FURTHER,
-            sparse=_fewer(chosen, curves) > FEWER,
+            sparse=fewer > FEWER,
         )
 
 
 Row = tuple[int, str]  # severity, 0 to 2, and a sentence
 
 
-def _of_evidence(evidence: Evidence) -> Iterator[Row]:
-    """Problems of the runs."""
+def _problems_of_runs(evidence: Evidence) -> Iterator[Row]:
     share, sentence = evidence.missing
     yield int(share > 0) + int(share > 0.05), sentence
     text = (
@@ -153,8 +143,10 @@ def _of_evidence(evidence: Evidence) -> Iterator[Row]:
     yield int(not evidence.pool.opened), text
 
 
-def _of_order(chosen: Candidate, curves: Curves, backtest: Backtest | None) -> Iterator[Row]:
-    """Problems of the extrapolation to the order."""
+def _problems_of_order(
+    chosen: Candidate, curves: Curves, fewer: float, backtest: Backtest | None
+) -> Iterator[Row]:
+    """Problems of the extrapolation from the runs to the order."""
     times, pool = chosen.times, curves.evidence.pool.images
     text = f"{chosen.images:,} images are {times:.2g} times the pilot's {pool:,}"
     yield int(times > FAR) + int(times > FURTHER), text
@@ -166,7 +158,6 @@ def _of_order(chosen: Candidate, curves: Curves, backtest: Backtest | None) -> I
     if backtest is not None:
         text = f"only {backtest.held:.0%} of {backtest.cells} curves predict their own largest size"
         yield int(not backtest.passed), text
-    fewer = _fewer(chosen, curves)
     text = (
         "the order has fewer labels per image than any that the pilot measured; the smallest had "
         f"{fewer:.2g} times as many"
@@ -174,10 +165,6 @@ def _of_order(chosen: Candidate, curves: Curves, backtest: Backtest | None) -> I
     yield 2 * (fewer > FEWER), text
     low, high = chosen.band
     yield int(high - low > 0.1), f"the range is {100 * (high - low):.0f} points wide"
-
-
-def _fewer(one: Candidate, curves: Curves) -> float:
-    return curves.fewer_than_measured(one.pair, one.present, one.absent, one.times)
 
 
 @dataclass(frozen=True)
@@ -222,14 +209,14 @@ class Plan(Readable):
         Shares of the chosen purchase's present and absent labels that are wrong.
     """
 
-    project: Project
+    project: choose.Project
     evidence: Evidence
     curves: Curves
-    choice: Choice
+    choice: choose.Choice
     order: tuple[Candidate, ...]
     trust: Trust
     backtest: Backtest | None
-    measurement: Measurement | None
+    measurement: choose.Measurement | None
     prices: Prices
     bill: tuple[BillLine, ...]
     unpriced: tuple[str, ...]
@@ -249,16 +236,15 @@ class Plan(Readable):
         Above the mAP of earlier rounds' labels, and the zero-shot mAP of the scores, if any.
         """
         gains = self.chosen.map - self.curves.floor
-        adds = self.evidence.received is None or bool(np.median(gains) >= LOSS)
+        adds = self.evidence.received is None or bool(np.median(gains) >= choose.LOSS)
         free = self.evidence.zero_shot
-        return adds and (free is None or self.chosen.median >= free[0] + LOSS)
+        return adds and (free is None or self.chosen.median >= free[0] + choose.LOSS)
 
     @property
     def hours(self) -> float | None:
         """Working time of the order; None if the price list has no times."""
-        hours = [line.hours for line in self.bill if line.when == "now" and line.hours is not None]
-        complete = len(hours) == sum(line.when == "now" for line in self.bill)
-        return math.fsum(hours) if complete else None
+        hours = [line.hours for line in self.bill if line.when == "now"]
+        return None if None in hours else math.fsum(filter(None, hours))
 
     @property
     def weeks(self) -> float | None:
@@ -362,7 +348,7 @@ def plan(
     received = evidence.received
     once = listed.setup + listed.setup_class * evidence.pool.truth.shape[1]
     once *= received is None  # set-up is paid with the first round
-    project = Project(
+    project = choose.Project(
         dollars=money,
         images=None if images is None else quantities.count(images, "images"),
         target=None if reach is None else quantities.score(reach, "target"),
@@ -376,16 +362,16 @@ def plan(
     if received is not None:
         expected = tuple(np.quantile(curves.expected(received), [0.5, 0.05, 0.95]).tolist())
         curves.agree_with(received)
-    choice = choose(candidates(curves, project), project)
+    choice = choose.choose(choose.candidates(curves, project), project)
     test = backtest(evidence, purchases, seed=seed)
     trust = Trust.of(choice.chosen, curves, test)
-    order = (first_round(choice) if trust.far else ()) or (choice.chosen,)
+    order = (choose.first_round(choice) if trust.far else ()) or (choice.chosen,)
     best = choice.chosen
     amount = best.amount / best.times if best.option.counted else best.amount
     wrong = wrong_labels(best.option, amount, evidence.pool)
     return Plan(
         project=project, evidence=evidence, curves=curves, choice=choice, order=order, trust=trust,
-        backtest=test, measurement=next_measurement(choice), prices=listed,
+        backtest=test, measurement=choose.next_measurement(choice), prices=listed,
         bill=tuple(_bill(order, choice.chosen, curves, project)), unpriced=unpriced,
         week_hours=staff.week, expected=expected, wrong=wrong,
         command=report.command(
@@ -420,7 +406,7 @@ def _priced(
 
 
 def _bill(
-    order: Sequence[Candidate], chosen: Candidate, curves: Curves, project: Project
+    order: Sequence[Candidate], chosen: Candidate, curves: Curves, project: choose.Project
 ) -> list[BillLine]:
     lines, evidence = [], curves.evidence
     for letter, one in zip("ab", order, strict=False):

@@ -261,17 +261,16 @@ def _sound(text: str) -> str:
 
 def html(page: Page) -> str:
     """The page as one file of HTML that needs neither network nor script."""
-    figures = [] if page.chart is None else [_inline(page.chart), _inline(page.chart, narrow=True)]
+    figures = [_image(page.chart, kind) for kind in ("wide", "narrow") if page.chart]
     return _template().render(page=page, answers=_headed(page), figures=figures, whole=True)
 
 
 def fragment(page: Page) -> str:
     """The page as an HTML fragment for notebooks, including untrusted ones.
 
-    Jupyter removes SVG and styles from untrusted notebooks, and renders text between two dollar
-    signs as a formula: so the figure is an image, and each dollar sign an element.
+    Jupyter renders text between two dollar signs as a formula: so each dollar sign is an element.
     """
-    figures = [] if page.chart is None else [_picture(page.chart)]
+    figures = [_image(page.chart)] if page.chart else []
     text = _template().render(page=page, answers=_headed(page), figures=figures, whole=False)
     return re.sub(r"\$(?=[^<>]*<)", "<span>$</span>", text)
 
@@ -313,24 +312,20 @@ def _template() -> jinja2.Template:
     return environment.from_string(source)
 
 
-def _inline(chart: Chart, *, narrow: bool = False) -> Any:
+def _image(chart: Chart, kind: str = "") -> Any:
+    """The figure as an image, as Jupyter removes SVG elements from untrusted notebooks."""
     from markupsafe import Markup, escape
 
-    body, box = _svg(chart, narrow=narrow)
-    kind, alt = "narrow" if narrow else "wide", escape(_clean(chart.alt))
-    return Markup(f'<svg class="{kind}" viewBox="{box}" role="img" aria-label="{alt}">{body}')
-
-
-def _picture(chart: Chart) -> Any:
-    from markupsafe import Markup, escape
-
-    body, box = _svg(chart, narrow=False)
-    _, _, width, height = box.split()
-    size = f'width="{width}" height="{height}"'
-    drawing = f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="{box}">{body}'
+    frame, out = _NARROW if kind == "narrow" else _WIDE, StringIO()
+    with _look():
+        none = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure(chart, narrow=kind == "narrow").savefig(out, format="svg", metadata=none)
+    drawing = out.getvalue().replace("'DejaVu Sans', sans-serif", _FONTS)
     data = b64encode(drawing.encode()).decode()
-    source = f"data:image/svg+xml;base64,{data}"
-    return Markup(f'<img {size} alt="{escape(_clean(chart.alt))}" src="{source}">')
+    return Markup(
+        f'<img class="{kind}" width="{frame.width}" height="{frame.height}" '
+        f'alt="{escape(_clean(chart.alt))}" src="data:image/svg+xml;base64,{data}">'
+    )
 
 
 # -------------------------------------------------------------------------------------- in Markdown
@@ -557,21 +552,3 @@ def _name_lines(axes: Axes, lines: list[Line], styles: tuple[Any, ...], frame: _
             arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 2, "shrinkB": 1,
                         "relpos": (0, 0.5)},
         )  # fmt: skip
-
-
-def _svg(chart: Chart, *, narrow: bool) -> tuple[str, str]:
-    """The content of <svg> with its closing tag, and its viewBox. Text stays text."""
-    drawn = figure(chart, narrow=narrow)
-    out = StringIO()
-    with _look():
-        none = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        drawn.savefig(out, format="svg", metadata=none)
-    opening, body = out.getvalue().split("<svg", 1)[1].split(">", 1)
-    box = re.search(r'viewBox="([^"]*)"', opening)
-    assert box is not None  # matplotlib writes one
-    # Two drawings stand on a page: no rule for all elements, and no id twice.
-    body = re.sub(r'<style.*?</style>| id="[\w.]+_\d+"', "", body, flags=re.DOTALL)
-    body = re.sub(r'(id="|#)([mp][0-9a-f]{8,})', rf"\1{'n' if narrow else 'w'}\2", body)
-    body = body.replace("'DejaVu Sans', sans-serif", _FONTS).replace("xlink:href", "href")
-    body = body.replace("</svg>", "</g></svg>").strip()
-    return f'<g style="stroke-linejoin:round">{body}', box[1]

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from simkit.cli.list import REGISTRIES, names
+from simkit.cli.params import REGISTRIES, names
 
 
 @pytest.mark.parametrize(

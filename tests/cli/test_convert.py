@@ -107,7 +107,10 @@ def test_a_file_that_was_there_is_replaced_and_told(shell, given) -> None:
             "x.parquet is a file that is read here, and writing would replace",
         ),
         (["x.parquet", "y.csv", "--from", "csv"], "x.parquet"),
-        (["x.parquet", "y.csv", "--data", "npz:t.npz"], "no split of t has all 4 images of the"),
+        (
+            ["x.parquet", "formatted_train_labels_obs.npy", "--data", "npz:t.npz"],
+            "no split of t has all 4 images of the",
+        ),
         (["x.parquet", "y", "--to", "npy-triple(file='x')"], "are the same for several images"),
         (
             ["x.parquet", "y.csv", "--to", "coco"],

@@ -125,10 +125,6 @@ def test_a_list_of_ones_own_adds_its_lines(shell, tmp_path) -> None:
             "name the data set with --data",
         ),
         (
-            ["fpc.parquet", "--data", SMALL],
-            "--data says what --evaluation is about, but there is none; add one",
-        ),
-        (
             ["fpc.parquet", "--evaluation", 1, "--data", "npz:other.npz"],
             "fpc.parquet has 52 classes and other 12, or others; name the data set that the labels "
             "are about",

@@ -6,7 +6,8 @@ from datetime import date
 
 import pytest
 
-from simkit.cli.list import LISTS, REGISTRIES
+from simkit.cli.list import LISTS
+from simkit.cli.params import REGISTRIES
 from simkit.cli.settings import settings
 
 
@@ -23,7 +24,7 @@ def test_names_and_titles(shell, what: str) -> None:
 @pytest.mark.parametrize("what", ["schemes", "methods", "data", "formats"])
 def test_nearly_every_setting_of_every_part_is_described(what: str) -> None:
     package = importlib.import_module(REGISTRIES[what])
-    meanings = [bool(s.described) for name in package.names() for s in settings(package.get(name))]
+    meanings = [bool(s.meaning) for name in package.names() for s in settings(package.get(name))]
     assert sum(meanings) >= 0.95 * len(meanings)
 
 

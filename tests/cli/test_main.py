@@ -138,7 +138,7 @@ def test_control_characters_of_a_name_do_not_reach_the_terminal(shell) -> None:
 
 
 def test_an_interrupt_may_say_what_is_kept(shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    import simkit.labels.formats as formats
+    import simkit.formats as formats
 
     def stopped(path: object) -> None:
         raise KeyboardInterrupt("interrupted; two of three are kept")

@@ -82,6 +82,6 @@ def test_what_was_found_is_printed_though_drawing_fails(shell, features: Path, m
     def broken(*given):
         raise BadInput("the pictures cannot be drawn; try another ending")
 
-    monkeypatch.setattr("simkit.cli.neighbours._draw", broken)
+    monkeypatch.setattr("simkit.cli.neighbours.write_figure", broken)
     done = ask(shell, features, "--k", 1, "--figure", "near.png")
     assert done.code == 2 and "1      " in done.out and "cannot be drawn" in done.err

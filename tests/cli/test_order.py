@@ -113,9 +113,6 @@ def test_a_search_is_limited_by_the_budget_and_what_does_not_fit_is_refused(tmp_
     words = ["order", "--data", "scenes:images=60", "--scheme", "fpc", "--budget", "0.2"]
     assert code([*words, "--to", "csv", "--out", str(tmp_path / "one")]) == 2
     assert "fpc(per_class=50)" in capsys.readouterr().err
-    words[words.index("fpc")] = "rpa"
-    assert code([*words, "--hierarchy", "scenes", "--out", str(tmp_path / "one")]) == 2
-    assert "leave it out, or choose --scheme knowledge-graph" in capsys.readouterr().err
     assert not (tmp_path / "one").exists()
     order = ordered(tmp_path / "two", "--scheme", "fpc", "--per-class", "9", "--budget", "0.2")
     assert simkit.cost(order.effort(order.table), "hourly").dollars <= 0.2

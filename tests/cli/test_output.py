@@ -5,19 +5,28 @@ import os
 import subprocess
 import sys
 
+import click
 import numpy as np
 import pytest
 
-from simkit.cli.output import counts_line, print_json, progress, table
+from simkit.cli import params
+from simkit.cli.output import counts_line, print_json, progress, say, table
 from simkit.labels.partial import PartialLabels
 
 
 def test_json_is_one_line_and_strict(capsys: pytest.CaptureFixture[str]) -> None:
-    print_json({"a": 1, "b": None})
+    @click.command
+    @params.json
+    def command() -> None:
+        say("text")
+        table(["column"], [["cell"]])
+        print_json({"a": [float("nan"), 1.5], "b": None})
+
+    command.main(["--json"], standalone_mode=False)
     out = capsys.readouterr().out
-    assert out.count("\n") == 1 and json.loads(out) == {"a": 1, "b": None}
-    print_json({"a": [float("nan"), 1.5]})
-    assert json.loads(capsys.readouterr().out) == {"a": [None, 1.5]}
+    assert out.count("\n") == 1 and json.loads(out) == {"a": [None, 1.5], "b": None}
+    command.main([], standalone_mode=False)
+    assert capsys.readouterr().out.split() == ["text", "column", "cell"]
 
 
 def test_a_piped_table_folds_no_line(capsys: pytest.CaptureFixture[str]) -> None:

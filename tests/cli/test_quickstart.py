@@ -100,7 +100,7 @@ def test_many_images_begin_with_a_pilot(shell, tmp_path) -> None:
     assert order.table["image"].nunique() == plan.images + plan.test_images == 233
     assert "label 175 images completely for training and 58 for testing" in done.out
     assert Project.read("project").data == f"folder:{tmp_path}/photos,labels=none"
-    assert "Begin with a pilot" in done.out and "also pays for complete labels of all" in done.out
+    assert "Label everything" in done.out and "This pilot measures mAP" in done.out
     poor = shell("quickstart", "photos", "--classes", "names.txt", "--budget", 1, "--out", "poor")
     assert poor.code == 2 and "raise it to $" in poor.err and not Path("poor").exists()
 

@@ -174,7 +174,7 @@ def test_an_order_or_answers_edited_by_hand_are_refused(rpa):
         ("a.jsonl", b'{"question": 1, "worker": "\xeb"}\n', "not UTF-8"),
         ("a.csv", b"question,answer,worker,answer\n1,yes,bob,no\n", "two columns 'answer'"),
         ("a.csv", b"question\n1\n", "no column for answer"),
-        ("a.csv", b"question,answer,worker\n1,yes," + b"x" * 200_000, "is no table"),
+        ("a.csv", b"question,answer,worker\n1,yes," + b"x" * 200_000, "cannot be read as answers"),
     ],
 )
 def test_tables_that_cannot_be_read_are_refused_in_a_sentence(

@@ -15,7 +15,7 @@ class Part:
 
 
 def test_meanings_and_defaults() -> None:
-    assert {s.name: (s.default, s.described) for s in settings(Part)} == {
+    assert {s.name: (s.default, s.meaning) for s in settings(Part)} == {
         "needed": (None, "how far to go"),
         "choice": ("a", "which; one of nothing, a, b"),
         "optional": (None, "one of x, none"),

@@ -121,7 +121,6 @@ BAD = {
         ["--scheme", "rpa", "--keep", "0.9", "--budget", "10"],
         "--budget looks for the keep of rpa that it pays for, but keep is given too",
     ),
-    "unit alone": (["--scheme", "rpa", "--unit", "hours"], "there is no --budget"),
     "setting twice": (
         ["--scheme", "rpa(keep=0.2)", "--keep", "0.3"],
         "keep is given in 'rpa(keep=0.2)' and as an option",

@@ -13,8 +13,7 @@ from simkit.cli.main import code
 from simkit.errors import BadInput
 from simkit.orders.answers import checked, keep
 from simkit.orders.order import Order
-from simkit.orders.replan import plan_next, with_received
-from simkit.planning.evidence import Evidence
+from simkit.orders.replan import plan_next
 from tests.orders.people import rows
 from tests.planning import planted
 
@@ -54,7 +53,7 @@ def test_after_two_rounds_the_prediction_is_closer_to_the_result(pilot, tmp_path
             second = plan_next(folder, pilot, 14, images=900)
         assert code(["order", "--next", str(folder), "--budget", dollars, "--to", "csv"]) == 0
         people_answer(Order.read(folder), tmp_path, number)
-    final = with_received(Order.read(folder), Evidence.of(pilot), "hourly").received
+    final = plan_next(folder, pilot, 14, images=900, prices="hourly").evidence.received
     expected = [np.median(made.curves.expected(final)) for made in (before, first, second)]
     errors = np.abs(np.array(expected) - final.score)
     assert errors[2] < 0.5 * errors[0]

@@ -207,9 +207,7 @@ def test_a_page_is_well_formed_escaped_and_needs_nothing_else(page: Page) -> Non
     assert "http" not in text.replace("http-equiv", "")
     assert not re.search(r"url\((?!#)", text)
     sources = [a[name] for _, a in parsed.tags for name in ("src", "href") if name in a]
-    assert all(source.startswith("#") for source in sources)
-    ids = [a["id"] for _, a in parsed.tags if "id" in a]
-    assert len(ids) == len(set(ids)) and {f"#{one}" for one in ids} >= set(sources)
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
     text.encode()  # could be written
 
 
@@ -223,9 +221,8 @@ def test_everything_said_stands_on_the_page_and_details_are_folded() -> None:
 
 
 def test_the_figure_says_what_it_shows_to_those_who_do_not_see_it() -> None:
-    figures = [a for tag, a in Strict(report.html(example())).tags if tag == "svg"]
-    assert figures and all(a["role"] == "img" for a in figures)
-    assert all(a["aria-label"] == example().chart.alt for a in figures)
+    figures = [a for tag, a in Strict(report.html(example())).tags if tag == "img"]
+    assert figures and all(a["alt"] == example().chart.alt for a in figures)
 
 
 @every_page
@@ -329,8 +326,8 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, tuple]:
 
         return call
 
-    monkeypatch.setattr("simkit.planning.plan.plan", stand_in("plan"))
-    monkeypatch.setattr("simkit.planning.pilot.plan_pilot", stand_in("pilot"))
+    monkeypatch.setattr("simkit.plan", stand_in("plan"))
+    monkeypatch.setattr("simkit.plan_pilot", stand_in("pilot"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COLUMNS", raising=False)
     return calls
@@ -381,7 +378,7 @@ def test_details_and_json_on_request(asked) -> None:
         ("--budget 5", "--pilot"),
         ("runs --budget 5 --report plan.pdf", ".pdf"),
         ("runs --budget 5 --report plan", "plan"),
-        ("runs --budget 5 --report .html", "plan.html"),
+        ("runs --budget 5 --report .html", "ends in .html"),
         ("runs --budget 5 --pilot", "runs"),
         ("runs --budget 5 --data scenes", "--data"),
         ("runs --budget 5 --classes 5", "--classes"),

@@ -15,7 +15,8 @@ from urllib.parse import quote
 import pandas as pd
 
 from simkit.errors import BadInput
-from simkit.files import reading, whole
+from simkit.files import reading
+from simkit.labels.formats.base import write_lines
 from simkit.orders.order import NOTHING, Order
 
 PRESENT, NAMED = "present", "named"
@@ -23,8 +24,7 @@ _CONFIG = """<View>
   <Header value="$text"/>
   <Choices name="{name}" toName="image" value="$ask" choice="{choice}" showInline="true"{required}/>
   <Image name="image" value="$image" zoom="true"/>
-</View>
-"""
+</View>"""
 _TICK = "Tick every class that is in the image. Classes that you do not tick count as absent."
 
 
@@ -54,13 +54,9 @@ def write(order: Order, questions: pd.DataFrame, folder: Path, root: str) -> lis
         choice = "single" if name == NAMED and not part["nth"].any() else "multiple"
         place = folder / "label-studio" / name
         tasks = [_task(order, name, rows, root) for _, rows in part.groupby("task", sort=False)]
-        texts = {
-            "tasks.json": json.dumps(tasks, indent=1, ensure_ascii=False) + "\n",
-            "config.xml": _CONFIG.format(name=name, choice=choice, required=required),
-        }
-        for file, text in texts.items():
-            with whole(place / file) as temporary:
-                temporary.write_text(text, "utf-8")
+        config = _CONFIG.format(name=name, choice=choice, required=required)
+        write_lines(place / "tasks.json", [json.dumps(tasks, indent=1, ensure_ascii=False)])
+        write_lines(place / "config.xml", [config])
         out.append(place)
     return out
 

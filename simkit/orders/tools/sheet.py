@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from simkit.errors import BadInput
-from simkit.files import readable, whole
+from simkit.files import reading, whole
+from simkit.labels.formats.base import write_lines
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.orders.order import Order
 
@@ -56,11 +57,11 @@ def write(order: Order, questions: pd.DataFrame, folder: Path, *, jsonl: bool = 
     people = np.where(questions["gold"] == 0, order.terms.people, 1)
     table = table.loc[table.index.repeat(people)].assign(answer="", worker="", seconds="")
     file = folder / ("questions.jsonl" if jsonl else "questions.csv")
-    with whole(file) as part:
-        if jsonl:
-            rows = (json.dumps(row, ensure_ascii=False) for row in table.to_dict("records"))
-            part.write_text("".join(f"{row}\n" for row in rows), "utf-8")
-        else:
+    if jsonl:
+        rows = table.to_dict("records")
+        write_lines(file, (json.dumps(row, ensure_ascii=False) for row in rows))
+    else:
+        with whole(file) as part:
             table.to_csv(part, index=False)
     return file
 
@@ -88,17 +89,13 @@ def read(file: Path, order: Order, columns: dict[str, str]) -> pd.DataFrame:
     BadInput
         If a column is missing or ambiguous, or the file answers another order.
     """
-    try:
-        text = readable(file, "answers").read_text("utf-8-sig")
-    except UnicodeDecodeError:
-        raise BadInput(f"{file} is not UTF-8 text; save it again as CSV UTF-8") from None
-    if file.suffix.lower() == ".csv":
-        rows: list[Any] = _table(text, file)
-    else:
-        rows = [
-            _object(line, file, n) for n, line in enumerate(text.split("\n"), 1) if line.strip()
-        ]
-    table = pd.DataFrame(rows, dtype=object).fillna("")
+    with reading(file, "answers", "save it again as CSV UTF-8, or restore the file"):
+        text = file.read_text("utf-8-sig")
+        if file.suffix.lower() == ".csv":
+            rows: list[Any] = _table(text)
+        else:
+            rows = [json.loads(line) for line in text.split("\n") if line.strip()]
+        table = pd.DataFrame(rows, dtype=object).fillna("")
     if not len(table):
         raise BadInput(f"{file} has no rows; give a file with answers")
     for stated in {*table["order"].astype(str)} - {""} if "order" in table else ():
@@ -118,30 +115,17 @@ def read(file: Path, order: Order, columns: dict[str, str]) -> pd.DataFrame:
     return out
 
 
-def _table(text: str, file: Path) -> list[dict[str, object]]:
+def _table(text: str) -> list[dict[str, object]]:
     """The rows of a CSV file with commas, semicolons or tabs."""
     header = text.partition("\n")[0]
     delimiter = max(",;\t", key=header.count)
-    try:
-        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restkey="")
-        rows = list(reader)
-    except csv.Error as error:
-        raise BadInput(f"{file} is no table ({error}); restore the file") from None
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restkey="")
+    rows = list(reader)
     names = reader.fieldnames or []
     twice = [name for place, name in enumerate(names) if name and name in names[:place]]
     if twice:
-        raise BadInput(f"{file} has two columns {twice[0]!r}; remove or rename one of them")
+        raise BadInput(f"there are two columns {twice[0]!r}; remove or rename one of them")
     return rows
-
-
-def _object(line: str, file: Path, number: int) -> dict[str, object]:
-    try:
-        value = json.loads(line)
-        if isinstance(value, dict):
-            return value
-    except ValueError:
-        pass
-    raise BadInput(f"{file}, line {number} is not a JSON object; restore the file")
 
 
 def _column(field: str, table: pd.DataFrame, columns: dict[str, str], file: Path) -> str | None:
@@ -191,12 +175,11 @@ def instructions(
         "dark; do not guess." + gold * bool(order.terms.gold), "",
         "## Classes", "",
         "Before work starts, describe what belongs to each class and what does not.", "",
-        *(f"* **{name}**:" for name in order.classes), "",
+        *(f"* **{name}**:" for name in order.classes),
         *([] if labels is None else _examples(order, questions, labels)),
     ]  # fmt: skip
     file = folder / "instructions.md"
-    with whole(file) as part:
-        part.write_text("\n".join(text), "utf-8")
+    write_lines(file, text)
     return file
 
 
@@ -230,4 +213,4 @@ def _examples(order: Order, questions: pd.DataFrame, labels: PartialLabels) -> l
                 f"* **{order.classes[int(c)]}** is in {typical}"  # type: ignore[call-overload]
                 + (f"; not in {alike}, which look similar" if alike else "")
             )
-    return ["## Examples", "", *lines, ""] if lines else []
+    return ["", "## Examples", "", *lines] if lines else []

@@ -10,8 +10,11 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+import simkit
 from simkit import quantities
+from simkit.cli.output import JSON
 from simkit.errors import BadInput
+from simkit.files import may_write
 
 FILE = click.Path(path_type=Path)
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -70,11 +73,21 @@ class Name(click.ParamType):
         return found or [CompletionItem(incomplete, type="file")]
 
 
-def _picture(value: Any, option: str) -> Path:
-    path = Path(value)
-    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise BadInput(f"{option} is {path}; a name that ends in .png, .pdf or .svg is expected")
-    return path
+class Output(click.Path):
+    """A file to write, whose name has one of these endings; checked before any work."""
+
+    def __init__(self, *endings: str) -> None:
+        super().__init__(path_type=Path)
+        self.endings = endings
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(value)
+        if path.suffix.lower() not in self.endings:
+            option = max(param.opts, key=len) if param else self.name
+            listed = " or ".join(", ".join(self.endings).rsplit(", ", 1))
+            raise BadInput(f"{option} is {path}; a name that ends in {listed} is expected")
+        may_write(path)
+        return path
 
 
 SCHEME, METHOD, DATA = Name("schemes"), Name("methods"), Name("data")
@@ -83,42 +96,85 @@ DOLLARS = Quantity("dollars", quantities.dollars)
 COUNT = Quantity("number", quantities.count)
 SHARE = Quantity("share", quantities.share)
 SCORE = Quantity("score", quantities.score)
-PICTURE = Quantity("file", _picture)
+PICTURE = Output(".png", ".pdf", ".svg")
 
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
-)
-draw_option = click.option(
+
+def _remember(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    ctx.meta[JSON] = wanted
+
+
+json = click.option(
+    "--json", is_flag=True, expose_value=False, callback=_remember,
+    help="Print one JSON object instead of text.",
+)  # fmt: skip
+scheduler = click.option(
+    "--scheduler", metavar="ADDRESS", default="",
+    help="Run on the dask.distributed cluster at tcp://HOST:PORT.",
+)  # fmt: skip
+draw = click.option(
     "--draw", type=int, default=0, show_default=True, help="Which repetition of the seed."
 )
 
 
-def data_option(meaning: str) -> Callable[[Any], Any]:
+def data(meaning: str) -> Callable[[Any], Any]:
     """`--data`, the text of a data set; its default is `scenes`."""
     return click.option(
         "--data", "spec", type=DATA, default="scenes", show_default=True, help=meaning
     )
 
 
-def seed_option(meaning: str) -> Callable[[Any], Any]:
+splits = click.option(
+    "--split", "splits", multiple=True, help="Such as train; may be repeated. [default: all]"
+)
+batch = click.option(
+    "--batch", type=POSITIVE, default=32, show_default=True, help="Images at a time."
+)
+device = click.option(
+    "--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1 or mps."
+)
+
+
+classes = click.option(
+    "--classes", "names_file", type=FILE,
+    help="The classes, one per line. [default: those of the data]",
+)  # fmt: skip
+
+
+def seed(meaning: str) -> Callable[[Any], Any]:
     """`--seed`; its default is 0."""
     return click.option("--seed", type=int, default=0, show_default=True, help=meaning)
 
 
-def backbone_options(command: Any) -> Any:
+def prices(default: str) -> Callable[[Any], Any]:
+    """`--prices`, the parameter price_list."""
+    return click.option(
+        "--prices", "price_list", type=PRICES, default=default, show_default=True,
+        help="A preset or a TOML file; see `simkit list prices`.",
+    )  # fmt: skip
+
+
+def backbone(meaning: str, default: str | None = None) -> Callable[[Any], Any]:
     """`--backbone` and `--weights` of a command that computes features."""
+    name = click.option("--backbone", default=default, show_default=True, help=meaning)
     weights = click.option(
-        "--weights",
-        metavar="FILE",
+        "--weights", metavar="FILE",
         help="A weights file; imagenet, or pretrained for timm:NAME, to download them; or random.",
-    )
-    backbone = click.option(
-        "--backbone",
-        default="scenes-net",
-        show_default=True,
-        help="Gives the features; timm:NAME is a network of timm.",
-    )
-    return backbone(weights(command))
+    )  # fmt: skip
+    return lambda command: name(weights(command))
+
+
+def network(backbone: str | None, weights: str | None) -> Any:
+    """The network of `--backbone` and `--weights`; None without --backbone."""
+    if backbone is None and weights is not None:
+        raise BadInput("--weights are those of --backbone; name the backbone too")
+    return None if backbone is None else simkit.backbone(backbone, weights)
+
+
+def split_of(data: simkit.data.Dataset, name: str | None) -> str:
+    """The split of this name; by default the one to label."""
+    if name is not None and name not in data.truth:
+        raise BadInput(f"{data.name} has no split {name!r}; it has {', '.join(data.truth)}")
+    return name or data.to_label
 
 
 def flag(name: str) -> str:
