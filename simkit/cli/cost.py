@@ -22,7 +22,7 @@ SETS = ("validation set", "test set")
 # fmt: off
 @click.command(epilog="\b\nExample: simkit cost fpc.parquet --wage 22 --evaluation 1 --data scenes")
 @click.argument("file", type=params.FILE)
-@params.prices("hourly")
+@params.prices
 @click.option("--wage", type=params.DOLLARS,
               help="Dollars an hour, in place of the price list's, where it counts seconds.")
 @click.option("--evaluation", type=float, metavar="POINTS",

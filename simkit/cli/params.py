@@ -145,12 +145,10 @@ def seed(meaning: str) -> Callable[[Any], Any]:
     return click.option("--seed", type=int, default=0, show_default=True, help=meaning)
 
 
-def prices(default: str) -> Callable[[Any], Any]:
-    """`--prices`, the parameter price_list."""
-    return click.option(
-        "--prices", "price_list", type=PRICES, default=default, show_default=True,
-        help="A preset or a TOML file; see `simkit list prices`.",
-    )  # fmt: skip
+prices = click.option(
+    "--prices", "price_list", type=PRICES, default="hourly", show_default=True,
+    help="A preset or a TOML file; see `simkit list prices`.",
+)  # fmt: skip
 
 
 def backbone(meaning: str, default: str | None = None) -> Callable[[Any], Any]:
