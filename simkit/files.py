@@ -16,9 +16,11 @@ from pathlib import Path
 
 from simkit.errors import BadInput
 
+AnyPath = str | os.PathLike[str]
+
 
 @contextmanager
-def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+def whole(path: AnyPath) -> Iterator[Path]:
     """A temporary path beside `path`, which replaces `path` when the block ends.
 
     If an error or a signal ends the block, `path` is unchanged. What a killed process left of it is
@@ -51,7 +53,7 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextmanager
-def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+def whole_folder(path: AnyPath) -> Iterator[Path]:
     """A temporary folder beside `path`, which becomes `path` when the block ends.
 
     If an error or a signal ends the block, nothing is left. Raises BadInput if there is a file or a
@@ -125,7 +127,7 @@ def _sync(file: Path) -> None:
             os.close(handle)
 
 
-def may_write(path: str | os.PathLike[str]) -> None:
+def may_write(path: AnyPath) -> None:
     """Raise BadInput if `whole(path)` could not write; to be called before long work.
 
     Creates nothing. Checks permissions, not free space.
@@ -171,12 +173,12 @@ def _umask() -> int:
     return mask
 
 
-def expanded(path: str | os.PathLike[str]) -> Path:
+def expanded(path: AnyPath) -> Path:
     """`path` with the home folder for `~`; unknown users' folders stay as they are."""
     return Path(os.path.expanduser(path))
 
 
-def readable(path: str | os.PathLike[str], what: str) -> Path:
+def readable(path: AnyPath, what: str) -> Path:
     """`path` as a Path to an existing file. Raises BadInput that names it and `what` it holds."""
     target = Path(path)
     if os.path.isdir(target):
@@ -191,7 +193,7 @@ AGAIN = "write it or download it again"
 
 
 @contextmanager
-def reading(path: str | os.PathLike[str], what: str, mend: str = AGAIN) -> Iterator[Path]:
+def reading(path: AnyPath, what: str, mend: str = AGAIN) -> Iterator[Path]:
     """Turn any error from a broken file inside the block into one BadInput.
 
     Parameters
@@ -224,7 +226,7 @@ def reading(path: str | os.PathLike[str], what: str, mend: str = AGAIN) -> Itera
     raise BadInput(reason) from None
 
 
-def spare(path: str | os.PathLike[str], *originals: str | os.PathLike[str]) -> None:
+def spare(path: AnyPath, *originals: AnyPath) -> None:
     """Raise BadInput if the output `path` is one of the input files `originals`.
 
     Originals may be "" or missing files.
@@ -237,7 +239,7 @@ def spare(path: str | os.PathLike[str], *originals: str | os.PathLike[str]) -> N
             )
 
 
-def _same(one: str | os.PathLike[str], two: str | os.PathLike[str]) -> bool:
+def _same(one: AnyPath, two: AnyPath) -> bool:
     try:
         return os.path.samefile(one, two)
     except (OSError, ValueError):  # one of them does not exist or is no valid path

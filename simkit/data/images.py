@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 from simkit.errors import BadInput
-from simkit.files import expanded, readable
+from simkit.files import AnyPath, expanded, readable
 from simkit.history import content_id
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
@@ -28,7 +28,7 @@ _END = 4096  # bytes at either end of a compressed image that enter its content 
 _COMPRESSED = (".jpg", ".jpeg", ".png", ".webp")
 
 
-def decode(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
+def decode(path: AnyPath) -> NDArray[np.uint8]:
     """(H, W, 3) uint8 RGB, upright. Transparent parts keep their colour; 16 bits are cut to 8.
 
     Grey values of 32 bits are read as 16 bits (65,535 is white). Raises BadInput, naming the file,
@@ -38,7 +38,6 @@ def decode(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     file = readable(path, "an image")
     try:
         with _quiet, Image.open(file, formats=_FORMATS) as image:
-            _check_size(image, file)
             upright = ImageOps.exif_transpose(image)  # broken EXIF fields only give a warning
             if upright.mode == "F":
                 raise BadInput(
@@ -86,15 +85,6 @@ class _Quiet:
 _quiet = _Quiet()
 
 
-def _check_size(image: Image.Image, path: Path) -> None:
-    """Raise BadInput where a small file claims a very large image."""
-    if image.width * image.height > (1 << 22) + 2000 * path.stat().st_size:
-        raise BadInput(
-            f"{path} claims {image.width} x {image.height} pixels, more than such a file can "
-            "hold; replace it or remove it from the list"
-        )
-
-
 def _from_deep(image: Image.Image) -> NDArray[np.uint8]:
     """Grey values of 16 bits or in mode I, as in medical images; Pillow's conversion clips them.
 
@@ -121,7 +111,7 @@ class FilePictures:
         return f"<FilePictures: {len(self.files):,} in {self.folder}>"
 
     @staticmethod
-    def of(folder: str | os.PathLike[str], files: Sequence[str]) -> FilePictures:
+    def of(folder: AnyPath, files: Sequence[str]) -> FilePictures:
         """Image files that exist inside the folder, checked. Raises BadInput."""
         place = expanded(folder)
         if not os.path.isdir(place):

@@ -11,13 +11,14 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.data.images import ENDINGS
 from simkit.errors import BadInput
 from simkit.files import reading
-from simkit.labels.formats.base import encoded, first_seen
+from simkit.labels.formats.base import encoded
 
 FILE = ("file", "file_name", "filename", "image", "image_name", "image_id", "path", "picture")
 CLASS = ("class", "label", "labels", "category", "class_name", "tags")
@@ -54,14 +55,13 @@ class Column:
 
     name: str
     texts: list[str]
-    codes: NDArray[np.int32]
+    codes: NDArray[np.integer]
 
     def cleaned(self, clean: Callable[[str], str]) -> Column:
         """The column with cleaned texts, equal ones merged, in order of first appearance."""
-        used, places = first_seen(self.codes)
-        index: dict[str, int] = {}
-        merged = [index.setdefault(clean(self.texts[i]), len(index)) for i in used]
-        return Column(self.name, list(index), np.array(merged, np.int32)[places])
+        texts = np.array([clean(text) for text in self.texts], object)
+        codes, names = pd.factorize(texts[self.codes])
+        return Column(self.name, names.tolist(), codes)
 
     def row(self, text: str) -> int:
         """The first row of the file that holds `text`; the header is row 1."""

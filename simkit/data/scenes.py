@@ -12,15 +12,7 @@ from scipy.sparse import csr_array, vstack
 
 from simkit.chance import Chance
 from simkit.data.dataset import Boxes, Dataset, Terms, register
-from simkit.data.scenes_draw import (
-    LEAVES,
-    OBJECTS,
-    SIDE,
-    Layout,
-    draw,
-    layout,
-    leaf_matrix,
-)
+from simkit.data.scenes_draw import LEAVES, OBJECTS, SIDE, Layout, draw, layout, leaf_matrix
 from simkit.data.splits import spell
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy, close, shipped

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput, unknown
-from simkit.files import expanded, readable, whole
+from simkit.files import AnyPath, expanded, readable, whole
 from simkit.history import content_id
 from simkit.labels.truth import Truth, frozen
 
@@ -102,11 +101,9 @@ class Hierarchy:
             raise BadInput(f"the hierarchy {what}; give every class its own name")
         parents: list[set[int]] = [set() for _ in classes]
         for child, parent in edges:
-            odd = [name for name in (child, parent) if name not in index]
-            if odd:
-                raise BadInput(
-                    f"the hierarchy has an edge to {odd[0]!r}, which is not a class; add it"
-                )
+            for name in (child, parent):
+                if name not in index:
+                    raise unknown("class of the hierarchy", name, index)
             parents[index[child]].add(index[parent])
         hierarchy = Hierarchy(
             tuple(classes),
@@ -148,11 +145,7 @@ class Hierarchy:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The children of each class, ascending."""
-        below: list[list[int]] = [[] for _ in self.classes]
-        for c, above in enumerate(self.parents):
-            for parent in above:
-                below[parent].append(c)
-        return tuple(map(tuple, below))
+        return tuple(tuple(sorted(self.graph.successors(c))) for c in range(len(self.classes)))
 
     @property
     def roots(self) -> NDArray[np.int64]:
@@ -215,7 +208,7 @@ class Hierarchy:
                 '{"classes": [{"name": ..., "parents": [...]}]}'
             ) from None
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: AnyPath) -> None:
         """Write JSON, one line per class."""
         rows = [
             json.dumps(row, ensure_ascii=False) for row in json.loads(self.to_json())["classes"]
@@ -225,7 +218,7 @@ class Hierarchy:
             part.write_text(text, encoding="utf-8")
 
     @staticmethod
-    def load(path: str | PathLike[str]) -> Hierarchy:
+    def load(path: AnyPath) -> Hierarchy:
         """Read a file of `save`. Raises BadInput."""
         file = readable(path, "a class hierarchy (JSON)")
         return Hierarchy.from_json(file.read_bytes(), str(file))
@@ -314,12 +307,9 @@ def close(truth: Truth, hierarchy: Hierarchy) -> Truth:
 def _columns(classes: tuple[str, ...], hierarchy: Hierarchy) -> NDArray[np.int64]:
     """(l,) the index of each class in the hierarchy. Raises BadInput for an unknown class."""
     index = {name: c for c, name in enumerate(hierarchy.classes)}
-    missing = [name for name in classes if name not in index]
-    if missing:
-        raise BadInput(
-            f"class {missing[0]!r} is not in the hierarchy; "
-            "give one of these classes (simkit hierarchy)"
-        )
+    for name in classes:
+        if name not in index:
+            raise unknown("class of the hierarchy", name, index)
     return np.array([index[name] for name in classes], np.int64)
 
 

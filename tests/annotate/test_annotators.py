@@ -95,7 +95,7 @@ def test_errors_are_nested_in_the_rate_and_do_not_depend_on_order():
         ({"workers": 0}, "habits: workers is 0"),
         ({"vote": "chief"}, "habits: vote is 'chief'"),
         ({"quorum": 3, "workers": 2}, "habits: quorum is 3 of 2 workers"),
-        ({"classes": ("cat", "cat")}, "habits: class 'cat' is named twice"),
+        ({"classes": ("cat", "cat")}, "habits: class 'cat' occurs twice"),
         ({"classes": ("cat", "dog"), "miss": (0.1,)}, "habits: miss has 1 shares for 2 classes"),
     ],
 )

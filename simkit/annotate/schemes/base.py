@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from simkit.annotate.crowd import Crowd
+    from simkit.annotate.crowd import Crowd as Crowd
     from simkit.chance import Chance
     from simkit.labels.partial import PartialLabels
+else:
+    Crowd = "Crowd"  # named in the annotations of schemes, and slow to import
 
 MOST = 10**15  # of anything that is counted
 MISSING = -1e9  # score of an image that has none: certainly absent

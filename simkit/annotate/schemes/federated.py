@@ -6,17 +6,14 @@ import math
 import warnings
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.annotate.schemes.base import MOST, Count, Precision, Scheme, register
+from simkit.annotate.schemes.base import MOST, Count, Crowd, Precision, Scheme, register
 from simkit.chance import Chance
 from simkit.registry import Range, setting
-
-if TYPE_CHECKING:
-    from simkit.annotate.crowd import Crowd
 
 
 @register
@@ -48,9 +45,9 @@ class Federated(Scheme):
     per_class: Count = setting(
         100, "present labels of the class with most; goals of others fall off"
     )
+    # Assumption: a tail like that of word frequencies.
     exponent: Annotated[float, Range(0, 10)] = setting(
-        1.0,  # assumption: a tail like that of word frequencies
-        "how fast the goals fall with the rank of the class; 0: all are equal",
+        1.0, "how fast the goals fall with the rank of the class; 0: all are equal"
     )
     ratio: Annotated[float, Range(0, 10**6)] = setting(
         1.0, "absent labels for each present one that is sought"
@@ -58,9 +55,9 @@ class Federated(Scheme):
     search: Literal["proposals", "random"] = setting(
         "proposals", "look through a machine's candidates, or through images as they come"
     )
+    # Assumption: every second candidate of a good detector is right.
     precision: Precision = setting(
-        0.5,  # assumption: every second candidate of a good detector is right
-        "share of the candidates that show the class (search=proposals)",
+        0.5, "share of the candidates that show the class (search=proposals)"
     )
     keep_looks: bool = setting(False, "keep all answers that were paid for, not those sought alone")
 

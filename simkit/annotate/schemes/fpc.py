@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from simkit.annotate.schemes.base import Count, Precision, Scheme, register
+from simkit.annotate.schemes.base import Count, Crowd, Precision, Scheme, register
 from simkit.chance import Chance
 from simkit.registry import setting
-
-if TYPE_CHECKING:
-    from simkit.annotate.crowd import Crowd
 
 
 @register
@@ -43,20 +40,18 @@ class FixedPerClass(Scheme):
         "do not."
     )
 
-    per_class: Count = setting(
-        100,  # the paper: 20 to 2,000 on COCO, and 1,000 in the code's own example
-        "present and absent labels for each class",
-    )
+    # The paper: 20 to 2,000 on COCO, and 1,000 in the code's own example.
+    per_class: Count = setting(100, "present and absent labels for each class")
     search: Literal["proposals", "random"] = setting(
         "proposals", "look through a machine's candidates, or through images as they come"
     )
+    # Assumption: every second candidate of a good detector is right.
     precision: Precision = setting(
-        0.5,  # assumption: every second candidate of a good detector is right
-        "share of the candidates that show the class (search=proposals)",
+        0.5, "share of the candidates that show the class (search=proposals)"
     )
+    # False: the paper's FPC.
     keep_looks: bool = setting(
-        False,  # False: the paper's FPC
-        "keep all answers that were paid for, not per_class of each kind",
+        False, "keep all answers that were paid for, not per_class of each kind"
     )
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.annotate.schemes.base import WithRest, logits, register, spell
+from simkit.annotate.schemes.base import Crowd, WithRest, logits, register, spell
 from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.registry import Share, setting
-
-if TYPE_CHECKING:
-    from simkit.annotate.crowd import Crowd
 
 # K_NN, MAX_NUM_CLUSTERS and MIN_CLUSTER_SIZE of TypiClust's published code. That code uses squared
 # distances to at most half of a cluster, and leaves out clusters of 5 images; here they come last.
