@@ -69,12 +69,12 @@ class Crowd:
         features: Any = None,
         scores: Any = None,
     ) -> None:
-        if truth.known is not None and not truth.known.nnz:
-            raise BadInput(
-                "these images have no labels to simulate from; open labelled images, or order "
-                "labels from people with simkit order"
-            )
         if truth.known is not None:
+            if not truth.known.nnz:
+                raise BadInput(
+                    "these images have no labels to simulate from; open labelled images, or order "
+                    "labels from people with simkit order"
+                )
             raise BadInput(
                 "this truth is known in part only, but people answer from a complete one; open the "
                 "data with unknown=absent-in-train, which takes what is not known for absent (an "

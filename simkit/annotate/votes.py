@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -297,8 +296,7 @@ def _gold(arrays: Arrays, questions: int) -> NDArray[np.int8]:
     gold = np.full(questions, -1, np.int8)
     if "gold_image" not in arrays:
         return gold
-    places = {pair: place for place, pair in enumerate(_pairs(arrays, "question"))}
-    asked_at = np.array([places.get(pair, -1) for pair in _pairs(arrays, "gold")], np.int64)
+    asked_at = _pairs(arrays, "question").get_indexer(_pairs(arrays, "gold"))
     about, size = arrays.whole("gold_expert_question"), len(asked_at)
     says = arrays.whole("gold_expert_answer") == YES
     if len(about) != len(says) or (len(about) and not 0 <= about.min() <= about.max() < size):
@@ -312,10 +310,9 @@ def _gold(arrays: Arrays, questions: int) -> NDArray[np.int8]:
     return gold
 
 
-def _pairs(arrays: Arrays, kind: str) -> Iterator[tuple[int, int]]:
+def _pairs(arrays: Arrays, kind: str) -> pd.MultiIndex:
     """Image and class of each question of a kind."""
-    images, classes = arrays.whole(f"{kind}_image"), arrays.whole(f"{kind}_class")
-    return zip(images.tolist(), classes.tolist(), strict=True)
+    return pd.MultiIndex.from_arrays([arrays.whole(f"{kind}_{of}") for of in ("image", "class")])
 
 
 def _read_texts(path: Path) -> pd.DataFrame:

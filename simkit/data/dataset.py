@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from simkit.errors import BadInput, located, unknown
 from simkit.files import expanded, reading
-from simkit.labels.hierarchy import Hierarchy, close, shipped
+from simkit.labels.hierarchy import Hierarchy, close, columns_of, shipped
 from simkit.labels.truth import Boxes, Truth
 from simkit.registry import Registry, build
 
@@ -103,9 +103,8 @@ class Dataset:
         in the hierarchy.
         """
         hierarchy = hierarchy.over(self.classes)
-        index = {name: c for c, name in enumerate(hierarchy.classes)}
         truth = {split: close(part, hierarchy) for split, part in self.truth.items()}
-        places = np.array([index[name] for name in self.classes])
+        places = columns_of(self.classes, hierarchy)
         boxes = {
             split: replace(part, classes=places[part.classes]) for split, part in self.boxes.items()
         }

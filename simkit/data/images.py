@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-import struct
 import threading
 import warnings
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 from simkit.errors import BadInput
-from simkit.files import AnyPath, expanded, readable
+from simkit.files import AnyPath, expanded, reading
 from simkit.history import content_id
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
@@ -35,26 +33,26 @@ def decode(path: AnyPath) -> NDArray[np.uint8]:
     if it is missing, truncated or not an image, or if its values are floats, whose range is
     unknown.
     """
-    file = readable(path, "an image")
+    with (
+        reading(path, "an image", "replace it or remove it from the list") as file,
+        _quiet,
+        _opened(file) as image,
+    ):
+        upright = ImageOps.exif_transpose(image)  # broken EXIF fields only give a warning
+        if upright.mode == "F":
+            raise BadInput(
+                f"{file} holds floats, whose range of brightness is unknown; save it with 8 or 16 "
+                "bits"
+            )
+        deep = upright.mode.startswith("I")
+        return _from_deep(upright) if deep else np.array(upright.convert("RGB"))
+
+
+def _opened(file: Path) -> Image.Image:
     try:
-        with _quiet, Image.open(file, formats=_FORMATS) as image:
-            upright = ImageOps.exif_transpose(image)  # broken EXIF fields only give a warning
-            if upright.mode == "F":
-                raise BadInput(
-                    f"{file} holds floats, whose range of brightness is unknown; save it "
-                    "with 8 or 16 bits"
-                )
-            deep = upright.mode.startswith("I")
-            return _from_deep(upright) if deep else np.array(upright.convert("RGB"))
-    except BadInput:
-        raise
+        return Image.open(file, formats=_FORMATS)
     except Image.DecompressionBombError:
         raise BadInput(f"{file} has more than 178 million pixels; scale it down") from None
-    except _BROKEN as error:
-        reason = " ".join(str(error).split())[:120] or type(error).__name__
-        raise BadInput(
-            f"{file} cannot be read as an image ({reason}); replace it or remove it from the list"
-        ) from None
 
 
 class _Quiet:
@@ -92,12 +90,6 @@ def _from_deep(image: Image.Image) -> NDArray[np.uint8]:
     """
     grey = np.clip(np.asarray(image) // 256, 0, 255).astype(np.uint8)
     return np.repeat(grey[:, :, None], 3, axis=2)
-
-
-_BROKEN = (
-    OSError, SyntaxError, ValueError, TypeError, KeyError, IndexError, AttributeError, EOFError,
-    OverflowError, MemoryError, NotImplementedError, struct.error, zlib.error, RuntimeError,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -165,16 +157,10 @@ def _shown(name: str) -> str:
 
 
 def _digest(path: Path) -> bytes:
-    size = readable(path, "an image").stat().st_size  # the file may have been deleted since
-    try:
-        with path.open("rb") as stream:
-            if size <= 2 * _END or path.suffix.lower() not in _COMPRESSED:
-                return hashlib.file_digest(stream, "sha256").digest()
-            head = stream.read(_END)
-            stream.seek(size - _END)
-            return hashlib.sha256(head + stream.read() + str(size).encode()).digest()
-    except OSError as error:
-        raise BadInput(
-            f"{path} cannot be read ({error.strerror}); correct its permissions, or remove it from "
-            "the list"
-        ) from None
+    with reading(path, "an image", "remove it from the list") as file, file.open("rb") as stream:
+        size = file.stat().st_size
+        if size <= 2 * _END or file.suffix.lower() not in _COMPRESSED:
+            return hashlib.file_digest(stream, "sha256").digest()
+        head = stream.read(_END)
+        stream.seek(size - _END)
+        return hashlib.sha256(head + stream.read() + str(size).encode()).digest()

@@ -21,7 +21,7 @@ def folder(path: AnyPath, what: str) -> Path:
 
 
 def inner(path: AnyPath, what: str, mark: str, name: str) -> Path:
-    """A folder that holds the file `mark`, or its subfolder `name` if it does not. Raises BadInput."""
+    """A folder that holds the file `mark`, or else its subfolder `name`. Raises BadInput."""
     place = folder(path, what)
     below = place / name
     return below if not (place / mark).exists() and below.is_dir() else place
@@ -37,10 +37,10 @@ def lines(path: AnyPath, what: str) -> list[str]:
         return entries
 
 
-def class_names(path: AnyPath) -> tuple[str, ...]:
-    """The classes in a text file, one per line, each once. Raises BadInput."""
-    with reading(path, "class names"):
-        return tuple(different(lines(path, "class names")))
+def class_names(path: AnyPath, what: str = "class names") -> tuple[str, ...]:
+    """The classes (or images) in a text file, one per line, each once. Raises BadInput."""
+    with reading(path, what):
+        return tuple(different(lines(path, what)))
 
 
 def different(names: list[str]) -> list[str]:

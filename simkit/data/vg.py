@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from simkit.data.dataset import CC_BY_4, Dataset, Terms, register
-from simkit.data.lists import class_names, different, folder, lines
+from simkit.data.lists import class_names, folder
 from simkit.data.splits import Part, assemble, with_pictures
 from simkit.errors import BadInput
 from simkit.files import expanded, reading
@@ -71,8 +71,8 @@ class Vg:
     def _part(
         self, place: Path, split: str, listed: Mapping[str, Any], names: tuple[str, ...] | None
     ) -> Part:
-        with reading(place / f"{split}_list_500.txt", _LIST) as file:
-            files = different(lines(file, _LIST))
+        file = place / f"{split}_list_500.txt"
+        files = class_names(file, _LIST)
         for name in files:
             classes = listed.get(name)
             if not isinstance(classes, list) or any(c not in range(_L) for c in classes):

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.errors import BadInput
 from simkit.labels.truth import locked
 
 QUESTIONS = {
@@ -96,17 +95,12 @@ class Effort:
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> Effort:
-        """Read the values of `to_json`. Raises BadInput for anything else."""
-        try:
-            questions = {str(k): _counts(pairs) for k, pairs in values["questions"].items()}
-            looks = _counts(values["looks"], _whole(values["classes"]))
-            workers = None if values["workers"] is None else _whole(values["workers"])
-            dropped = {str(kind): _whole(count) for kind, count in values["dropped"].items()}
-            return Effort(questions, looks, workers, dropped, _whole(values.get("machine", 0)))
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise BadInput(
-                f"the effort in this file cannot be read ({error!r}); write the file again"
-            ) from None
+        """Read the values of `to_json`. Raises ValueError, KeyError or the like for others."""
+        questions = {str(k): _counts(pairs) for k, pairs in values["questions"].items()}
+        looks = _counts(values["looks"], _whole(values["classes"]))
+        workers = None if values["workers"] is None else _whole(values["workers"])
+        dropped = {str(kind): _whole(count) for kind, count in values["dropped"].items()}
+        return Effort(questions, looks, workers, dropped, _whole(values.get("machine", 0)))
 
 
 def histogram(questions_per_image: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput, unknown
-from simkit.files import AnyPath, expanded, readable, whole
+from simkit.files import AnyPath, expanded, reading, whole
 from simkit.history import content_id
 from simkit.labels.truth import Truth, frozen
 
@@ -162,7 +162,7 @@ class Hierarchy:
 
         Raises BadInput for an unknown class.
         """
-        kept = np.flatnonzero(self.above[_columns(tuple(classes), self)].any(0))
+        kept = np.flatnonzero(self.above[columns_of(tuple(classes), self)].any(0))
         place = {int(c): i for i, c in enumerate(kept)}
         return Hierarchy(
             tuple(self.classes[c] for c in place),
@@ -192,21 +192,15 @@ class Hierarchy:
         return json.dumps({"classes": rows}, indent=1, ensure_ascii=False)
 
     @staticmethod
-    def from_json(text: str | bytes, where: str = "the hierarchy") -> Hierarchy:
-        """Read the text of `to_json`. Raises BadInput, whose message names `where`."""
-        try:
-            rows: list[dict[str, Any]] = json.loads(text)["classes"]
-            texts = [[row["name"], row.get("synset", ""), *row["parents"]] for row in rows]
-            if not all(isinstance(each, str) for listed in texts for each in listed):
-                raise TypeError("a name, parent or synset is not text")
-            edges = [(name, parent) for name, _, *parents in texts for parent in parents]
-            names = [name for name, *_ in texts]
-            return Hierarchy.of(names, edges, {name: synset for name, synset, *_ in texts})
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise BadInput(
-                f"{where} cannot be read ({error}); expected is "
-                '{"classes": [{"name": ..., "parents": [...]}]}'
-            ) from None
+    def from_json(text: str | bytes) -> Hierarchy:
+        """Read the text of `to_json`. Raises BadInput, and other errors for damaged text."""
+        rows: list[dict[str, Any]] = json.loads(text)["classes"]
+        texts = [[row["name"], row.get("synset", ""), *row["parents"]] for row in rows]
+        if not all(isinstance(each, str) for listed in texts for each in listed):
+            raise TypeError("a name, parent or synset is not text")
+        edges = [(name, parent) for name, _, *parents in texts for parent in parents]
+        names = [name for name, *_ in texts]
+        return Hierarchy.of(names, edges, {name: synset for name, synset, *_ in texts})
 
     def save(self, path: AnyPath) -> None:
         """Write JSON, one line per class."""
@@ -220,8 +214,9 @@ class Hierarchy:
     @staticmethod
     def load(path: AnyPath) -> Hierarchy:
         """Read a file of `save`. Raises BadInput."""
-        file = readable(path, "a class hierarchy (JSON)")
-        return Hierarchy.from_json(file.read_bytes(), str(file))
+        mend = 'expected is {"classes": [{"name": ..., "parents": [...]}]}'
+        with reading(path, "a class hierarchy (JSON)", mend) as file:
+            return Hierarchy.from_json(file.read_bytes())
 
 
 def shipped_names() -> list[str]:
@@ -235,7 +230,7 @@ def shipped(name: str) -> Hierarchy:
     name = name.lower()
     if name not in shipped_names():
         raise unknown("shipped hierarchy", name, shipped_names())
-    return Hierarchy.from_json((_folder() / f"{name}.json").read_text(encoding="utf-8"), name)
+    return Hierarchy.from_json((_folder() / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def by_name_or_file(text: str) -> Hierarchy:
@@ -285,7 +280,7 @@ def close(truth: Truth, hierarchy: Hierarchy) -> Truth:
         If a class of the truth is not in the hierarchy, or if a complete truth has no column for a
         class of the hierarchy nor for any of its descendants.
     """
-    columns = _columns(truth.classes, hierarchy)
+    columns = columns_of(truth.classes, hierarchy)
     L = len(hierarchy.classes)
     present = csr_array(_widened(truth.present, columns, L) @ hierarchy.lineage)
     present.sort_indices()
@@ -304,7 +299,7 @@ def close(truth: Truth, hierarchy: Hierarchy) -> Truth:
     return Truth.of(present, truth.images, hierarchy.classes, known)
 
 
-def _columns(classes: tuple[str, ...], hierarchy: Hierarchy) -> NDArray[np.int64]:
+def columns_of(classes: tuple[str, ...], hierarchy: Hierarchy) -> NDArray[np.int64]:
     """(l,) the index of each class in the hierarchy. Raises BadInput for an unknown class."""
     index = {name: c for c, name in enumerate(hierarchy.classes)}
     for name in classes:

@@ -87,9 +87,7 @@ class Truth:
         check_axes(ids, names, (N, L))
         reference = None if known is None else _bool_csr(known)
         if reference is not None and reference.shape != matrix.shape:
-            raise BadInput(
-                f"known has shape {reference.shape}, present {matrix.shape}; they must agree"
-            )
+            raise BadInput(f"known is {reference.shape}, present {matrix.shape}; both must agree")
         return Truth(
             frozen(matrix), locked(ids), names, None if reference is None else frozen(reference)
         )

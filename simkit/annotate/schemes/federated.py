@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from typing import Annotated, ClassVar, Literal
@@ -11,14 +10,14 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.annotate.schemes.base import MOST, Count, Crowd, Precision, Scheme, register
+from simkit.annotate.schemes.base import MOST, Count, Crowd, Precision, Searching, register
 from simkit.chance import Chance
 from simkit.registry import Range, setting
 
 
 @register
 @dataclass(frozen=True)
-class Federated(Scheme):
+class Federated(Searching):
     """For each class two disjoint sets of images, with it and without it; the rest unknown.
 
     The class of rank r has up to per_class / r ** exponent images with it (at least one) and
@@ -65,21 +64,7 @@ class Federated(Scheme):
         L = crowd.shape[1]
         ranks = chance.of("ranks").permutation(L).rank(np.arange(L))
         present, absent = self.goals(L, len(crowd.images))
-        present_counts = crowd.search(
-            np.arange(L),
-            chance=chance,
-            present=present[ranks],
-            absent=absent[ranks],
-            precision=self.precision if self.search == "proposals" else None,
-            keep_looks=self.keep_looks,
-        )
-        short = int((present_counts < present[ranks]).sum())
-        if short:
-            warnings.warn(
-                f"federated: {short} of {L} classes are present in fewer images than wanted; all "
-                "of these are kept",
-                stacklevel=2,
-            )
+        self.ask_all(crowd, chance, present[ranks], absent[ranks], "images than wanted")
 
     def largest(self, images: int, classes: int) -> int:
         """The per_class at which all images are wanted even for the last class of the tail."""

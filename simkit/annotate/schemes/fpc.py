@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import numpy as np
-
-from simkit.annotate.schemes.base import Count, Crowd, Precision, Scheme, register
+from simkit.annotate.schemes.base import Count, Crowd, Precision, Searching, register
 from simkit.chance import Chance
 from simkit.registry import setting
 
 
 @register
 @dataclass(frozen=True)
-class FixedPerClass(Scheme):
+class FixedPerClass(Searching):
     """For each class `per_class` images that show it and as many that do not; the rest unknown.
 
     A class with fewer images keeps all of them, and its absent labels stay at `per_class`. The
@@ -55,19 +52,5 @@ class FixedPerClass(Scheme):
     )
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
-        classes = np.arange(crowd.shape[1])
-        found = crowd.search(
-            classes,
-            chance=chance,
-            present=self.per_class,
-            absent=self.per_class,
-            precision=self.precision if self.search == "proposals" else None,
-            keep_looks=self.keep_looks,
-        )
-        short = int((found < self.per_class).sum())
-        if short:
-            warnings.warn(
-                f"fpc: {short} of {len(classes)} classes are in fewer than {self.per_class} "
-                "images; all of these are kept",
-                stacklevel=2,
-            )
+        wanted = f"than {self.per_class} images"
+        self.ask_all(crowd, chance, self.per_class, self.per_class, wanted)

@@ -71,7 +71,10 @@ class NpyTriple(base.Format):
         with ExitStack() as stack:
             for key, matrix in (("observed", observed), ("truth", _rows_of(truth, asked))):
                 if matrix is not None:
-                    _write_dense(stack.enter_context(whole(targets[key])), matrix)
+                    file = stack.enter_context(whole(targets[key]))
+                    out = np.lib.format.open_memmap(file, "w+", "<f8", matrix.shape)
+                    out[:] = matrix.toarray()
+                    out.flush()
             with stack.enter_context(whole(targets["images"])).open("wb") as stream:
                 np.save(stream, names, allow_pickle=False)
 
@@ -135,12 +138,6 @@ def _rows_of(truth: Truth | None, labels: PartialLabels) -> csr_array | None:
             "which they were made"
         )
     return csr_array(truth.present[places(truth.images, labels.images)])
-
-
-def _write_dense(path: Path, matrix: csr_array) -> None:
-    out = np.lib.format.open_memmap(path, mode="w+", dtype="<f8", shape=matrix.shape)
-    out[:] = matrix.toarray()
-    out.flush()
 
 
 def _mapped(path: Path, dimensions: int) -> NDArray[Any]:
