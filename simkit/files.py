@@ -29,9 +29,7 @@ def whole(path: AnyPath) -> Iterator[Path]:
     """
     target = Path(path)
     with _writing(target):
-        if target.is_symlink():
-            target = target.resolve()
-        _refuse_other_kinds(target)
+        target = _settled(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=_prefix(target), suffix=_PART, dir=target.parent)
     os.close(handle)
@@ -134,9 +132,7 @@ def may_write(path: AnyPath) -> None:
     """
     target = Path(path)
     with _writing(target):
-        if target.is_symlink():
-            target = target.resolve()
-        _refuse_other_kinds(target)
+        target = _settled(target)
         parent = next(folder for folder in target.absolute().parents if folder.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
         raise BadInput(
@@ -159,11 +155,14 @@ def _writing(target: Path) -> Iterator[None]:
         raise BadInput(f"{target} cannot be written ({reason}); choose another place") from None
 
 
-def _refuse_other_kinds(target: Path) -> None:
+def _settled(target: Path) -> Path:
+    """The file to write: a symbolic link stays, and the file that it names is written."""
+    target = target.resolve() if target.is_symlink() else target
     if target.is_dir():
         raise BadInput(f"{target} is a folder; give the name of a file to write")
     if target.exists() and not target.is_file():  # /dev/null would be replaced by a file
         raise BadInput(f"{target} is not a regular file; give the name of a file to write")
+    return target
 
 
 def _umask() -> int:

@@ -123,10 +123,7 @@ class Habits:
     def check(self, classes: int) -> None:
         """Raise BadInput unless rates given by class fit this number of classes."""
         if self.classes is not None:
-            raise BadInput(
-                f"habits: the rates are for {len(self.classes)} classes by name; "
-                "use habits.for_classes(truth.classes)"
-            )
+            raise BadInput("habits: rates are by class name; use habits.for_classes(truth.classes)")
         self._check_lengths(classes)
 
     @property

@@ -191,9 +191,7 @@ class Ladder:
         bill = cost(labels, self.prices)
         spent = getattr(bill, self.unit)
         if spent is None:
-            raise BadInput(
-                f"price list {self.prices.name!r} does not know the time; give a budget in dollars"
-            )
+            raise BadInput(f"price list {self.prices.name!r} has no times; give dollars instead")
         texts = tuple(str(warning.message) for warning in caught)
         return Bought(scheme, images, labels, bill, spent, step, texts)
 

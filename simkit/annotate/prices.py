@@ -367,9 +367,7 @@ _listed = prices  # `cost` has an argument of this name
 def _line(effort: Effort, kind: str, listed: Prices, workers: int) -> Line:
     rate = listed.rates.get(kind)
     if rate is None:
-        raise BadInput(
-            f"price list {listed.name!r} has no price for {kind!r}; add a table [{kind}]"
-        )
+        raise BadInput(f"price list {listed.name!r} has no price for {kind!r}; add [{kind}]")
     units = rate.units(effort, kind)
     seconds, dollars = _amounts(rate, units * workers, listed)
     pages = (units, rate.page, effort.images(kind)) if rate.per == "page" else ()

@@ -125,9 +125,7 @@ def boxes_by_class(
     N, L = shape
     corners, sizes = boxes.corners.astype(np.float64), boxes.sizes
     if boxes.images.max(initial=0) >= N or boxes.classes.max(initial=0) >= L:
-        raise BadInput(
-            f"boxes are about more than {N} images and {L} classes; give those of the same split"
-        )
+        raise BadInput(f"boxes are of more than {N} images x {L} classes; give those of the split")
     if by == "size":
         sides = np.clip(corners[:, 2:] - corners[:, :2], 0, 1 << 20)
         areas = sides[:, 0] * sides[:, 1] if boxes.areas is None else boxes.areas

@@ -66,10 +66,7 @@ class AnnotationFiles:
         if self.drop_empty:
             kept = np.flatnonzero(np.diff(truth.present.indptr))
             if not len(kept):
-                raise BadInput(
-                    f"{file}: no image has an annotation; keep the empty images or give another "
-                    "file"
-                )
+                raise BadInput(f"{file}: no image has an annotation; leave drop_empty out")
             part, names = part.select(kept), tuple(names[i] for i in kept)
         folder = getattr(self, f"{split}_images", "") or self.images
         part = with_pictures(part, folder, names, drop_missing=self.drop_missing)

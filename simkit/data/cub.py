@@ -87,14 +87,13 @@ def _training(path: Path, images: NDArray[np.int64]) -> NDArray[np.bool_]:
     """(N,) bool: which images are for training."""
     numbers, sides = _numbered(path, _SPLIT)
     with reading(path, _SPLIT):
-        side = dict(zip(numbers.tolist(), sides, strict=True))
-        marks = [side.get(number, "nothing") for number in images.tolist()]
-        if not set(marks) <= {"0", "1"} or "1" not in marks:
+        marks = pd.Series(sides, numbers).reindex(images, fill_value="nothing")
+        if not marks.isin(["0", "1"]).all() or not (marks == "1").any():
             raise BadInput(
                 f"images are marked {', '.join(sorted(set(marks)))[:80]}; 1 (training) or 0 for "
                 "each image is expected"
             )
-        return np.array(marks) == "1"
+        return (marks == "1").to_numpy()
 
 
 def _names(path: Path, what: str) -> tuple[NDArray[np.int64], list[str]]:

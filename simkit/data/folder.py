@@ -164,10 +164,7 @@ def classes_of(file: Path | None, data: Dataset) -> tuple[str, ...]:
     if file is not None:
         return class_names(file)
     if data.classes == UNLABELLED:
-        raise BadInput(
-            "the images have no labels, so their classes are not known; give --classes FILE, one "
-            "class per line"
-        )
+        raise BadInput("the images have no classes; give --classes FILE, one class per line")
     return data.classes
 
 

@@ -76,10 +76,7 @@ class NusWide:
         if not len(rows):
             raise BadInput(f"{place} has no labelled {split} image; set unlabelled=keep")
         if self.drop_missing and (files is None or pictures is None):
-            raise BadInput(
-                f"{place} holds no folder of images or no ImageList; leave drop_missing out "
-                "or give images=DIR"
-            )
+            raise BadInput(f"{place} has no image folder or no ImageList; leave drop_missing out")
         if files is None:
             return Part(Truth.of(present[rows], rows, classes))
         chosen = [files[row] for row in rows]

@@ -162,9 +162,6 @@ def published_split(
     """
     held_out = round(share * images)
     if not 0 < held_out < images:
-        raise BadInput(
-            f"{images} images cannot be split into training and validation ({share:.0%}); "
-            "name a file for validation"
-        )
+        raise BadInput(f"{images} images cannot be split ({share:.0%}); name a file for validation")
     order = np.random.RandomState(seed).permutation(images)
     return np.sort(order[:-held_out]), np.sort(order[-held_out:])

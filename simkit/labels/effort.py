@@ -23,6 +23,8 @@ QUESTIONS = {
 _MOST = 1 << 48  # largest count in a file
 _LONGEST = 1 << 22  # most questions about one image, and most classes, in a file
 
+_NONE: NDArray[np.int64] = np.zeros(1, np.int64)
+
 
 @dataclass(frozen=True, eq=False)
 class Effort:
@@ -59,13 +61,12 @@ class Effort:
         """The number of questions of this kind."""
         if kind == "search":
             return int(self.looks.sum())
-        histogram = self.questions.get(kind)
-        return 0 if histogram is None else int(histogram @ np.arange(len(histogram)))
+        histogram = self.questions.get(kind, _NONE)
+        return int(histogram @ np.arange(len(histogram)))
 
     def images(self, kind: str) -> int:
         """The number of images with at least one question of this kind (0 for `search`)."""
-        histogram = self.questions.get(kind)
-        return 0 if histogram is None else int(histogram[1:].sum())
+        return int(self.questions.get(kind, _NONE)[1:].sum())
 
     def kinds(self) -> list[str]:
         """The kinds of question that were asked at least once."""

@@ -189,7 +189,7 @@ def test_named_rates_are_taken_by_name():
     assert there == Habits((0.3, 0.2, 0.1), 0.2, unsure_absent=(0.5, 0.25, 0.0))
     assert habits.for_classes(("hen",)) == Habits(0.2, 0.2, unsure_absent=0.25)
     assert Habits(0.1).for_classes(("hen",)) == Habits(0.1)
-    with pytest.raises(BadInput, match="habits: the rates are for 2 classes by name"):
+    with pytest.raises(BadInput, match="habits: rates are by class name"):
         habits.check(2)
 
 

@@ -152,7 +152,7 @@ def test_only_the_warnings_of_what_was_bought_are_heard():
         ((-5, "rpa", "aws"), {}, "-5 dollars do not buy anything"),
         (("5", "rpa", "aws"), {}, "the budget is '5'"),
         ((5, "rpa", "aws"), {"unit": "euros"}, "no unit is called 'euros'"),
-        ((5, "rpa", "aws"), {"unit": "seconds"}, "price list 'aws' does not know the time"),
+        ((5, "rpa", "aws"), {"unit": "seconds"}, "price list 'aws' has no times"),
         ((5, "rpb", "aws"), {}, "no scheme is called 'rpb'"),
     ],
 )

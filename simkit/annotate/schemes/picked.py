@@ -128,10 +128,7 @@ def on_grid(features: Any, images: int) -> Rows:
     BadInput unless the features are finite numbers of shape (images, D).
     """
     if features is None:
-        raise BadInput(
-            "picked chooses images by their features, and none were given; pass features=, an "
-            "array with a row for each image, or choose by=random"
-        )
+        raise BadInput("picked needs features of the images; pass features= or choose by=random")
     rows = np.asarray(features, np.float64)
     if rows.ndim != 2 or len(rows) != images or not np.isfinite(rows).all():
         raise BadInput(

@@ -291,10 +291,7 @@ def text_ids(values: Sequence[str] | NDArray[Any]) -> NDArray[Any]:
     if len(longest) > LONGEST_ID or len(values) * len(longest) > (1 << 24) + 64 * sum(
         map(len, values)
     ):
-        raise BadInput(
-            f"image id {longest[:20]!r}... has {len(longest)} letters; 1024 are allowed, and fewer "
-            "where all others are short: shorten it"
-        )
+        raise BadInput(f"image id {longest[:20]!r}... has {len(longest)} letters; shorten it")
     return image_ids(np.array(values, dtype=str))
 
 

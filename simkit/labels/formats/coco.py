@@ -116,10 +116,7 @@ class CocoPanoptic(Format):
 
     def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Always raises BadInput: the segments of such a file are masks."""
-        raise BadInput(
-            f"{path}: a COCO panoptic file consists of masks, which labels do not have; "
-            "write coco or lvis"
-        )
+        raise BadInput(f"{path}: panoptic files consist of masks, not labels; write coco or lvis")
 
 
 def read_panoptic(path: AnyPath) -> Instances:

@@ -102,7 +102,4 @@ def _codes(row: list[str], header: list[str], place: int) -> list[int]:
     try:
         return [_OURS[text] if text in _OURS else _NUMBERS[float(text)] for text in row[1:]]
     except (KeyError, ValueError):
-        raise BadInput(
-            f"row {place} holds a value other than 1 for present, 0 for absent and -1 for unknown; "
-            "translate it"
-        ) from None
+        raise BadInput(f"row {place} holds a value other than 1, 0 and -1 (unknown)") from None

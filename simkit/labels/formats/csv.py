@@ -57,10 +57,7 @@ class Csv(base.Format):
                 ids, classes = ([_MARKED.sub("", text) for text in each] for each in (ids, classes))
             odd = [text for text in texts if text.strip() not in _STATES]
             if odd:
-                raise BadInput(
-                    f"state is {odd[0][:40]!r}; write 1 for present, -1 for absent and no row for "
-                    "unknown"
-                )
+                raise BadInput(f"state is {odd[0][:40]!r}; write 1 or -1, and no row for unknown")
             states = np.array([_STATES[text.strip()] for text in texts], np.int8)[place]
             return base.from_rows(rows, columns, states, base.ids_of(ids), tuple(classes))
 

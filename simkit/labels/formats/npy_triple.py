@@ -121,9 +121,7 @@ def _files(path: Path) -> dict[str, Path]:
         path = path / OBSERVED
     parts = _NAME.fullmatch(path.name)
     if parts is None:
-        raise BadInput(
-            f"{path} is not a name of observed labels; name it {OBSERVED} or give a folder"
-        )
+        raise BadInput(f"{path} is no file of observed labels; name it {OBSERVED} or give a folder")
     images, truth = (path.with_name(f"{parts[1]}_{what}.npy") for what in ("images", "labels"))
     return {"observed": path, "images": images, "truth": truth}
 
@@ -133,10 +131,7 @@ def _rows_of(truth: Truth | None, labels: PartialLabels) -> csr_array | None:
     if truth is None:
         return None
     if truth.classes != labels.classes or not np.isin(labels.images, truth.images).all():
-        raise BadInput(
-            "the truth is of other images or classes than the labels; give the data set from "
-            "which they were made"
-        )
+        raise BadInput("the truth is of other images or classes; give the data set of the labels")
     return csr_array(truth.present[places(truth.images, labels.images)])
 
 

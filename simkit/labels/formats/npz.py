@@ -155,10 +155,7 @@ def _parse(stream: IO[bytes], name: str) -> NDArray[Any]:
         if stream.read(1):
             raise ValueError("trailing data")
     except (ValueError, MemoryError):
-        raise BadInput(
-            f"{name} holds Python objects or does not have the length in its header; save plain "
-            "arrays"
-        ) from None
+        raise BadInput(f"{name} holds Python objects or is cut off; save plain arrays") from None
     check_text(array, name)
     return array
 

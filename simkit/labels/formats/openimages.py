@@ -136,18 +136,15 @@ class Rows:
         ties, strange = np.count_nonzero(votes.data == 0), len(columns) - len(columns[used])
         codes = csr_array((np.sign(votes.data).astype(np.int8), votes.indices, votes.indptr), shape)
         codes.eliminate_zeros()
-        if ties:
-            warnings.warn(
-                f"{file}: {ties:,} pairs of image and class are verified as present as often as "
-                "absent; they stay unknown",
-                stacklevel=3,
-            )
-        if strange:
-            warnings.warn(
-                f"{file}: {strange:,} of {len(self.rows):,} labels are of classes that are not in "
-                f"{names}; they are left out",
-                stacklevel=3,
-            )
+        notes = {
+            "pairs of image and class are verified as present as often as absent; they stay "
+            "unknown": ties,
+            f"of {len(self.rows):,} labels are of classes that are not in {names}; they are left "
+            "out": strange,
+        }
+        for note, number in notes.items():
+            if number:
+                warnings.warn(f"{file}: {number:,} {note}", stacklevel=3)
         return codes
 
 
