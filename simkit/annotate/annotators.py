@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from simkit.chance import Chance
 from simkit.errors import BadInput, located
 from simkit.files import AnyPath, reading
-from simkit.labels.truth import check_distinct
 from simkit.registry import Range, Share, setting, settle
 
 Ints = NDArray[np.integer[Any]]
@@ -86,6 +85,8 @@ class Habits:
             )
         self._complete_pool()
         if self.classes is not None:
+            from simkit.labels.truth import check_distinct  # which loads scipy
+
             with located("habits"):
                 check_distinct(np.array(self.classes, object), "class")
             self._check_lengths(len(self.classes))
