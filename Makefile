@@ -1,14 +1,15 @@
-# make demo   installs into .venv and answers the main question on the built-in data set
-# make demo CPU=1   the same into .venv-cpu without CUDA (Linux), in a quarter of the space
-# make test   installs into .venv and runs the whole suite, notebooks included
-# make wheel-test   builds the wheel, installs it into .venv-wheel and starts a project with it
+# make demo   installs into .venv and compares schemes and methods on the built-in data set
+# make demo CPU=1   the same in .venv-cpu, with PyTorch for the CPU (Linux): 1.8 GB instead of 8
+# make test   installs into .venv and runs the whole test suite, notebooks included
+# make wheel-test   builds the wheel, installs it into .venv-wheel and creates a project with it
+# make notebooks   installs into .venv and executes all notebooks in full (1.5 hours)
 # make atlas  installs into .venv and repeats the comparison of all schemes and methods (hours)
-# make test-label-studio   installs Label Studio beside .venv and answers orders in it;
-#             RECORD=--record keeps its exports for the tests
+# make test-label-studio   installs Label Studio into .venv-label-studio and answers orders in it;
+#             RECORD=--record saves its exports for the tests
 # make docs   installs into .venv and builds the documentation site: build/site/index.html
 PYTHON ?= python3
 VENV ?= $(if $(CPU),.venv-cpu,.venv)
-# On Linux the Python Package Index has torch for CUDA only.
+# On Linux the torch wheels of PyPI need CUDA; PyTorch's own index has wheels for the CPU.
 TORCH_CPU ?= --index-url https://download.pytorch.org/whl/cpu torch torchvision
 SIMKIT = --editable '.$(if $(CPU),,[test])'
 BIN = $(VENV)/bin
@@ -17,7 +18,7 @@ BIN = $(VENV)/bin
 
 demo: $(VENV)/installed
 	$(BIN)/simkit compare --out runs
-	@echo "the figure is runs/heat_map.png, the table runs/table.csv, all results lie in runs/"
+	@echo "the figure is runs/heat_map.png, the table is runs/table.csv; all results are in runs/"
 
 test: $(VENV)/installed
 	$(BIN)/ruff check .

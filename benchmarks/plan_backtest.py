@@ -7,7 +7,7 @@
 FOLDER holds the comparisons of plan_worlds.py, which says what its worlds are; missing ones are
 made first. A pilot's complete labels are those of its own images: nothing larger is known to it.
 
-(a) *Same pool, end known.* A pilot has complete labels of a pool and the first 3 to 7 sizes of
+(a) *Same pool, known end.* A pilot has complete labels of a pool and the first 3 to 7 sizes of
 every label option and method. The sizes that cost 2, 5 and 10 times as much as its largest are
 predicted. A prediction holds if the mean over draws lies in its 90 % band. An option "with an end"
 is as good as complete labels at its largest amount: the pilot has measured where its curve ends.
@@ -430,7 +430,7 @@ def report(every: Sequence[Prediction], decisions: Sequence[Decision]) -> dict[s
         return f"{one.times}x"
 
     ranked = sorted(every, key=lambda p: (p.kind, p.times, p.end < LEVEL))
-    for test, title in (("a", "Same pool, end known"), ("b", "Pilot and project")):
+    for test, title in (("a", "Same pool, known end"), ("b", "Pilot and project")):
         print(f"\n## ({test}) {title}")
         part = [one for one in ranked if one.test == test]
         if test == "a":
@@ -450,7 +450,7 @@ def report(every: Sequence[Prediction], decisions: Sequence[Decision]) -> dict[s
             regrets("world", chosen, "world", *(["pool"] if test == "b" else []))
             worst(chosen)
     met = judged(every, decisions)
-    print("\n## What is expected\n")
+    print("\n## Requirements\n")
     for what, fine in met.items():
         print(f"- {'met' if fine else 'NOT met'}: {what}")
     return met

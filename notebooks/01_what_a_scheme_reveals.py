@@ -153,6 +153,7 @@ grid = simkit.Grid(
     data=scenes.spec,
     schemes=["single-positive", "rpa(keep=0.1)", "fpc(per_class=100)"],
     methods=["an", "ignore", "ll-r"],
+    prices=prices.name,
     draws=2 if quick else 5,
     train=simkit.demo_grid().train,
 )

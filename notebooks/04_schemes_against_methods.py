@@ -427,8 +427,9 @@ chosen = {
     scheme: {one.method: json.loads(one.tuned) for one in group.itertuples()}
     for scheme, group in part.drop_duplicates(["scheme", "method"]).groupby("scheme")
 }
-live = Grid(schemes=schemes, methods=few, budgets=[top["scenes"]], draws=1 if quick else 3,
-            data="scenes:images=1000", train=demo_grid().train, settings=chosen, reference=False)  # fmt: skip
+live = Grid(schemes=schemes, methods=few, budgets=[top["scenes"]], prices="coco-tagging",
+            data="scenes:images=1000", draws=1 if quick else 3,
+            train=demo_grid().train, settings=chosen, reference=False)  # fmt: skip
 
 # %%
 again = simkit.compare(live, out=folder.name, workers=1 if quick else None)

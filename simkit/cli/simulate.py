@@ -119,7 +119,7 @@ def images_of(text: Any, option: str) -> float | int:
               help="How often a person sees a class that is absent.")
 @click.option("--vote", type=click.Choice(["majority", "union"]), default="majority",
               show_default=True, help="How their answers are joined.")
-@params.prices("coco-tagging")
+@params.prices("hourly")
 @click.option("--legacy-rng", is_flag=True,
               help="Reproduce the published simulator's labels bit for bit.")
 @click.option("--seed", type=int,

@@ -224,7 +224,7 @@ class Grid:
     scores: str = setting("", "file of `simkit score`, if schemes or methods need such scores")
     budgets: tuple[Positive, ...] = setting((), "dollars for all annotation")
     hours: tuple[Positive, ...] = setting((), "or hours; without both, schemes keep their amounts")
-    prices: str = setting("coco-tagging", "a preset or a TOML file")
+    prices: str = setting("hourly", "a preset or a TOML file")
     draws: Annotated[int, Range(1, MOST)] = setting(5, "draws, each with other labels and weights")
     seed: Annotated[int, Range(-(2**63), 2**63 - 1)] = setting(0, "seed of all draws")
     images: float | int = setting(

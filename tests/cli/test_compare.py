@@ -12,6 +12,7 @@ data = "scenes:images=150,val=20,test=100"
 schemes = ["single-positive", "rpa"]
 methods = ["an", "ignore"]
 budgets = [40]
+prices = "coco-tagging"
 draws = 2
 [train]
 epochs = 2

@@ -38,6 +38,7 @@ def small():
             "schemes": ["single-positive", "fpc(per_class=10)"],
             "methods": ["an", "ll-r+boostlu"],
             "budgets": [10, 30],
+            "prices": "coco-tagging",
             "draws": 2,
             "train": {"epochs": 2, "lr": 0.01},
         }
@@ -66,6 +67,7 @@ def tiny(tmp_path):
             "features": features,
             "schemes": ["rpa(keep=0.5)"],
             "methods": ["an"],
+            "prices": "coco-tagging",
             "draws": 3,
             "reference": False,
             "train": {"epochs": 2, "lr": 0.01},
