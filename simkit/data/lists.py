@@ -34,7 +34,10 @@ def lines(path: str | PathLike[str], what: str) -> list[str]:
 def class_names(path: str | PathLike[str]) -> tuple[str, ...]:
     """The classes in a text file, one per line, each once. Raises BadInput."""
     with reading(path, "class names"):
-        return tuple(different(lines(path, "class names")))
+        names = lines(path, "class names")
+        if len(names) == 1 and "," in names[0]:
+            raise BadInput("it is one line with commas; write one class per line")
+        return tuple(different(names))
 
 
 def different(names: list[str]) -> list[str]:
