@@ -72,6 +72,10 @@ def round_of(
     BadInput
         If no question is left, or the budget pays for none.
     """
+    if order.exhausted(joined) and (opened is None or not len(opened)):
+        raise BadInput(
+            f"all {len(joined.places):,} questions are answered; nothing is left to order"
+        )
     if budget is not None and largest:
         terms = _bought(terms, order, joined, budget, opened)
         budget = None
