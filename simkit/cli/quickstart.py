@@ -218,7 +218,7 @@ def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: C
         say(f"the time of a question was measured with 91 classes on a page; with {shown} expect "
             "more for each class, and `simkit receive` measures it")  # fmt: skip
     say(f"people answer the page in a browser: {order.round_folder / 'page.html'}")
-    say(f"describe the classes in {order.round_folder / 'instructions.md'}; the page of the next "
-        "round shows the descriptions, and this page those of --instructions FILE")  # fmt: skip
+    say("describe the classes: this page shows the descriptions in --instructions FILE, and the "
+        f"page of a further round those in {order.round_folder / 'instructions.md'}")  # fmt: skip
     say(f"next: {next_step(project, [State.of(order)])}")
     say(f"at any time: simkit status {quote(str(project.folder))}")
