@@ -1,4 +1,4 @@
-"""Parsing of dollars, counts, shares and scores, from Python values or text."""
+"""Parsing of dollars, counts, shares and scores, from Python values or text; printing of times."""
 
 from __future__ import annotations
 
@@ -139,6 +139,15 @@ def score(value: Any, name: str) -> float:
     raise _refused(
         value, name, "a mAP above 0 and below 1, or 100 points, is expected", "write 60% or 0.6"
     )
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds as text, in hours, minutes or seconds."""
+    if seconds is None:
+        return "time unknown"
+    if seconds >= 3600:
+        return f"{seconds / 3600:,.1f} hours"
+    return f"{seconds / 60:,.1f} minutes" if seconds >= 60 else f"{seconds:,.1f} seconds"
 
 
 def _read(value: Any) -> tuple[float, set[str]]:

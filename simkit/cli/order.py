@@ -16,7 +16,7 @@ import simkit
 from simkit import quantities
 from simkit.annotate import schemes
 from simkit.cli import params
-from simkit.cli.output import cost_table, hours, print_json, say
+from simkit.cli.output import cost_table, print_json, say
 from simkit.cli.settings import settings
 from simkit.cli.simulate import SchemeCommand, chosen, features_of, images_of
 from simkit.errors import BadInput
@@ -44,6 +44,7 @@ def _share_or_none(value: Any, option: str) -> float:
 @click.option("--data", "spec", type=params.DATA,
               help="The images, such as folder:photos,labels=none (a folder without labels).")
 @params.classes
+@params.instructions
 @click.option("--scheme", type=params.SCHEME,
               help="The scheme that chooses the questions; see `simkit list schemes`.")
 @click.option("--plan", "plan_file", type=params.FILE, metavar="PLAN.json",
@@ -117,7 +118,10 @@ def command(**arguments: Any) -> None:
     order = replace(order, rounds=(*order.rounds, new_round))
     effort = order.effort(new_round.table)
     labels = answers if state is None or order.features is None else state.labels
-    files = write_round(order, arguments["forms"] or ("html",), arguments["image_root"], labels)
+    files = write_round(
+        order, arguments["forms"] or ("html",), arguments["image_root"], labels,
+        arguments["described"],
+    )
     times = None if state is None else state.prices()
     timed = None if times is None else simkit.cost(effort, times)
     _tell(order, simkit.cost(effort, terms.prices), files, timed)
@@ -276,12 +280,13 @@ def _tell(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> Non
     if timed is not None:
         say(
             f"by the measured times of the answers so far: ${timed.dollars:,.2f}, "
-            f"{hours(timed.seconds)} hours"
+            f"{quantities.duration(timed.seconds)}"
         )
     if (table["kind"] == "search").any():
         if order.scores is None:
-            say("without --scores images are searched in random order; a model's scores reduce "
-                "the number of looks")  # fmt: skip
+            say("without --scores images are searched in random order, which takes more looks and "
+                "costs more than a plan with search=proposals assumes; make scores with: simkit "
+                "score, or simkit predict")  # fmt: skip
         say("a search takes several rounds; the price is that of this round")
     for file in files:
         say(f"wrote {file}")

@@ -108,11 +108,13 @@ def cost_table(bill: Cost, price_list: Prices) -> None:
 
     Below stand how full pages are, and what was paid for and dropped.
     """
+    short = bill.seconds is not None and bill.seconds < 3600
+    unit = 60 if short else 3600
     rows = [
         [
             line.kind,
             f"{line.questions:,}" if line.questions else "",
-            hours(line.seconds),
+            hours(line.seconds, unit),
             f"{line.dollars:,.2f}",
             line.source,
         ]
@@ -123,8 +125,8 @@ def cost_table(bill: Cost, price_list: Prices) -> None:
         people = f"{bill.workers} people for each question, their hours added"
     wage = "" if price_list.wage is None else f", ${price_list.wage:g} an hour"
     table(
-        ["question", "asked", "hours", "$", "source of the price"],
-        [*rows, ["total", "", hours(bill.seconds), f"{bill.dollars:,.2f}", ""]],
+        ["question", "asked", "minutes" if short else "hours", "$", "source of the price"],
+        [*rows, ["total", "", hours(bill.seconds, unit), f"{bill.dollars:,.2f}", ""]],
         title=f"cost at {price_list.name} prices{wage}, {people}",
         words=(0, 4),
     )
@@ -141,9 +143,9 @@ def cost_table(bill: Cost, price_list: Prices) -> None:
         )
 
 
-def hours(seconds: float | None) -> str:
-    """Seconds as hours, or what to say where the time is not known."""
-    return "unknown" if seconds is None else f"{seconds / 3600:,.2f}"
+def hours(seconds: float | None, unit: int = 3600) -> str:
+    """Seconds as hours, or in another unit, or what to say where the time is not known."""
+    return "unknown" if seconds is None else f"{seconds / unit:,.2f}"
 
 
 @contextmanager

@@ -140,6 +140,13 @@ classes = click.option(
 )  # fmt: skip
 
 
+instructions = click.option(
+    "--instructions", "described", type=FILE,
+    help="Descriptions of the classes for the page: a text file, or the instructions.md of another "
+    "order. [default: those of the previous round, if any]",
+)  # fmt: skip
+
+
 def seed(meaning: str) -> Callable[[Any], Any]:
     """`--seed`; its default is 0."""
     return click.option("--seed", type=int, default=0, show_default=True, help=meaning)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
+from simkit import quantities
 from simkit.cli import params
-from simkit.cli.output import hours, print_json, progress, say
+from simkit.cli.output import print_json, progress, say
 from simkit.errors import BadInput
-from simkit.files import may_write, whole
+from simkit.files import expanded, may_write, whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +34,7 @@ SHOWN = 3  # images named in a line
 )
 @click.argument("spec", metavar="DATA")
 @params.classes
+@params.instructions
 @click.option("--budget", type=params.DOLLARS, required=True,
               help="Money for all labels.")
 @click.option("--prices", type=params.PRICES, default="hourly", show_default=True,
@@ -46,7 +49,9 @@ SHOWN = 3  # images named in a line
               help="The new project's folder.")
 @params.seed("Same seed, same questions.")
 @params.json
-def command(spec: str, names_file: Path | None, out: Path, **options: Any) -> None:
+def command(
+    spec: str, names_file: Path | None, described: Path | None, out: Path, **options: Any
+) -> None:
     """Check photographs, recommend what to label first, and write it as an order.
 
     DATA is a folder of images or a data set. The project is a folder with project.toml, a table of
@@ -66,6 +71,7 @@ def command(spec: str, names_file: Path | None, out: Path, **options: Any) -> No
         raise BadInput(f"{out} exists and is not overwritten; {see}, or name another folder with "
                        "--out")  # fmt: skip
     may_write(out / projects.FILE)
+    _check_folder(spec)
     spec = projects.with_absolute_paths(spec)
     data = simkit.data.open(spec)
     net = params.network(options["backbone"], options["weights"])
@@ -90,13 +96,35 @@ def command(spec: str, names_file: Path | None, out: Path, **options: Any) -> No
     order = projects.first_round(project, Order(out / projects.FIRST, images, ()), split, plan)
     with whole(out / projects.PICTURES) as part:
         table.to_csv(part, index=False)
-    files = [*write_round(order, ("html",)), str(out / projects.PICTURES), str(out / projects.FILE)]
+    files = [
+        *write_round(order, ("html",), described=described),
+        str(out / projects.PICTURES), str(out / projects.FILE),
+    ]
     project.write()
     bill = simkit.cost(order.effort(order.table), project.prices)
     print_json(_facts(table, order, bill, files))
     _print_pictures(table, data.name, options["backbone"], out)
     _print_order(project, plan, order, bill)
 # fmt: on
+
+
+def _check_folder(spec: str) -> None:
+    """Refuse a single image, and a name that is neither a folder nor a data set."""
+    from simkit.data.dataset import sources
+    from simkit.data.images import ENDINGS
+
+    place = expanded(spec)
+    if ":" in spec or place.is_dir() or spec.strip().lower() in sources.names():
+        return
+    if place.suffix.lower() in ENDINGS:
+        raise BadInput(f"{spec} is not a folder; give the folder of the images")
+    if not place.suffix:
+        beside = place.parent.iterdir() if place.parent.is_dir() else ()
+        folders = [other.name for other in beside if other.is_dir()]
+        hint = "check the path, or name a data set of: simkit list data"
+        if near := get_close_matches(place.name, folders, n=1):
+            hint = f"did you mean {str(Path(spec).parent / near[0])!r}?"
+        raise BadInput(f"there is no folder {spec!r}; {hint}")
 
 
 def _project(spec: str, classes: tuple[str, ...], out: Path, options: Any) -> Project:
@@ -163,6 +191,7 @@ def _some(texts: list[str], remark: str) -> str:
 
 
 def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: Cost) -> None:
+    from simkit.orders.making import PAGE
     from simkit.orders.project import next_step
     from simkit.orders.receiving import State
 
@@ -178,13 +207,18 @@ def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: C
             f"${project.budget - bill.dollars:,.2f} of the budget."
         )
     chosen = "" if asked == N else ", chosen at random"
-    time = "" if bill.seconds is None else f", {hours(bill.seconds)} hours of work"
+    time = "" if bill.seconds is None else f", {quantities.duration(bill.seconds)} of work"
     say(
         f"{order.folder.name}: {len(order.table):,} questions, all {len(project.classes)} classes "
         f"of {images}{chosen}; ${bill.dollars:,.2f} of ${project.budget:,.2f} at {project.prices} "
         f"prices{time}"
     )
-    say(f"describe the classes in {order.round_folder / 'instructions.md'}; people read it "
-        f"and answer the page in a browser: {order.round_folder / 'page.html'}")  # fmt: skip
+    shown, source = min(len(project.classes), PAGE), project.price_list.rates["sweep"].source
+    if shown < PAGE and "91 classes" in source:
+        say(f"the time of a question was measured with 91 classes on a page; with {shown} expect "
+            "more for each class, and `simkit receive` measures it")  # fmt: skip
+    say(f"people answer the page in a browser: {order.round_folder / 'page.html'}")
+    say("describe the classes: this page shows the descriptions in --instructions FILE, and the "
+        f"page of a further round those in {order.round_folder / 'instructions.md'}")  # fmt: skip
     say(f"next: {next_step(project, [State.of(order)])}")
     say(f"at any time: simkit status {quote(str(project.folder))}")

@@ -81,20 +81,28 @@ def _of_problems(problems: list[tuple[Any, ...]]) -> str:
 
 def _tell(state: State, added: int, problems: list[tuple[Any, ...]], written: list[str]) -> None:
     order, total = state.order, len(state.order.table)
-    rows = [dict(zip(("file", "row", "problem"), one, strict=True)) for one in problems]
+    rows = [{"file": one[0], "row": one[1], "problem": one[2]} for one in problems]
     print_json({
         "order": order.id, "added": added, "answers": len(state.answers),
-        "open": len(state.open), "counts": state.labels.counts(), "labels": state.labels.id,
+        "open": len(state.open), "counts": state.labels.counts(), "tied": state.tied,
+        "labels": state.labels.id,
         "seconds": state.seconds.to_dict(), "problems": rows, "files": written,
     })  # fmt: skip
     say(f"{added:,} answers added; {total - len(state.open):,} of {total:,} questions are answered")
     say(counts_line(state.labels))
+    if state.tied:
+        say(f"{state.tied:,} unknown: people disagreed")
     if problems:
         say(f"{len(problems):,} rows do not count:")
-        for file, row, problem in problems[:5]:
-            say(f"  {file}, row {row + 1}: {problem}")
-        if len(problems) > 5:
-            say(f"  ... and {len(problems) - 5:,} more (--json lists all)")
+        causes: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
+        for one in problems:
+            causes.setdefault((one[0], one[3]), []).append(one)
+        for same in [*causes.values()][:5]:
+            file, row, problem, _ = same[0]
+            others = f" and {len(same) - 1:,} more" if len(same) > 1 else ""
+            say(f"  {file}, row {row + 1}{others}: {problem}")
+        if len(causes) > 5:
+            say(f"  ... and {len(causes) - 5:,} other problems (--json lists all rows)")
     if len(state.seconds):
         times = ", ".join(f"{kind} {value:.1f} s" for kind, value in state.seconds.items())
         say(f"mean time per question: {times}")
@@ -120,6 +128,8 @@ def _next(state: State) -> str:
     network = "" if drawn else " --backbone mobilenet_v2 --weights imagenet"
     train = f"simkit train --method an --data {data} --labels {labels}{network} --out model"
     further = f"simkit order --next {quote(str(order.folder))}"
+    if order.exhausted(state.joined):
+        return train
     if len(order.ask(order.terms, state.joined).questions):
         return f"{further} (the scheme has further questions)\nor train on these labels: {train}"
     return f"{train}\nor order more labels: {further} --budget DOLLARS"

@@ -40,7 +40,10 @@ def lines(path: AnyPath, what: str) -> list[str]:
 def class_names(path: AnyPath, what: str = "class names") -> tuple[str, ...]:
     """The classes (or images) in a text file, one per line, each once. Raises BadInput."""
     with reading(path, what):
-        return tuple(different(lines(path, what)))
+        names = lines(path, what)
+        if len(names) == 1 and "," in names[0]:
+            raise BadInput("it is one line with commas; write one name per line")
+        return tuple(different(names))
 
 
 def different(names: list[str]) -> list[str]:

@@ -196,7 +196,8 @@ def downloaded(name: str, which: str, sets: Mapping[str, Any]) -> tuple[dict[str
     except (OSError, RuntimeError) as error:
         raise BadInput(
             f"{chosen.url} could not be downloaded ({str(error) or type(error).__name__}); fetch "
-            "it elsewhere and give the file as weights"
+            'it elsewhere and give the file as weights (in a project: weights = "FILE" in '
+            "project.toml)"
         ) from None
 
 

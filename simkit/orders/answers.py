@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, unknown
 from simkit.labels.formats.base import write_lines
 from simkit.orders.order import NOTHING, Order
 
@@ -35,8 +37,9 @@ class Checked:
         Valid new answers: columns question, worker (hashed), answer, seconds (nan: not measured)
         and shared (the number of questions that these seconds are for).
     problems : DataFrame
-        Rows that do not count: columns row (from 0) and problem. Every such row is listed, except
-        empty answers and repetitions.
+        Rows that do not count: columns row (from 0), problem, and cause, which is the same text
+        for rows with the same mistake. Every such row is listed, except empty answers and
+        repetitions.
     """
 
     answers: pd.DataFrame
@@ -50,15 +53,16 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
     ----------
     order : Order
     rows : DataFrame
-        Raw answers: columns question, worker, answer, and optionally seconds and shared.
+        Raw answers: columns question, worker, answer, and optionally seconds and shared; image
+        and class explain why there is no such question (-1).
 
     Returns
     -------
     Checked
     """
-    problems: list[tuple[int, str]] = []
+    problems: list[tuple[int, str, str]] = []
     valid: list[tuple[int, str, str, float, int]] = []
-    table, classes = order.table, set(order.classes)
+    table, classes, images = order.table, set(order.classes), set(order.images.astype(str))
     kinds = table["kind"].to_dict()
     before = {
         (q, w): a for q, w, a in kept(order)[["question", "worker", "answer"]].itertuples(False)
@@ -73,31 +77,31 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
         worker = f"w-{digest.hexdigest()[:10]}"
         kind = kinds.get(number)
         if kind is None:
-            problems.append((place, f"question {row['question']!r} is not in this order"))
+            problems.append((place, *_not_asked(row, order.classes, images)))
             continue
         answer = _answer(text, kind, classes)
         if not text or text.lower() == "nan":
             continue  # not answered yet
         if answer is None:
             what = "a class of the order or nothing" if kind == "name" else "yes, no or unsure"
-            problems.append((place, f"question {number:.0f}: {text!r} is not {what}"))
+            problems.append((place, f"question {number:.0f}: {text!r} is not {what}", text))
             continue
         if not person:
-            problems.append((place, f"question {number:.0f}: the worker is not named"))
+            problems.append((place, f"question {number:.0f}: the worker is not named", "worker"))
             continue
         earlier = before.get((number, worker))
         if earlier is not None:
             if earlier != answer:
                 problems.append((
                     place, f"question {number:.0f}: the same person answered {earlier} before and "
-                    f"{answer} now; the first answer counts",
+                    f"{answer} now; the first answer counts", "twice",
                 ))  # fmt: skip
             continue
         before[number, worker] = answer
         valid.append((int(number), worker, answer, row["seconds"], max(1, int(row["shared"]))))
     return Checked(
         pd.DataFrame(valid, columns=list(COLUMNS)),
-        pd.DataFrame(problems, columns=["row", "problem"]),
+        pd.DataFrame(problems, columns=["row", "problem", "cause"]),
     )
 
 
@@ -140,6 +144,25 @@ def kept(order: Order) -> pd.DataFrame:
     answers = pd.DataFrame(rows, columns=["order", *COLUMNS]).drop(columns="order")
     # Two who receive the same file at the same time both keep it.
     return answers.drop_duplicates(["question", "worker"], ignore_index=True)
+
+
+def _not_asked(
+    row: Mapping[str, Any], classes: tuple[str, ...], images: set[str]
+) -> tuple[str, str]:
+    """Why the question of a row is not in the order: the problem and its cause."""
+    if row["question"] != -1 or "class" not in row:
+        return f"question {row['question']!r} is not in this order", "question"
+    name, image = str(row["class"]).strip(), str(row["image"]).strip()
+    if name not in classes:
+        return _misnamed(name, classes), name
+    if image not in images:
+        return f"image {image!r} is not in this order", "image"
+    return f"the order does not ask about {name!r} in image {image!r}", "pair"
+
+
+@cache
+def _misnamed(name: str, classes: tuple[str, ...]) -> str:
+    return str(unknown("class of this order", name, classes))
 
 
 def _answer(text: str, kind: str, classes: set[str]) -> str | None:

@@ -72,6 +72,10 @@ def round_of(
     BadInput
         If no question is left, or the budget pays for none.
     """
+    if order.exhausted(joined) and (opened is None or not len(opened)):
+        raise BadInput(
+            f"all {len(joined.places):,} questions are answered; nothing is left to order"
+        )
     if budget is not None and largest:
         terms = _bought(terms, order, joined, budget, opened)
         budget = None
@@ -211,18 +215,23 @@ def _in_tasks(questions: pd.DataFrame, gold: pd.DataFrame, chance: Chance) -> pd
 
 
 def write_round(
-    order: Order, forms: Collection[str], image_root: str = "", labels: PartialLabels | None = None
-) -> list[str]:
+    order: Order, forms: Collection[str], image_root: str = "",
+    labels: PartialLabels | None = None, described: Path | None = None,
+) -> list[str]:  # fmt: skip
     """Write the last round and its files for people; returns the paths.
 
     forms: html, csv, jsonl or label-studio.  labels: known ones, for examples in the instructions.
+    described: instructions with descriptions of the classes; by default those of the last round.
     """
+    classes = sheet.descriptions(order, described)
     questions = order.table[order.table["round"] == len(order.rounds)]
     files = []
     with whole_folder(order.round_folder) as place:
         if "html" in forms:
-            files.append(page.write(order, questions, place, *_pictures(order)))
-        files.append(sheet.instructions(order, questions, place, labels))
+            pictures, rows = _pictures(order)
+            text = sheet.shown(classes)
+            files.append(page.write(order, questions, place, pictures, rows, text))
+        files.append(sheet.instructions(order, questions, place, classes, labels))
         files += [
             sheet.write(order, questions, place, jsonl=form == "jsonl")
             for form in ("csv", "jsonl") if form in forms

@@ -171,6 +171,10 @@ class Order:
         )  # fmt: skip
         return ask(terms.parsed_scheme, crowd, part=terms.images, seed=terms.seed)
 
+    def exhausted(self, joined: JoinedAnswers) -> bool:
+        """Whether every class of every image is answered."""
+        return bool(self.rounds) and len(joined.places) == len(self.images) * len(self.classes)
+
     def check_id(self, file: Path, stated: str) -> None:
         """Raise BadInput if the order that a file states is not this one."""
         if stated != self.id:

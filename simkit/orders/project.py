@@ -313,7 +313,7 @@ def next_step(project: Project, states: Sequence[State]) -> str:
         folders, report = " ".join(quote(str(out)) for out in runs), project.folder / PLAN
         order = states[-1].order
         planned = _newer(report, order.round_folder / ABOUT)  # after the last round
-        if planned and _read_plan(report).get("purchase_needed", True):
+        if planned and _read(report).get("purchase_needed", True):
             return f"simkit order --next {quote(str(order.folder))} --plan {quote(str(report))}"
         command = f"simkit plan {folders} --budget {rest:.2f} --images {left}"
         measured = order.folder / "measured.toml"
@@ -322,28 +322,38 @@ def next_step(project: Project, states: Sequence[State]) -> str:
             how = f"--continue {quote(str(order.folder))}"
         if not planned:
             return f"{command} {how} --report {quote(str(report))}"
-    network = f"--backbone {project.backbone}"
-    network += f" --weights {quote(project.weights)}" if project.weights else ""
     place = states[-1].order.folder
     data, labels = place / DATA, place / "labels.parquet"
     model, scores = project.folder / "model", project.folder / "scores.csv"
     if not _newer(model / "model.json", labels):
         of = f"--data {quote(str(data))} --labels {quote(str(labels))}"
-        trained = _read_plan(project.folder / PLAN).get("trained_as") or {"method": "an"}
+        trained = _read(project.folder / PLAN).get("trained_as") or {"method": "an"}
         method = " ".join(f"--{key} {quote(str(value))}" for key, value in trained.items())
-        return f"simkit train {method} {of} {network} --out {quote(str(model))}"
+        network = _network(project.backbone, project.weights)
+        return f"simkit train {method} {of}{network} --out {quote(str(model))}"
     if not _newer(scores, model / "model.json"):
         of = f"{quote(str(model))} --data {quote(project.data)}"
-        return f"simkit predict {of} {network} --out {quote(str(scores))}"
+        trained = _read(model / "model.json")["history"]["settings"]
+        weights = trained.get("weights", "its own")
+        if weights == Path(project.weights).name:  # a model has the name of a file without its path
+            weights = project.weights
+        network = _network(trained.get("backbone") or project.backbone, weights)
+        return f"simkit predict {of}{network} --out {quote(str(scores))}"
     return f"nothing; the scores of all images are in {scores}"
 
 
-def _read_plan(report: Path) -> dict[str, Any]:
-    """The values of a plan; empty without one."""
-    if not report.is_file():
+def _network(backbone: str, weights: str) -> str:
+    """The options of a network, which begin with a space."""
+    given = f" --weights {quote(weights)}" if weights not in ("", "its own") else ""
+    return f" --backbone {quote(backbone)}{given}"
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """The values of a plan or model; empty without one."""
+    if not file.is_file():
         return {}
-    with reading(report, "a plan"):
-        return dict(json.loads(report.read_text("utf-8")))
+    with reading(file, "JSON"):
+        return dict(json.loads(file.read_text("utf-8")))
 
 
 def _newer(file: Path, than: Path) -> bool:

@@ -158,6 +158,16 @@ class State:
         )
 
     @cached_property
+    def tied(self) -> int:
+        """The number of labels that stay unknown because people disagreed."""
+        real = self.answers[(self.answers["gold"] == 0) & (self.answers["kind"] != "name")]
+        said = real[real["answer"] != "unsure"]
+        places = said["image"] * self.order.shape[1] + said["class"]
+        both = said["answer"].groupby(places).nunique()
+        places = both.index[both > 1].to_numpy(np.int64)
+        return int((self.joined.states_at(places) == UNSURE).sum())
+
+    @cached_property
     def errors(self) -> tuple[float, float] | None:
         """Shares of present classes missed and of absent ones reported, in one person's answers.
 

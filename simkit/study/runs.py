@@ -23,6 +23,7 @@ import pyarrow.parquet
 
 from simkit.errors import BadInput
 from simkit.files import readable, reading, whole
+from simkit.quantities import duration
 from simkit.study import store
 
 if TYPE_CHECKING:
@@ -348,12 +349,6 @@ def _provenance(facts: dict[str, Any]) -> Iterator[str]:
         yield f"made with {', '.join(programs)} on {' and '.join(sorted(machines))}"
     training, total, peak = facts["training_hours"], facts["bundle_hours"], facts["peak_memory_mb"]
     if training:
-        annotation = f", {_time(total)} with annotation and evaluation" if total else ""
+        annotation = f", {duration(3600 * total)} with annotation and evaluation" if total else ""
         memory = "" if peak is None else f"; at most {peak:,.0f} MB in one process"
-        yield f"{_time(training)} of training{annotation}{memory}"
-
-
-def _time(hours: float) -> str:
-    if hours >= 1:
-        return f"{hours:,.1f} hours"
-    return f"{60 * hours:,.1f} minutes" if hours >= 1 / 60 else f"{3600 * hours:,.1f} seconds"
+        yield f"{duration(3600 * training)} of training{annotation}{memory}"

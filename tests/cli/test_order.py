@@ -109,6 +109,22 @@ def test_a_budget_buys_the_largest_amount_and_a_further_round_adds_to_it(tmp_pat
     assert not later.table.duplicated(["image", "class"]).any()
 
 
+def test_nothing_is_offered_once_all_is_answered(tmp_path, capsys):
+    order = ordered(tmp_path / "one", "--scheme", "full-subset")
+    answer(order)
+    capsys.readouterr()
+    assert code(["receive", str(order.folder)]) == 0
+    assert "simkit order" not in capsys.readouterr().out
+    for options in (["--budget", "30"], ["--budget", "30", "--scheme", "rpa"], []):
+        assert code(["order", "--next", str(order.folder), *options]) == 2
+        assert f"all {len(order.table):,} questions are answered" in capsys.readouterr().err
+
+
+def test_a_search_without_scores_names_the_commands_that_make_them(tmp_path, capsys):
+    ordered(tmp_path / "one", "--scheme", "fpc(per_class=2)")
+    assert "simkit score" in capsys.readouterr().out
+
+
 def test_a_search_is_limited_by_the_budget_and_what_does_not_fit_is_refused(tmp_path, capsys):
     words = ["order", "--data", "scenes:images=60", "--scheme", "fpc", "--budget", "0.2"]
     assert code([*words, "--to", "csv", "--out", str(tmp_path / "one")]) == 2

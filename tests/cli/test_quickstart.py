@@ -133,6 +133,27 @@ def test_bad_input_is_one_sentence_and_writes_nothing(shell, tmp_path) -> None:
     assert "can be read" in start(shell).err and not Path("project").exists()
 
 
+def test_a_misspelt_folder_and_a_single_image_are_refused(shell, tmp_path) -> None:
+    photographs(tmp_path / "photos", 3)
+    rest = ("--classes", "names.txt", "--budget", 50)
+    assert "did you mean 'photos'" in shell("quickstart", "photo", *rest).err
+    done = shell("quickstart", "photos/0001.png", *rest)
+    assert done.code == 2 and "folder of the images" in done.err
+    (tmp_path / "line.txt").write_text("cat, dog, horse\n")
+    done = start(shell, "--classes", "line.txt")
+    assert done.code == 2 and "line.txt" in done.err and "one class per line" in done.err
+    assert not Path("project").exists()
+
+
+def test_short_work_is_told_in_seconds_and_few_classes_take_longer(shell, tmp_path) -> None:
+    photographs(tmp_path / "photos", 3)
+    done = start(shell)
+    assert "2.7 seconds of work" in done.out  # 9 questions of 0.3 seconds
+    assert "91 classes" in done.out and "with 3 expect more" in done.out
+    (tmp_path / "names.txt").write_text("".join(f"class {n}\n" for n in range(40)))
+    assert "91 classes" not in start(shell, "--out", "other").out
+
+
 def test_a_project_is_not_made_twice(shell, tmp_path) -> None:
     photographs(tmp_path / "photos", 3)
     assert start(shell).code == 0

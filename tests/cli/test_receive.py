@@ -65,13 +65,15 @@ def test_answers_of_several_people_are_joined(tmp_path, join, said):
     assert wrong == (0 if join == "majority" else (truth == -1).nnz)
 
 
-def test_a_tie_is_unsure_and_leaves_the_label_unknown(tmp_path):
+def test_a_tie_is_unsure_and_leaves_the_label_unknown(tmp_path, capsys):
     order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)", "--people", "2")
     for worker, word in (("a", "yes"), ("b", "no")):
         raw = rows(order, TRUTH, worker=worker).assign(answer=word)
         keep(order, checked(order, raw).answers)
     labels = State.of(order).labels
     assert labels.codes.nnz == 0 and labels.asked.sum() > 0
+    assert code(["receive", str(order.folder)]) == 0
+    assert f"{len(order.table)} unknown: people disagreed" in capsys.readouterr().out
 
 
 def test_dawid_skene_weighs_people_by_their_errors(tmp_path):
@@ -150,6 +152,21 @@ def test_tables_of_vendors_are_read_by_the_names_of_their_columns(rpa, tmp_path)
     with pytest.raises(BadInput, match=r"response or result.*--columns answer=NAME"):
         sheet.read(file, rpa, {})
     assert len(sheet.read(file, rpa, {"answer": "response"})) == len(raw)
+
+
+def test_a_misspelt_class_is_one_problem_whatever_the_number_of_rows(rpa, tmp_path, capsys):
+    raw = sheet.listed(rpa, rpa.table).merge(rows(rpa, TRUTH), on="question")
+    raw = raw.drop(columns="question").astype({"image": object})
+    name = raw["class"].mode()[0]
+    wrong = raw["class"] == name
+    raw.loc[wrong, "class"] = f"{name}s"
+    raw.loc[(~wrong).to_numpy().nonzero()[0][:3], "image"] = ["x.jpg", "y.jpg", "z.jpg"]
+    raw.to_csv(tmp_path / "a.csv", index=False)
+    assert code(["receive", str(rpa.folder), str(tmp_path / "a.csv")]) == 0
+    out = capsys.readouterr().out
+    assert out.count("did you mean") == 1 and f"{name!r}?" in out
+    assert f"{wrong.sum() - 1} more" in out
+    assert "x.jpg" in out and "y.jpg" not in out
 
 
 def test_an_order_or_answers_edited_by_hand_are_refused(rpa):

@@ -72,6 +72,11 @@ def test_the_next_command_runs_as_printed(shell, project) -> None:
     assert code(shlex.split(step)[1:]) == 0
     step = shell("status", "project", "--json").json["next"]
     assert step.startswith("simkit predict project/model ")
+    file = Path("project/project.toml")
+    text = file.read_text()
+    file.write_text(text.replace('"random"', '"imagenet"'))  # trained with others
+    assert "--weights random" in shell("status", "project", "--json").json["next"]
+    file.write_text(text)
     assert code(shlex.split(step)[1:]) == 0
     step = shell("status", "project", "--json").json["next"]
     assert step == "nothing; the scores of all images are in project/scores.csv"

@@ -166,7 +166,7 @@ def test_a_download_that_fails_is_one_sentence(monkeypatch: pytest.MonkeyPatch) 
         raise OSError("no route to host")
 
     monkeypatch.setattr(ResNet18_Weights, "get_state_dict", get_state_dict)
-    with pytest.raises(BadInput, match=r"no route to host.*give the file as weights"):
+    with pytest.raises(BadInput, match=r"no route to host.*give the file as weights.*project.toml"):
         backbone("resnet18", "imagenet")
 
 

@@ -32,7 +32,7 @@ class Browser:
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         port_file = profile / "DevToolsActivePort"
-        self._until(lambda: port_file.exists() and port_file.read_text().strip())
+        self.until(lambda: port_file.exists() and port_file.read_text().strip())
         port = port_file.read_text().split()[0]
         with urlopen(f"http://127.0.0.1:{port}/json") as reply:
             pages = [one for one in json.load(reply) if one["type"] == "page"]
@@ -57,7 +57,7 @@ class Browser:
     def open(self, file: Path) -> None:
         self.run("window.left = true")
         self.send("Page.navigate", url=file.resolve().as_uri())
-        self._until(lambda: self.run("!window.left && document.readyState === 'complete'"))
+        self.until(lambda: self.run("!window.left && document.readyState === 'complete'"))
 
     def run(self, script: str) -> Any:
         result = self.send(
@@ -72,13 +72,17 @@ class Browser:
         for kind in ("keyDown", "keyUp"):
             self.send("Input.dispatchKeyEvent", type=kind, key=key, **text)
 
+    def ready(self) -> None:
+        """Wait for the image; until then the page records nothing."""
+        self.until(lambda: self.run("!unseen()"))
+
     def write(self, text: str) -> None:
         self.send("Input.insertText", text=text)
 
     def downloaded(self) -> str:
         """The text of the file that a click downloads."""
         self.run("document.getElementById('save').click()")
-        self._until(lambda: [*self.downloads.glob("*.jsonl")])
+        self.until(lambda: [*self.downloads.glob("*.jsonl")])
         (file,) = self.downloads.glob("*.jsonl")
         text = file.read_text("utf-8")
         file.unlink()
@@ -95,7 +99,7 @@ class Browser:
         self._process.wait(10)
 
     @staticmethod
-    def _until(done: Any, seconds: float = 30) -> None:
+    def until(done: Any, seconds: float = 30) -> None:
         end = time.monotonic() + seconds
         while not done():
             assert time.monotonic() < end, "the browser does not answer"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from simkit.annotate.simulate import simulate
 from simkit.cli.main import code
 from simkit.orders.order import Order
 from simkit.orders.receiving import State
+from simkit.orders.tools import page
+from tests.cli.test_quickstart import photographs
 from tests.orders.browser import Browser
 from tests.orders.people import names
 
@@ -54,8 +57,8 @@ def fill_in(browser: Browser, order: Order) -> str:
     named = names(TRUTH, order.terms.parsed_scheme, 1)
     places = {str(image): n for n, image in enumerate(TRUTH.images.tolist())}
     present = TRUTH.present.toarray()
-    assert browser.run("document.images[0].complete && document.images[0].naturalWidth > 0")
     while browser.run("document.getElementById('done') === null"):
+        browser.ready()
         image = places[browser.run("document.querySelector('figcaption').textContent")]
         task = browser.run("JSON.stringify(data.tasks[at])")
         questions = json.loads(task)
@@ -85,9 +88,71 @@ def test_answers_survive_closing_the_page_and_can_be_changed(browser, tmp_path):
     browser.write("Bo")
     browser.press("Enter")
     for key in ("1", "Enter", "Backspace", "1", "Enter"):
+        browser.ready()
         browser.press(key)  # yes, and then unsure instead
     browser.open(page)
     browser.write("Bo")
     browser.press("Enter")
     assert browser.run("document.getElementById('count').textContent").startswith("1 of")
     assert '"answer":"unsure"' in browser.downloaded()
+
+
+def test_a_page_without_its_images_records_nothing(browser, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(page, "WITHIN", 2)
+    photographs(tmp_path / "photos", 3)
+    words = ["order", "--data", f"folder:{tmp_path}/photos,labels=none", "--scheme", "full-subset",
+             "--classes", str(tmp_path / "names.txt"), "--out", str(tmp_path / "one")]  # fmt: skip
+    assert code(words) == 0
+    assert re.search(
+        "3 images .* only on this computer.*--to label-studio", capsys.readouterr().err
+    )
+    whole = tmp_path / "one" / "round-1" / "page.html"
+    moved = whole.rename(tmp_path / "page.html")
+    browser.open(moved)
+    browser.press("Enter")
+    assert browser.run("document.getElementById('missing').textContent")
+    browser.write("Cy")
+    browser.press("Enter")
+    browser.until(lambda: browser.run("document.getElementById('failed') !== null"))
+    for key in ("1", "Enter", "Enter"):
+        browser.press(key)
+    assert browser.run("at === 0 && Object.keys(answers).length === 0")
+    for _ in range(3):
+        browser.until(lambda: browser.run("document.getElementById('skip') !== null"))
+        browser.run("document.getElementById('skip').click()")
+    assert browser.run("document.getElementById('done').textContent").startswith("3 ")
+    browser.open(moved.rename(whole))
+    browser.write("Cy")
+    browser.press("Enter")
+    browser.ready()
+    browser.press("Enter")
+    assert browser.run("at === 1 && Object.keys(answers).length === 1")
+
+
+def test_descriptions_of_classes_reach_the_page_and_the_next_round(tmp_path):
+    folder = tmp_path / "one"
+    words = ["order", "--data", "scenes:images=12", "--scheme", "rpa(keep=0.1)"]
+    assert code([*words, "--out", str(folder)]) == 0
+    first = folder / "round-1" / "instructions.md"
+    name, other = TRUTH.classes[:2]
+    first.write_text(first.read_text().replace(f"* **{name}**:", f"* **{name}**: no toys"))
+    answers = tmp_path / "a.jsonl"
+    table = Order.read(folder).table
+    lines = [{"question": n, "worker": "a", "answer": "no"} for n in table["question"].tolist()]
+    answers.write_text("\n".join(map(json.dumps, lines)))
+    assert code(["receive", str(folder), str(answers)]) == 0
+    assert code(["order", "--next", str(folder), "--keep", "0.2"]) == 0
+    second = first.parents[1] / "round-2" / "instructions.md"
+    for text in (told(second), told(second, *words, "--instructions", str(first))):
+        assert f"{name}: no toys" in text and f"{other}:" not in text and "unsure" in text
+    sections = [file.read_text().partition("## Classes")[2] for file in (first, second)]
+    assert sections[0] == sections[1]
+
+
+def told(file, *words):
+    """The instructions on the page beside a file, or on that of a new order."""
+    if words:
+        file = file.parents[2] / "new" / "round-1" / "instructions.md"
+        assert code([*words, "--out", str(file.parents[1])]) == 0
+    (text,) = re.findall(r'\{"order".*\}', file.with_name("page.html").read_text())
+    return json.loads(text)["instructions"]

@@ -9,6 +9,7 @@ import base64
 import io
 import json
 import os
+import warnings
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,9 @@ SIDE = 800  # pixels of the longer side of an image in the page, at most
 
 
 def write(
-    order: Order, questions: pd.DataFrame, folder: Path, pictures: Pictures, rows: np.ndarray
-) -> Path:
+    order: Order, questions: pd.DataFrame, folder: Path, pictures: Pictures, rows: np.ndarray,
+    instructions: str = "",
+) -> Path:  # fmt: skip
     """Write `page.html`.
 
     Parameters
@@ -42,6 +44,8 @@ def write(
     pictures : Pictures
     rows : (N,) int
         For each image of the order, its row in `pictures`.
+    instructions : str
+        Plain text for the people who answer.
 
     Returns
     -------
@@ -57,7 +61,8 @@ def write(
     sources = _sources(np.unique(questions["image"]), pictures, rows, folder)
     tasks = [_task(order, rows, sources) for _, rows in questions.groupby("task", sort=False)]
     data = {
-        "order": order.id, "round": len(order.rounds), "classes": order.classes, "tasks": tasks,
+        "order": order.id, "round": len(order.rounds), "classes": order.classes,
+        "instructions": instructions, "tasks": tasks,
     }  # fmt: skip
     page = resources.files("simkit.orders.tools").joinpath("page.html").read_text("utf-8")
     text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")  # no tag ends the data
@@ -82,6 +87,11 @@ def _sources(
 ) -> dict[int, str]:
     """The address of each image: its encoded bytes, or its file relative to the page."""
     if len(images) > WITHIN and isinstance(pictures, FilePictures):
+        warnings.warn(
+            f"the page shows {len(images):,} images from {pictures.folder} and works only on this "
+            f"computer; for others, order at most {WITHIN} images, or use --to label-studio",
+            stacklevel=2,
+        )
         paths = (pictures.folder / pictures.files[rows[image]] for image in images)
         return {
             int(image): quote(os.path.relpath(path, folder))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,12 @@ TEXTS = {
     "descend": "Is this class, or any kind of it, in the image?",
     "name": "Name one class of the list that is in the image, or `nothing`.",
 }
+RULE = (
+    "Answer `yes` if you see any part of the class, however small, and `no` if you looked and "
+    "found none. Answer `unsure` if you cannot decide, for example because the image is too "
+    "dark; do not guess."
+)
+CLASSES, EXAMPLES = "## Classes\n", "\n## Examples\n"  # headings in the instructions
 TYPICAL, ALIKE = 3, 2  # examples of a class: images with it, and similar ones without it
 
 
@@ -156,9 +163,36 @@ def _numbers(rows: pd.DataFrame, order: Order, file: Path) -> pd.Series[int]:
     return number.reindex(asked).fillna(-1).astype(int).set_axis(rows.index)
 
 
+def descriptions(order: Order, file: Path | None = None) -> str:
+    """What people wrote about the classes in an earlier `instructions.md`, in Markdown.
+
+    By default it is that of the previous round; without one, a line for each class to fill in.
+    """
+    if file is None:
+        file = order.folder / f"round-{len(order.rounds) - 1}" / "instructions.md"
+        if not file.is_file():
+            lines = (f"* **{name}**:" for name in order.classes)
+            return "\n".join([
+                "Before work starts, describe what belongs to each class and what does not.", "",
+                *lines,
+            ])  # fmt: skip
+    with reading(file, "instructions", "save it as UTF-8 text") as place:
+        text = place.read_text("utf-8-sig")
+    return (text.partition(CLASSES)[2] or text).partition(EXAMPLES)[0].strip()
+
+
+def shown(described: str) -> str:
+    """The rule for answers and the descriptions that exist, as plain text for a page."""
+    empty = re.compile(
+        r"^(Before work starts, .*|\* \*\*.*\*\*:[ ]*)(\n(?=\*|\n)|\Z)", re.MULTILINE
+    )
+    return f"{RULE}\n\n{empty.sub('', described)}".replace("`", "").replace("**", "").strip()
+
+
 def instructions(
-    order: Order, questions: pd.DataFrame, folder: Path, labels: PartialLabels | None = None
-) -> Path:
+    order: Order, questions: pd.DataFrame, folder: Path, described: str,
+    labels: PartialLabels | None = None,
+) -> Path:  # fmt: skip
     """Write `instructions.md` for the people who answer, with examples from known labels.
 
     Returns the file.
@@ -170,12 +204,8 @@ def instructions(
         f"# Instructions for order {order.id}, round {len(order.rounds)}", "",
         f"{len(questions):,} questions about {questions['image'].nunique():,} images.", "",
         *asked, "",
-        "Answer `yes` if you see any part of the class, however small, and `no` if you looked and "
-        "found none. Answer `unsure` if you cannot decide, for example because the image is too "
-        "dark; do not guess." + gold * bool(order.terms.gold), "",
-        "## Classes", "",
-        "Before work starts, describe what belongs to each class and what does not.", "",
-        *(f"* **{name}**:" for name in order.classes),
+        RULE + gold * bool(order.terms.gold), "",
+        CLASSES, described,
         *([] if labels is None else _examples(order, questions, labels)),
     ]  # fmt: skip
     file = folder / "instructions.md"
