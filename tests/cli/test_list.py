@@ -159,7 +159,7 @@ def test_the_grid_and_its_table(shell, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {row["name"]: row for row in shell("list", "grid", "--json").json["grid"]}
     assert all(row["meaning"] for row in rows.values())
     assert rows["schemes"]["default"] == "(needed)" and rows["train"]["default"] == "[train]"
-    assert rows["prices"]["default"] == '"coco-tagging"' and rows["curves"]["default"] == "false"
+    assert rows["prices"]["default"] == '"hourly"' and rows["curves"]["default"] == "false"
     assert rows["validation"]["meaning"].endswith("; one of none, complete, partial")
     for name in ("train", "tuning", "pictures", "habits"):
         assert len(shell("list", "grid", name, "--json").json["settings"]) > 1
