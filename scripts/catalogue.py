@@ -12,8 +12,8 @@ from pathlib import Path
 
 PAGE = Path(__file__).parents[1] / "docs" / "catalogue.md"
 OPENING = (
-    "Schemes decide which labels are bought, methods train on partial labels. `simkit list` shows "
-    "the same in a shell, `simkit list methods csl` explains the settings of one."
+    "Schemes decide which labels are bought; methods train on partial labels. `simkit list` prints "
+    "the same tables, and `simkit list methods csl` explains the settings of one method."
 )
 KINDS = {
     "scheme": "simkit.annotate.schemes",
@@ -37,7 +37,7 @@ def _methods() -> Iterable[str]:
     from simkit.learn import catalogue as told
     from simkit.learn.methods import get, names
 
-    yield "| method | what it is | needs | memory | source |"
+    yield "| method | description | needs | memory | source |"
     yield "|---|---|---|---|---|"
     for name in names():
         method = told.plain(get(name))
@@ -45,7 +45,7 @@ def _methods() -> Iterable[str]:
         row = f"| `{name}` | {_what(get(name))} | {needs} | {told.memory(method)} |"
         yield f"{row} {method.source} |"
     yield ""
-    yield f"Memory: what one run keeps besides the model, at COCO's size ({told.COCO_WORDS})."
+    yield f"Memory: state of one run besides the model, at the size of COCO ({told.COCO_WORDS})."
     yield ""
     yield "### Settings of the methods"
     yield ""

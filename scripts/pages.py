@@ -31,7 +31,7 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     pages = {**reference(), "commands": commands(), "schemes": schemes(), "methods": methods()}
     pages |= {"prices": prices(), "lists": lists()}
-    pages |= {"cards": contents("Cards of the data sets", "../../data_cards/*")}
+    pages |= {"cards": contents("Data cards", "../../data_cards/*")}
     pages |= {"measurements": contents("Measurements", "../../benchmarks/results/*")}
     for name, text in pages.items():
         page = folder / f"{name}.md"

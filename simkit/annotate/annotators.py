@@ -33,10 +33,12 @@ _ALWAYS = ("miss", "false_alarm", "workers", "vote")
 
 @dataclass(frozen=True)
 class Habits:
-    """The annotator model; the default never errs.
+    """The annotator model: error rates and voting; the default never errs.
+
+    `simkit list grid habits` shows the meaning of every field.
 
     Errors are keyed by (image, class, person): the same question to the same person always gets the
-    same answer, and compared schemes meet the same errors. With `workers` None each question has
+    same answer, and compared schemes share the errors. With `workers` None each question has
     one answer (the rates are those of that answer), and the price list gives the number of people
     paid for it.
 

@@ -95,22 +95,22 @@ def fit_annotators(
 ) -> Fitted:
     """Estimate habits and truth from votes alone; experts' answers are not used.
 
-    The rates are of questions like those that were asked. Where a machine proposed the classes, the
-    absent ones among them are tempting, and false alarms on all other classes are rarer.
+    The rates hold for questions like those that were asked. If a model proposed the classes, its
+    absent candidates are easily mistaken, and false alarms on all other classes are rarer.
 
     Parameters
     ----------
     votes : Votes
     maybe : "yes", "no" or "drop"
-        What a maybe counts as. On the votes behind the reassessed labels of ImageNet, yes comes
-        nearest to the experts in rates and in how much is present.
+        How to count a maybe. On the votes behind the reassessed labels of ImageNet, "yes" is
+        closest to the experts, in error rates and in the number of present classes.
     unsure : bool, optional
-        Whether there are questions of which nobody is sure; by default where the votes bear it out
-        (`choose`) and a question has five votes or more, since fewer cannot tell them from bad
-        workers.
+        Whether to fit ambiguous questions, on which all workers are unsure; by default if the votes
+        support it (`choose`) and a typical question has five votes or more, because fewer votes
+        cannot separate them from unreliable workers.
     shrink : float
-        So many votes of an ordinary worker are added to each worker's own, and so many ordinary
-        questions to each class.
+        Strength of the prior: the number of votes of an average worker added to the votes of each
+        worker, and of average questions added to each class.
 
     Returns
     -------
@@ -119,9 +119,9 @@ def fit_annotators(
     Raises
     ------
     BadInput
-        For votes that cannot say who errs: fewer than three on a typical question, or fewer than
-        50 on classes that seem present or on those that seem absent (with a few hundred of a kind
-        its rate is rough still), or votes that could all be on one kind.
+        If the votes cannot identify the errors: fewer than three on a typical question; fewer than
+        50 on apparently present or on apparently absent classes (a few hundred still give only a
+        rough rate); or votes that could all be on present, or all on absent, classes.
     """
     if not 0 < shrink < float("inf"):
         raise BadInput(f"shrink is {shrink!r}; a number of votes above 0 is expected")

@@ -25,15 +25,24 @@ TERMS = 200  # of these sums; what comes after is below 1e-15 for SERIES positiv
 
 @dataclass(frozen=True)
 class EvaluationSet:
-    """So many random images, labelled completely, and what one measures on them.
+    """The size, precision and cost of a random, completely labelled evaluation set.
 
-    precision   what was asked for;  half_width  what the set reaches, in points of mAP.
-    bias        by how much mAP comes out too high on few present images, roughly, in points; the
-                same for models that are about as good, and no part of half_width.
-    rare        indices of the classes that are expected in less than one of its images; mAP is to
-                be the mean over the others, and nothing is promised about these.
-    unseen      how many of all classes are expected to be present in no image of the set.
-    cost        of labelling it, without the set-up of the project.
+    Attributes
+    ----------
+    images
+        Number of images.
+    precision, half_width
+        Requested and expected half-width of the confidence interval, in points of mAP.
+    bias
+        Approximate small-sample bias of mAP, in points (too high); about the same for models of
+        similar quality, and not part of half_width.
+    rare
+        Indices of the classes expected in less than one image of the set. mAP is then the mean
+        over the other classes.
+    unseen
+        Expected number of classes without a present label in the set.
+    cost
+        Cost of the labels, without the set-up of the project.
     """
 
     images: int
@@ -58,22 +67,22 @@ def evaluation_set(
     confidence: float = 0.95,
     workers: int | None = None,
 ) -> EvaluationSet:
-    """The smallest set on which the mAP of one model is known to +- `precision` points.
+    """The smallest evaluation set that measures the mAP of one model to +- `precision` points.
 
     Parameters
     ----------
     precision : float
-        Half the width of the interval, in points of mAP, above 0 and below 100.
+        Half-width of the confidence interval, in points of mAP, above 0 and below 100.
     about : (L,) array or Truth
-        The share of images that show each class, or a truth that tells it.
+        The share of images with each class, or a truth from which it is counted.
     prices : Prices or str
         A price list, its name or file.
     level : float or (L,) array
-        The AP that is expected, above 0 and below 1, of all classes or of each; 0.5 varies most.
+        Expected AP, above 0 and below 1, for all classes or for each; 0.5 has the largest variance.
     confidence : float
-        How often the interval holds the mAP of the population, above 0 and below 1.
+        Confidence level of the interval, above 0 and below 1.
     workers : int, optional
-        People per question; by default as many as the price list says.
+        People per question; by default those of the price list.
 
     Returns
     -------
@@ -82,11 +91,11 @@ def evaluation_set(
     Raises
     ------
     BadInput
-        For numbers out of range, and where more than MOST_IMAGES would be needed.
+        For numbers out of range, and if more than MOST_IMAGES images are needed.
 
     Notes
     -----
-    A class that n images show has an AP of variance AP (1 - AP) / n (Boyd, Eng and Page, ECML PKDD
+    The AP of a class with n positives has variance AP (1 - AP) / n (Boyd, Eng and Page, ECML PKDD
     2013, the binomial interval). Here n is random, Poisson of mean N times the class's share; a
     class is part of mAP where n > 0 (one of a mean below 1 is not), and classes are independent:
 
@@ -96,7 +105,7 @@ def evaluation_set(
     H_n = 1 + 1/2 + ... + 1/n, as every present image is found at its own rank (our derivation, for
     precision that is the same at every recall).
 
-    How far off this is (benchmarks/evaluation.py measures it): with normal scores, AP 0.3 to 0.9,
+    Accuracy of the formula (benchmarks/evaluation.py): with normal scores, AP 0.3 to 0.9,
     shares of 1 to 50 % and 10 to 200 images that show a class, the true standard deviation was 0.77
     to 1.09 times the formula's, and the bias up to 1.6 times at an AP of 0.3, at most 0.4 times at
     0.9. For a linear classifier on photographs (10 classes of VOC, sets of 200 to 2,000 images) the

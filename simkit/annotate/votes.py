@@ -241,18 +241,33 @@ def ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def read_votes(path: AnyPath) -> Votes:
-    """The votes in a file; its ending says which kind it is. Raises BadInput.
+    """Read the votes of annotators from a file.
 
-    .csv, .parquet  one row for each vote: image, class, worker, answer (no, maybe or yes; 0 and 1
-                    count as no and yes) and, where there is one, gold (no or yes, the same in all
-                    rows of a question, empty where no expert was asked). Other columns are ignored,
-                    and so are blanks around names and answers.
-    .npz            arrays question_image, question_class (Q,), vote_question, vote_rater and
-                    vote_answer (V,) with 0 no, 1 maybe, 2 yes; if there, class_names, and what
-                    experts say: gold_image, gold_class (G,), gold_expert_question,
-                    gold_expert_answer (E,), of which the majority counts, a tie as not asked. The
-                    layout of the votes behind the reassessed labels of ImageNet (Beyer et al.,
-                    2020).
+    Parameters
+    ----------
+    path
+        A .csv or .parquet table with one row per vote: image, class, worker, answer (no, maybe or
+        yes; 0 and 1 count as no and yes) and optionally gold (no or yes, the same in all rows of a
+        question; empty if no expert was asked). Other columns, and blanks around names and
+        answers, are ignored.
+        Or a .npz file in the layout of the votes behind ImageNet ReaL: question_image,
+        question_class (Q,), vote_question, vote_rater and vote_answer (V,) with 0 no, 1 maybe,
+        2 yes; optionally class_names, and the answers of experts: gold_image, gold_class (G,),
+        gold_expert_question, gold_expert_answer (E,). The majority of the experts counts; a tie
+        counts as not asked.
+
+    Returns
+    -------
+    Votes
+
+    Raises
+    ------
+    BadInput
+        For another kind of file, and for missing columns or invalid values.
+
+    References
+    ----------
+    Beyer et al., Are we done with ImageNet?, 2020.
     """
     ending = Path(path).suffix.lower()
     if ending not in (".npz", ".csv", ".parquet", ".pq"):

@@ -49,7 +49,7 @@ def backbone(
     Parameters
     ----------
     name
-        One of simkit's own or of a plug-in, see `simkit list backbones`; or a network of timm:
+        A backbone of simkit or of a plug-in (`simkit list backbones`), or a network of timm:
         `timm:NAME`, `timm:hf-hub:OWNER/NAME`.
     weights
         A .safetensors or .pth file with torchvision's or timm's key names, in fp32 or fp16;
@@ -61,6 +61,10 @@ def backbone(
         "auto" follows the note `stride2_padding` in a .safetensors file.
     size
         Side in pixels of the input images; by default the usual size of the network.
+
+    Returns
+    -------
+    Backbone
 
     Raises
     ------

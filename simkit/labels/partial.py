@@ -39,13 +39,24 @@ formats: Registry[Any] = Registry("format", "simkit.labels.formats")  # imported
 
 @dataclass(frozen=True, eq=False)
 class PartialLabels:
-    """Labels of every image and class: +1 present, -1 absent, 0 unknown.
+    """Partial labels: +1 present, -1 absent or 0 unknown for every image and class.
 
-    codes (N, L) int8 CSR, sorted: +1 and -1 are stored, entries not stored are unknown.
-    asked (N,) bool: images with at least one question; only they are trained on.
-    images (N,) ids, int64 or text;  classes: L names;
-    effort: the questions asked;  history: how the labels were made.
     All arrays are read-only, also after pickling and copying.
+
+    Attributes
+    ----------
+    codes
+        (N, L) int8 CSR, sorted: +1 and -1 are stored, other entries are unknown.
+    asked
+        (N,) bool: images with at least one question; only these are used in training.
+    images
+        (N,) ids, int64 or text.
+    classes
+        L names.
+    effort
+        The number of questions of each kind.
+    history
+        Command, settings and seed that made the labels.
     """
 
     codes: csr_array

@@ -20,13 +20,21 @@ from simkit.history import content_id
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The classes present in every image.
+    """Complete reference labels: the classes present in every image.
 
-    present (N, L) bool CSR, sorted, without duplicates: the classes present.
-    known   (N, L) bool CSR: the known entries of a partial reference (OpenImages, LVIS); None:
-            every entry is known.
-    images  (N,) unique ids, int64 or text;  classes: L unique names.
     All arrays are read-only, also after pickling and copying.
+
+    Attributes
+    ----------
+    present
+        (N, L) bool CSR, sorted, without duplicates.
+    known
+        (N, L) bool CSR: the known entries of a partial reference (OpenImages, LVIS); None: every
+        entry is known.
+    images
+        (N,) unique ids, int64 or text.
+    classes
+        L unique names.
     """
 
     present: csr_array

@@ -59,14 +59,14 @@ def predict(
     Returns
     -------
     pandas.DataFrame
-            (N, L) float32 logits, higher is likelier; ``1 / (1 + exp(-scores))`` is in [0, 1]. The
-            index holds image ids (row numbers, for arrays), the columns are the classes.
+        (N, L) float32 logits, higher is likelier; ``1 / (1 + exp(-scores))`` is in [0, 1]. The
+        index holds image ids (row numbers, for arrays), the columns are the classes.
 
     Raises
     ------
     BadInput
-            For inputs that the model was not trained on, data without images, a network other than
-            that of the training's features, and if no backbone is passed or named by the model.
+        For inputs that the model was not trained on, data without images, a network other than
+        that of the training's features, and if no backbone is passed or named by the model.
     """
     import pandas as pd
 

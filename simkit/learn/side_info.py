@@ -30,7 +30,7 @@ from simkit.learn.trained import Trained
 
 
 def prepare(task: Task, *methods: Method, **training: Any) -> Task:
-    """The task with all side information that any of the methods needs.
+    """Add all side information that the methods need to a task.
 
     One value serves all methods: the number of neighbours is the largest that a method needs. Side
     information of the task is kept.
@@ -81,10 +81,10 @@ class ClassPrior:
     classes
         Their L names, or None for the order of the task.
     history
-            Its origin.
+        Its origin.
     running
-            (L,) float64 prior of the published code, a mean over all outputs of the temporary
-            training from its first step on; None if it was not trained here.
+        (L,) float64 prior of the published code, a mean over all outputs of the temporary
+        training from its first step on; None if it was not trained here.
 
     References
     ----------

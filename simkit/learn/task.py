@@ -27,7 +27,7 @@ class Sizes:
     width
         D of the pooled features, for methods that read them.
     map_side
-            Height or width of the class maps, whichever is larger; None if unknown.
+        Height or width of the class maps, whichever is larger; None if unknown.
     """
 
     images: int
@@ -118,8 +118,8 @@ class Batch:
     flips
         (b,) bool, mirrored left to right, or None.
     share
-            Share of the images of an optimiser step, below 1 for gradients accumulated over several
-            batches.
+        Share of the images of an optimiser step, below 1 for gradients accumulated over several
+        batches.
     """
 
     index: Tensor
@@ -176,7 +176,7 @@ class Needs:
     aids
         Kinds of side information.
     neighbours
-            Number of neighbours of each image.
+        Number of neighbours of each image.
     """
 
     maps: bool = False

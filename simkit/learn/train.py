@@ -162,9 +162,9 @@ def train_stack(
     lrs
         A learning rate for each run; by default that of the settings.
     watch
-            Watchers by index of their run.
+        Watchers by index of their run.
     settings, seed, draw, validation, backbone, **options
-            As in `train`; a backbone is trained with a single run.
+        As in `train`; a backbone is trained with a single run.
 
     Returns
     -------

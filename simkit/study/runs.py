@@ -153,10 +153,18 @@ class Runs:
 
 
 def open_runs(folder: str | PathLike[str]) -> Runs:
-    """The runs in a comparison's folder.
+    """Open the runs in the folder of a comparison.
 
-    These are the runs of the last finished comparison or, before any is finished, the finished runs
-    of the comparison under way.
+    Parameters
+    ----------
+    folder
+        The folder that `compare` wrote.
+
+    Returns
+    -------
+    Runs
+        The runs of the last finished comparison or, if none is finished, the finished runs of the
+        running one.
 
     Raises
     ------

@@ -248,6 +248,11 @@ def open_source(
     progress
         Called with (images done, images).
 
+    Returns
+    -------
+    StudyData
+        The data set with its features.
+
     Raises
     ------
     BadInput
@@ -316,9 +321,25 @@ def warn_of_scenes_net(data: Dataset, backbone: str) -> None:
 
 
 def decoded_pictures(data: Dataset, split: str, size: int, **how: Any) -> SizedPictures:
-    """All images of a split, `size` by `size` pixels; further arguments are those of `sized`.
+    """Decode all images of a split to `size` by `size` pixels.
 
-    Raises BadInput if there are no images, or one cannot be read.
+    Parameters
+    ----------
+    data, split
+        The data set and one of its splits.
+    size
+        Side in pixels.
+    **how
+        Further arguments of `sized`.
+
+    Returns
+    -------
+    SizedPictures
+
+    Raises
+    ------
+    BadInput
+        If the split has no images, or one cannot be read.
     """
     if split not in data.pictures:
         raise BadInput(f"{data.name} has no images for {split!r}; name them, or train on features")

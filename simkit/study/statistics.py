@@ -72,6 +72,11 @@ def interval(values: Draws, *, level: float = 0.95) -> Interval:
         (n,) numbers, one for each draw.
     level
         Confidence level of the interval.
+
+    Returns
+    -------
+    Interval
+        Mean, lower and upper end.
     """
     scores: _Floats = np.asarray(values, np.float64)
     return _interval(scores, _error(scores), level)

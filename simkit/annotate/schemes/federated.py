@@ -42,7 +42,7 @@ class Federated(Searching):
     )
 
     per_class: Count = setting(
-        100, "present labels of the class with most; goals of others fall off"
+        100, "present labels sought for the class of rank 1; fewer for the others"
     )
     # Assumption: a tail like that of word frequencies.
     exponent: Annotated[float, Range(0, 10)] = setting(
@@ -58,7 +58,7 @@ class Federated(Searching):
     precision: Precision = setting(
         0.5, "share of the candidates that show the class (search=proposals)"
     )
-    keep_looks: bool = setting(False, "keep all answers that were paid for, not those sought alone")
+    keep_looks: bool = setting(False, "keep all paid answers, not only those sought")
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         L = crowd.shape[1]

@@ -47,9 +47,7 @@ class FixedPerClass(Searching):
         0.5, "share of the candidates that show the class (search=proposals)"
     )
     # False: the paper's FPC.
-    keep_looks: bool = setting(
-        False, "keep all answers that were paid for, not per_class of each kind"
-    )
+    keep_looks: bool = setting(False, "keep all paid answers, not only per_class of each kind")
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         wanted = f"than {self.per_class} images"

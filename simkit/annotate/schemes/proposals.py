@@ -42,19 +42,17 @@ class Proposals(Scheme):
     per_image: Annotated[float, Range(0, 10**6)] = setting(
         7.0, "candidates for an image, on average"
     )
-    recall: Share = setting(
-        0.8, "share of what is present that can be proposed at all (an assumption)"
-    )
+    recall: Share = setting(0.8, "share of present classes that can be proposed (an assumption)")
     # Assumption: every second candidate of a good classifier is right.
     precision: Share = setting(
-        0.5, "share of the candidates that show the class, where enough is there"
+        0.5, "share of the candidates that are present, if enough classes are present"
     )
     skew: Annotated[float, Range(0, 100)] = setting(
         0.0,
         "how unequally classes are proposed; 0: all alike, 2: some hardly ever",
     )
     by: Literal["assumption", "scores"] = setting(
-        "assumption", "how: by recall, precision and skew, or by a model's scores"
+        "assumption", "source of candidates: recall, precision and skew, or a model's scores"
     )
 
     @property

@@ -54,7 +54,7 @@ class SinglePositive(Scheme):
         "of class and weight",
     )
     keep_looks: bool = setting(
-        False, "keep all answers that were paid for, the present ones met too"
+        False, "keep all paid answers, including present classes found on the way"
     )
 
     def __post_init__(self) -> None:

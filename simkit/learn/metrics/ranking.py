@@ -209,15 +209,15 @@ def ranked(scores: Any, present: Any, known: Any = None) -> Iterator[Ranks]:
     Parameters
     ----------
     scores
-            (N, L). Scores stored class by class, such as the transpose of an (L, N) array, are read
-            faster.
+        (N, L). Scores stored class by class, such as the transpose of an (L, N) array, are read
+        faster.
     present, known
         (N, L) bool: arrays, tensors or sparse; known None for everything.
 
     Raises
     ------
     BadInput
-            For shapes that differ, scores that are not numbers, and nan among the known ones.
+        For shapes that differ, scores that are not numbers, and nan among the known ones.
     """
     scores, present, known = scores_and_labels(scores, present, known, form=csc_array)
     N, L = scores.shape

@@ -228,7 +228,7 @@ class Temperatures(Figure):
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         methods = split(table, "method")
-        mend = f"{len(methods)} methods came, and 5 fit side by side; draw fewer at a time"
+        mend = f"the table has {len(methods)} methods; at most 5 fit side by side: draw fewer"
         self.require(len(methods) < 6, mend)
         first = next(iter(methods.values()))
         unknown = first[first["state"] == 0].nlargest(len(first), "temperature")

@@ -354,7 +354,7 @@ class CellGradients(Figure):
         sides = {"above": "in cells above the threshold", "below": "in cells below it"}
         right = {"named present": "up", "false negative": "up", "true negative": "down"}
         kinds = list(table["labels"].unique())
-        names = [f"{kind}\n(belongs {right[kind]})" if kind in right else kind for kind in kinds]
+        names = [f"{kind}\n(correct: {right[kind]})" if kind in right else kind for kind in kinds]
         drawn = style.looks(table["method"].unique())
         panels = Facets(table.replace({"cells": sides}), "cells", height=2.8)
         for axes, rows in panels:

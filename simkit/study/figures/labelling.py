@@ -133,7 +133,7 @@ class LabelDepths(Figure):
         panels.labels(x="of the labels of the level")
         return panels.finish(
             "Known and missing labels by depth in the hierarchy",
-            "Depth 0: classes without parents. Of the asked images.",
+            "Depth 0: classes without parents. Asked images only.",
         )
 
 
@@ -164,7 +164,7 @@ class Distributions(Figure):
         panels.labels("class, most frequent first", "images")
         return panels.finish(
             "Class distribution before and after annotation",
-            "Percent: of all labels that are present in truth.",
+            "Percent: share of all present labels of the truth.",
         )
 
 
