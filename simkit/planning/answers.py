@@ -82,8 +82,8 @@ def _fewer(one: Candidate) -> str:
     )
     if not few:
         return absent
-    are = "class has" if few == 1 else "classes have"
-    return f" {few} of {classes} {are} fewer: find all of their images.{absent}"
+    have = "has" if few == 1 else "have"
+    return f" {few} of {classes} classes {have} fewer: find all of their images.{absent}"
 
 
 def _scores(one: Candidate) -> Iterator[tuple[str, str]]:

@@ -104,8 +104,9 @@ def test_methods_show_paper_needs_and_memory(shell) -> None:
     assert boost["wraps"]
     out = shell("list", "methods").out
     head, *lines = out.splitlines()
-    assert head.split() == ["name", "title", "needs", "memory", "paper"]
-    assert any(line.split()[:2] == ["+boostlu", "BoostLU"] and "80 B" in line for line in lines)
+    assert head.split() == ["name", "title", "gist", "needs", "paper"]
+    assert any(line.split()[:2] == ["+boostlu", "BoostLU"] for line in lines)
+    assert "memory: 80 B" in shell("list", "methods", "boostlu").out
     assert "boostlu, cl, scl go around another method" in out
 
 
@@ -159,7 +160,7 @@ def test_the_grid_and_its_table(shell, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {row["name"]: row for row in shell("list", "grid", "--json").json["grid"]}
     assert all(row["meaning"] for row in rows.values())
     assert rows["schemes"]["default"] == "(needed)" and rows["train"]["default"] == "[train]"
-    assert rows["prices"]["default"] == '"coco-tagging"' and rows["curves"]["default"] == "false"
+    assert rows["prices"]["default"] == '"hourly"' and rows["curves"]["default"] == "false"
     assert rows["validation"]["meaning"].endswith("; one of none, complete, partial")
     for name in ("train", "tuning", "pictures", "habits"):
         assert len(shell("list", "grid", name, "--json").json["settings"]) > 1
