@@ -92,9 +92,9 @@ def _scores(one: Candidate) -> Iterator[tuple[str, str]]:
     if getattr(part, "search", "") == "proposals":
         yield (
             "Needs",
-            "a model's scores (`simkit score`; running it is not in the bill). The price assumes "
-            f"that {part.precision:.0%} of its candidates are right; without scores, images are "  # type: ignore[attr-defined]
-            "searched at random at a higher price.",
+            "a model's scores (`simkit score`; not in the bill), assumed right for "
+            f"{part.precision:.0%} of its candidates. Without scores images are searched at "  # type: ignore[attr-defined]
+            "random, at a higher price.",
         )
 
 
@@ -245,7 +245,7 @@ def _trust(plan: Plan) -> Iterator[str]:
     if plan.evidence.project is not None and _missing_tests(plan):
         yield "A project tests on the pilot alone; further labels do not become test images."
     if plan.project.images is None:
-        yield "--images was not given: as many images as needed are assumed."
+        yield "`--images` was not given: as many images as needed are assumed."
 
 
 def _next(plan: Plan) -> str:

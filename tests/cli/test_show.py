@@ -116,7 +116,9 @@ def test_projects_and_orders_are_named(shell) -> None:
     rpa = ("order", "--data", SMALL, "--scheme", "rpa(keep=0.2)", "--to", "csv")
     assert shell(*rpa, "--out", "project/order1").code == 0
     assert "rpa(keep=0.2)\n" in shell("show", "project/order1").out  # no settings at defaults
-    Path("project/project.toml").write_text(f'data = "{SMALL}"\nclasses = ["a", "b"]\nbudget = 9\n')
+    Path("project/project.toml").write_text(
+        f'data = "{SMALL}"\nclasses = ["a", "b", "c"]\nbudget = 9\n'
+    )
     for folder in ("project", "project/order1"):
         assert "simkit status project\n" in shell("show", folder).out
 
