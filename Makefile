@@ -18,7 +18,7 @@ BIN = $(VENV)/bin
 
 demo: $(VENV)/installed
 	$(BIN)/simkit compare --out runs
-	@echo "the figure is runs/heat_map.png, the table is runs/table.csv; all results are in runs/"
+	@echo "in this shell, simkit is $(BIN)/simkit"
 
 test: $(VENV)/installed
 	$(BIN)/ruff check .

@@ -116,6 +116,13 @@ class Registry(Generic[T]):
         text = f"{name}({inside})" if inside else name
         return text if inner is None else f"{self.spell(inner)}+{text}"
 
+    def shortened(self, spec: str) -> str:
+        """The spelling without settings at their defaults; of an unknown part, `spec` itself."""
+        try:
+            return short(self.make(spec))
+        except BadInput:
+            return spec
+
     def _load(self) -> None:
         if not self._complete:
             package = importlib.import_module(self._package)
@@ -131,6 +138,22 @@ class Registry(Generic[T]):
                         f"plug-in {plug_in.name!r} ({plug_in.value}) cannot be loaded: {error}",
                         stacklevel=2,
                     )
+
+
+def short(part: Any, *, without: str | None = None) -> str:
+    """The spelling of a part with the settings that differ from their defaults.
+
+    without: the name of a setting to leave out.
+    """
+    settings = {
+        field.name: getattr(part, field.name)
+        for field in dataclasses.fields(part)
+        if field.name not in ("inner", without) and getattr(part, field.name) != field.default
+    }
+    inside = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+    text = f"{part.name}({inside})" if inside else str(part.name)
+    inner = getattr(part, "inner", None)
+    return text if inner is None else f"{short(inner)}+{text}"
 
 
 def setting(default: Any, meaning: str) -> Any:

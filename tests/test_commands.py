@@ -60,7 +60,8 @@ COMPLETE, INSIDE = pairs(complete), pairs(inside)
 
 
 def words(line: str) -> list[str]:
-    """The verb and what follows it."""
+    """The verb and what follows it, without a redirection."""
+    line = line.partition(" > ")[0]
     return [word for word in shlex.split(line, comments=True)[1:] if word != "..."]
 
 
@@ -70,7 +71,7 @@ def options(verb: str, *arguments: str) -> dict[str, object]:
     if command is None:
         raise click.UsageError(f"no command {verb}")
     given = command.make_context(verb, list(arguments), resilient_parsing=False).params
-    if verb == "simulate":
+    if verb == "simulate" and given["scheme"]:
         names = [p.name for p in command.params if isinstance(p, SchemeOption)]
         chosen(given["scheme"], {name: given[name] for name in names if given[name] is not None})
     return given

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -100,7 +101,11 @@ def command(
             "and so does the same command without --part, which runs the other jobs")
     else:
         also = ", reference.csv, reference.parquet" if len(result.reference) else ""
-        say(f"{result.text()}\n\nwrote {_FILES}{also} to {out}")
+        say(f"{result.text(details=False)}\n\nwrote {_FILES}{also} to {out}")
+        say(f"details: {out / 'summary.md'}")
+        if len(result.reference) and grid.budgets:
+            command = f"simkit plan {quote(str(out))} --budget {max(grid.budgets):g}"
+            say(f"next, with your own budget: {command}")
     for failure in grouped(result.failures):
         click.echo(f"simkit: {failure}", err=True)
     return 1 if result.failures else 0

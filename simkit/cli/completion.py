@@ -6,7 +6,9 @@ import click
 from click.shell_completion import get_completion_class
 
 
-@click.command(epilog="Example: simkit completion bash")
+@click.command(
+    epilog="\b\nExample: simkit completion bash > ~/.local/share/bash-completion/completions/simkit"
+)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:

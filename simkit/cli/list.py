@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from datetime import date
 from typing import Any
 
@@ -27,12 +28,13 @@ LISTS = {
     "columns": "columns of the table that simkit compare leaves",
 }
 _UNSEEN = {  # columns that only the details of a row have
-    "methods": ("what", "bytes", "wraps"),
+    "methods": ("what", "memory", "bytes", "wraps"),
     "figures": ("draws",),
     "protocols": ("training", "left out"),
     "backbones": ("about",),
 }
 _WIDE = 120  # columns of a terminal in which a row of all parts is readable
+_NARROW = 80  # columns below which papers are left out
 _NUMBERS = ("epochs", "px", "features", "parameters")
 
 
@@ -112,21 +114,20 @@ def _detailed(what: str, name: str, rows: list[dict[str, Any]]) -> dict[str, Any
 def _print(what: str, rows: list[dict[str, Any]]) -> None:
     columns = [column for column in rows[0] if column not in _UNSEEN.get(what, ())]
     if what in params.REGISTRIES and width() < _WIDE:  # a line each
-        about = "what" if "what" in columns else "title"
-        columns = [name for name in ("name", about, "scaled by", "memory") if name in columns]
+        about = next(name for name in ("gist", "what", "title") if name in columns)
+        shown = ("name", about, "scaled by", "paper" if width() >= _NARROW else "")
+        columns = [name for name in shown if name in columns]
+        if what == "methods":
+            rows = [row | {"paper": _authors(row["paper"])} for row in rows]
     cells = [[_cell(row[column]) for column in columns] for row in rows]
     for line, row in zip(cells, rows, strict=True):
         line[0] = _name(row)
     words = [place for place, name in enumerate(columns) if name not in _NUMBERS]
-    table(columns, cells, words=words, cut=columns.index("what") if "what" in columns else None)
+    long = next((name for name in ("what", "paper") if name in columns), None)
+    table(columns, cells, words=words, cut=None if long is None else columns.index(long))
     if what == "methods":
-        from simkit.learn.catalogue import COCO_WORDS
-
         wrappers = ", ".join(row["name"] for row in rows if row["wraps"])
-        say(
-            f"\nmemory: what one run keeps besides the model, at COCO's size ({COCO_WORDS})\n"
-            f"{wrappers} go around another method, behind a plus: ll-r+boostlu"
-        )
+        say(f"\n{wrappers} go around another method, behind a plus: ll-r+boostlu")
     if what == "protocols":
         say("\nepochs 25 + 10: the head learns alone at first")
     if what == "grid":
@@ -137,6 +138,12 @@ def _print(what: str, rows: list[dict[str, Any]]) -> None:
         from simkit.embed.networks import ABOUT
 
         say(ABOUT)
+
+
+def _authors(paper: str) -> str:
+    """Authors and year of a paper: "Cole et al. 2021"."""
+    found = re.match(r"(.+? et al\.|[^,;]+? & \w+),? .*?(\d{4})", paper)
+    return " ".join(found.groups()) if found else re.split("[,;]", paper)[0]
 
 
 def _cell(value: Any) -> str:
@@ -150,6 +157,10 @@ def _name(row: dict[str, Any]) -> str:
 
 
 def _print_detail(row: dict[str, Any]) -> None:
+    if "memory" in row:
+        from simkit.learn.catalogue import COCO_WORDS
+
+        row = row | {"memory": f"{row['memory']} at COCO's size ({COCO_WORDS})"}
     say(f"{_name(row)}: {row['title']}" if "title" in row else _name(row))
     if row.get("about"):
         say(f"\n{row['about']}")
@@ -185,6 +196,7 @@ def _parts(what: str) -> list[dict[str, Any]]:
 
             method = catalogue.plain(part)
             row |= {
+                "gist": method.gist,
                 "needs": catalogue.needs(method),
                 "memory": catalogue.memory(method),
                 "bytes": catalogue.training_bytes(method, catalogue.COCO),

@@ -15,21 +15,25 @@ from pathlib import Path
 
 import click
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, unknown
 
-_ORDER = """simulate cost habits convert hierarchy features neighbours train predict score compare
-plan quickstart status order receive list show completion"""
+_GROUPS = {
+    "Your own project": "quickstart status order receive plan",
+    "Simulate and compare": "simulate cost train predict compare score features neighbours habits",
+    "Files and lists": "list show convert hierarchy completion",
+}
 # What each command is for: the docstring of its module, which is not imported for that.
 VERBS = {
     verb: Path(__file__).with_name(f"{verb}.py").read_text("utf-8").split('"""')[1]
-    for verb in _ORDER.split()
+    for group in _GROUPS.values()
+    for verb in group.split()
 }
 _START = """\b
 Start here:
-  simkit simulate --scheme fpc   label the built-in data set, and see what it costs
-  simkit compare --out runs      which scheme suits which method, in a few minutes
-  simkit list                    what there is to choose from
-  simkit help simulate           what a command does, its options, an example"""
+  simkit quickstart photos --classes names.txt --budget 2000   your own images
+  simkit compare --out runs   built-in images: which scheme suits which method, in minutes
+  simkit list                 what there is to choose from
+  simkit help simulate        what a command does, its options, an example"""
 _WAIT = 10.0  # seconds, in which torchrun ends the other processes of one that failed
 
 
@@ -41,6 +45,13 @@ class Verbs(click.Group):
             args = [*args[1:2], "--help"]
         return super().parse_args(ctx, args)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in VERBS and not args[0].startswith("-"):
+            raise unknown("command", args[0], VERBS)
+        return super().resolve_command(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
 
@@ -51,8 +62,9 @@ class Verbs(click.Group):
         return module.command  # type: ignore[no-any-return]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(VERBS.items()))
+        for title, group in _GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(verb, VERBS[verb]) for verb in group.split()])
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

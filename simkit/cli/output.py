@@ -91,12 +91,14 @@ def _cut(text: str, room: int) -> str:
 
 def counts_line(labels: PartialLabels) -> str:
     """How many images were asked about and how many labels are known, in two lines."""
+    from simkit.annotate.schemes import schemes
+
     counts = labels.counts()
     N, L = labels.shape
     asked = int(labels.asked.sum())
     known = counts["present"] + counts["absent"]
     return (
-        f"{labels.history.settings.get('scheme', 'labels')}: "
+        f"{schemes.shortened(labels.history.settings.get('scheme', 'labels'))}: "
         f"{asked:,} of {N:,} images asked, {L} classes\n"
         f"{known:,} labels known ({known / (N * L):.2%}): "
         f"{counts['present']:,} present, {counts['absent']:,} absent"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +18,7 @@ from simkit.cli.hierarchy import LINES
 from simkit.cli.hierarchy import show as show_hierarchy
 from simkit.cli.output import counts_line, print_json, say, write_figure
 from simkit.errors import BadInput
+from simkit.registry import short
 
 if TYPE_CHECKING:
     from simkit.history import History
@@ -181,6 +183,11 @@ def _folder(path: Path) -> dict[str, Any]:
         from simkit.learn.trained import describe
 
         return _say_all(describe(path))
+    if (path / "project.toml").is_file():
+        say(f"{path} is a project; see simkit status {quote(str(path))}")
+        return {"project": str(path)}
+    if (path / "round-1" / "order.json").is_file():
+        return _order(path)
     if folders := list(below(path)):
         if len(folders) == 1:
             return _features(folders[0])
@@ -194,6 +201,23 @@ def _folder(path: Path) -> dict[str, Any]:
     facts = describe_runs(path)
     say(facts.pop("text"))
     return facts
+
+
+def _order(path: Path) -> dict[str, Any]:
+    from simkit.orders.order import Order
+    from simkit.orders.project import project_of
+
+    order, project = Order.read(path), project_of(path)
+    rows = [
+        {"round": number, "questions": len(part.table), "scheme": short(part.terms.parsed_scheme)}
+        for number, part in enumerate(order.rounds, 1)
+    ]
+    say(f"{path} is an order of {len(order.images):,} images, {len(order.classes)} classes")
+    for row in rows:
+        say("round {round}: {questions:,} questions, {scheme}".format_map(row))
+    if project is not None:
+        say(f"state of its project: simkit status {quote(str(project.folder))}")
+    return {"order": order.id, "rounds": rows}
 
 
 def _features(path: Path) -> dict[str, Any]:

@@ -89,8 +89,8 @@ def images_of(text: Any, option: str) -> float | int:
     cls=SchemeCommand,
     epilog="\b\nExample: simkit simulate --scheme fpc --per-class 100 --out fpc.parquet",
 )
-@click.option("--scheme", type=params.SCHEME, required=True,
-              help="Which questions to ask; see `simkit list schemes`.")
+@click.option("--scheme", type=params.SCHEME,
+              help="Which questions to ask; see `simkit list schemes`. Required.")
 @params.data("A source and its settings, such as folder:DIR, or a TOML file; see `simkit list "
              "data`.")
 @click.option("--split", help="train, val, test or train+val. [default: the training set; "
@@ -139,6 +139,10 @@ def command(**arguments: Any) -> None:
     """
     from simkit.annotate import datasheet
 
+    if arguments["scheme"] is None:
+        raise BadInput(
+            "--scheme is missing, such as --scheme fpc; see simkit list schemes"
+        )
     scheme = _scheme(arguments)
     price_list = simkit.prices(arguments["price_list"])
     out = arguments["out"] or Path(f"{scheme.name}.parquet")

@@ -15,7 +15,7 @@ from simkit.cli import params
 from simkit.cli.output import Advance, print_json, progress, say
 from simkit.errors import BadInput
 from simkit.files import may_write
-from simkit.registry import build
+from simkit.registry import build, short
 
 if TYPE_CHECKING:
     from simkit.learn.distributed import Team
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from simkit.learn.validation import Reached
     from simkit.study.trial import Trial
 
+FEW, EXACT = 200, 500  # test images: mAP is printed with its precision; with two decimals
 _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report")
 
 
@@ -112,8 +113,8 @@ def command(**options: Any) -> None:
         {"method": spelled, **_facts(done), "labels": labels.id, "processes": team.processes}
     )
     others = " and the others" if options["unasked"] == "absent" else ""
-    say(f"{spelled} on {file}: {done.asked:,} asked images{others}, {settings.epochs} epochs")
-    _print(done)
+    say(f"{short(method)} on {file}: {done.asked:,} asked images{others}, {settings.epochs} epochs")
+    _print(done, options["spec"])
     if team.processes > 1:
         say(f"{team.processes} processes trained it together")
     if options["out"] is not None:
@@ -252,10 +253,8 @@ def _means(done: Trial) -> str:
     """mAP over leaf classes and over all, or once where no class lies above another."""
 
     def over(mean: float, kind: str, classes: str) -> str:
-        return (
-            f"{100 * mean:.2f} over {done.scored[f'{kind}_scored']:,} of {done.scored[kind]:,} "
-            f"{classes}"
-        )
+        digits, of = 1 + (done.images >= EXACT), f"{done.scored[f'{kind}_scored']:,}"
+        return f"{100 * mean:.{digits}f} over {of} of {done.scored[kind]:,} {classes}"
 
     if done.scored["leaves"] == done.scored["classes"]:
         return over(done.map, "leaves", "classes")
@@ -263,11 +262,22 @@ def _means(done: Trial) -> str:
     return f"{leaves}, {over(done.map_all, 'classes', 'classes in all')}"
 
 
-def _print(done: Trial) -> None:
+def _noise(done: Trial, spec: str) -> str:
+    """The precision of mAP on few test images."""
+    from simkit.planning.test_set import half_width
+
+    if done.images >= FEW:
+        return ""
+    data = simkit.data.open(spec)
+    points = half_width(data.truth[done.split].counts[data.leaves])
+    return f", which determine mAP to about ±{points:.0f} points"
+
+
+def _print(done: Trial, spec: str) -> None:
     if not done.split:
         say("not scored: there are no labelled test images (field `scored` of the data)")
         return
-    say(f"mAP {_means(done)} ({done.split} split, {done.images:,} images)")
+    say(f"mAP {_means(done)} ({done.split} split, {done.images:,} images{_noise(done, spec)})")
     if done.chosen_by:
         say(
             f"complete labels of {done.chosen_by:,} further images (split val) chose epoch "

@@ -53,16 +53,3 @@ def in_units(count: int) -> str:
         if count >= size:
             return f"{count / size:.3g} {unit}"
     return f"{count} B"
-
-
-def short(method: Method) -> str:
-    """The method's spelling, with the settings that differ from the defaults."""
-    settings = {
-        field.name: getattr(method, field.name)
-        for field in dataclasses.fields(method)
-        if field.name != "inner" and getattr(method, field.name) != field.default
-    }
-    inside = ", ".join(f"{key}={value!r}" for key, value in settings.items())
-    spelled = f"{method.name}({inside})" if inside else method.name
-    inner = getattr(method, "inner", None)
-    return spelled if inner is None else f"{short(inner)}+{spelled}"

@@ -14,11 +14,11 @@ from torch import Tensor
 from simkit.errors import BadInput
 from simkit.files import may_write, reading
 from simkit.history import sealed, unsealed
-from simkit.learn.catalogue import short
 from simkit.learn.optim import Averages, Optimiser
 from simkit.learn.stack import Stack
 from simkit.learn.trained import below, read_tensors, write_tensors
 from simkit.learn.validation import Record
+from simkit.registry import short
 
 _FORM = "simkit training 3"
 _WHAT = "an unfinished training"

@@ -21,6 +21,7 @@ from simkit.learn.model import evaluating
 from simkit.learn.optim import Settings
 from simkit.learn.task import Task, check_aids
 from simkit.learn.validation import Validation
+from simkit.registry import short
 
 Run = tuple[Task, Method]
 _SCORE_BYTES = 4  # of a score, float32
@@ -189,7 +190,7 @@ def _check_sizes(runs: Sequence[Run], limit_gb: float) -> None:
     if len(runs) > 1:
         together, mend = f" and all {len(runs)} runs {total}", "fewer runs at once"
     raise BadInput(
-        f"the state of {catalogue.short(method)} takes {largest} in training{together}, and the "
+        f"the state of {short(method)} takes {largest} in training{together}, and the "
         f"limit is {catalogue.in_units(round(limit_gb * 1e9))}; train {mend}, or raise state_gb"
         + (", or keep the heat maps in a file with scl(mapped=True)" if mapped else "")
     )

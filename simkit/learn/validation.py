@@ -19,7 +19,6 @@ from torch import Tensor, nn
 from simkit.history import content_id
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn import catalogue
 from simkit.learn.distributed import Team
 from simkit.learn.method import state_for_prediction
 from simkit.learn.metrics import average_precision, mean_ap
@@ -29,6 +28,7 @@ from simkit.learn.optim import Averages, Settings
 from simkit.learn.stack import RunWarning, Stack
 from simkit.learn.trained import below
 from simkit.progress import Progress
+from simkit.registry import short
 
 Honesty = Literal["complete", "partial", "none"]
 
@@ -160,7 +160,7 @@ class Record:
                 losses = self.curves[run].losses
                 if not math.isfinite(loss) and all(map(math.isfinite, losses)):
                     text = (
-                        f"{catalogue.short(part.method)}: the training loss of epoch {epoch} is "
+                        f"{short(part.method)}: the training loss of epoch {epoch} is "
                         f"{loss} at a learning rate of {part.lr:g}, and what is learned from it is "
                         "of no use; set lr lower"
                     )

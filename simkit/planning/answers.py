@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator
 from operator import attrgetter
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simkit.annotate import schemes
 from simkit.history import versions
 from simkit.planning.choose import LOSS, MOST_TIMES, Candidate
 from simkit.planning.evidence import Pair, Received
 from simkit.planning.report import Chart, Line, Mark, Page, Section, Table
+from simkit.registry import short
 from simkit.study.frames import label
 
 if TYPE_CHECKING:
@@ -28,18 +30,16 @@ DRAWN = 3  # runners-up in the figure
 
 def page(plan: Plan) -> Page:
     """The plan as a page: the answer first, the rest folded."""
-    images, (low, high) = plan.project.images, plan.chosen.band
+    images = plan.project.images
     exist = "" if images is None else f", with {images:,} images"
     wanted = "" if plan.project.target is None else f", {100 * plan.project.target:g} mAP wanted"
-    because = f", because {'; '.join(plan.trust.reasons)}" if plan.trust.reasons else ""
     return Page(
         title=f"What to label for {dollars(plan.project.dollars)}{exist}{wanted}",
         answers=(
-            *_so_far(plan), ("Spend", " ".join(_spend(plan))), ("Expect", " ".join(_expect(plan))),
-            ("Range", f"{points(low)} to {points(high)} mAP (90% interval)."),
-            ("Trust", f"{plan.trust.grade}{because}."), ("Next step", _next(plan)),
+            *_so_far(plan), *(_purchase(plan) if plan.purchase_needed else _no_purchase(plan)),
+            ("Trust", " ".join(_trust(plan))), ("Next step", _next(plan)),
         ),
-        tables=(_runners_up(plan), _bill(plan)),
+        tables=(_runners_up(plan), *_bill(plan)),
         details=tuple(_details(plan)),
         chart=_chart(plan), command=plan.command, trust=plan.trust.grade,
     )  # fmt: skip
@@ -82,18 +82,20 @@ def _fewer(one: Candidate) -> str:
     )
     if not few:
         return absent
-    are = "class has" if few == 1 else "classes have"
-    return f" {few} of {classes} {are} fewer: find all of their images.{absent}"
+    have = "has" if few == 1 else "have"
+    return f" {few} of {classes} classes {have} fewer: find all of their images.{absent}"
 
 
-def _machine(one: Candidate) -> str:
+def _scores(one: Candidate) -> Iterator[tuple[str, str]]:
+    """The scores that the price of a search assumes."""
     part = one.option.part
-    if getattr(part, "search", "") != "proposals":
-        return ""
-    return (
-        f" A model has to propose candidates, {part.precision:.0%} of them right"  # type: ignore[attr-defined]
-        " (assumed; running it is not in the bill)."
-    )
+    if getattr(part, "search", "") == "proposals":
+        yield (
+            "Needs",
+            "a model's scores (`simkit score`; not in the bill), assumed right for "
+            f"{part.precision:.0%} of its candidates. Without scores images are searched at "  # type: ignore[attr-defined]
+            "random, at a higher price.",
+        )
 
 
 def _people(plan: Plan) -> str:
@@ -105,7 +107,7 @@ def _people(plan: Plan) -> str:
         if plan.chosen.option.habits.workers
         else f"by price list {plan.prices.name}"
     )
-    return f" Each question is answered by {workers} people ({why})."
+    return f"Each question is answered by {workers} people ({why})."
 
 
 def _so_far(plan: Plan) -> Iterator[tuple[str, str]]:
@@ -142,14 +144,26 @@ def _errors(received: Received, people: int) -> str:
     return text
 
 
+def _purchase(plan: Plan) -> Iterator[tuple[str, str]]:
+    low, high = plan.chosen.band
+    yield "Spend", " ".join(filter(None, _spend(plan)))
+    yield "Expect", " ".join(_expect(plan))
+    yield "Range", f"{points(low)} to {points(high)} mAP (90% interval)."
+    yield from _scores(plan.chosen)
+
+
+def _no_purchase(plan: Plan) -> Iterator[tuple[str, str]]:
+    yield "Spend", "nothing: no purchase within the budget is expected to add 1 point of mAP."
+    reached = {}
+    if plan.evidence.zero_shot is not None:
+        reached["the scores (zero-shot)"] = plan.evidence.zero_shot[0]
+    if plan.evidence.received is not None:
+        reached["the labels so far"] = plan.evidence.received.score
+    best = max(reached, key=lambda name: reached[name])
+    yield "Expect", f"{points(reached[best])} mAP on new images, with {best}."
+
+
 def _spend(plan: Plan) -> Iterator[str]:
-    if not plan.purchase_needed:
-        bases = ["labels so far"] * (plan.evidence.received is not None)
-        bases += ["scores (zero-shot)"] * (plan.evidence.zero_shot is not None)
-        yield (
-            "No purchase is needed: none within the budget is expected to add 1 point to the mAP "
-            f"of the {' and of the '.join(bases)}. The best purchase is"
-        )
     now = math.fsum(line.dollars for line in plan.bill if line.when == "now")
     if len(plan.order) == 1:
         yield f"{dollars(now)} on {described(plan.chosen)}.{_fewer(plan.chosen)}"
@@ -157,13 +171,13 @@ def _spend(plan: Plan) -> Iterator[str]:
         a, b = plan.order
         yield (
             f"{dollars(now)} on a first round: (a) {dollars(a.dollars)} on {described(a)}, and (b) "
-            f"{dollars(b.dollars)} on {described(b)}. Without (b) the whole order would "
-            f"be {dollars(plan.chosen.dollars)} on {described(plan.chosen)}."
+            f"{dollars(b.dollars)} on {described(b)}. If (a) proves better, continue with it: "
+            f"{described(plan.chosen)}, {dollars(plan.chosen.dollars)} in total."
         )
     received = plan.evidence.received
     if received is not None and received.option == plan.chosen.option:
         yield "These amounts include the labels so far; the price does not."
-    yield (_machine(plan.chosen) + _people(plan)).strip()
+    yield _people(plan)
     if (total := plan.hours) is not None:
         weeks = ""
         if plan.weeks is not None:
@@ -183,7 +197,8 @@ def _expect(plan: Plan) -> Iterator[str]:
     if (free := plan.evidence.zero_shot) is not None:
         yield f"Without labels, the scores reach {points(free[0])} (zero-shot, {free[1]})."
     if others := _other_methods(plan):
-        yield f"Train {' and '.join(others)} on the same labels as well; it may be better."
+        may = "it may" if len(others) == 1 else "they may"
+        yield f"Train {' and '.join(others)} on the same labels as well; {may} be better."
     target = plan.project.target
     if target is not None:
         chance, wanted = chosen.reaches(target), points(target)
@@ -194,11 +209,11 @@ def _expect(plan: Plan) -> Iterator[str]:
     left = plan.project.dollars - chosen.dollars
     if target is None and left > 0.02 * plan.project.dollars:
         best = plan.choice.best
-        gains = float((best.map - chosen.map > LOSS).mean())
-        if best.dollars > 1.02 * chosen.dollars:
+        if best.dollars > 1.02 * chosen.dollars:  # the choice rules out a gain of 1 point
+            every = "all " if best.dollars > 0.98 * plan.project.dollars else ""
             yield (
-                f"Spending {dollars(best.dollars)} is expected to give {points(best.median)} mAP, "
-                f"more than 1 point better with {gains:.0%} probability."
+                f"Spending {every}{dollars(best.dollars)} would give {points(best.median)}: less "
+                "than 1 point more."
             )
         else:
             most = MOST_TIMES * plan.evidence.pool.images
@@ -224,6 +239,15 @@ def _other_methods(plan: Plan) -> list[str]:
     return [label(method) for method in likely if better[method] >= MAYBE][:2]
 
 
+def _trust(plan: Plan) -> Iterator[str]:
+    because = f", because {'; '.join(plan.trust.reasons)}" if plan.trust.reasons else ""
+    yield f"{plan.trust.grade}{because}."
+    if plan.evidence.project is not None and _missing_tests(plan):
+        yield "A project tests on the pilot alone; further labels do not become test images."
+    if plan.project.images is None:
+        yield "`--images` was not given: as many images as needed are assumed."
+
+
 def _next(plan: Plan) -> str:
     share, sentence = plan.evidence.missing
     if share > 0.05 and " failed" in sentence:  # the same comparison would fail again
@@ -232,15 +256,24 @@ def _next(plan: Plan) -> str:
         return "Finish the comparison (`simkit compare` goes on where it stopped), then plan again."
     if plan.evidence.stand_in_backbone:
         return "Compare again with a backbone for photographs, which costs no labels."
+    if not plan.purchase_needed:
+        return _train(plan)
     if plan.trust.sparse:
         scheme = plan.chosen.option
         return f"Compare smaller budgets of {scheme}, which costs no labels, and plan again."
+    if (project := plan.evidence.project) is not None:
+        what = "(a)" if len(plan.order) > 1 else "it"
+        return f"`simkit status {quote(project)}` shows the command that orders {what}."
     test = _test_images(plan)
     if len(plan.order) > 1:
-        return (
-            "Label the first round and compare: its complete labels join the pilot, the others are "
-            f"trained on and scored (`simkit train --labels`). Then plan again.{test}"
-        )
+        parts = zip(("(a)", "(b)"), plan.order, strict=True)
+        steps = [
+            f"add the labels of {part} to the comparison's data and compare again"
+            if one.option.complete
+            else f"train on {part} (`simkit train --labels`)"
+            for part, one in parts
+        ]
+        return f"Label (a) and (b), {', '.join(steps)}, then plan again.{test}"
     if test:
         return test.strip()
     measurement = plan.measurement
@@ -256,15 +289,44 @@ def _next(plan: Plan) -> str:
     )
 
 
-def _test_images(plan: Plan) -> str:
+def _train(plan: Plan) -> str:
+    """The training on the labels at hand, where no purchase is worth its money."""
+    received, words = plan.evidence.received, shlex.split(plan.command)
+    if received is None:
+        return "Use the scores (`simkit score`); they need no labels."
+    if (project := plan.evidence.project) is not None:
+        return f"`simkit status {quote(project)}` shows the command that trains on these labels."
+    text = f"Train {label(received.method)} on the labels at hand"
+    trained = plan.evidence.trained_as.get((received.option, received.method))
+    if trained is None or "--continue" not in words:
+        return f"{text} (`simkit train --labels`)."
+    order = words[words.index("--continue") + 1]
+    method, data = quote(str(trained["method"])), quote(f"{order}/scored.toml")
+    return (
+        f"{text}: `simkit train --method {method} --labels {quote(f'{order}/labels.parquet')} "
+        f"--data {data}`"
+    )
+
+
+def _missing_tests(plan: Plan) -> int:
     """The number of missing test images, if these limit trust."""
-    test, pool = plan.evidence.test, plan.evidence.pool.images
+    test = plan.evidence.test
     if not test.small or test.images is None or test.half_width < KNOWN_TO:
+        return 0
+    return math.ceil(test.images * ((test.half_width / KNOWN_TO) ** 2 - 1))
+
+
+def _test_images(plan: Plan) -> str:
+    """The command that orders the missing test images, with its price."""
+    if not (extra := _missing_tests(plan)):
         return ""
-    extra = math.ceil(test.images * ((test.half_width / KNOWN_TO) ** 2 - 1))
     complete = next(one for option, one in plan.curves.purchases.items() if option.complete)
-    price = dollars(extra * float(complete.dollars[-1]) / pool)
-    return f" Label {extra:,} more test images ({price}) to know mAP to ±{KNOWN_TO:g} points."
+    price = dollars(extra * float(complete.dollars[-1]) / plan.evidence.pool.images)
+    return (
+        f" Label {extra:,} more test images ({price}) to know mAP to ±{KNOWN_TO:g} points: "
+        f"order them with `simkit order --data folder:NEW,labels=none --classes names.txt --scheme "
+        f"full-subset --images {extra}`, and add their labels to the test split."
+    )
 
 
 def _runners_up(plan: Plan) -> Table:
@@ -280,17 +342,19 @@ def _runners_up(plan: Plan) -> Table:
     return Table("Runners-up", columns, tuple(rows), (2, 3, 4, 5))
 
 
-def _bill(plan: Plan) -> Table:
-    rows = [
-        (line.what + (" (before)" if line.when == "before" else ""), _hours([line.hours]),
-         f"${line.dollars:,.2f}")
-        for line in plan.bill
-    ]  # fmt: skip
-    whole = math.fsum(line.dollars for line in plan.bill)
-    rows.append(("total", _hours([line.hours for line in plan.bill]), f"${whole:,.2f}"))
-    if not any(hours for _, hours, _ in rows):
-        return Table("Bill", ("item", "$"), tuple((row[0], row[2]) for row in rows), (1,))
-    return Table("Bill", ("item", "hours", "$"), tuple(rows), (1, 2))
+def _bill(plan: Plan) -> Iterator[Table]:
+    """The bill of this budget, with its total, and what is already paid."""
+    paid = [line for line in plan.bill if line.when == "before"]
+    ours = [line for line in plan.bill if line.when != "before"] if plan.purchase_needed else []
+    for title, lines in (("Bill of this budget", ours), ("Already paid", paid)):
+        rows = [(one.what, _hours([one.hours]), f"${one.dollars:,.2f}") for one in lines]
+        if lines is ours and len(lines) > 1:
+            whole = math.fsum(line.dollars for line in lines)
+            rows.append(("total", _hours([line.hours for line in lines]), f"${whole:,.2f}"))
+        if any(hours for _, hours, _ in rows):
+            yield Table(title, ("item", "hours", "$"), tuple(rows), (1, 2))
+        else:
+            yield Table(title, ("item", "$"), tuple((row[0], row[2]) for row in rows), (1,))
 
 
 def _hours(values: list[float | None]) -> str:
@@ -303,7 +367,7 @@ def _hours(values: list[float | None]) -> str:
 def _details(plan: Plan) -> Iterator[Section]:
     chosen = plan.chosen
     trained = plan.evidence.trained_as.get(chosen.pair)
-    spelled = schemes.spell(chosen.option.with_amount(chosen.amount))
+    spelled = short(chosen.option.with_amount(chosen.amount))
     yield Section(
         "The order",
         items=tuple(filter(None, (

@@ -27,6 +27,7 @@ from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
 from simkit.planning.test_set import Array, TestSet
+from simkit.registry import short
 from simkit.study import runs, store
 from simkit.study.frames import class_names, failures, frame, leaves
 from simkit.study.limit import Limit
@@ -64,7 +65,9 @@ class LabelOption:
     @staticmethod
     def of(spec: str, habits: Habits = Habits()) -> LabelOption:
         """The option of a scheme as a grid spells it."""
-        return LabelOption(_spelled(_made(spec)), Habits() if habits.perfect else habits)
+        part = _made(spec)
+        named = short(part, without=part.amount)
+        return LabelOption(named, Habits() if habits.perfect else habits)
 
     @property
     def part(self) -> schemes.Scheme:
@@ -272,6 +275,12 @@ class Evidence:
             else (float(about["zero_shot"]), str(about.get("scored_by"))),
         )  # fmt: skip
 
+    @property
+    def project(self) -> str | None:
+        """The folder of the project that the comparisons belong to; None without one."""
+        homes = (home for folder in self.folders for home in Path(folder).parents)
+        return next((str(home) for home in homes if (home / "project.toml").is_file()), None)
+
     def complete_labels(self, option: LabelOption, method: str) -> Array:
         """(D,) mAP on complete labels by the same annotators with this method, or with `full`."""
         for habits in (option.habits, Habits()):
@@ -411,6 +420,8 @@ def _grouped(
         present, absent = (values[:, pool.scored].mean(axis=0) for values in counts)
         return Size(float(np.mean([*group["amount"]])), present, absent, scores(group))
 
+    from simkit.learn.method import methods
+
     known = [np.stack([*rows[f"class_{side}"]]).sum(axis=1) for side in ("present", "absent")]
     rows = rows.iloc[np.argsort(known[0] + known[1], kind="stable")]
     rows = rows.assign(
@@ -436,7 +447,8 @@ def _grouped(
             sizes.setdefault(round(float(np.mean([*group["amount"]])), 9), []).append(group)
         cells[pair] = tuple(size(pd.concat(groups)) for groups in sizes.values())
         row = group.to_dict("records")[0]
-        trained[pair] = {"method": row["method_spec"], "lr": row["lr"], "epochs": row["epochs"]}
+        method = methods.shortened(row["method_spec"])
+        trained[pair] = {"method": method, "lr": row["lr"], "epochs": row["epochs"]}
     return cells, ends, trained
 
 
@@ -505,13 +517,3 @@ def _stand_in(shares: Array, images: int, classes: tuple[str, ...]) -> Truth:
 @lru_cache(maxsize=1024)
 def _made(spec: str) -> schemes.Scheme:
     return schemes.make(spec)
-
-
-def _spelled(part: schemes.Scheme) -> str:
-    """A scheme without its amount and without settings at their defaults."""
-    settings = [
-        f"{field.name}={getattr(part, field.name)!r}"
-        for field in dataclasses.fields(part)  # type: ignore[arg-type]
-        if field.name != part.amount and getattr(part, field.name) != field.default
-    ]
-    return f"{part.name}({', '.join(settings)})" if settings else part.name

@@ -489,6 +489,7 @@ def _page(plan: PilotPlan) -> Page:
         (
             ("Spend", f"{plan.recommendation}{time}{'.' if time else ''}"),
             ("Expect", _expect(plan)),
+            ("Left", _left(plan)),
             ("Range", _range(plan)),
             ("Trust", _trust(plan)),
             ("Next step", _next(plan)),
@@ -531,21 +532,24 @@ def _expect(plan: PilotPlan) -> str:
     )
 
 
+def _left(plan: PilotPlan) -> str:
+    unused = plan.budget - plan.dollars - plan.rest
+    if unused <= 1:
+        return f"${plan.rest:,.2f} for the plan afterwards."
+    return (
+        f"Complete labels of the other {plan.remaining:,} images cost ${plan.rest:,.2f}, so "
+        f"${unused:,.2f} of the budget is not needed."
+    )
+
+
 def _range(plan: PilotPlan) -> str:
     means = "so buy in rounds and plan again after each"
     if plan.times <= NEAR:
         means = "a distance at which curves usually hold"
     elif plan.times > FAR:
         means = "too far to predict: buy a first round, compare again, and plan the rest"
-    left = f"${plan.rest:,.2f} is left for the plan afterwards."
-    unused = plan.budget - plan.dollars - plan.rest
-    if unused > 1:
-        left = (
-            f"Complete labels of the other {plan.remaining:,} images cost ${plan.rest:,.2f}, so "
-            f"${unused:,.2f} of the budget is not needed."
-        )
     times = f"{_figures(plan.times)} times the labels of the pilot's training images"
-    return f"{left} The plan covers up to {times}, {means}."
+    return f"The plan covers up to {times}, {means}."
 
 
 def _trust(plan: PilotPlan) -> str:

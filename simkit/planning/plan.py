@@ -200,7 +200,7 @@ class Plan(Readable):
     measurement
         The cheapest purchase that may change the decision; None if none is likely to.
     bill
-        Bill of the order, of later rounds and of the pilot.
+        Bill of the order, of later rounds, of the pilot and of the labels so far.
     weeks
         Working time of the annotators; None if their number is not set.
     expected
@@ -427,6 +427,12 @@ def _bill(
         lines.append(BillLine("later rounds, by a new plan", later, hours, "later"))
     pilot = next(one for option, one in curves.purchases.items() if option.complete)
     pool, tests = evidence.pool.images, evidence.test.images
+    received = evidence.received
+    if received is not None:
+        what = f"{received.option.part.name} labels so far"
+        lines.append(BillLine(what, received.dollars, None, "before"))
+        if evidence.project is not None:  # whose first order is the pilot
+            return lines
     for images, kind in ((pool, "complete"), (tests or 0, "test")):
         share, what = images / pool, f"pilot: {images:,} {kind} images"
         if not images:

@@ -84,15 +84,16 @@ class Comparison(Runs):
     left: int = 0
     parts: int = 1
 
-    def text(self) -> str:
-        """The results in sentences, purchases first."""
-        every = [
-            *report.verdicts(self),
-            *report.sentences(self),
-            *self.lacking(),
-            *self.bill(),
-        ]
-        return "\n".join([*every, *(f"note: {note}" for note in self.notes)])
+    def text(self, *, details: bool = True) -> str:
+        """The results in sentences, purchases first.
+
+        Without details the sentences on each scheme are left out, and the purchases come last.
+        """
+        verdicts, notes = report.verdicts(self), [f"note: {note}" for note in self.notes]
+        others = [*self.lacking(), *self.bill(), *notes]
+        if not details and verdicts:
+            return "\n".join([*others, *verdicts])
+        return "\n".join([*verdicts, *report.sentences(self), *others])
 
     def lacking(self) -> list[str]:
         """A sentence about failed runs, if any."""

@@ -325,10 +325,14 @@ def _described(folder: Path, table: pa.Table) -> dict[str, Any]:
         facts["unfinished"] = unfinished
         lines.append(f"a comparison in this folder is unfinished: {unfinished} are finished")
     summary = folder / "summary.md"
-    if summary.is_file():  # names the failures, too
-        lines.append(readable(summary, "a summary").read_text("utf-8", "replace"))
-    else:
-        lines += [f"failed: {why}" for why in facts["failures"]]
+    from simkit.study.report import grouped
+
+    lines += [f"failed: {why}" for why in grouped(facts["failures"])]
+    if summary.is_file():
+        text = readable(summary, "a summary").read_text("utf-8", "replace")
+        answer = text.partition("\n# ")[0] if text.startswith("# What to buy") else ""
+        lines += [line.removeprefix("- ") for line in answer.splitlines() if line.startswith("- ")]
+        lines.append(f"full table: {summary}")
     return facts | {"text": "\n".join(lines)}
 
 

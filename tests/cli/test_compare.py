@@ -34,11 +34,15 @@ def test_a_small_grid_leaves_its_results_and_resumes(shell) -> None:
         assert 0 < float(row["map"]) < 1
     for name in ("heat_map.png", "cost_curve.png", "summary.md", "table.parquet"):
         assert Path("runs", name).stat().st_size > 100
+    assert done.out.count("For $40, ") == 1 and "rpa at $40" not in done.out
+    assert done.out.endswith("simkit plan runs --budget 40\n")
     bundles = {p: p.stat().st_mtime_ns for p in Path("runs/bundles").iterdir()}
     again = shell("compare", "grid.toml", "--out", "runs", "--workers", 1)
     assert again.code == 0
     assert {p: p.stat().st_mtime_ns for p in Path("runs/bundles").iterdir()} == bundles
-    assert shell("show", "runs").code == 0
+    shown = shell("show", "runs").out
+    assert "For $40, " in shown and "|" not in shown
+    assert shown.endswith("full table: runs/summary.md\n")
 
 
 def test_the_seed_of_the_file_counts_unless_another_is_given(shell) -> None:

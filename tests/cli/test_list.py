@@ -104,8 +104,9 @@ def test_methods_show_paper_needs_and_memory(shell) -> None:
     assert boost["wraps"]
     out = shell("list", "methods").out
     head, *lines = out.splitlines()
-    assert head.split() == ["name", "title", "needs", "memory", "paper"]
-    assert any(line.split()[:2] == ["+boostlu", "BoostLU"] and "80 B" in line for line in lines)
+    assert head.split() == ["name", "title", "gist", "needs", "paper"]
+    assert any(line.split()[:2] == ["+boostlu", "BoostLU"] for line in lines)
+    assert "memory: 80 B" in shell("list", "methods", "boostlu").out
     assert "boostlu, cl, scl go around another method" in out
 
 

@@ -112,6 +112,17 @@ def test_features_at_every_level_of_their_folder(shell) -> None:
     assert facts[1]["id"] == shell("show", "f/val", "--json").json["id"]
 
 
+def test_projects_and_orders_are_named(shell) -> None:
+    rpa = ("order", "--data", SMALL, "--scheme", "rpa(keep=0.2)", "--to", "csv")
+    assert shell(*rpa, "--out", "project/order1").code == 0
+    assert "rpa(keep=0.2)\n" in shell("show", "project/order1").out  # no settings at defaults
+    Path("project/project.toml").write_text(
+        f'data = "{SMALL}"\nclasses = ["a", "b", "c"]\nbudget = 9\n'
+    )
+    for folder in ("project", "project/order1"):
+        assert "simkit status project\n" in shell("show", folder).out
+
+
 def test_bad_input(shell) -> None:
     Path("labels.parquet").write_bytes(b"PAR1 but not really")
     for name in ("nowhere", "labels.parquet"):

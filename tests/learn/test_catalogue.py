@@ -7,6 +7,7 @@ import pytest
 
 from simkit.learn import catalogue
 from simkit.learn.methods import Method, Needs, Sizes, get, make
+from simkit.registry import short
 
 
 class Prior:
@@ -66,6 +67,6 @@ def test_what_is_learned_takes_four_times_its_place() -> None:
 
 def test_a_method_is_written_with_what_is_set() -> None:
     for spec in ("an", "an+scl(side=3, mapped=True)", "ll-r(delta=3.0)+boostlu"):
-        assert catalogue.short(make(spec)) == spec
-    assert catalogue.short(make("ll-r(delta=3)", k_of="batch")) == "ll-r(delta=3.0)"
-    assert make(catalogue.short(make("csl(prior=soft)"))) == make("csl(prior=soft)")
+        assert short(make(spec)) == spec
+    assert short(make("ll-r(delta=3)", k_of="batch")) == "ll-r(delta=3.0)"
+    assert make(short(make("csl(prior=soft)"))) == make("csl(prior=soft)")

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from simkit.annotate.annotators import Habits
 from simkit.errors import BadInput
 from simkit.planning.costs import Staff
+from simkit.planning.evidence import Evidence, Received
 from simkit.planning.plan import plan
+from simkit.planning.test_set import TestSet
 from tests.planning import planted
 
 POOL = 300
@@ -137,6 +140,52 @@ def test_far_projects_begin_with_a_first_round_of_two_ways(pilot):
     assert sum(one.dollars for one in made.order) <= 0.25 * made.chosen.dollars
     spent = sum(line.dollars for line in made.bill if line.when != "before")
     assert made.chosen.dollars <= spent <= 500
+
+
+def test_the_bill_of_the_budget_does_not_include_what_is_paid_already(pilot):
+    made = plan(pilot, 500, images=10_000, prices="openimages")
+    bill, paid = made.page.tables[1:]
+    total = float(bill.rows[-1][-1].strip("$"))
+    assert bill.total and not paid.total and total <= 500
+    assert [row[0].split(":")[0] for row in paid.rows] == ["pilot", "pilot"]
+
+
+def answers(made):
+    return dict(made.page.answers)
+
+
+def on_photographs(folder):
+    evidence = Evidence.of(folder)
+    return replace(evidence, grid={**evidence.grid, "backbone": "resnet50"})
+
+
+def test_where_no_purchase_is_needed_the_next_step_is_training(pilot):
+    evidence = on_photographs(pilot)
+    (option, method), sizes = next((p, s) for p, s in evidence.cells.items() if p[0].complete)
+    received = Received(
+        option, method, dollars=70.0, images=POOL, asked=POOL, present=sizes[-1].present,
+        absent=sizes[-1].absent, scores=np.array([evidence.complete_labels(option, method).mean()]),
+    )  # fmt: skip
+    made = plan(replace(evidence, received=received), 1, images=POOL, prices="openimages")
+    made = replace(made, command=f"{made.command} --continue order1")
+    said = answers(made)
+    assert not made.purchase_needed and said["Spend"].startswith("nothing:")
+    assert "$" not in said["Spend"] and "Range" not in said
+    assert f"--method {method}" in said["Next step"] and "order1/labels" in said["Next step"]
+    assert "$70" in made.text() and "Bill of this budget" not in made.text()
+    free = plan(replace(evidence, zero_shot=(0.99, "clip")), 100, images=POOL)
+    assert "99.0" in answers(free)["Expect"] and "simkit score" in answers(free)["Next step"]
+
+
+def test_missing_test_images_are_a_step_outside_of_projects_only(pilot, tmp_path):
+    few = replace(on_photographs(pilot), test=TestSet(images=14, half_width=12.0))
+    said = answers(plan(few, 60, images=POOL, prices="openimages"))
+    assert "simkit order" in said["Next step"] and "test split" in said["Next step"]
+    (tmp_path / "project.toml").touch()
+    few = replace(few, folders=(str(tmp_path / "runs" / "1"),))
+    said = answers(plan(few, 60, images=POOL, prices="openimages"))
+    assert f"simkit status {tmp_path}" in said["Next step"] and "more test" not in said["Next step"]
+    assert "project tests on the pilot" in said["Trust"]
 
 
 def test_a_target_is_reached_by_the_cheapest_purchase(pilot):
