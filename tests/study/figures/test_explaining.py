@@ -173,7 +173,7 @@ def test_a_bar_for_each_push() -> None:
     _, boosted = above.containers
     np.testing.assert_allclose(boosted.datavalues, [-1, 1.5, 0.5])
     np.testing.assert_allclose(below.containers[1].datavalues, list(kinds.values()))
-    assert above.get_yticklabels()[1].get_text() == "false negative\n(belongs up)"
+    assert above.get_yticklabels()[1].get_text() == "false negative\n(correct: up)"
 
 
 def test_shares_of_images_fall_with_the_probability() -> None:
