@@ -39,12 +39,12 @@ _FILES = "summary.md, grid.toml, heat_map.png, cost_curve.png, table.csv, table.
               help="Run only this share of the jobs, into the same folder: --part 3/16. The part "
               "that finishes last writes the tables.")
 @click.option("--dry-run", is_flag=True,
-              help="Print the plan of work with its estimated duration, and stop.")
+              help="Print the number of jobs and their estimated duration, and stop.")
 @click.option("--fair", is_flag=True,
               help="Try up to four settings of every method under every scheme first, and compare "
               "the best ones.")
 @click.option("--accept", metavar="HASH", default="",
-              help="Also use finished results of the other code with this hash (a warning names "
+              help="Also use finished results of the code version with this hash (a warning names "
               "it).")
 @click.option("--seed", type=int, help="Seed of all draws. [default: the grid's, or 0]")
 @params.json

@@ -24,24 +24,23 @@ SETS = ("validation set", "test set")
 @click.argument("file", type=params.FILE)
 @params.prices
 @click.option("--wage", type=params.DOLLARS,
-              help="Dollars an hour, in place of the price list's, where it counts seconds.")
+              help="Dollars an hour, in place of the wage of the price list, for lists with times.")
 @click.option("--evaluation", type=float, metavar="POINTS",
-              help="Add a validation and a test set on which mAP is known to +- so many points "
-              "(95 %).")
+              help="Add a validation and a test set that measure mAP to +- POINTS (95 %).")
 @click.option("--data", "spec", type=params.DATA,
-              help="The data set whose classes --evaluation is about, for how often each occurs. "
-              "[default: as often as in the labels, if their scheme does not choose, as rpa]")
+              help="The data set with the class frequencies for --evaluation. [default: those of "
+              "the labels, if their scheme does not select classes, such as rpa]")
 @click.option("--level", type=params.SCORE, default=0.5, show_default=True, metavar="AP",
-              help="The AP that --evaluation expects of each class; 0.5 takes most images.")
+              help="Expected AP of each class, for --evaluation; 0.5 needs the most images.")
 @params.json
 def command(
     file: Path, price_list: str, wage: float | None, evaluation: float | None, spec: str | None,
     level: float,
 ) -> None:
-    """Say what the questions behind a label file cost at a price list.
+    """Compute the cost of the questions behind a label file, at a price list.
 
-    With --evaluation the bill goes on with complete labels for images to measure on: as many as
-    are needed, the same number for validation and for testing.
+    With --evaluation the bill includes complete labels of a validation and a test set, each with
+    the number of images that the precision needs.
     """
     chosen = simkit.prices(price_list)
     if wage is not None:
@@ -108,8 +107,8 @@ def _sets_table(bill: Cost, extra: EvaluationSet, classes: tuple[str, ...]) -> N
         [[name, images, hours(time), f"{price:,.2f}"] for name, images, time, price in rows],
     )
     say(
-        f"on each a model's mAP varies by +- {extra.half_width:.2g} points (95 %) around a mean\n"
-        f"roughly {extra.bias:.2g} points too high for every model: few present images flatter AP"
+        f"on each, a model's mAP varies by +- {extra.half_width:.2g} points (95 %) around a mean\n"
+        f"that is about {extra.bias:.2g} points too high for every model (small-sample AP bias)"
     )
     if extra.rare:
         names = ", ".join(classes[c] for c in extra.rare[:3])

@@ -36,9 +36,9 @@ _PARTS = 64  # tasks on a cluster, for any number of workers
 @params.batch
 @click.option("--unreadable", type=click.Choice(["stop", "skip"]), default="stop",
               show_default=True,
-              help="What to do at an image that cannot be read, also where only its last byte is "
-              "missing; skipped ones take no part in training. Files that are not there at all are "
-              "left out by drop_missing=yes in --data.")
+              help="What to do with an image that cannot be read, even if only its last byte is "
+              "missing; training leaves out skipped images. drop_missing=yes in --data leaves out "
+              "missing files.")
 @params.device
 @click.option("--part", metavar="I/N",
               help="Compute only this share of the images, in whole batches, into the same folder: "
@@ -47,10 +47,10 @@ _PARTS = 64  # tasks on a cluster, for any number of workers
 @params.scheduler
 @params.json
 def command(**options: Any) -> None:
-    """Extract features of images under a frozen network, into fp16 files.
+    """Extract image features with a frozen network, into fp16 files.
 
-    The same command again goes on where it was stopped; what is there is not computed again. Use a
-    folder with simkit train --features OUT. Images without labels: --data folder:DIR,labels=none.
+    The same command resumes an interrupted run. Use the folder with simkit train --features OUT.
+    For images without labels: --data folder:DIR,labels=none.
 
     \b
     One process for each of four GPUs:

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 )
 @click.argument("file", metavar="VOTES", type=params.FILE)
 @click.option("--maybe", type=click.Choice(["yes", "no", "drop"]), default="yes", show_default=True,
-              help="What a maybe counts as.")
+              help="How to count a maybe.")
 @click.option("--labels", "labels_file", type=params.FILE, metavar="LABELS",
-              help="Complete labels: fit instead which classes people name first, for `simulate "
-              "--bias FILE`. VOTES is then a .csv table with columns image and class.")
+              help="Complete labels: fit the naming bias instead, for `simulate --bias FILE`. "
+              "VOTES is then a .csv table with columns image and class (the class named first).")
 @click.option("--out", type=params.FILE,
               help="Where to write: habits.json, or with --labels weights.csv.")
 @click.option("--figure", type=params.PICTURE,
@@ -43,10 +43,10 @@ def command(
     file: Path, maybe: Any, labels_file: Path | None, out: Path | None, figure: Path | None,
     seed: int,
 ) -> None:
-    """Fit how people err from their votes, and simulate the votes again to see how well it fits.
+    """Estimate annotator errors from votes, and check the fit by simulating the votes.
 
-    VOTES is a .csv or .parquet table with columns image, class, worker, answer (no, maybe, yes) and
-    perhaps gold (what experts say), one row for each vote, or an .npz file.
+    VOTES is a .csv or .parquet table with one row per vote: columns image, class, worker, answer
+    (no, maybe, yes) and optionally gold (answers of experts); or an .npz file.
     """
     if labels_file is not None:
         if figure is not None:

@@ -34,11 +34,10 @@ BUILT = Path("hierarchy.json")
 @click.option("--mapping", type=params.FILE,
               help="With --classes: TOML, JSON or CSV file that says which synset a name means.")
 @click.option("--out", type=params.FILE,
-              help="Where to write it as JSON; with --classes hierarchy.json unless said "
-              "otherwise.")
+              help="Output file (JSON). [default with --classes: hierarchy.json]")
 @click.option("--figure", type=params.PICTURE, help="Draw it: a png, svg or pdf file.")
 @click.option("--lines", type=params.POSITIVE, default=LINES, show_default=True,
-              help="A larger one is cut to its upper levels.")
+              help="Most lines to print; a larger hierarchy is cut to its upper levels.")
 @click.option("--verbose", is_flag=True, help="With --classes: the senses of ambiguous names.")
 @params.json
 def command(

@@ -16,16 +16,16 @@ from simkit.cli.settings import settings, spelled
 from simkit.errors import unknown
 
 LISTS = {
-    "schemes": "ways to ask people for labels",
-    "methods": "ways to train on what they said",
+    "schemes": "annotation schemes",
+    "methods": "training methods for partial labels",
     "data": "data sets, and how to name your own",
-    "formats": "label files that are read and written",
-    "figures": "what can be drawn",
-    "prices": "what a question costs",
-    "protocols": "how the papers fine-tuned",
-    "backbones": "networks that look at images",
+    "formats": "label file formats",
+    "figures": "figures of comparisons and analyses",
+    "prices": "price lists for questions",
+    "protocols": "fine-tuning settings of the papers",
+    "backbones": "networks that compute features",
     "grid": "fields of a grid for simkit compare",
-    "columns": "columns of the table that simkit compare leaves",
+    "columns": "columns of the result table of simkit compare",
 }
 _UNSEEN = {  # columns that only the details of a row have
     "methods": ("what", "memory", "bytes", "wraps"),
@@ -48,7 +48,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 @click.argument("name", required=False, shell_complete=_complete)
 @params.json
 def command(what: str | None, name: str | None) -> None:
-    """List what there is to choose from.
+    """List schemes, methods, data sets, formats, price lists and more.
 
     WHAT is schemes, methods, data, formats, figures, prices, protocols, backbones, grid or columns;
     without it, the lists are listed. With a NAME from one of them: what it does, and every setting
@@ -57,7 +57,7 @@ def command(what: str | None, name: str | None) -> None:
     if what is None:
         print_json({"lists": LISTS})
         table(["list", "of"], [list(row) for row in LISTS.items()], words=(0, 1))
-        say("\n`simkit list schemes` shows one, `simkit list schemes fpc` one of its rows")
+        say("\n`simkit list schemes` shows a list, `simkit list schemes fpc` one entry")
         return
     what = what.lower()
     if what not in LISTS:
@@ -127,13 +127,13 @@ def _print(what: str, rows: list[dict[str, Any]]) -> None:
     table(columns, cells, words=words, cut=None if long is None else columns.index(long))
     if what == "methods":
         wrappers = ", ".join(row["name"] for row in rows if row["wraps"])
-        say(f"\n{wrappers} go around another method, behind a plus: ll-r+boostlu")
+        say(f"\n{wrappers} are added to another method with a plus: ll-r+boostlu")
     if what == "protocols":
-        say("\nepochs 25 + 10: the head learns alone at first")
+        say("\nepochs 25 + 10: first the head alone, then the whole network")
     if what == "grid":
         say(f"\n`simkit list grid train` shows [train]; also {', '.join(_tables())}")
     else:
-        say(f"\n`simkit list {what} {rows[0]['name']}` shows all of one")
+        say(f"\n`simkit list {what} {rows[0]['name']}` shows the details of one")
     if what == "backbones":
         from simkit.embed.networks import ABOUT
 

@@ -48,8 +48,8 @@ def _share_or_none(value: Any, option: str) -> float:
 @click.option("--scheme", type=params.SCHEME,
               help="The scheme that chooses the questions; see `simkit list schemes`.")
 @click.option("--plan", "plan_file", type=params.FILE, metavar="PLAN.json",
-              help="Order what a plan recommends (simkit plan ... --report plan.json): its scheme "
-              "and images.")
+              help="Order the recommendation of a plan (simkit plan ... --report plan.json): its "
+              "scheme and images.")
 @click.option("--part", type=click.Choice(["a", "b"]), default="a", show_default=True,
               help="The part of the plan's first round to order.")
 @click.option("--next", "earlier", type=params.FOLDER, metavar="ORDER",
@@ -63,7 +63,7 @@ def _share_or_none(value: Any, option: str) -> float:
 @click.option("--people", type=params.COUNT,
               help="How many people answer each question. [default: 1]")
 @click.option("--join", type=click.Choice(["majority", "union", "dawid-skene"]),
-              help="How several answers to a question are joined. [default: majority; a tie is "
+              help="How to combine several answers to a question. [default: majority; a tie is "
               "unsure]")
 @click.option("--gold", type=params.Quantity("share", _share_or_none), metavar="SHARE",
               help="Questions with a known answer, as a share of the others, to measure people's "
@@ -89,7 +89,7 @@ def _share_or_none(value: Any, option: str) -> float:
 @click.option("--out", type=params.FOLDER, help="The new order's folder. [default: order1]")
 @params.json
 def command(**arguments: Any) -> None:
-    """List questions about images for people to answer, and price them.
+    """Write the questions of a scheme about images for annotators, and price them.
 
     Searches (fpc, federated) and questions down a hierarchy need several rounds. A further round
     (--next) starts from the answers that `simkit receive` has read. Answered questions are not

@@ -34,9 +34,9 @@ _PILOT_ONLY = ("data", "classes", "per_image")
 @click.argument("folders", nargs=-1, type=params.FILE, metavar="[RUNS/]...")
 @click.option("--budget", type=params.DOLLARS, help="Money to spend. Required.")
 @click.option("--images", type=params.COUNT, metavar="N",
-              help="Unlabelled images. [default: enough]")
+              help="Unlabelled images. [default: unlimited]")
 @click.option("--target", type=params.SCORE, metavar="MAP",
-              help="mAP to reach at least cost, as in 60.")
+              help="Target mAP, at the lowest cost.")
 @click.option("--confidence", type=params.SHARE,
               help="Required probability of reaching the target. [default: 80%]")
 @click.option("--prices", type=params.PRICES, metavar="NAME|FILE",
@@ -45,14 +45,14 @@ _PILOT_ONLY = ("data", "classes", "per_image")
 @click.option("--image-price", type=params.DOLLARS,
               help="Price of obtaining one image. [default: 0]")
 @click.option("--people", type=params.COUNT, metavar="N",
-              help="Number of annotators, to count weeks.")
+              help="Number of annotators, to compute weeks.")
 @click.option("--hours-a-week", type=params.COUNT, metavar="N",
               help="Working hours of each annotator.")
 @click.option("--continue", "continue", type=params.FOLDER, metavar="ORDER",
               help="Plan from the labels received for an order; a model is trained on them.")
 @click.option("--measured", type=params.SCORE, metavar="MAP",
               help="With --continue: mAP of your own model on the pilot's test images.")
-@click.option("--pilot", is_flag=True, help="Without runs: say which images to label first.")
+@click.option("--pilot", is_flag=True, help="Without runs: plan the images to label first.")
 @click.option("--data", type=params.DATA, metavar="DATA",
               help="With --pilot: labelled data like yours, such as coco:train.json.")
 @click.option("--classes", type=params.COUNT, metavar="N", help="With --pilot and without --data.")
@@ -66,7 +66,7 @@ _PILOT_ONLY = ("data", "classes", "per_image")
 def command(
     folders: tuple[Path, ...], pilot: bool, details: bool, report: Path | None, **options: Any
 ) -> None:
-    """Which labels to buy for a budget, and which mAP to expect.
+    """Recommend the labels to buy for a budget, with the expected mAP.
 
     Needs runs of `simkit compare` on a small, completely labelled pilot. Amounts may be typed
     as 2000, 2,000, 2k, '$2,000', 5% or 0.05.

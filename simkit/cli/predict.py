@@ -21,7 +21,7 @@ from simkit.files import spare, whole
 @params.backbone("Gives the features. [default: that of the training]")
 @click.option("--unreadable", type=click.Choice(["stop", "skip"]), default="stop",
               show_default=True,
-              help="What to do at an image that cannot be read; scores of skipped ones are empty.")
+              help="What to do with an unreadable image; scores of skipped ones are empty.")
 @params.device
 @click.option("--out", type=params.Output(".csv", ".parquet"), default=Path("scores.csv"),
               show_default=True,
@@ -31,7 +31,7 @@ def command(
     model: Path, spec: str, split: str | None, backbone: str | None, weights: str | None,
     out: Path, **options: str,
 ) -> None:
-    """Score images by a model that `simkit train --out` wrote.
+    """Score images with a model written by `simkit train --out`.
 
     The table has a row for each image and a column for each class. Scores are logits, the higher
     the likelier the class is present: 1 / (1 + exp(-score)) lies between 0 and 1.

@@ -52,7 +52,7 @@ SHOWN = 3  # images named in a line
 def command(
     spec: str, names_file: Path | None, described: Path | None, out: Path, **options: Any
 ) -> None:
-    """Check photographs, recommend what to label first, and write it as an order.
+    """Check photographs, and recommend and order the first labels.
 
     DATA is a folder of images or a data set. The project is a folder with project.toml, a table of
     the images, and order1: complete labels of images chosen at random. `simkit status` prints the
@@ -169,7 +169,7 @@ def _print_pictures(table: pd.DataFrame, name: str, backbone: str | None, out: P
             texts = texts + " = " + rows["left_out"].str.removeprefix(COPY)
         say(f"{title}: {_some(texts.tolist(), ', left out')}")
     if "distance" not in table:
-        say("near duplicates: not checked; this needs a neural network, such as "
+        say("near duplicates: not checked; add a network, such as "
             "--backbone mobilenet_v2 --weights imagenet")  # fmt: skip
     else:
         near = table[table["distance"] < NEAR].sort_values("distance", kind="stable")
@@ -178,7 +178,7 @@ def _print_pictures(table: pd.DataFrame, name: str, backbone: str | None, out: P
             for a, b, distance in near[["image", "nearest", "distance"]].itertuples(False)
         )
         say(f"near duplicates by {backbone} (cosine distance below {NEAR:g}): "
-            f"{_some(list(pairs), ' pairs, which stay in')}")  # fmt: skip
+            f"{_some(list(pairs), ' pairs, kept')}")  # fmt: skip
     say(f"table of all images: {out / PICTURES}")
 
 

@@ -25,7 +25,7 @@ SIMULATED = "simulated"
 @params.data("A data set with images.")
 @click.option("--model", required=True, metavar="MODEL",
               help="open_clip:NAME, a model of open_clip (pip install open_clip_torch), or "
-              "`simulated`: scores made from the labels, with a stated --quality.")
+              "`simulated`: scores simulated from the labels, with a given --quality.")
 @click.option("--weights", metavar="FILE|TAG|random",
               help="Weights of the model: a file, or a tag that open_clip downloads, such as "
               "openai.")
@@ -39,13 +39,13 @@ SIMULATED = "simulated"
               help="With --model simulated: the mAP of the scores, such as 50.")
 @params.splits
 @click.option("--out", type=params.Output(".npz"), default=Path("scores.npz"), show_default=True,
-              help="Where to write cosines of all images, views and classes.")
+              help="Output file: cosine similarities of all images, views and classes.")
 @params.batch
 @params.device
 @params.seed("Of simulated scores.")
 @params.json
 def command(splits: tuple[str, ...], out: Path, **options: Any) -> None:
-    """Score images by an image-text model: cosines of images and texts of the classes.
+    """Score images with an image-text model: cosine similarities of images and class texts.
 
     The scores need no labels. They are the zero-shot baseline of a comparison, the teacher of vlpl
     and aevlp, and an input of machine, proposals(by=scores) and picked(by=uncertainty).

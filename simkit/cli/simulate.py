@@ -94,12 +94,12 @@ def images_of(text: Any, option: str) -> float | int:
 @params.data("A source and its settings, such as folder:DIR, or a TOML file; see `simkit list "
              "data`.")
 @click.option("--split", help="train, val, test or train+val. [default: the training set; "
-              "train+val where val was held out of the file]")
+              "train+val if val was held out of the training file]")
 @click.option("--images", type=params.Quantity("images", images_of), default="1.0",
               show_default=True, metavar="SHARE|NUMBER",
-              help="How many of the images to ask about.")
+              help="Share or number of the images to ask about.")
 @click.option("--budget", type=params.DOLLARS, metavar="AMOUNT",
-              help="Buy as much as this pays for, instead of a stated amount.")
+              help="Buy the largest amount that this pays for.")
 @click.option("--unit", type=click.Choice(["dollars", "hours"]), default="dollars",
               show_default=True, help="What --budget counts.")
 @click.option("--features", type=params.FILE,
@@ -118,24 +118,24 @@ def images_of(text: Any, option: str) -> float | int:
 @click.option("--false-alarm", type=float, default=0.0, show_default=True, metavar="SHARE",
               help="How often a person sees a class that is absent.")
 @click.option("--vote", type=click.Choice(["majority", "union"]), default="majority",
-              show_default=True, help="How their answers are joined.")
+              show_default=True, help="How to combine their answers.")
 @params.prices
 @click.option("--legacy-rng", is_flag=True,
               help="Reproduce the published simulator's labels bit for bit.")
 @click.option("--seed", type=int,
-              help="Same seed, same labels. [default: 0; with --legacy-rng 1200, as published for "
-              "single-positive; none is for rpa and fpc]")
+              help="Same seed, same labels. [default: 0; with --legacy-rng 1200, the published "
+              "seed for single-positive; rpa and fpc have none]")
 @params.draw
 @click.option("--out", type=params.FILE,
-              help="Where to write; the ending says the format. [default: SCHEME.parquet]")
+              help="Output file; its extension selects the format. [default: SCHEME.parquet]")
 @click.option("--no-card", is_flag=True, help="Write the labels alone, without cards beside them.")
 @params.json
 def command(**arguments: Any) -> None:
-    """Simulate partial labels of a data set and say what they cost.
+    """Simulate partial labels of a data set and compute their cost.
 
-    With no further option the built-in data set `scenes` is labelled and the result is written to
-    SCHEME.parquet in the current folder, with a card (SCHEME.card.md) that tells how they were
-    made and the same for machines (SCHEME.croissant.json) beside it.
+    By default this labels the built-in data set `scenes` and writes SCHEME.parquet to the current
+    folder, with a card on procedure, counts and cost (SCHEME.card.md) and the same as metadata
+    (SCHEME.croissant.json).
     """
     from simkit.annotate import datasheet
 

@@ -45,7 +45,8 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report
               help="A file of simkit score, the teacher of vlpl and aevlp.")
 @click.option("--fine-tune", is_flag=True, help="Train the backbone too, from pixels.")
 @click.option("--protocol",
-              help="Fine-tune as a paper did: `simkit list protocols`; what you set wins.")
+              help="Fine-tune with the settings of a paper (`simkit list protocols`); other "
+              "options override them.")
 @click.option("--epochs", type=params.POSITIVE, help="Passes over the asked images.")
 @click.option("--batch-size", type=params.POSITIVE, help="Images in a batch.")
 @click.option("--lr", type=float, help="Learning rate.")
@@ -57,26 +58,26 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report
 @click.option("--crop", type=click.FloatRange(min=0, max=1, min_open=True),
               help="Fine-tuning: show at least this share of the area.")
 @click.option("--device", default="auto", show_default=True,
-              help="cpu, cuda, cuda:1; auto fine-tunes on a GPU where there is one.")
-@click.option("--compile", is_flag=True, help="Let torch.compile work on the backbone.")
+              help="cpu, cuda, cuda:1; auto fine-tunes on a GPU if there is one.")
+@click.option("--compile", is_flag=True, help="Use torch.compile for the backbone.")
 @click.option("--checkpoint", type=params.FILE,
-              help="A file kept after every epoch; where it exists, training goes on from it.")
+              help="File written after every epoch; if it exists, training resumes from it.")
 @params.seed("Same seed, same model.")
 @params.draw
 @click.option("--unasked", type=click.Choice(["skip", "absent"]), default="skip",
               show_default=True,
-              help="Images nobody asked about: skip them, or train on them with unknown labels, "
-              "which AN and others take for absent ones.")
+              help="Images without any question: skip them, or train on them with unknown labels, "
+              "which AN and others treat as absent.")
 @click.option("--out", type=params.FOLDER, help="Folder for the trained model.")
 @click.option("--report", is_flag=True,
               help="Also F1 (thresholds from the val split), mAP by groups of classes and by "
-              "labels per image, top-1, and the pointing game where there are boxes.")
+              "labels per image, top-1, and the pointing game if there are boxes.")
 @params.json
 def command(**options: Any) -> None:
     """Train one method on partial labels and score it on the test split (mAP, masked).
 
-    Masked: labels of the test split that are not known, difficult objects and images that could
-    not be read are left out, class by class; a class without a positive there has no part in mAP.
+    Masked: unknown labels of the test split, difficult objects and unreadable images are left out,
+    class by class; classes without positives are not part of mAP.
 
     Several GPUs: torchrun --nproc-per-node 4 --no-python simkit train ... Every process holds
     the method's whole state. After an error torchrun adds a report of its own to simkit's sentence.

@@ -103,7 +103,7 @@ def _people(plan: Plan) -> str:
     if workers == 1:
         return ""
     why = (
-        "as annotators err"
+        "because annotators err"
         if plan.chosen.option.habits.workers
         else f"by price list {plan.prices.name}"
     )
@@ -253,7 +253,7 @@ def _next(plan: Plan) -> str:
     if share > 0.05 and " failed" in sentence:  # the same comparison would fail again
         return f"Change the grid and compare again: {sentence}."
     if share > 0.05:
-        return "Finish the comparison (`simkit compare` goes on where it stopped), then plan again."
+        return "Finish the comparison (the same `simkit compare` resumes it), then plan again."
     if plan.evidence.stand_in_backbone:
         return "Compare again with a backbone for photographs, which costs no labels."
     if not plan.purchase_needed:
@@ -382,7 +382,7 @@ def _details(plan: Plan) -> Iterator[Section]:
     yield Section(title, table=_amounts(plan))
     if plan.unpriced:
         yield Section("Not considered", items=plan.unpriced)
-    yield Section("How the range was tested", text=(_tested(plan),))
+    yield Section("Backtest of the range", text=(_tested(plan),))
     yield Section("Assumptions", items=tuple(_assumptions(plan)))
     source = plan.prices
     yield Section(
@@ -397,7 +397,7 @@ def _details(plan: Plan) -> Iterator[Section]:
     )  # fmt: skip
     ids = ", ".join(f"{name} {value}" for name, value in plan.evidence.ids.items())
     made = ", ".join(f"{name} {value}" for name, value in versions().items())
-    yield Section("How this was made", (f"{plan.evidence.runs:,} runs; {ids}; {made}.",))
+    yield Section("Provenance", (f"{plan.evidence.runs:,} runs; {ids}; {made}.",))
 
 
 def _amounts(plan: Plan) -> Table:
@@ -416,7 +416,7 @@ def _tested(plan: Plan) -> str:
         return "No curve has three sizes, so no size could be held out and predicted."
     return (
         f"The largest size of each of {test.cells} curves was predicted from the smaller ones: "
-        f"{test.held:.0%} fall within their 90% interval; the median error is "
+        f"{test.held:.0%} lie within their 90% interval; the median error is "
         f"{points(test.error)} points."
     )
 
@@ -428,8 +428,8 @@ def _assumptions(plan: Plan) -> Iterator[str]:
     if chosen.times > 1:
         yield (
             "Beyond the pilot's images, the curve of complete labels flattens as in other data; a "
-            "scheme keeps its distance to it (in logit mAP), its worth in completely labelled "
-            "images, or something between"
+            "scheme keeps its distance to it (in logit mAP), its equivalent number of completely "
+            "labelled images, or a mixture of the two"
         )
     if not chosen.option.complete and not plan.curves.reaches_complete(chosen.pair):
         yield (

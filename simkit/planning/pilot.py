@@ -165,8 +165,8 @@ class PilotPlan(Readable):
             return f"L{text}"
         return (
             f"Label everything: complete labels of all {self.exist:,} images cost "
-            f"${everything:,.2f}, and the budget pays for them. To see first whether less money "
-            f"would do, l{text}"
+            f"${everything:,.2f}, and the budget pays for them. To see first whether fewer "
+            f"labels are enough, l{text}"
         )
 
     @property
@@ -472,7 +472,7 @@ class _Pool:
             return "complete labels of the images that it asks about cost no more"
         times = dollars * self.truth.shape[1] / (max(bought.labels.codes.nnz, 1) * self.each)
         if schemes.make(scheme).amount == "keep" and times >= DEAR:
-            return f"a label of it costs {times:.0f} times one of complete labels"
+            return f"one of its labels costs {times:.0f} times one of complete labels"
         return ""
 
 

@@ -129,7 +129,7 @@ def _problems_of_runs(evidence: Evidence) -> Iterator[Row]:
     yield 2 * evidence.stand_in_backbone, text
     test = evidence.test
     text = (
-        f"mAP is known only to ±{test.half_width:.1f} points on the pilot's "
+        f"mAP is uncertain by ±{test.half_width:.1f} points on the pilot's "
         f"{test.images or 0:,} test images"
     )
     small = test.images is not None and test.small
@@ -151,7 +151,7 @@ def _problems_of_order(
     text = f"{chosen.images:,} images are {times:.2g} times the pilot's {pool:,}"
     yield int(times > FAR) + int(times > FURTHER), text
     text = (
-        "the gain from more images is assumed, as complete labels of fewer images were not "
+        "the gain from more images is assumed, because complete labels of fewer images were not "
         "compared; add full-subset to the schemes"
     )
     yield 2 * (times > FAR and not curves.growth_measured(chosen.pair)), text

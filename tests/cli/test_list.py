@@ -107,7 +107,7 @@ def test_methods_show_paper_needs_and_memory(shell) -> None:
     assert head.split() == ["name", "title", "gist", "needs", "paper"]
     assert any(line.split()[:2] == ["+boostlu", "BoostLU"] for line in lines)
     assert "memory: 80 B" in shell("list", "methods", "boostlu").out
-    assert "boostlu, cl, scl go around another method" in out
+    assert "boostlu, cl, scl are added to another method" in out
 
 
 def test_one_method_in_detail(shell) -> None:

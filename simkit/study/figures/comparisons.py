@@ -87,7 +87,7 @@ class Ablation(Figure):
 def _difference(row: dict[Any, Any]) -> str:
     """The difference to the base in points, and its interval."""
     if row["base"] or np.isnan(row["gap"]):
-        return "base" if row["base"] else "no base here"
+        return "base" if row["base"] else "no baseline"
     ends = "" if np.isnan(row["gap_low"]) else "  ({gap_low:+z.1f} to {gap_high:+z.1f})"
     return ("{gap:+z.1f}" + ends).format_map(row)
 
@@ -208,7 +208,7 @@ class LabelShares(Figure):
     """
 
     name = "label-shares"
-    title = "mAP by the share of known labels, beside the oracle"
+    title = "mAP by the share of known labels, with the oracle"
     made_by = "simkit.analysis.shares"
     reads: ClassVar = {
         "scheme": str, "method": str, "base": str | None, "reference": bool, "positives": float,

@@ -84,11 +84,11 @@ class HeatMap(base.AtBudget):
         over = base.range_of(row.best.draws for row in rows)
         difference = f", less that of {label(self.against)}" if self.against else ""
         yield (
-            f"Rows: how labels are bought, {base.paid(limit)}. Columns: how a model is trained on "
-            f"them. Numbers: mean average precision (mAP) on the test split in points{difference}; "
+            f"Rows: annotation schemes, {base.paid(limit)}. Columns: training methods. "
+            f"Numbers: mean average precision (mAP) on the test split in points{difference}; "
             f"draws: {over}. "
-            "Frame: highest mean of the row; dashed, with its probability of being the best on the "
-            f"right, where this is below {SURE:.0%}."
+            "Frame: highest mean of the row; dashed if its probability of being the best (on the "
+            f"right) is below {SURE:.0%}."
         )
         if free := zero_shot(table, metric=self.metric):
             yield f"Without labels: {label(free.method)} {free.score.percent}."
@@ -207,11 +207,11 @@ class Matrix(base.AtBudget):
         absent = sorted({*runs["scheme"]} - {line.scheme for line in columns})
         return panels.finish(
             _leaders(columns),
-            f"Columns: how labels are bought, {base.paid(limit)}, and the mean. Rows: how a model "
+            f"Columns: annotation schemes, {base.paid(limit)}, and the mean. Rows: how a model "
             f"is trained on them, by family (colour). Means over {over} draws, probabilities over "
             + ("the same" if shared == over else f"the {shared} that all methods have")
-            + f"; below 0.5 % they are left out, and under {sure or 'none'} of {len(columns)} "
-            f"schemes one method has {SURE:.0%} or more.{ties}",
+            + f"; those below 0.5 % are left out. Under {sure or 'none'} of {len(columns)} schemes "
+            f"one method has {SURE:.0%} or more.{ties}",
             f"Without {self.metric}: {', '.join(absent)}." if absent else "",
             f"All labels of all images: {', '.join(ceiling)}." if ceiling else "",
             f"Without labels: {label(free.method)} {free.score.percent}." if free else "",

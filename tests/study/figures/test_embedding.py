@@ -144,5 +144,5 @@ def test_what_has_no_room_is_left_out_or_refused() -> None:
     assert "2 labels in the middle are not shown" in drawing.get_supxlabel()
     six = soft({f"se(k={k})": [0, 1, 2, 3, 4] for k in range(6)})
     check_picture(figures.make("temperatures", picture=BLACK[0])(six[:25]))
-    with pytest.raises(BadInput, match="temperatures: .*6 methods; at most 5"):
+    with pytest.raises(BadInput, match=r"temperatures: .*6 methods; at most 5"):
         figures.make("temperatures")(six)
