@@ -73,18 +73,21 @@ class Name(click.ParamType):
         return found or [CompletionItem(incomplete, type="file")]
 
 
-def output(*endings: str) -> Quantity:
+class Output(click.Path):
     """A file to write, whose name has one of these endings; checked before any work."""
 
-    def read(value: Any, option: str) -> Path:
+    def __init__(self, *endings: str) -> None:
+        super().__init__(path_type=Path)
+        self.endings = endings
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(value)
-        if path.suffix.lower() not in endings:
+        if path.suffix.lower() not in self.endings:
+            option = max(param.opts, key=len) if param else self.name
+            listed = " or ".join(", ".join(self.endings).rsplit(", ", 1))
             raise BadInput(f"{option} is {path}; a name that ends in {listed} is expected")
         may_write(path)
         return path
-
-    listed = " or ".join(filter(None, [", ".join(endings[:-1]), endings[-1]]))
-    return Quantity("file", read)
 
 
 SCHEME, METHOD, DATA = Name("schemes"), Name("methods"), Name("data")
@@ -93,7 +96,7 @@ DOLLARS = Quantity("dollars", quantities.dollars)
 COUNT = Quantity("number", quantities.count)
 SHARE = Quantity("share", quantities.share)
 SCORE = Quantity("score", quantities.score)
-PICTURE = output(".png", ".pdf", ".svg")
+PICTURE = Output(".png", ".pdf", ".svg")
 
 
 def _remember(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -142,7 +145,7 @@ def seed(meaning: str) -> Callable[[Any], Any]:
     return click.option("--seed", type=int, default=0, show_default=True, help=meaning)
 
 
-def prices(default: str | None) -> Callable[[Any], Any]:
+def prices(default: str) -> Callable[[Any], Any]:
     """`--prices`, the parameter price_list."""
     return click.option(
         "--prices", "price_list", type=PRICES, default=default, show_default=True,

@@ -59,7 +59,7 @@ _PILOT_ONLY = ("data", "classes", "per_image")
 @click.option("--per-image", type=float, metavar="X",
               help="With --pilot and without --data: mean number of classes per image.")
 @click.option("--details", is_flag=True, help="Print assumptions, prices and tests as well.")
-@click.option("--report", type=params.output(*_WRITERS),
+@click.option("--report", type=params.Output(*_WRITERS),
               help="Write the plan as .html (one page), .md, .json or .txt.")
 @params.json
 @params.seed("Seed of all random numbers.")

@@ -23,7 +23,7 @@ from simkit.files import spare, whole
               show_default=True,
               help="What to do at an image that cannot be read; scores of skipped ones are empty.")
 @params.device
-@click.option("--out", type=params.output(".csv", ".parquet"), default=Path("scores.csv"),
+@click.option("--out", type=params.Output(".csv", ".parquet"), default=Path("scores.csv"),
               show_default=True,
               help="The table, .csv or .parquet.")
 @params.json

@@ -38,7 +38,7 @@ SIMULATED = "simulated"
 @click.option("--quality", type=params.SCORE, metavar="MAP",
               help="With --model simulated: the mAP of the scores, such as 50.")
 @params.splits
-@click.option("--out", type=params.output(".npz"), default=Path("scores.npz"), show_default=True,
+@click.option("--out", type=params.Output(".npz"), default=Path("scores.npz"), show_default=True,
               help="Where to write cosines of all images, views and classes.")
 @params.batch
 @params.device
