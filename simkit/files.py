@@ -16,9 +16,11 @@ from pathlib import Path
 
 from simkit.errors import BadInput
 
+AnyPath = str | os.PathLike[str]
+
 
 @contextmanager
-def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+def whole(path: AnyPath) -> Iterator[Path]:
     """A temporary path beside `path`, which replaces `path` when the block ends.
 
     If an error or a signal ends the block, `path` is unchanged. What a killed process left of it is
@@ -27,9 +29,7 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(path)
     with _writing(target):
-        if target.is_symlink():
-            target = target.resolve()
-        _refuse_other_kinds(target)
+        target = _settled(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=_prefix(target), suffix=_PART, dir=target.parent)
     os.close(handle)
@@ -51,7 +51,7 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextmanager
-def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+def whole_folder(path: AnyPath) -> Iterator[Path]:
     """A temporary folder beside `path`, which becomes `path` when the block ends.
 
     If an error or a signal ends the block, nothing is left. Raises BadInput if there is a file or a
@@ -125,16 +125,14 @@ def _sync(file: Path) -> None:
             os.close(handle)
 
 
-def may_write(path: str | os.PathLike[str]) -> None:
+def may_write(path: AnyPath) -> None:
     """Raise BadInput if `whole(path)` could not write; to be called before long work.
 
     Creates nothing. Checks permissions, not free space.
     """
     target = Path(path)
     with _writing(target):
-        if target.is_symlink():
-            target = target.resolve()
-        _refuse_other_kinds(target)
+        target = _settled(target)
         parent = next(folder for folder in target.absolute().parents if folder.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
         raise BadInput(
@@ -157,11 +155,14 @@ def _writing(target: Path) -> Iterator[None]:
         raise BadInput(f"{target} cannot be written ({reason}); choose another place") from None
 
 
-def _refuse_other_kinds(target: Path) -> None:
+def _settled(target: Path) -> Path:
+    """The file to write: a symbolic link stays, and the file that it names is written."""
+    target = target.resolve() if target.is_symlink() else target
     if target.is_dir():
         raise BadInput(f"{target} is a folder; give the name of a file to write")
     if target.exists() and not target.is_file():  # /dev/null would be replaced by a file
         raise BadInput(f"{target} is not a regular file; give the name of a file to write")
+    return target
 
 
 def _umask() -> int:
@@ -171,12 +172,12 @@ def _umask() -> int:
     return mask
 
 
-def expanded(path: str | os.PathLike[str]) -> Path:
+def expanded(path: AnyPath) -> Path:
     """`path` with the home folder for `~`; unknown users' folders stay as they are."""
     return Path(os.path.expanduser(path))
 
 
-def readable(path: str | os.PathLike[str], what: str) -> Path:
+def readable(path: AnyPath, what: str) -> Path:
     """`path` as a Path to an existing file. Raises BadInput that names it and `what` it holds."""
     target = Path(path)
     if os.path.isdir(target):
@@ -191,7 +192,7 @@ AGAIN = "write it or download it again"
 
 
 @contextmanager
-def reading(path: str | os.PathLike[str], what: str, mend: str = AGAIN) -> Iterator[Path]:
+def reading(path: AnyPath, what: str, mend: str = AGAIN) -> Iterator[Path]:
     """Turn any error from a broken file inside the block into one BadInput.
 
     Parameters
@@ -224,7 +225,7 @@ def reading(path: str | os.PathLike[str], what: str, mend: str = AGAIN) -> Itera
     raise BadInput(reason) from None
 
 
-def spare(path: str | os.PathLike[str], *originals: str | os.PathLike[str]) -> None:
+def spare(path: AnyPath, *originals: AnyPath) -> None:
     """Raise BadInput if the output `path` is one of the input files `originals`.
 
     Originals may be "" or missing files.
@@ -237,7 +238,7 @@ def spare(path: str | os.PathLike[str], *originals: str | os.PathLike[str]) -> N
             )
 
 
-def _same(one: str | os.PathLike[str], two: str | os.PathLike[str]) -> bool:
+def _same(one: AnyPath, two: AnyPath) -> bool:
     try:
         return os.path.samefile(one, two)
     except (OSError, ValueError):  # one of them does not exist or is no valid path

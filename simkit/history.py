@@ -41,19 +41,16 @@ class History:
             fields = json.loads(text)
             history = History(**{**fields, "parents": tuple(fields["parents"])})
             asdict(history)  # fails for settings nested so deeply that `to_json` might
+            fine = isinstance(history.command, str) and isinstance(history.settings, dict)
+            fine &= history.seed is None or type(history.seed) is int
+            fine &= isinstance(history.versions, dict) and isinstance(fields["parents"], list)
+            if not fine or not all(isinstance(parent, str) for parent in history.parents):
+                raise TypeError("a field has another type")
+            return history
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise BadInput(
                 f"the history in this file cannot be read ({error}); write the file again"
             ) from None
-        fine = isinstance(history.command, str) and isinstance(history.settings, dict)
-        fine &= history.seed is None or type(history.seed) is int
-        fine &= isinstance(history.versions, dict) and isinstance(fields["parents"], list)
-        if not fine or not all(isinstance(parent, str) for parent in history.parents):
-            raise BadInput(
-                "the history in this file cannot be read (a field has another type); "
-                "write the file again"
-            )
-        return history
 
 
 def versions() -> dict[str, str]:

@@ -191,10 +191,7 @@ class Range:
     below: float = math.inf
 
     def __contains__(self, value: float) -> bool:
-        return not (
-            value < self.least or value > self.most
-            or value <= self.above or value >= self.below
-        )  # fmt: skip
+        return self.least <= value <= self.most and self.above < value < self.below
 
     def __str__(self) -> str:
         if math.isfinite(self.least) and math.isfinite(self.most):
@@ -272,7 +269,10 @@ def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:
             f"{where} is {value!r}; it must be one of {', '.join(map(str, get_args(kind)))}"
         )
     if kind is bool:
-        return _as_bool(value, where, spelled)
+        if spelled and isinstance(value, str) and value.lower() in _TRUE | _FALSE:
+            return value.lower() in _TRUE
+        if not isinstance(value, bool):
+            raise BadInput(f"{where} is {value!r}; true or false is expected")
     if kind in (int, float):
         wanted = " or ".join([_WANTED[kind], *map(repr, words)])
         if isinstance(value, str) and not spelled:
@@ -293,14 +293,6 @@ _WANTED = {int: "a whole number", float: "a number"}
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _as_bool(value: Any, where: str, spelled: bool) -> bool:
-    if spelled and isinstance(value, str) and value.lower() in _TRUE | _FALSE:
-        return value.lower() in _TRUE
-    if not isinstance(value, bool):
-        raise BadInput(f"{where} is {value!r}; true or false is expected")
-    return value
 
 
 def _as_number(value: Any, kind: type, where: str, wanted: str) -> Any:

@@ -6,15 +6,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from os import PathLike
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simkit.chance import Chance
-from simkit.errors import BadInput
-from simkit.files import reading
+from simkit.errors import BadInput, located
+from simkit.files import AnyPath, reading
+from simkit.labels.truth import check_distinct
 from simkit.registry import Range, Share, setting, settle
 
 Ints = NDArray[np.integer[Any]]
@@ -86,9 +86,8 @@ class Habits:
             )
         self._complete_pool()
         if self.classes is not None:
-            twice = [name for at, name in enumerate(self.classes) if name in self.classes[:at]]
-            if twice:
-                raise BadInput(f"habits: class {twice[0]!r} is named twice; give each class once")
+            with located("habits"):
+                check_distinct(np.array(self.classes, object), "class")
             self._check_lengths(len(self.classes))
 
     def _complete_pool(self) -> None:
@@ -124,10 +123,7 @@ class Habits:
     def check(self, classes: int) -> None:
         """Raise BadInput unless rates given by class fit this number of classes."""
         if self.classes is not None:
-            raise BadInput(
-                f"habits: the rates are for {len(self.classes)} classes by name; "
-                "use habits.for_classes(truth.classes)"
-            )
+            raise BadInput("habits: rates are by class name; use habits.for_classes(truth.classes)")
         self._check_lengths(classes)
 
     @property
@@ -180,18 +176,13 @@ class Habits:
             return present
         seats = self.workers or 1
         questions = images, classes, present, self._unsure(images, classes, present, chance)
-        rosters = None
-        if self.people is not None:
+        if self.people is None:
+            says = (self._says(seat, questions, chance) for seat in range(seats))
+        else:
             keyed = chance.of("roster")
             keys = keyed(images) if self.roster == "image" else keyed(images, classes)
-            rosters = self._rosters(seats, keys)
-        yes = np.zeros(len(present), np.int32)
-        for seat in range(seats):
-            if rosters is None:
-                yes += self._says(seat, questions, chance)
-            else:
-                yes += self._say(rosters[:, seat], questions, chance)
-        return yes >= self.needed
+            says = (self._say(who, questions, chance) for who in self._rosters(seats, keys).T)
+        return sum(says, np.zeros(len(present), np.int32)) >= self.needed
 
     def votes(
         self, images: Ints, classes: Ints, present: Bools, *, who: Ints, chance: Chance
@@ -286,7 +277,7 @@ class Habits:
         return {name: list(v) if isinstance(v, tuple) else v for name, v in plain.items()}
 
     @staticmethod
-    def load(path: str | PathLike[str]) -> Habits:
+    def load(path: AnyPath) -> Habits:
         """Read habits from a JSON file: the fields of `to_json`, alone or under `habits`.
 
         Raises BadInput.

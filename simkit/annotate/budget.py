@@ -15,9 +15,10 @@ from simkit.annotate.prices import prices as price_list
 from simkit.annotate.schemes import Scheme
 from simkit.annotate.schemes.base import largest
 from simkit.annotate.simulate import Options, how_many, simulate
-from simkit.errors import BadInput
+from simkit.errors import BadInput, unknown
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
+from simkit.registry import convert
 
 OVERSHOOT = 1.02  # guesses aim above the budget by this factor, to bracket the answer quickly
 FIRST_FACTOR = 10  # a guess is at most this many times the largest affordable amount so far
@@ -87,12 +88,9 @@ def amount_for(
         If not even the smallest amount fits, or if `unit` is seconds and the price list has no
         times.
     """
-    number = isinstance(budget, int | float) and not isinstance(budget, bool)
-    if unit not in ("dollars", "seconds") or not number or not 0 <= budget < math.inf:
-        raise BadInput(
-            f"the budget is {budget!r} {unit}; a number of at least 0 is expected, and dollars or "
-            "seconds as unit"
-        )
+    budget = convert(budget, float, "the budget", spelled=False)
+    if unit not in ("dollars", "seconds"):
+        raise unknown("unit", unit, ("dollars", "seconds"))
     ladder = Ladder.of_truth(truth, scheme, prices, unit, options)
     best, above = affordable(ladder, budget)
     name = ladder.scheme.name
@@ -193,9 +191,7 @@ class Ladder:
         bill = cost(labels, self.prices)
         spent = getattr(bill, self.unit)
         if spent is None:
-            raise BadInput(
-                f"price list {self.prices.name!r} does not know the time; give a budget in dollars"
-            )
+            raise BadInput(f"price list {self.prices.name!r} has no times; give dollars instead")
         texts = tuple(str(warning.message) for warning in caught)
         return Bought(scheme, images, labels, bill, spent, step, texts)
 

@@ -13,22 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from simkit.annotate import sampling
 from simkit.annotate.annotators import Bools, Habits, Ints
 from simkit.annotate.ledger import Ledger
 from simkit.annotate.naming import class_weights
 from simkit.annotate.proposer import Proposer
-from simkit.annotate.sampling import (
-    ask_images,
-    ask_pairs,
-    boxes_by_class,
-    draw_pairs,
-    draw_present,
-    draw_weighted,
-    entries_of,
-    lookup,
-    row_blocks,
-    spread,
-)
 from simkit.chance import Chance, Permutation
 from simkit.data.dataset import Boxes
 from simkit.errors import BadInput
@@ -80,12 +69,12 @@ class Crowd:
         features: Any = None,
         scores: Any = None,
     ) -> None:
-        if truth.known is not None and not truth.known.nnz:
-            raise BadInput(
-                "these images have no labels to simulate from; open labelled images, or order "
-                "labels from people with simkit order"
-            )
         if truth.known is not None:
+            if not truth.known.nnz:
+                raise BadInput(
+                    "these images have no labels to simulate from; open labelled images, or order "
+                    "labels from people with simkit order"
+                )
             raise BadInput(
                 "this truth is known in part only, but people answer from a complete one; open the "
                 "data with unknown=absent-in-train, which takes what is not known for absent (an "
@@ -147,7 +136,7 @@ class Crowd:
         yes = self._yes
         count = round(share * yes.nnz)
         self._ledger.expect(count)
-        rows, classes = draw_pairs(yes, self.images, count, chance)
+        rows, classes = sampling.draw_pairs(yes, self.images, count, chance)
         self._ledger.bill("name", self.images[rows])
         self._ledger.record(self.images[rows], classes, True)
         return count
@@ -164,7 +153,7 @@ class Crowd:
         wanted = np.full(len(self.images), min(absent, L))
         self._ledger.expect(int(wanted.sum()) if absent < L // 2 else 0)
         order = chance.permutation(L)
-        for answered in ask_images(self._answers, order, self.images, wanted, named):
+        for answered in sampling.ask_images(self._answers, order, self.images, wanted, named):
             self._ledger.verified(*answered, keep_yes=keep_looks)
 
     def rule_out_pairs(self, absent: int, *, chance: Chance) -> None:
@@ -172,7 +161,7 @@ class Crowd:
         yes answers on the way are paid for and dropped."""
         L = self.shape[1]
         self._ledger.expect(min(absent, len(self.images) * L - self._yes.nnz))
-        for answered in ask_pairs(self._answers, self.images, L, absent, chance):
+        for answered in sampling.ask_pairs(self._answers, self.images, L, absent, chance):
             self._ledger.verified(*answered, keep_yes=False)
 
     def propose(self, proposer: Proposer) -> Iterator[tuple[Ints, Ints]]:
@@ -319,13 +308,13 @@ class Crowd:
         N, L = matrix.shape
         unsure = float(np.mean(habits.unsure_absent)) * habits.unsure_yes
         self._ledger.expect(N * L * min(float(np.mean(habits.false_alarm)) + unsure, 1.0))
-        blocks = row_blocks(matrix, DENSE)
+        blocks = sampling.row_blocks(matrix, DENSE)
         if habits.ever_imagine:  # then every place must be asked
             step = max(1, DENSE // L)
             blocks = ((start, min(start + step, N)) for start in range(0, N, step))
         counts, columns = [], []
         for start, stop in blocks:
-            rows, classes = entries_of(matrix, start, stop)
+            rows, classes = sampling.entries_of(matrix, start, stop)
             present = np.ones(len(rows), bool)
             if habits.ever_imagine:
                 dense = np.zeros((stop - start, L), bool)
@@ -348,7 +337,7 @@ class Crowd:
 
     def _answers(self, images: Ints, classes: Ints) -> Bools:
         """(n,) what people say about n pairs."""
-        present = lookup(self._truth.present, images, classes)
+        present = sampling.lookup(self._truth.present, images, classes)
         return self.habits.answers(images, classes, present, chance=self._chance)
 
     def _rows(self, images: Ints) -> Ints:
@@ -374,17 +363,17 @@ class Crowd:
         rows = self._rows(images)
         yes = self._yes if images is self.images else csr_array(self._yes[rows])
         if bias == "none":
-            return draw_present(yes, images, most=most, chance=chance)
+            return sampling.draw_present(yes, images, most=most, chance=chance)
         if bias not in ("size", "centre"):
             weights = class_weights(bias, self._truth)
-            return draw_weighted(yes, images, weights, most=most, chance=chance)
+            return sampling.draw_weighted(yes, images, weights, most=most, chance=chance)
         if self.boxes is None:
             raise BadInput(
                 f"naming by {bias} needs boxes of the objects, and none were given; open a data "
                 "set that has them, such as scenes or coco:FILE, and pass boxes=data.boxes[split]"
             )
-        values = boxes_by_class(self.boxes, bias, self.shape, self.hierarchy)
-        return draw_weighted(yes, images, values, most=most, chance=chance)
+        values = sampling.boxes_by_class(self.boxes, bias, self.shape, self.hierarchy)
+        return sampling.draw_weighted(yes, images, values, most=most, chance=chance)
 
 
 # -- searching ------------------------------------------------------------------------------------
@@ -484,7 +473,7 @@ class Order:
         free = np.ones(int(reach.sum()), bool)
         inside = self.rank < reach[self.owner]
         free[starts[self.owner[inside]] + self.rank[inside]] = False
-        owner, nth = spread(wanted)
+        owner, nth = sampling.spread(wanted)
         ranks = np.flatnonzero(free) - starts[owner]
         return self.classes[owner], self.permutation.at(ranks, self.classes, wanted), nth
 
@@ -548,7 +537,7 @@ def _look_through(ledger: Ledger, images: Ints, order: Order, looks: Ints) -> No
         if looks[searched[0]] == len(images):
             ledger.look_at(images)
             return
-        owner, ranks = spread(looks[searched])
+        owner, ranks = sampling.spread(looks[searched])
         places = order.permutation.at(ranks, order.classes[searched][owner])
         ledger.look_at(images[places])
 

@@ -17,7 +17,6 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -30,7 +29,7 @@ from simkit.annotate.prices import Cost
 from simkit.annotate.schemes import Scheme
 from simkit.data.dataset import Terms
 from simkit.errors import BadInput
-from simkit.files import whole
+from simkit.files import AnyPath, whole
 from simkit.labels.effort import QUESTIONS
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 
@@ -223,7 +222,7 @@ def _spread(value: Any) -> str:
 # -- files ----------------------------------------------------------------------------------------
 
 
-def paths(file: str | PathLike[str]) -> tuple[Path, Path]:
+def paths(file: AnyPath) -> tuple[Path, Path]:
     """For labels in `fpc.parquet`: `fpc.card.md`, to read, and `fpc.croissant.json`, for machines.
 
     They are beside the file, whether they exist or not.
@@ -234,13 +233,13 @@ def paths(file: str | PathLike[str]) -> tuple[Path, Path]:
     )
 
 
-def about(file: str | PathLike[str], content_id: str) -> tuple[Path, ...]:
+def about(file: AnyPath, content_id: str) -> tuple[Path, ...]:
     """The existing cards beside `file` that name these labels by their content id."""
     cards = (path for path in paths(file) if path.is_file())
     return tuple(path for path in cards if content_id in path.read_text("utf-8", "replace"))
 
 
-def own(file: str | PathLike[str]) -> tuple[Path, ...]:
+def own(file: AnyPath) -> tuple[Path, ...]:
     """The existing cards beside `file` that name it: about labels that it holds, or held.
 
     Both cards write the name as a JSON string.
@@ -249,7 +248,7 @@ def own(file: str | PathLike[str]) -> tuple[Path, ...]:
     return about(file, name.encode("utf-8", "backslashreplace").decode())  # may be no UTF-8
 
 
-def check_free(file: str | PathLike[str], content_id: str) -> None:
+def check_free(file: AnyPath, content_id: str) -> None:
     """Raise BadInput where the place of a card is taken by what is neither a card of this file nor
     of the same labels in another form."""
     cards = {*own(file), *about(file, content_id)}
@@ -298,7 +297,7 @@ def card(sheet: DataSheet) -> str:
         f"Classes without any present label: {missing:,} of {L:,}.",
         "## Questions and cost",
         f"At {prose(bill.prices)} prices, {bill.workers} people for each question:",
-        _table("| question | asked | hours | dollars |", f"| --- |{' ---: |' * 3}", _bill(bill)),
+        _table("| question | asked | hours | dollars |", f"| --- |{' ---: |' * 3}", bill.rows()),
         f"{bill.dropped:,} answers were paid for and are not among the labels.",
         "## Known biases",
         "\n".join(f"- {text}" for text in (*biases, *map(prose, sheet.limits()))),
@@ -376,13 +375,6 @@ def _classes(labels: PartialLabels) -> Iterator[tuple[str, ...]]:
     for c in order:
         numbers = present[c], absent[c], labels.shape[0] - present[c] - absent[c]
         yield prose(labels.classes[c]), *(f"{number:,}" for number in numbers)
-
-
-def _bill(bill: Cost) -> Iterator[tuple[str, ...]]:
-    lines = [(line.kind, line.questions, line.seconds, line.dollars) for line in bill.lines]
-    for kind, asked, seconds, dollars in (*lines, ("total", 0, bill.seconds, bill.dollars)):
-        hours = "unknown" if seconds is None else f"{seconds / 3600:,.2f}"
-        yield kind, f"{asked:,}" if asked else "", hours, f"{dollars:,.2f}"
 
 
 def _loading(sheet: DataSheet) -> Iterator[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -137,11 +137,12 @@ def fit_annotators(
         decided.vote_question,
         decided.vote_worker,
         decided.vote_answer == YES,
-        len(decided.question_image),
-        len(decided.workers),
+        decided.question_class,
+        workers=len(decided.workers),
+        classes=len(decided.classes),
+        shrink=shrink,
     )
-    of_class, L = decided.question_class, len(decided.classes)
-    overall, by_class, compared = choose(ballots, of_class, L, unsure=unsure, shrink=shrink)
+    overall, by_class, compared = choose(ballots, unsure)
     states = by_class.states
     present = states[1] + states[3]
     habits = _habits(decided, overall)
@@ -223,12 +224,7 @@ def _rounded(values: Floats, digits: int) -> tuple[float, ...]:
 
 
 def choose(
-    ballots: Ballots,
-    of_class: Ints,
-    classes: int,
-    *,
-    unsure: bool | None,
-    shrink: float,
+    ballots: Ballots, unsure: bool | None
 ) -> tuple[Estimate, Estimate, tuple[float, float] | None]:
     """Fit without questions of which nobody is sure (doubt) and, unless `unsure` is False, with
     them; None keeps the better fit.
@@ -243,30 +239,29 @@ def choose(
 
     Raises BadInput for votes that look like those on present or on absent classes alone.
     """
-    sure = estimate(ballots, unsure=False, shrink=shrink)
-    plain = estimate_by_class(ballots, of_class, classes, sure, shrink=shrink)
+    sure = estimate(ballots, unsure=False)
+    plain = estimate_by_class(ballots, sure)
     _check_both(ballots, plain)
-    alone = estimate(ballots, unsure=False, shrink=shrink, start=one_kind(ballots))
-    single = estimate_by_class(ballots, of_class, classes, alone, shrink=shrink)
-    _check_differ(ballots, plain, single, shrink)
+    alone = estimate(ballots, unsure=False, start=one_kind(ballots))
+    _check_differ(ballots, plain, estimate_by_class(ballots, alone))
     if unsure is False:
         return sure, plain, None
-    doubtful = _doubtful(ballots, sure, shrink)
-    alike = estimate_by_class(ballots, of_class, classes, doubtful, shrink=shrink, own_doubt=False)
+    doubtful = _doubtful(ballots, sure)
+    alike = estimate_by_class(ballots, doubtful, own_doubt=False)
     compared = (plain.log_likelihood, alike.log_likelihood)
     if unsure is None and compared[1] - compared[0] <= np.log(ballots.questions):
         return sure, plain, compared
-    by_class = estimate_by_class(ballots, of_class, classes, doubtful, shrink=shrink)
+    by_class = estimate_by_class(ballots, doubtful)
     _check_both(ballots, by_class)
     return doubtful, by_class, compared
 
 
-def _doubtful(ballots: Ballots, sure: Estimate, shrink: float) -> Estimate:
+def _doubtful(ballots: Ballots, sure: Estimate) -> Estimate:
     """The fit with doubt; one that ends below the fit without starts again from that one."""
-    usual = estimate(ballots, unsure=True, shrink=shrink)
+    usual = estimate(ballots, unsure=True)
     if usual.log_likelihood >= sure.log_likelihood:
         return usual
-    again = estimate(ballots, unsure=True, shrink=shrink, start=with_doubt(sure.model))
+    again = estimate(ballots, unsure=True, start=with_doubt(sure.model))
     return max(usual, again, key=lambda each: each.log_likelihood)
 
 
@@ -288,14 +283,14 @@ def _check_both(ballots: Ballots, estimated: Estimate) -> None:
             )
 
 
-def _check_differ(ballots: Ballots, estimated: Estimate, single: Estimate, shrink: float) -> None:
+def _check_differ(ballots: Ballots, estimated: Estimate, single: Estimate) -> None:
     """Raise BadInput where one kind of questions explains the votes about as well as two do.
 
     Two kinds have two numbers more, priced as above, and each worker a second rate, which has some
     freedom where his votes of the rarer kind outweigh `shrink` (priced one: Akaike, 1974).
     """
     rarer = ballots.by_worker(estimated.states[:2])[:, 0].min(0)
-    price = np.log(ballots.questions) + (rarer / (rarer + shrink)).sum()
+    price = np.log(ballots.questions) + (rarer / (rarer + ballots.shrink)).sum()
     if estimated.log_likelihood - single.log_likelihood <= price:
         raise BadInput(
             f"the {len(ballots.question):,} votes look as if all classes were present or all were "
@@ -349,13 +344,25 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Ballots:
-    """V votes as numbers: question and worker of each, and whether it is a yes."""
+    """V votes as numbers: question and worker of each, and whether it is a yes.
+
+    of_class  (Q,) the class of each question.
+    shrink    so many votes of an ordinary worker are added to each worker's own, and so many
+              ordinary questions or votes to each class.
+    """
 
     question: Ints
     worker: Ints
     yes: Bools
-    questions: int
+    of_class: Ints
     workers: int
+    classes: int = 1
+    shrink: float = 20.0
+
+    @property
+    def questions(self) -> int:
+        """Q, how many questions there are."""
+        return len(self.of_class)
 
     @cached_property
     def _cast(self) -> csr_array:
@@ -383,11 +390,8 @@ class Ballots:
         return sums
 
 
-def estimate(
-    ballots: Ballots, *, unsure: bool, shrink: float, start: Model | None = None
-) -> Estimate:
-    """Rates and states that make the votes likely, with `shrink` votes of an ordinary worker added
-    to each worker's own.
+def estimate(ballots: Ballots, *, unsure: bool, start: Model | None = None) -> Estimate:
+    """Rates and states that make the votes likely.
 
     start: where to begin; states of which it has no share keep none.
 
@@ -402,10 +406,8 @@ def estimate(
         logs[some] = np.log(model.shares[some])[:, None] + ballots.by_question(said[some])
         return _posterior(logs)
 
-    def maximise(model: Model, states: Floats) -> Model:
-        return _maximise(ballots, model, states, shrink)
-
-    return _climb(start or _first(ballots, unsure), expect, maximise, ballots, _MOST_STEPS)
+    first = start or _first(ballots, unsure)
+    return _climb(first, expect, partial(_maximise, ballots), ballots, _MOST_STEPS)
 
 
 def _climb(
@@ -461,7 +463,7 @@ def _posterior(logs: Floats) -> tuple[Floats, float]:
     return weights / total, float((np.log(total) + top).sum())
 
 
-def _maximise(ballots: Ballots, model: Model, states: Floats, shrink: float) -> Model:
+def _maximise(ballots: Ballots, model: Model, states: Floats) -> Model:
     """The model that fits best what was expected; rates and workers take turns."""
     shares = (states.sum(1) + 0.25) / (ballots.questions + 1)
     none = model.shares == 0
@@ -477,16 +479,16 @@ def _maximise(ballots: Ballots, model: Model, states: Floats, shrink: float) -> 
     # Of present classes a yes is what is not missed: its odds are divided, not multiplied.
     either = [(person_a, open_a, also_a), (1 / np.maximum(person_p, LEAST), open_p, also_p)]
     unsure_yes = _rate(model.unsure_yes, either) if doubtful and not none[2] else 0.5
-    a = _times(person_a, [(false_alarm, sure_a, yes_a), (unsure_yes, open_a, also_a)], shrink)
-    p = _times(person_p, [(miss, sure_p, no_p), (1 - unsure_yes, open_p, none_p)], shrink)
+    on_absent = [(false_alarm, sure_a, yes_a), (unsure_yes, open_a, also_a)]
+    on_present = [(miss, sure_p, no_p), (1 - unsure_yes, open_p, none_p)]
     return replace(
         model,
         miss=miss,
         false_alarm=false_alarm,
         unsure_yes=unsure_yes,
         shares=shares / shares.sum(),
-        miss_by_person=p,
-        false_alarm_by_person=a,
+        miss_by_person=_times(person_p, on_present, ballots.shrink),
+        false_alarm_by_person=_times(person_a, on_absent, ballots.shrink),
     )
 
 
@@ -530,26 +532,19 @@ def _odds(events: Any, of: Any = 1) -> Any:
     return events / np.maximum(of - events, LEAST)
 
 
-def estimate_by_class(
-    ballots: Ballots,
-    of_class: Ints,
-    classes: int,
-    estimated: Estimate,
-    *,
-    shrink: float,
-    own_doubt: bool = True,
-) -> Estimate:
-    """Rates of each class, `shrink` ordinary questions or votes added to its own.
+def estimate_by_class(ballots: Ballots, estimated: Estimate, *, own_doubt: bool = True) -> Estimate:
+    """Rates of each class.
 
     Taken once from states that the same rates for all classes led to, rates by class stay too near
     the mean, however many votes there are: what is missed in a hard class passes for absent. So the
     states are found again under the rates of their class, until nothing changes.
 
-    of_class: (Q,) the class of each question. Workers, and how often people say yes where nobody is
+    Workers, and how often people say yes where nobody is
     sure, stay as estimated. own_doubt: whether the share of questions of which nobody is sure is
     each class's own, too.
     """
-    usual, asked, L = estimated.model, of_class[ballots.question], classes
+    usual, of_class = estimated.model, ballots.of_class
+    L, shrink, asked = ballots.classes, ballots.shrink, of_class[ballots.question]
     unsure_yes = usual.yes()[2:]
     unsure = ballots.by_question(np.stack([np.log1p(-unsure_yes), np.log(unsure_yes)], axis=1))
     # Of votes on absent classes, and on present ones: how the worker errs, and whether he did.

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.annotate.annotators import Bools, Ints
-from simkit.annotate.sampling import by_row, lookup
+from simkit.annotate.sampling import lookup
 from simkit.errors import BadInput
 from simkit.labels.effort import Effort, histogram
 from simkit.labels.partial import ABSENT, PRESENT
@@ -115,11 +115,7 @@ class Ledger:
     def codes(self) -> csr_array:
         """(N, L) int8 labels. Where people said both yes and no, yes counts."""
         n = self._written
-        matrix = by_row(self._codes[:n], self._images[:n], self._classes[:n], self.shape)
-        first = np.append(True, matrix.indices[1:] != matrix.indices[:-1])[: matrix.nnz]
-        first[matrix.indptr[:-1][np.diff(matrix.indptr) > 0]] = True
-        if first.all():
-            return matrix
-        codes = np.maximum.reduceat(matrix.data, np.flatnonzero(first))
-        indptr = np.append(0, np.cumsum(first))[matrix.indptr].astype(np.int32)
-        return csr_array((codes, matrix.indices[first], indptr), shape=self.shape)
+        yes = (self._codes[:n] == PRESENT).astype(np.int32)
+        matrix = csr_array((yes, (self._images[:n], self._classes[:n])), shape=self.shape)
+        matrix.data = np.where(matrix.data > 0, np.int8(PRESENT), np.int8(ABSENT))
+        return matrix

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +16,8 @@ from scipy.sparse import csr_array
 from simkit.annotate.annotators import Ints
 from simkit.annotate.sampling import lookup
 from simkit.errors import BadInput, unknown
-from simkit.files import reading
-from simkit.labels.formats.base import read_columns
+from simkit.files import AnyPath, reading
+from simkit.labels.formats.base import text_table
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.labels.truth import Truth
 
@@ -49,14 +48,10 @@ def spelled(bias: str) -> str:
     return json.dumps(weights, sort_keys=True, ensure_ascii=False)
 
 
-def read_table(path: str | PathLike[str], columns: Sequence[str]) -> pd.DataFrame:
+def read_table(path: AnyPath, columns: Sequence[str]) -> pd.DataFrame:
     """Some columns of a CSV file, as text. Raises BadInput."""
-    import pandas as pd
-
     with reading(path, f"a .csv table with the columns {' and '.join(columns)}") as file:
-        read = read_columns(file, columns)
-    texts = [[names[place].strip() for place in places] for names, places in read]
-    return pd.DataFrame(dict(zip(columns, texts, strict=True)))
+        return text_table(file, columns)
 
 
 def class_weights(bias: str, truth: Truth) -> Ints:

@@ -9,14 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
-from os import PathLike
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from simkit import quantities
 from simkit.errors import BadInput, located, unknown
-from simkit.files import reading
+from simkit.files import AnyPath, reading
 from simkit.labels.effort import QUESTIONS, Effort
 from simkit.labels.partial import PartialLabels
 from simkit.registry import Range, build, settle
@@ -205,17 +204,17 @@ class Cost:
     def _repr_html_(self) -> str:
         from pandas import DataFrame
 
-        total = Line(f"total at {self.prices} prices", 0, self.seconds, self.dollars, "")
-        rows = [
-            {
-                "question": line.kind,
-                "asked": f"{line.questions:,}" if line.questions else "",
-                "hours": "unknown" if line.seconds is None else f"{line.seconds / 3600:,.2f}",
-                "dollars": f"{line.dollars:,.2f}",
-            }
-            for line in (*self.lines, total)
-        ]
-        return DataFrame(rows).to_html(index=False, border=0)
+        columns = ["question", "asked", "hours", "dollars"]
+        rows = [*self.rows()]
+        rows[-1] = (f"total at {self.prices} prices", *rows[-1][1:])
+        return DataFrame(rows, columns=columns).to_html(index=False, border=0)
+
+    def rows(self) -> Iterator[tuple[str, str, str, str]]:
+        """Kind, questions, hours and dollars of each line and of the total, as text."""
+        for line in (*self.lines, Line("total", 0, self.seconds, self.dollars, "")):
+            hours = "unknown" if line.seconds is None else f"{line.seconds / 3600:,.2f}"
+            asked = f"{line.questions:,}" if line.questions else ""
+            yield line.kind, asked, hours, f"{line.dollars:,.2f}"
 
 
 def presets() -> list[str]:
@@ -223,7 +222,7 @@ def presets() -> list[str]:
     return sorted(_shipped(), key=lambda name: (name != DEFAULT, name))
 
 
-def prices(name: Prices | str | PathLike[str]) -> Prices:
+def prices(name: Prices | AnyPath) -> Prices:
     """A price list by name or from a file.
 
     Parameters
@@ -262,7 +261,7 @@ def preset(name: str) -> Prices:
     return _from_tables(_shipped()[name], name, "prices.toml")
 
 
-def _read(name: str | PathLike[str]) -> Prices:
+def _read(name: AnyPath) -> Prices:
     text = str(name)
     if text.lower() in _shipped():
         return preset(text.lower())
@@ -368,9 +367,7 @@ _listed = prices  # `cost` has an argument of this name
 def _line(effort: Effort, kind: str, listed: Prices, workers: int) -> Line:
     rate = listed.rates.get(kind)
     if rate is None:
-        raise BadInput(
-            f"price list {listed.name!r} has no price for {kind!r}; add a table [{kind}]"
-        )
+        raise BadInput(f"price list {listed.name!r} has no price for {kind!r}; add [{kind}]")
     units = rate.units(effort, kind)
     seconds, dollars = _amounts(rate, units * workers, listed)
     pages = (units, rate.page, effort.images(kind)) if rate.per == "page" else ()

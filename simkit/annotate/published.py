@@ -15,9 +15,6 @@ from simkit.annotate.annotators import Bools
 from simkit.annotate.crowd import Crowd
 from simkit.annotate.sampling import entries_of
 from simkit.annotate.schemes import Scheme
-from simkit.annotate.schemes.fpc import FixedPerClass
-from simkit.annotate.schemes.rpa import RandomPerAnnotation
-from simkit.annotate.schemes.single_positive import SinglePositive
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.history import History
@@ -26,6 +23,7 @@ from simkit.labels.partial import ABSENT, PRESENT
 from simkit.labels.truth import Truth, frozen, locked
 
 SEED = 1200  # the default of the code of Cole et al.; the code of the others sets no seed
+_PUBLISHED = ("single-positive", "rpa", "fpc")
 PLACES = 1 << 21  # random numbers drawn at a time; changes no result
 
 
@@ -54,33 +52,33 @@ def labelled(truth: Truth, scheme: Scheme, seed: int) -> tuple[csr_array, Effort
     """
     root = Chance.seeded(seed).of("draw", 0)
     crowd = Crowd(truth, chance=root.of("errors"))
-    known = isinstance(scheme, SinglePositive | RandomPerAnnotation | FixedPerClass)
-    changed = getattr(scheme, "keep_looks", False) or getattr(scheme, "bias", "none") != "none"
-    if not known or changed or not 0 <= seed < 2**32:
+    settings: dict[str, Any] = vars(scheme)
+    changed = settings.get("keep_looks", False) or settings.get("bias", "none") != "none"
+    if scheme.name not in _PUBLISHED or changed or not 0 <= seed < 2**32:
         raise BadInput(
             f"no published simulator of {schemes.spell(scheme)} with seed {seed} is known: there "
             "are those of single-positive without bias, rpa and fpc, without keep_looks and with "
             "seeds from 0 to 2**32 - 1; leave legacy_rng out"
         )
     random = np.random.RandomState(seed)
-    if isinstance(scheme, RandomPerAnnotation):
+    if scheme.name == "rpa":
         # 1 - keep as it is written: in binary fractions 1 - 0.7 is not 0.3.
-        unknown = float(1 - Decimal(repr(scheme.keep)))
+        unknown = float(1 - Decimal(repr(settings["keep"])))
         codes = frozen(random_per_annotation(truth, random, unknown=unknown))
-        kept = np.diff(codes.indptr)
-        effort = Effort({"verify": histogram(kept)}, np.zeros(truth.shape[1], np.int64))
-        return codes, effort, locked(kept > 0)
-    if isinstance(scheme, FixedPerClass):
-        codes = fixed_per_class(truth, random, per_class=scheme.per_class)
+        labels = np.diff(codes.indptr)
+        effort = Effort({"verify": histogram(labels)}, np.zeros(truth.shape[1], np.int64))
+        return codes, effort, locked(labels > 0)
+    if scheme.name == "fpc":
+        codes = fixed_per_class(truth, random, per_class=settings["per_class"])
     else:
-        assert isinstance(scheme, SinglePositive)
-        codes = observed(truth, random, positives=scheme.positives, negatives=scheme.negatives)
+        kept = {kind: settings[kind] for kind in ("positives", "negatives")}
+        codes = observed(truth, random, **kept)
     # What fpc looks at beyond its labels is chosen by the scheme's own numbers, so that only the
     # images that carry a label are known to be asked.
     asked = np.diff(codes.indptr) > 0
     scheme.ask(crowd, root.of("scheme", scheme.name))
     bought = crowd.labels(History("simulate"))
-    if isinstance(scheme, SinglePositive):
+    if scheme.name == "single-positive":
         asked |= bought.asked
     return frozen(codes), bought.effort, locked(asked)
 

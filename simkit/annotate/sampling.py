@@ -20,9 +20,7 @@ from simkit.data.dataset import Boxes
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
 
-SCRATCH = 1 << 22  # places spread out at a time
 CHUNK = 1 << 20  # entries or questions worked on at a time
-SLICE = 1 << 15  # places bisected at a time
 HEAVIEST = (1 << 16) - 1  # weight of the heaviest class of an image
 # Fewer pairs than this stand in one keyed permutation, more are drawn and those met again ignored.
 # The two give different labels, so this is part of the schemes: it depends on sizes alone.
@@ -55,47 +53,13 @@ def row_blocks(matrix: csr_array, limit: int) -> Iterator[tuple[int, int]]:
 
 
 def lookup(matrix: csr_array, rows: Ints, columns: Ints) -> Bools:
-    """(n,) whether `matrix` (N, L), its indices sorted, has an entry at each of n places.
-
-    Of ascending rows, a block is spread out at a time, and only what was set is cleared again: the
-    work grows with the entries and places, not with N x L. Else entries are found by bisection.
-    """
-    if (rows[1:] < rows[:-1]).any():
-        return _bisected(matrix, rows, columns)
-    out = np.empty(len(rows), bool)
+    """(n,) whether `matrix` (N, L), its indices sorted, has an entry at each of n places."""
     if not len(rows):
-        return out
-    N, L = matrix.shape
-    step = max(1, min(int(rows[-1] - rows[0]) + 1, SCRATCH // L))
-    scratch = np.zeros(step * L, bool)
-    starts = np.arange(step, dtype=np.int32) * np.int32(L)
-    firsts = np.arange(rows[0], rows[-1] + 1, step)
-    edges = np.searchsorted(rows, np.append(firsts, N))
-    for block in np.flatnonzero(np.diff(edges)):
-        first, part = firsts[block], slice(edges[block], edges[block + 1])
-        pointers = matrix.indptr[first : first + step + 1]
-        entries = np.repeat(starts[: len(pointers) - 1], np.diff(pointers))
-        entries += matrix.indices[pointers[0] : pointers[-1]]
-        scratch[entries] = True
-        out[part] = scratch[starts[rows[part] - first] + columns[part]]
-        scratch[entries] = False
-    return out
-
-
-def _bisected(matrix: csr_array, rows: Ints, columns: Ints) -> Bools:
-    """`lookup` of places in any order."""
-    out = np.zeros(len(rows), bool)
-    longest = int(np.diff(matrix.indptr).max())
-    for start in range(0, len(rows) if longest else 0, SLICE):
-        part = slice(start, start + SLICE)
-        first, wanted = matrix.indptr[rows[part]], columns[part]
-        last = matrix.indptr[rows[part] + 1] - 1
-        place = np.minimum(first, matrix.nnz - 1)
-        for bit in reversed(range((longest - 1).bit_length())):
-            ahead = np.minimum(place + (1 << bit), last)
-            place = np.where(matrix.indices[ahead] <= wanted, ahead, place)
-        out[part] = (matrix.indices[place] == wanted) & (first <= last)
-    return out
+        return np.zeros(0, bool)
+    first = int(rows.min())
+    block = matrix[first : int(rows.max()) + 1]  # scipy goes through all of a matrix each time
+    found: Bools = np.asarray(block[rows - first, columns]) != 0
+    return found
 
 
 def by_row(data: NDArray[Any], rows: Ints, columns: Ints, shape: tuple[int, int]) -> csr_array:
@@ -161,9 +125,7 @@ def boxes_by_class(
     N, L = shape
     corners, sizes = boxes.corners.astype(np.float64), boxes.sizes
     if boxes.images.max(initial=0) >= N or boxes.classes.max(initial=0) >= L:
-        raise BadInput(
-            f"boxes are about more than {N} images and {L} classes; give those of the same split"
-        )
+        raise BadInput(f"boxes are of more than {N} images x {L} classes; give those of the split")
     if by == "size":
         sides = np.clip(corners[:, 2:] - corners[:, :2], 0, 1 << 20)
         areas = sides[:, 0] * sides[:, 1] if boxes.areas is None else boxes.areas
@@ -230,20 +192,11 @@ def _weights(
 
     A class without a box weighs as much as the (lower) median of the others in its image.
     """
-    L = matrix.shape[1]
     rows, columns = entries_of(matrix, start, stop)
     if not len(rows):
         return np.zeros(0, np.int64)
-    if isinstance(values, np.ndarray):
-        sums = csr_array((values[columns], (rows, columns)), shape=(stop - start, L))
-    else:
-        sums = csr_array(values[images[start:stop]])
-    sum_rows, sum_columns = entries_of(sums, 0, stop - start)
-    places = np.append(sum_rows * L + sum_columns, -1)
-    keys = rows * L + columns
-    place = np.searchsorted(places[:-1], keys)
-    boxed = places[place] == keys
-    value = np.where(boxed, np.append(sums.data, 0)[place], 0)
+    value = values[columns] if values.ndim == 1 else values[images[start + rows], columns]
+    boxed = value > 0
     largest = np.zeros(stop - start, np.int64)
     np.maximum.at(largest, rows, value)
     weights = np.maximum(value * HEAVIEST // np.maximum(largest[rows], 1), 1)

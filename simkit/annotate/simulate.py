@@ -266,10 +266,8 @@ def check_closed(truth: Truth, hierarchy: Hierarchy) -> None:
 
 
 def _warn_of_empty(truth: Truth, images: Ints | None) -> None:
-    counts = np.diff(truth.present.indptr)
-    counts = counts if images is None else counts[images]
-    empty = int(np.count_nonzero(counts == 0))
-    if empty:
+    counts = np.diff(truth.present.indptr)[slice(None) if images is None else images]
+    if empty := int(np.count_nonzero(counts == 0)):
         warnings.warn(
             f"{empty:,} of {len(counts):,} images show none of the {truth.shape[1]} classes; "
             "where a present class is asked for they get no label",

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from simkit.annotate.annotators import Bools, Ints, limits, under
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.files import reading
-from simkit.labels.formats.base import encoded, read_columns
+from simkit.files import AnyPath, reading
+from simkit.labels.formats.base import text_table
 from simkit.labels.formats.npz import Arrays
 from simkit.labels.formats.parquet import read_table
 
@@ -243,7 +240,7 @@ def ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
     return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
 
 
-def read_votes(path: str | PathLike[str]) -> Votes:
+def read_votes(path: AnyPath) -> Votes:
     """The votes in a file; its ending says which kind it is. Raises BadInput.
 
     .csv, .parquet  one row for each vote: image, class, worker, answer (no, maybe or yes; 0 and 1
@@ -299,8 +296,7 @@ def _gold(arrays: Arrays, questions: int) -> NDArray[np.int8]:
     gold = np.full(questions, -1, np.int8)
     if "gold_image" not in arrays:
         return gold
-    places = {pair: place for place, pair in enumerate(_pairs(arrays, "question"))}
-    asked_at = np.array([places.get(pair, -1) for pair in _pairs(arrays, "gold")], np.int64)
+    asked_at = _pairs(arrays, "question").get_indexer(_pairs(arrays, "gold"))
     about, size = arrays.whole("gold_expert_question"), len(asked_at)
     says = arrays.whole("gold_expert_answer") == YES
     if len(about) != len(says) or (len(about) and not 0 <= about.min() <= about.max() < size):
@@ -314,15 +310,14 @@ def _gold(arrays: Arrays, questions: int) -> NDArray[np.int8]:
     return gold
 
 
-def _pairs(arrays: Arrays, kind: str) -> Iterator[tuple[int, int]]:
+def _pairs(arrays: Arrays, kind: str) -> pd.MultiIndex:
     """Image and class of each question of a kind."""
-    images, classes = arrays.whole(f"{kind}_image"), arrays.whole(f"{kind}_class")
-    return zip(images.tolist(), classes.tolist(), strict=True)
+    return pd.MultiIndex.from_arrays([arrays.whole(f"{kind}_{of}") for of in ("image", "class")])
 
 
 def _read_texts(path: Path) -> pd.DataFrame:
     """The columns of a table of votes, as text without blanks around it. Raises BadInput."""
-    if path.suffix.lower() == ".csv":
+    if in_csv := path.suffix.lower() == ".csv":
         with path.open(encoding="utf-8-sig", newline="") as stream:
             names = next(csv.reader(stream), [])
     else:
@@ -336,20 +331,10 @@ def _read_texts(path: Path) -> pd.DataFrame:
                 f"{', '.join(names)[:200]}, and one row for each vote with {', '.join(COLUMNS)} is "
                 "expected"
             )
-    if path.suffix.lower() == ".csv":
-        columns = read_columns(path, wanted)
-    else:
-        table = read_table(path, wanted)
-        cells = (table[name] for name in wanted)
-        columns = [
-            encoded(cell if pa.types.is_dictionary(cell.type) else cell.cast(pa.string()))
-            for cell in cells
-        ]
-    texts = {}
-    for name, (known, codes) in zip(bare, columns, strict=True):
-        stripped = ["" if text is None else str(text).strip() for text in known]
-        texts[name] = np.array([*stripped, ""], object)[codes]  # the code of nothing is -1
-    return pd.DataFrame(texts)
+    if in_csv:
+        return text_table(path, wanted).set_axis(bare, axis=1)
+    texts = read_table(path, wanted).to_pandas().set_axis(bare, axis=1).astype("string").fillna("")
+    return texts.apply(lambda column: column.str.strip().astype(object))
 
 
 def _from_texts(table: pd.DataFrame) -> Votes:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import Dataset, Terms, register
-from simkit.data.lists import different, folder, lines
-from simkit.data.splits import Part, assemble, spell
+from simkit.data.lists import different, inner, lines
+from simkit.data.splits import Part, assemble
 from simkit.errors import BadInput
 from simkit.files import readable, reading
 from simkit.history import content_id
@@ -89,15 +89,12 @@ class Cifar100:
         place = _binary(self.root)
         classes = _names(place / "fine_label_names.txt")
         parts = {split: _part(place / f"{split}.bin", classes) for split in ("train", "test")}
-        return assemble(self.name, parts, hierarchy=self.hierarchy, spec=spell(self))
+        return assemble(self.name, parts, self)
 
 
 def _binary(root: str) -> Path:
     what = "the folder cifar-100-binary"
-    place = folder(root, what)
-    inner = place / "cifar-100-binary"
-    if not (place / "train.bin").exists() and inner.is_dir():
-        return inner
+    place = inner(root, what, "train.bin", "cifar-100-binary")
     pickled = [place, place / "cifar-100-python"]
     if not (place / "train.bin").exists() and any((p / "meta").is_file() for p in pickled):
         raise BadInput(

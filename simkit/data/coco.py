@@ -1,19 +1,28 @@
-"""Data sets of COCO-like annotation files, one per split: instances and panoptic."""
+"""Data sets of COCO-like annotation files, one per split: instances, panoptic and LVIS."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from simkit.data.dataset import CC_BY_4, SPLITS, Boxes, Dataset, Terms, register
-from simkit.data.splits import Part, assemble, published_order, spell, with_pictures
+import numpy as np
+
+from simkit.data.dataset import CC_BY_4, SPLITS, Dataset, Terms, register
+from simkit.data.splits import (
+    Part,
+    Unknown,
+    assemble,
+    published_order,
+    settled,
+    with_pictures,
+)
+from simkit.errors import BadInput
 from simkit.files import expanded
-from simkit.labels.formats.coco import read_instances
+from simkit.labels.formats.coco import read_instances, read_panoptic
 from simkit.labels.formats.coco_json import Instances
-from simkit.labels.formats.coco_panoptic import read_panoptic
-from simkit.labels.truth import Truth
+from simkit.labels.formats.lvis import read_lvis
 from simkit.registry import setting
 
 
@@ -42,29 +51,26 @@ class AnnotationFiles:
     )
     hierarchy: str = setting("", "a JSON file or the name of a shipped one")
 
-    @abstractmethod
-    def read(self, file: Path) -> Instances:
-        """The content of one file. Raises BadInput."""
+    read: ClassVar[Callable[..., Instances]]
 
     def open(self) -> Dataset:
         """Read all splits; image files are decoded on use. Raises BadInput."""
         files = {split: getattr(self, split) for split in SPLITS if getattr(self, split)}
         parts = {split: self._part(split, file) for split, file in files.items()}
-        return assemble(Path(self.train).stem, parts, hierarchy=self.hierarchy, spec=spell(self))
+        return assemble(Path(self.train).stem, parts, self)
 
     def _part(self, split: str, file: str) -> Part:
         content = self.read(expanded(file))
-        boxes = Boxes(
-            content.box_images, content.box_classes, content.corners, content.sizes, content.areas
-        )
-        part = Part(self.settled(content.truth, split), content.difficult, boxes)
+        truth = settled(content.truth, getattr(self, "unknown", "keep"), split)
+        part, names = Part(truth, content.difficult, content.boxes), content.file_names
+        if self.drop_empty:
+            kept = np.flatnonzero(np.diff(truth.present.indptr))
+            if not len(kept):
+                raise BadInput(f"{file}: no image has an annotation; leave drop_empty out")
+            part, names = part.select(kept), tuple(names[i] for i in kept)
         folder = getattr(self, f"{split}_images", "") or self.images
-        part = with_pictures(part, folder, content.file_names, drop_missing=self.drop_missing)
+        part = with_pictures(part, folder, names, drop_missing=self.drop_missing)
         return part.select(published_order(part.truth.images)) if self.order else part
-
-    def settled(self, truth: Truth, split: str) -> Truth:
-        """The truth of a split; a source may assume unknown labels absent."""
-        return truth
 
 
 @register
@@ -90,9 +96,7 @@ class Coco(AnnotationFiles):
         classes="coco-80",
     )
 
-    def read(self, file: Path) -> Instances:
-        """The content of an instances file. Raises BadInput."""
-        return read_instances(file, drop_empty=self.drop_empty)
+    read = staticmethod(read_instances)
 
 
 @register
@@ -119,6 +123,34 @@ class CocoPanoptic(AnnotationFiles):
         classes="coco-panoptic-133",
     )
 
-    def read(self, file: Path) -> Instances:
-        """The content of a panoptic file. Raises BadInput."""
-        return read_panoptic(file, drop_empty=self.drop_empty)
+    read = staticmethod(read_panoptic)
+
+
+@register
+@dataclass(frozen=True)
+class Lvis(AnnotationFiles):
+    """LVIS v1, 1,203 classes: annotated ones are present, those in the negative lists absent.
+
+    unknown: "keep" keeps all other labels unknown: metrics leave them out, and a simulated crowd
+    cannot answer questions about them. "absent" assumes them absent, "absent-in-train" only in the
+    training set; LVIS itself does not make this assumption.
+    The shipped hierarchy is lvis-1203. File names are of the form train2017/000000391895.jpg, so
+    `images` is the folder that holds train2017 and val2017.
+    """
+
+    name: ClassVar[str] = "lvis"
+    title: ClassVar[str] = "LVIS files, known in part"
+    example: ClassVar[str] = "lvis:lvis_v1_train.json,test=lvis_v1_val.json,images=coco"
+    terms: ClassVar[Terms] = Terms(
+        "LVIS",
+        "cc-by-4.0",
+        link=CC_BY_4,
+        note="the photographs are those of COCO, under the terms of Flickr",
+        page="https://www.lvisdataset.org",
+        cite="A. Gupta, P. Dollar, R. Girshick: LVIS, CVPR 2019",
+        classes="lvis-1203",
+    )
+
+    unknown: Unknown = setting("keep", "keep unknown labels, or assume them absent")
+
+    read = staticmethod(read_lvis)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -11,9 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simkit.data.dataset import Dataset, Terms, register
-from simkit.data.images import FilePictures
-from simkit.data.lists import different, folder, lines
-from simkit.data.splits import Part, Unknown, assemble, settled, spell
+from simkit.data.lists import different, inner, lines
+from simkit.data.splits import Part, Unknown, assemble, divided, with_pictures
 from simkit.errors import BadInput
 from simkit.files import reading
 from simkit.labels.formats.base import check_memory, text_ids
@@ -66,31 +65,16 @@ class Cub:
 
     def open(self) -> Dataset:
         """Read labels; image files are decoded on use. Raises BadInput."""
-        place = _find(self.root)
+        place = inner(self.root, "the folder CUB_200_2011", "images.txt", "CUB_200_2011")
         numbers, files = _names(place / "images.txt", _IMAGES)
         training = _training(place / "train_test_split.txt", numbers)
         attributes, classes = _names(_attributes(place), _ATTRIBUTES)
         present, known = _answers(place, numbers, attributes, self.certain)
-        partial = None if known.all() else known
-        whole = Part(
-            Truth.of(present & known, text_ids(files), classes, partial),
-            pictures=FilePictures.of(place / "images", files)
-            if (place / "images").is_dir()
-            else None,
-        )
-        parts = {}
-        for split, of_split in (("train", training), ("test", ~training)):
-            if of_split.any():
-                part = whole.select(np.flatnonzero(of_split))
-                parts[split] = replace(part, truth=settled(part.truth, self.unknown, split))
-        return assemble(self.name, parts, hierarchy=self.hierarchy, spec=spell(self))
-
-
-def _find(root: str) -> Path:
-    place = folder(root, "the folder CUB_200_2011")
-    if not (place / "images.txt").exists() and (place / "CUB_200_2011").is_dir():
-        return place / "CUB_200_2011"
-    return place
+        truth = Truth.of(present & known, text_ids(files), classes, None if known.all() else known)
+        folder = place / "images" if (place / "images").is_dir() else ""
+        whole = with_pictures(Part(truth), folder, files, drop_missing=False)
+        parts = divided(whole, np.where(training, "train", "test"), self.unknown)
+        return assemble(self.name, parts, self)
 
 
 def _attributes(place: Path) -> Path:
@@ -103,14 +87,13 @@ def _training(path: Path, images: NDArray[np.int64]) -> NDArray[np.bool_]:
     """(N,) bool: which images are for training."""
     numbers, sides = _numbered(path, _SPLIT)
     with reading(path, _SPLIT):
-        side = dict(zip(numbers.tolist(), sides, strict=True))
-        marks = [side.get(number, "nothing") for number in images.tolist()]
-        if not set(marks) <= {"0", "1"} or "1" not in marks:
+        marks = pd.Series(sides, numbers).reindex(images, fill_value="nothing")
+        if not marks.isin(["0", "1"]).all() or not (marks == "1").any():
             raise BadInput(
                 f"images are marked {', '.join(sorted(set(marks)))[:80]}; 1 (training) or 0 for "
                 "each image is expected"
             )
-        return np.array(marks) == "1"
+        return (marks == "1").to_numpy()
 
 
 def _names(path: Path, what: str) -> tuple[NDArray[np.int64], list[str]]:

@@ -7,7 +7,6 @@ import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
-from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -18,9 +17,8 @@ from scipy.sparse import csr_array
 
 from simkit.errors import BadInput, located, unknown
 from simkit.files import expanded, reading
-from simkit.history import content_id
-from simkit.labels.hierarchy import Hierarchy, close, shipped
-from simkit.labels.truth import Truth
+from simkit.labels.hierarchy import Hierarchy, close, columns_of, shipped
+from simkit.labels.truth import Boxes, Truth
 from simkit.registry import Registry, build
 
 SPLITS = ("train", "val", "test")
@@ -41,31 +39,6 @@ class Pictures(Protocol):
     def read(self, index: Sequence[int] | NDArray[np.integer]) -> list[NDArray[np.uint8]]:
         """One (H, W, 3) uint8 RGB array for each of `index`."""
         ...
-
-
-@dataclass(frozen=True, eq=False)
-class Boxes:
-    """Bounding boxes: box i shows class `classes[i]` in image `images[i]`, both (n,) indices.
-
-    corners (n, 4) float32: x0, y0, x1, y1 in pixels, half open.
-    sizes (N, 2) int64: width and height of every image in pixels; None if unknown.
-    areas (n,) float64: pixels of each object's mask, as COCO's files state them; None if unknown.
-    """
-
-    images: NDArray[np.int64]
-    classes: NDArray[np.int64]
-    corners: NDArray[np.float32]
-    sizes: NDArray[np.int64] | None = None
-    areas: NDArray[np.float64] | None = None
-
-    def __repr__(self) -> str:
-        return f"<Boxes: {len(self.images):,} objects>"
-
-    @cached_property
-    def id(self) -> str:
-        """Content id."""
-        areas = () if self.areas is None else (self.areas,)
-        return content_id("boxes", self.images, self.classes, self.corners, self.sizes, *areas)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,15 +67,16 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         """A table for notebooks, one row per split."""
+        import pandas as pd
+
         rows = [
-            f"<tr><td>{escape(split)}</td><td>{part.shape[0]:,}</td>"
-            f"<td>{part.present.nnz / max(part.shape[0], 1):.2f}</td></tr>"
+            (split, f"{N:,}", f"{part.present.nnz / max(N, 1):.2f}")
             for split, part in self.truth.items()
+            for N in part.shape[:1]
         ]
-        return (
-            f"<p>Data set {escape(self.name)}: {len(self.classes):,} classes</p><table><tr>"
-            f"<th>split</th><th>images</th><th>classes per image</th></tr>{''.join(rows)}</table>"
-        )
+        table = pd.DataFrame(rows, columns=["split", "images", "classes per image"])
+        head = f"<p>Data set {escape(self.name)}: {len(self.classes):,} classes</p>"
+        return head + table.to_html(index=False, border=0)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -129,9 +103,8 @@ class Dataset:
         in the hierarchy.
         """
         hierarchy = hierarchy.over(self.classes)
-        index = {name: c for c, name in enumerate(hierarchy.classes)}
         truth = {split: close(part, hierarchy) for split, part in self.truth.items()}
-        places = np.array([index[name] for name in self.classes])
+        places = columns_of(self.classes, hierarchy)
         boxes = {
             split: replace(part, classes=places[part.classes]) for split, part in self.boxes.items()
         }

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.data.dataset import LABELS, SPLITS, Dataset, read_spec, register
+from simkit.data.dataset import LABELS, Dataset, read_spec, register
 from simkit.data.images import ENDINGS, FilePictures
 from simkit.data.label_table import Content, read_content
 from simkit.data.lists import class_names, folder
-from simkit.data.splits import Part, Unknown, assemble, published_split, settled, spell
-from simkit.errors import BadInput
+from simkit.data.splits import (
+    Part,
+    Unknown,
+    assemble,
+    divided,
+    published_split,
+    spell,
+    with_pictures,
+)
+from simkit.errors import BadInput, located
 from simkit.files import expanded
 from simkit.labels.formats.base import complete, for_path, text_ids
 from simkit.labels.formats.hf import HuggingFace
 from simkit.labels.partial import PartialLabels
-from simkit.labels.truth import Truth
+from simkit.labels.truth import Truth, places
 from simkit.registry import setting
 
 NONE = "none"  # the setting `labels` for images without a table
@@ -84,24 +93,18 @@ class Folder:
             content = read_content(table, between=self.between, suffix=self.suffix)
         if not self.part:
             _note_left_out(place, table, content.files)
-        if self.drop_missing:
-            content = _with_files(place, content)
-        if self.test:
-            content = _held_out(table, content, self.test)
-        pictures = FilePictures.of(place, content.files)
-        ids = text_ids(content.files)
+        with located(str(table)):
+            ids = text_ids(content.files)
         truth = Truth.of(content.present, ids, content.classes, content.known)
-        whole = Part(truth, pictures=pictures)
-        parts = {}
-        for split in SPLITS:
-            rows = np.flatnonzero(content.splits == split)
-            if len(rows):
-                part = whole.select(rows)
-                parts[split] = replace(part, truth=settled(part.truth, self.unknown, split))
+        whole = with_pictures(Part(truth), place, content.files, drop_missing=self.drop_missing)
+        splits = content.splits[places(ids, whole.truth.images)]
+        if self.test:
+            splits = _held_out(table, splits, self.test)
+        parts = divided(whole, splits, self.unknown)
         if "train" not in parts:
             raise BadInput(f"{table} marks no image as train; give some of them that split")
         name = place.resolve().name or self.name
-        return assemble(name, parts, hierarchy=self.hierarchy, spec=spell(self))
+        return assemble(name, parts, self)
 
     def _unlabelled(self, place: Path) -> Dataset:
         """One split with all images, in the order of their names, and one class without labels.
@@ -161,10 +164,7 @@ def classes_of(file: Path | None, data: Dataset) -> tuple[str, ...]:
     if file is not None:
         return class_names(file)
     if data.classes == UNLABELLED:
-        raise BadInput(
-            "the images have no labels, so their classes are not known; give --classes FILE, one "
-            "class per line"
-        )
+        raise BadInput("the images have no classes; give --classes FILE, one class per line")
     return data.classes
 
 
@@ -219,25 +219,12 @@ def _note_left_out(place: Path, table: Path, files: list[str]) -> None:
         )
 
 
-def _held_out(table: Path, content: Content, share: float) -> Content:
+def _held_out(table: Path, splits: NDArray[np.str_], share: float) -> NDArray[np.str_]:
     """Move this share of the training images to the test split. Raises BadInput."""
-    if (content.splits == "test").any():
+    if (splits == "test").any():
         raise BadInput(f"{table} marks images as test already; leave test={share:g} out")
-    train = np.flatnonzero(content.splits == "train")
+    train = np.flatnonzero(splits == "train")
     _, held_out = published_split(len(train), share=share)
-    splits = content.splits.astype("U5")
+    splits = splits.astype("U5")
     splits[train[held_out]] = "test"
-    return replace(content, splits=splits)
-
-
-def _with_files(place: Path, content: Content) -> Content:
-    """The rows whose files exist; all rows if none does, which is reported later."""
-    rows = [row for row, name in enumerate(content.files) if os.path.isfile(place / name)]
-    rows = rows or list(range(len(content.files)))
-    return replace(
-        content,
-        files=[content.files[row] for row in rows],
-        splits=content.splits[rows],
-        present=csr_array(content.present[rows]),
-        known=None if content.known is None else csr_array(content.known[rows]),
-    )
+    return splits

@@ -7,17 +7,19 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.data.images import ENDINGS
 from simkit.errors import BadInput
 from simkit.files import reading
-from simkit.labels.formats.base import encoded, first_seen
+from simkit.labels.formats.base import encoded
+from simkit.labels.truth import from_indices
 
 FILE = ("file", "file_name", "filename", "image", "image_name", "image_id", "path", "picture")
 CLASS = ("class", "label", "labels", "category", "class_name", "tags")
@@ -54,14 +56,13 @@ class Column:
 
     name: str
     texts: list[str]
-    codes: NDArray[np.int32]
+    codes: NDArray[np.integer]
 
     def cleaned(self, clean: Callable[[str], str]) -> Column:
         """The column with cleaned texts, equal ones merged, in order of first appearance."""
-        used, places = first_seen(self.codes)
-        index: dict[str, int] = {}
-        merged = [index.setdefault(clean(self.texts[i]), len(index)) for i in used]
-        return Column(self.name, list(index), np.array(merged, np.int32)[places])
+        texts = np.array([clean(text) for text in self.texts], object)
+        codes, names = pd.factorize(texts[self.codes])
+        return Column(self.name, names.tolist(), codes)
 
     def row(self, text: str) -> int:
         """The first row of the file that holds `text`; the header is row 1."""
@@ -222,40 +223,35 @@ def _splits(split: Column | None, files: Column) -> NDArray[np.str_]:
     """(N,) the split of each file; "train" without a split column."""
     if split is None:
         return np.full(len(files.texts), "train")
-    for text in split.texts:
-        if text.lower() not in _SPLITS:
-            raise BadInput(
-                f"column {split.name!r} holds {text[:40]!r} in row {split.row(text)}; train, val "
-                "or test is expected"
-            )
-    of_row = np.array([_SPLITS[text.lower()] for text in split.texts])[split.codes]
-    of_file = np.empty(len(files.texts), of_row.dtype)
-    of_file[files.codes] = of_row
-    torn = np.flatnonzero(of_file[files.codes] != of_row)
-    if len(torn):
-        name = files.texts[files.codes[torn[0]]]
+    known = pd.Series(split.texts).str.lower().map(_SPLITS)
+    if known.isna().any():
+        text = split.texts[int(known.isna().argmax())]
+        raise BadInput(
+            f"column {split.name!r} holds {text[:40]!r} in row {split.row(text)}; train, val or "
+            "test is expected"
+        )
+    pairs = pd.DataFrame({"file": files.codes, "split": known.to_numpy()[split.codes]})
+    pairs = pairs.drop_duplicates()
+    torn = pairs["file"].duplicated()
+    if torn.any():
+        name = files.texts[pairs["file"][torn].iloc[0]]
         raise BadInput(f"{name[:100]!r} is in two splits; keep it in one")
-    return of_file
+    return pairs.sort_values("file")["split"].to_numpy().astype(str)
 
 
 def _long(files: Column, splits: NDArray[np.str_], kind: Column, between: str) -> Content:
     """A long table: one row per present class of an image; all other classes are absent."""
-    index: dict[str, int] = {}
-    pairs = [
-        (place, index.setdefault(part, len(index)))
-        for place, text in enumerate(kind.texts)
-        for part in map(str.strip, text.split(between) if between else [text])
-        if part
-    ]
+    parts = [text.split(between) if between else [text] for text in kind.texts]
+    listed = [[name for name in map(str.strip, names) if name] for names in parts]
+    index = {name: c for c, name in enumerate(dict.fromkeys(chain.from_iterable(listed)))}
     if not index:
         raise BadInput(f"column {kind.name!r} names no class; fill it in")
     _note_doubtful_classes(kind.name, list(index))
-    in_text, column = np.array(pairs, np.int64).reshape(-1, 2).T
-    texts, N = len(kind.texts), len(files.texts)
-    ones = np.ones(len(files.codes), np.int32)
-    rows = csr_array((ones, (files.codes, kind.codes)), shape=(N, texts))
-    of_text = csr_array((np.ones(len(pairs), np.int32), (in_text, column)), (texts, len(index)))
-    return Content(files.texts, splits, list(index), csr_array(rows @ of_text).astype(bool), None)
+    of_text = from_indices([[index[name] for name in names] for names in listed], len(index))
+    entries = (np.ones(len(files.codes), np.int32), (files.codes, kind.codes))
+    rows = csr_array(entries, shape=(len(files.texts), len(kind.texts)))
+    present = csr_array(rows @ of_text.astype(np.int32)).astype(bool)
+    return Content(files.texts, splits, list(index), present, None)
 
 
 def _note_doubtful_classes(column: str, classes: list[str]) -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from os import PathLike
 from pathlib import Path
 
 from simkit.errors import BadInput
-from simkit.files import expanded, reading
+from simkit.files import AnyPath, expanded, reading
 from simkit.labels.formats.base import text_ids
 
 
-def folder(path: str | PathLike[str], what: str) -> Path:
+def folder(path: AnyPath, what: str) -> Path:
     """`path` as a Path, checked to be a folder. Raises BadInput; `what` is expected there."""
     place = expanded(path)
     if os.path.isdir(place):
@@ -21,7 +20,14 @@ def folder(path: str | PathLike[str], what: str) -> Path:
     raise BadInput(f"{place} {problem}; give {what}")
 
 
-def lines(path: str | PathLike[str], what: str) -> list[str]:
+def inner(path: AnyPath, what: str, mark: str, name: str) -> Path:
+    """A folder that holds the file `mark`, or else its subfolder `name`. Raises BadInput."""
+    place = folder(path, what)
+    below = place / name
+    return below if not (place / mark).exists() and below.is_dir() else place
+
+
+def lines(path: AnyPath, what: str) -> list[str]:
     """The nonempty lines, stripped. Raises BadInput if there are none."""
     with reading(path, what) as file:
         text = file.read_bytes().decode("utf-8-sig")
@@ -31,12 +37,12 @@ def lines(path: str | PathLike[str], what: str) -> list[str]:
         return entries
 
 
-def class_names(path: str | PathLike[str]) -> tuple[str, ...]:
-    """The classes in a text file, one per line, each once. Raises BadInput."""
-    with reading(path, "class names"):
-        names = lines(path, "class names")
+def class_names(path: AnyPath, what: str = "class names") -> tuple[str, ...]:
+    """The classes (or images) in a text file, one per line, each once. Raises BadInput."""
+    with reading(path, what):
+        names = lines(path, what)
         if len(names) == 1 and "," in names[0]:
-            raise BadInput("it is one line with commas; write one class per line")
+            raise BadInput("it is one line with commas; write one name per line")
         return tuple(different(names))
 
 

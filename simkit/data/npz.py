@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from simkit.data.dataset import SPLITS, Dataset, register
-from simkit.data.splits import Part, assemble, spell
+from simkit.data.splits import Part, assemble
 from simkit.files import expanded
 from simkit.labels.formats.npz import read_difficult, read_truth
 from simkit.registry import setting
@@ -40,4 +40,4 @@ class Npz:
             split: Part(read_truth(expanded(file)), read_difficult(expanded(file)))
             for split, file in files.items()
         }
-        return assemble(Path(self.train).stem, parts, hierarchy=self.hierarchy, spec=spell(self))
+        return assemble(Path(self.train).stem, parts, self)

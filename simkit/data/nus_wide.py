@@ -12,11 +12,11 @@ from scipy.sparse import csr_array
 
 from simkit.data.dataset import Dataset, Terms, register
 from simkit.data.lists import different, folder, lines
-from simkit.data.splits import Part, assemble, spell, with_pictures
+from simkit.data.splits import Part, assemble, with_pictures
 from simkit.errors import BadInput
 from simkit.files import reading
 from simkit.labels.formats.base import text_ids
-from simkit.labels.truth import Truth, image_ids, places
+from simkit.labels.truth import Truth, from_indices, image_ids, places
 from simkit.registry import setting
 
 _CONCEPTS = "names of the concepts of NUS-WIDE"
@@ -64,7 +64,7 @@ class NusWide:
         place = folder(self.root, "the folder that holds Groundtruth and ConceptsList")
         classes = _concepts(place)
         parts = {split: self._part(place, split, classes) for split in _SPLITS}
-        return assemble(self.name, parts, hierarchy=self.hierarchy, spec=spell(self))
+        return assemble(self.name, parts, self)
 
     def _part(self, place: Path, split: str, classes: list[str]) -> Part:
         files = _files(place, f"{_SPLITS[split]}Imagelist.txt")
@@ -76,10 +76,7 @@ class NusWide:
         if not len(rows):
             raise BadInput(f"{place} has no labelled {split} image; set unlabelled=keep")
         if self.drop_missing and (files is None or pictures is None):
-            raise BadInput(
-                f"{place} holds no folder of images or no ImageList; leave drop_missing out "
-                "or give images=DIR"
-            )
+            raise BadInput(f"{place} has no image folder or no ImageList; leave drop_missing out")
         if files is None:
             return Part(Truth.of(present[rows], rows, classes))
         chosen = [files[row] for row in rows]
@@ -141,7 +138,7 @@ def _present(place: Path, split: str, classes: list[str], files: list[str] | Non
 
 def _columns(paths: list[Path], wanted: int | None) -> csr_array:
     """(N, L) bool from one file per class; all must have `wanted` lines, or equally many."""
-    hits: list[NDArray[np.int64]] = []
+    hits = []
     for path in paths:
         column = _zeros_and_ones(path)
         wanted = len(column) if wanted is None else wanted
@@ -151,10 +148,7 @@ def _columns(paths: list[Path], wanted: int | None) -> csr_array:
                 "expected as in the other lists; download it again"
             )
         hits.append(np.flatnonzero(column))
-    columns = np.repeat(np.arange(len(paths)), [len(rows) for rows in hits])
-    rows = np.concatenate(hits)
-    shape = (wanted or 0, len(paths))
-    return csr_array((np.ones(len(rows), bool), (rows, columns)), shape=shape)
+    return csr_array(from_indices(hits, wanted or 0).T)
 
 
 def _zeros_and_ones(path: Path) -> NDArray[np.int8]:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import CC_BY_4, SPLITS, Dataset, Terms, register
-from simkit.data.splits import Part, Unknown, assemble, settled, spell, with_pictures
+from simkit.data.splits import Part, Unknown, assemble, settled, with_pictures
 from simkit.files import expanded, reading
 from simkit.labels.formats.openimages import WHAT, Rows, read_names, read_rows
 from simkit.labels.truth import Truth
@@ -74,7 +74,7 @@ class OpenImages:
         else:
             classes = {name: name for rows in read.values() for name in rows.labels}
         parts = {split: self._part(split, rows, classes) for split, rows in read.items()}
-        return assemble(Path(self.train).stem, parts, hierarchy=self.hierarchy, spec=spell(self))
+        return assemble(Path(self.train).stem, parts, self)
 
     def _part(self, split: str, rows: Rows, classes: dict[str, str]) -> Part:
         file = getattr(self, split)

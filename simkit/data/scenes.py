@@ -12,15 +12,7 @@ from scipy.sparse import csr_array, vstack
 
 from simkit.chance import Chance
 from simkit.data.dataset import Boxes, Dataset, Terms, register
-from simkit.data.scenes_draw import (
-    LEAVES,
-    OBJECTS,
-    SIDE,
-    Layout,
-    draw,
-    layout,
-    leaf_matrix,
-)
+from simkit.data.scenes_draw import LEAVES, OBJECTS, SIDE, Layout, draw, layout, leaf_matrix
 from simkit.data.splits import spell
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy, close, shipped
@@ -118,18 +110,12 @@ def _content(pictures: ScenePictures, hierarchy: Hierarchy) -> tuple[Truth, Boxe
         index = np.arange(start, min(start + _CHUNK, len(pictures)))
         content = pictures.layout(index)
         rows.append(csr_array(leaf_matrix(content)))
-        places.append(_boxes(content, start))
+        image, slot = np.nonzero(content.classes >= 0)
+        x, y, size = (a[image, slot] for a in (content.x, content.y, content.size))
+        corners = np.stack([x, y, x + size, y + size], 1).astype(np.float32)
+        places.append((image + start, content.classes[image, slot], corners))
     truth = Truth.of(vstack(rows, format="csr"), classes=LEAVES)
     images, objects, corners = (np.concatenate(column) for column in zip(*places, strict=True))
     columns = np.array([hierarchy.classes.index(name) for name in OBJECTS])
     sizes = np.full((len(pictures), 2), SIDE)
     return close(truth, hierarchy), Boxes(images, columns[objects], corners, sizes)
-
-
-def _boxes(
-    content: Layout, start: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-    image, slot = np.nonzero(content.classes >= 0)
-    x, y, size = (a[image, slot] for a in (content.x, content.y, content.size))
-    corners = np.stack([x, y, x + size, y + size], 1).astype(np.float32)
-    return image + start, content.classes[image, slot], corners

@@ -81,29 +81,24 @@ def layout(
     counts: weights of 1, 2, ... objects in an image.
     """
     images = np.asarray(index, np.int64)
-    kind = _choose(
-        chance.of("kind")(images), [np.array([w for w, _ in KINDS])], np.zeros_like(images)
-    )
-    slots = np.arange(MOST)
-    classes = _choose(
-        chance.of("class")(images[:, None], slots), _weights(DIGITS | SHAPES), kind[:, None]
-    )
-    again = below_count(chance.of("again")(images[:, None], slots), 5) == 0
+
+    def by_slot(purpose: str) -> NDArray[np.uint64]:
+        return chance.of(purpose)(images[:, None], np.arange(MOST))
+
+    alike = np.zeros_like(images)
+    kind = _choose(chance.of("kind")(images), [np.array([w for w, _ in KINDS])], alike)
+    classes = _choose(by_slot("class"), _weights(DIGITS | SHAPES), kind[:, None])
+    again = below_count(by_slot("again"), 5) == 0
     for slot in range(1, MOST):  # a fifth of the objects repeat the class of the previous one
         classes[:, slot] = np.where(again[:, slot], classes[:, slot - 1], classes[:, slot])
-    colours = _choose(chance.of("colour")(images[:, None], slots), _weights(COLOURS), kind[:, None])
+    colours = _choose(by_slot("colour"), _weights(COLOURS), kind[:, None])
     ground = _choose(chance.of("ground")(images), _weights({**GROUNDS, "": PLAIN}), kind)
-    size = _sizes(chance.of("size")(images[:, None], slots), classes)
-    wanted = 1 + _choose(chance.of("count")(images), [np.array(counts)], np.zeros_like(images))
+    largest = np.where(classes < len(DIGITS), LARGEST_DIGIT, LARGEST)
+    size = SMALLEST + below_count(by_slot("size"), largest - SMALLEST + 1)
+    wanted = 1 + _choose(chance.of("count")(images), [np.array(counts)], alike)
     x, y, placed = _places(chance.of("place"), images, size, wanted)
-    return Layout(
-        np.where(placed, classes, -1),
-        colours,
-        x,
-        y,
-        size,
-        np.where(ground == len(GROUNDS), -1, ground),
-    )
+    plain = ground == len(GROUNDS)
+    return Layout(np.where(placed, classes, -1), colours, x, y, size, np.where(plain, -1, ground))
 
 
 def below_count(numbers: NDArray[np.uint64], count: int | NDArray[np.integer]) -> NDArray[np.int64]:
@@ -131,11 +126,6 @@ def _choose(
         sums = np.cumsum(row)
         out[here] = np.searchsorted(sums, below_count(numbers[here], int(sums[-1])), side="right")
     return out
-
-
-def _sizes(numbers: NDArray[np.uint64], classes: NDArray[np.int64]) -> NDArray[np.int64]:
-    largest = np.where(classes < len(DIGITS), LARGEST_DIGIT, LARGEST)
-    return SMALLEST + below_count(numbers, largest - SMALLEST + 1)
 
 
 def _places(

@@ -70,14 +70,14 @@ def with_pictures(
     return replace(part, pictures=FilePictures.of(place, names))
 
 
-def assemble(name: str, parts: Mapping[str, Part], *, hierarchy: str, spec: str) -> Dataset:
+def assemble(name: str, parts: Mapping[str, Part], source: Any) -> Dataset:
     """A data set of the splits in `parts`; without "val" the published split of "train" gives one.
 
     Two images or fewer are not split. The undivided training set is then kept as the split
     "train+val": published partial labels were drawn on it, before a part was held out.
 
-    hierarchy: a JSON file, the name of a shipped one, or "" for none. There is a test split only
-    if `parts` has one. Raises BadInput if splits differ in their classes.
+    source: the settings; with a `hierarchy` the data set is closed under it. There is a test split
+    only if `parts` has one. Raises BadInput if splits differ in their classes.
     """
     splits = dict(parts)
     if "val" not in splits and splits["train"].truth.shape[0] > 2:
@@ -87,19 +87,13 @@ def assemble(name: str, parts: Mapping[str, Part], *, hierarchy: str, spec: str)
     splits = {split: splits[split] for split in (*SPLITS, WHOLE) if split in splits}
     _check_classes(splits)
 
-    def given(what: str) -> dict[str, Any]:
-        values = {split: getattr(part, what) for split, part in splits.items()}
-        return {split: value for split, value in values.items() if value is not None}
-
-    values = Dataset(
-        name=name,
-        truth=given("truth"),
-        pictures=given("pictures"),
-        boxes=given("boxes"),
-        difficult=given("difficult"),
-        spec=spec,
-    )
-    return values.closed_under(by_name_or_file(hierarchy)) if hierarchy else values
+    values: dict[str, dict[str, Any]] = {}
+    for what in ("truth", "pictures", "boxes", "difficult"):
+        found = {split: getattr(part, what) for split, part in splits.items()}
+        values[what] = {split: value for split, value in found.items() if value is not None}
+    data = Dataset(name=name, spec=spell(source), hierarchy=None, **values)
+    hierarchy = getattr(source, "hierarchy", "")
+    return data.closed_under(by_name_or_file(hierarchy)) if hierarchy else data
 
 
 Unknown = Literal["keep", "absent", "absent-in-train"]
@@ -114,6 +108,17 @@ def settled(truth: Truth, unknown: Unknown, split: str) -> Truth:
     """
     closed = unknown == "absent" or (unknown == "absent-in-train" and split == "train")
     return replace(truth, known=None) if closed else truth
+
+
+def divided(whole: Part, splits: NDArray[np.str_], unknown: Unknown) -> dict[str, Part]:
+    """The images of each split, unknown entries `settled`; splits (N,) names the split of each."""
+    parts = {}
+    for split in SPLITS:
+        rows = np.flatnonzero(splits == split)
+        if len(rows):
+            part = whole.select(rows)
+            parts[split] = replace(part, truth=settled(part.truth, unknown, split))
+    return parts
 
 
 def spell(source: Any) -> str:
@@ -157,9 +162,6 @@ def published_split(
     """
     held_out = round(share * images)
     if not 0 < held_out < images:
-        raise BadInput(
-            f"{images} images cannot be split into training and validation ({share:.0%}); "
-            "name a file for validation"
-        )
+        raise BadInput(f"{images} images cannot be split ({share:.0%}); name a file for validation")
     order = np.random.RandomState(seed).permutation(images)
     return np.sort(order[:-held_out]), np.sort(order[-held_out:])

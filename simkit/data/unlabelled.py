@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from simkit.data.dataset import SPLITS, Dataset, Pictures, open, register
 from simkit.data.images import FilePictures
-from simkit.errors import BadInput
+from simkit.errors import BadInput, unknown
 from simkit.labels.truth import Truth
 from simkit.registry import setting
 
@@ -71,12 +71,9 @@ class Unlabelled:
 
     def _of_classes(self, truth: Truth) -> Truth:
         index = {name: place for place, name in enumerate(truth.classes)}
-        missing = [name for name in self.classes if name not in index]
-        if missing:
-            raise BadInput(
-                f"{self.scored!r} has no class {missing[0]!r}; name a data set with labels of all "
-                f"{len(self.classes)} classes"
-            )
+        for name in self.classes:
+            if name not in index:
+                raise unknown(f"class of {self.scored!r}", name, index)
         columns = [index[name] for name in self.classes]
         known = None if truth.known is None else truth.known[:, columns]
         return Truth.of(truth.present[:, columns], truth.images, self.classes, known)

@@ -9,16 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-from scipy.sparse import csr_array
-
 from simkit.data.dataset import CC_BY_4, Dataset, Terms, register
-from simkit.data.lists import class_names, different, folder, lines
-from simkit.data.splits import Part, assemble, spell, with_pictures
+from simkit.data.lists import class_names, folder
+from simkit.data.splits import Part, assemble, with_pictures
 from simkit.errors import BadInput
 from simkit.files import expanded, reading
 from simkit.labels.formats.base import text_ids
-from simkit.labels.truth import Truth
+from simkit.labels.truth import Truth, from_indices
 from simkit.registry import setting
 
 _LABELS = "vg_category_200_labels_index.json"
@@ -69,23 +66,22 @@ class Vg:
             if not isinstance(listed, dict):
                 raise BadInput("it is not a JSON object; download it again")
         parts = {split: self._part(place, split, listed, names) for split in ("train", "test")}
-        return assemble(self.name, parts, hierarchy="", spec=spell(self))
+        return assemble(self.name, parts, self)
 
     def _part(
         self, place: Path, split: str, listed: Mapping[str, Any], names: tuple[str, ...] | None
     ) -> Part:
-        with reading(place / f"{split}_list_500.txt", _LIST) as file:
-            files = different(lines(file, _LIST))
-        present = np.zeros((len(files), _L), bool)
-        for row, name in enumerate(files):
+        file = place / f"{split}_list_500.txt"
+        files = class_names(file, _LIST)
+        for name in files:
             classes = listed.get(name)
             if not isinstance(classes, list) or any(c not in range(_L) for c in classes):
                 raise BadInput(
                     f"{place / _LABELS} has no list of numbers below {_L} for {name[:100]!r}, an "
                     f"image of {file}; download both again"
                 )
-            present[row, np.array(classes, int)] = True
-        part = Part(Truth.of(csr_array(present), text_ids(files), names))
+        present = from_indices([listed[name] for name in files], _L)
+        part = Part(Truth.of(present, text_ids(files), names))
         pictures = expanded(self.images) if self.images else place
         first, second = ([f"{each}/{name}" for name in files] for each in _FOLDERS)
         if (pictures / _FOLDERS[1]).is_dir():

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import Boxes, Dataset, Terms, register
-from simkit.data.images import FilePictures
 from simkit.data.lists import different, folder, lines
-from simkit.data.splits import Part, assemble, published_order, spell
+from simkit.data.splits import Part, assemble, published_order, with_pictures
 from simkit.errors import BadInput
 from simkit.files import reading
 from simkit.labels.formats.base import text_ids
@@ -76,45 +75,38 @@ class Voc:
     def open(self) -> Dataset:
         """Read lists and boxes; image files are decoded on use. Raises BadInput."""
         place = find_year(self.root, self.year)
-        test = (place / "ImageSets" / "Main" / f"{CLASSES[0]}_test.txt").exists()
-        tested = _read(place, "test", self.difficult) if test else None
-        if tested is not None and not (tested[1] & ~tested[2]).any():
-            tested = None  # the test lists of later years have no labels: they contain no 1
+        tested = (place / "ImageSets" / "Main" / f"{CLASSES[0]}_test.txt").exists()
+        # The test lists of later years have no labels: they contain no 1.
+        tested = tested and bool(_read(place, "test", "ignore")[1].any())
+        lists = {"train": "trainval", "test": "test"}
         if self.splits == "own":
             lists = {"train": "train", "val": "val", "test": "test"}
-        elif self.splits == "trainval" or tested is not None:
-            lists = {"train": "trainval", "test": "test"}
-        else:
+        elif self.splits == "papers" and not tested:
             lists = {"train": "train", "test": "val"}
-        if tested is None:
-            lists = {split: name for split, name in lists.items() if name != "test"}
         parts = {
-            split: self._part(
-                place, tested if name == "test" and tested else _read(place, name, self.difficult)
-            )
+            split: self._part(place, *_read(place, name, self.difficult))
             for split, name in lists.items()
+            if tested or name != "test"
         }
         name = place.resolve().name.lower()
-        return assemble(name, parts, hierarchy=self.hierarchy, spec=spell(self))
+        return assemble(name, parts, self)
 
-    def _part(self, place: Path, read: _Lists) -> Part:
-        images, present, difficult = read
+    def _part(
+        self,
+        place: Path,
+        images: NDArray[np.str_],
+        present: NDArray[np.bool_],
+        difficult: NDArray[np.bool_],
+    ) -> Part:
         truth = Truth.of(present, images, CLASSES)
-        files = [f"{name}.jpg" for name in images.tolist()]
-        pictures = place / "JPEGImages"
-        annotations = place / "Annotations"
+        hidden = csr_array(difficult) if self.difficult == "ignore" else None
+        annotations, pictures = place / "Annotations", place / "JPEGImages"
         boxes = None
         if annotations.is_dir():
             boxes = read_boxes(annotations, truth, difficult=self.difficult == "present")
-        return Part(
-            truth,
-            csr_array(difficult) if self.difficult == "ignore" else None,
-            boxes,
-            FilePictures.of(pictures, files) if pictures.is_dir() else None,
-        )
-
-
-_Lists = tuple[NDArray[np.str_], NDArray[np.bool_], NDArray[np.bool_]]
+        files = [f"{name}.jpg" for name in images.tolist()]
+        folder = pictures if pictures.is_dir() else ""
+        return with_pictures(Part(truth, hidden, boxes), folder, files, drop_missing=False)
 
 
 def find_year(root: str, year: str) -> Path:
@@ -135,17 +127,17 @@ def find_year(root: str, year: str) -> Path:
     raise BadInput(f"{place} holds {has}{f' and no VOC{year}' if year else ''}; {choice}")
 
 
-def _read(place: Path, name: str, difficult: _DIFFICULT) -> _Lists:
+def _read(
+    place: Path, name: str, difficult: _DIFFICULT
+) -> tuple[NDArray[np.str_], NDArray[np.bool_], NDArray[np.bool_]]:
     """The (N,) images of an image set, and the present and the difficult classes, (N, 20) bool."""
-    main = place / "ImageSets" / "Main"
     images: list[str] = []
     states = []
-    for c, kind in enumerate(CLASSES):
-        path = main / f"{kind}_{name}.txt"
+    for kind in CLASSES:
+        path = place / "ImageSets" / "Main" / f"{kind}_{name}.txt"
         listed, column = _column(path)
-        if c == 0:
-            images = listed
-        elif listed != images:
+        images = images or listed
+        if listed != images:
             odd = next((i for i in listed if i not in set(images)), None)
             what = f"image {odd!r}" if odd else f"{len(listed)} images in another order or number"
             raise BadInput(
@@ -174,20 +166,14 @@ def _column(path: Path) -> tuple[list[str], NDArray[np.int8]]:
         return images, np.array([_STATES[state] for _, state in pairs], np.int8)
 
 
-@dataclass(frozen=True)
-class Object:
-    """An object: its class, whether it is difficult, and x0, y0, x1, y1 in pixels, half open."""
-
-    name: str
-    difficult: bool
-    corners: tuple[float, float, float, float]
+Corners = tuple[float, float, float, float]  # x0, y0, x1, y1 in pixels, half open
 
 
-def read_objects(path: Path) -> tuple[tuple[int, int], list[Object]]:
-    """Width and height of an image in pixels, and its objects. Raises BadInput.
+def read_objects(path: Path) -> tuple[tuple[int, int], list[tuple[str, bool, Corners]]]:
+    """Width and height of an image in pixels, and its objects: class, whether difficult, corners.
 
     VOC's pixel indices start at 1 and include the last pixel; parts of an object (head, hand, foot)
-    are not read. Source: the VOC2012 development kit, section 8.
+    are not read. Raises BadInput. Source: the VOC2012 development kit, section 8.
     """
     with reading(path, _OBJECTS) as file:
         root = ElementTree.fromstring(file.read_bytes().decode("utf-8-sig"))
@@ -207,12 +193,12 @@ def read_boxes(folder: Path, truth: Truth, *, difficult: bool) -> Boxes:
     for i, image in enumerate(truth.images.tolist()):
         size, objects = read_objects(folder / f"{image}.xml")
         sizes.append(size)
-        for each in objects:
-            c = column.get(each.name, -1)
-            if c >= 0 and present[i, c] and (difficult or not each.difficult):
+        for name, hard, place in objects:
+            c = column.get(name, -1)
+            if c >= 0 and present[i, c] and (difficult or not hard):
                 images.append(i)
                 classes.append(c)
-                corners.append(each.corners)
+                corners.append(place)
     return Boxes(
         np.array(images, np.int64),
         np.array(classes, np.int64),
@@ -221,7 +207,7 @@ def read_boxes(folder: Path, truth: Truth, *, difficult: bool) -> Boxes:
     )
 
 
-def _object(element: ElementTree.Element) -> Object:
+def _object(element: ElementTree.Element) -> tuple[str, bool, Corners]:
     box = element.find("bndbox")
     x0, y0, x1, y1 = (_number(box, key) for key in ("xmin", "ymin", "xmax", "ymax"))
     if x1 < x0 or y1 < y0:
@@ -233,7 +219,7 @@ def _object(element: ElementTree.Element) -> Object:
             f"an object has the name {name[:40]!r} and difficult {hard[:40]!r}; a class and 0 or 1 "
             "are expected"
         )
-    return Object(name, hard == "1", (x0 - 1, y0 - 1, x1, y1))
+    return name, hard == "1", (x0 - 1, y0 - 1, x1, y1)
 
 
 def _number(element: ElementTree.Element | None, key: str) -> float:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.errors import BadInput
 from simkit.labels.truth import locked
 
 QUESTIONS = {
@@ -23,6 +22,8 @@ QUESTIONS = {
 
 _MOST = 1 << 48  # largest count in a file
 _LONGEST = 1 << 22  # most questions about one image, and most classes, in a file
+
+_NONE: NDArray[np.int64] = np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +61,12 @@ class Effort:
         """The number of questions of this kind."""
         if kind == "search":
             return int(self.looks.sum())
-        histogram = self.questions.get(kind)
-        return 0 if histogram is None else int(histogram @ np.arange(len(histogram)))
+        histogram = self.questions.get(kind, _NONE)
+        return int(histogram @ np.arange(len(histogram)))
 
     def images(self, kind: str) -> int:
         """The number of images with at least one question of this kind (0 for `search`)."""
-        histogram = self.questions.get(kind)
-        return 0 if histogram is None else int(histogram[1:].sum())
+        return int(self.questions.get(kind, _NONE)[1:].sum())
 
     def kinds(self) -> list[str]:
         """The kinds of question that were asked at least once."""
@@ -96,17 +96,12 @@ class Effort:
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> Effort:
-        """Read the values of `to_json`. Raises BadInput for anything else."""
-        try:
-            questions = {str(k): _counts(pairs) for k, pairs in values["questions"].items()}
-            looks = _counts(values["looks"], _whole(values["classes"]))
-            workers = None if values["workers"] is None else _whole(values["workers"])
-            dropped = {str(kind): _whole(count) for kind, count in values["dropped"].items()}
-            return Effort(questions, looks, workers, dropped, _whole(values.get("machine", 0)))
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise BadInput(
-                f"the effort in this file cannot be read ({error!r}); write the file again"
-            ) from None
+        """Read the values of `to_json`. Raises ValueError, KeyError or the like for others."""
+        questions = {str(k): _counts(pairs) for k, pairs in values["questions"].items()}
+        looks = _counts(values["looks"], _whole(values["classes"]))
+        workers = None if values["workers"] is None else _whole(values["workers"])
+        dropped = {str(kind): _whole(count) for kind, count in values["dropped"].items()}
+        return Effort(questions, looks, workers, dropped, _whole(values.get("machine", 0)))
 
 
 def histogram(questions_per_image: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput, unknown
-from simkit.files import expanded, readable, whole
+from simkit.files import AnyPath, expanded, reading, whole
 from simkit.history import content_id
 from simkit.labels.truth import Truth, frozen
 
@@ -102,11 +101,9 @@ class Hierarchy:
             raise BadInput(f"the hierarchy {what}; give every class its own name")
         parents: list[set[int]] = [set() for _ in classes]
         for child, parent in edges:
-            odd = [name for name in (child, parent) if name not in index]
-            if odd:
-                raise BadInput(
-                    f"the hierarchy has an edge to {odd[0]!r}, which is not a class; add it"
-                )
+            for name in (child, parent):
+                if name not in index:
+                    raise unknown("class of the hierarchy", name, index)
             parents[index[child]].add(index[parent])
         hierarchy = Hierarchy(
             tuple(classes),
@@ -148,11 +145,7 @@ class Hierarchy:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The children of each class, ascending."""
-        below: list[list[int]] = [[] for _ in self.classes]
-        for c, above in enumerate(self.parents):
-            for parent in above:
-                below[parent].append(c)
-        return tuple(map(tuple, below))
+        return tuple(tuple(sorted(self.graph.successors(c))) for c in range(len(self.classes)))
 
     @property
     def roots(self) -> NDArray[np.int64]:
@@ -169,7 +162,7 @@ class Hierarchy:
 
         Raises BadInput for an unknown class.
         """
-        kept = np.flatnonzero(self.above[_columns(tuple(classes), self)].any(0))
+        kept = np.flatnonzero(self.above[columns_of(tuple(classes), self)].any(0))
         place = {int(c): i for i, c in enumerate(kept)}
         return Hierarchy(
             tuple(self.classes[c] for c in place),
@@ -199,23 +192,17 @@ class Hierarchy:
         return json.dumps({"classes": rows}, indent=1, ensure_ascii=False)
 
     @staticmethod
-    def from_json(text: str | bytes, where: str = "the hierarchy") -> Hierarchy:
-        """Read the text of `to_json`. Raises BadInput, whose message names `where`."""
-        try:
-            rows: list[dict[str, Any]] = json.loads(text)["classes"]
-            texts = [[row["name"], row.get("synset", ""), *row["parents"]] for row in rows]
-            if not all(isinstance(each, str) for listed in texts for each in listed):
-                raise TypeError("a name, parent or synset is not text")
-            edges = [(name, parent) for name, _, *parents in texts for parent in parents]
-            names = [name for name, *_ in texts]
-            return Hierarchy.of(names, edges, {name: synset for name, synset, *_ in texts})
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise BadInput(
-                f"{where} cannot be read ({error}); expected is "
-                '{"classes": [{"name": ..., "parents": [...]}]}'
-            ) from None
+    def from_json(text: str | bytes) -> Hierarchy:
+        """Read the text of `to_json`. Raises BadInput, and other errors for damaged text."""
+        rows: list[dict[str, Any]] = json.loads(text)["classes"]
+        texts = [[row["name"], row.get("synset", ""), *row["parents"]] for row in rows]
+        if not all(isinstance(each, str) for listed in texts for each in listed):
+            raise TypeError("a name, parent or synset is not text")
+        edges = [(name, parent) for name, _, *parents in texts for parent in parents]
+        names = [name for name, *_ in texts]
+        return Hierarchy.of(names, edges, {name: synset for name, synset, *_ in texts})
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: AnyPath) -> None:
         """Write JSON, one line per class."""
         rows = [
             json.dumps(row, ensure_ascii=False) for row in json.loads(self.to_json())["classes"]
@@ -225,10 +212,11 @@ class Hierarchy:
             part.write_text(text, encoding="utf-8")
 
     @staticmethod
-    def load(path: str | PathLike[str]) -> Hierarchy:
+    def load(path: AnyPath) -> Hierarchy:
         """Read a file of `save`. Raises BadInput."""
-        file = readable(path, "a class hierarchy (JSON)")
-        return Hierarchy.from_json(file.read_bytes(), str(file))
+        mend = 'expected is {"classes": [{"name": ..., "parents": [...]}]}'
+        with reading(path, "a class hierarchy (JSON)", mend) as file:
+            return Hierarchy.from_json(file.read_bytes())
 
 
 def shipped_names() -> list[str]:
@@ -242,7 +230,7 @@ def shipped(name: str) -> Hierarchy:
     name = name.lower()
     if name not in shipped_names():
         raise unknown("shipped hierarchy", name, shipped_names())
-    return Hierarchy.from_json((_folder() / f"{name}.json").read_text(encoding="utf-8"), name)
+    return Hierarchy.from_json((_folder() / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def by_name_or_file(text: str) -> Hierarchy:
@@ -292,7 +280,7 @@ def close(truth: Truth, hierarchy: Hierarchy) -> Truth:
         If a class of the truth is not in the hierarchy, or if a complete truth has no column for a
         class of the hierarchy nor for any of its descendants.
     """
-    columns = _columns(truth.classes, hierarchy)
+    columns = columns_of(truth.classes, hierarchy)
     L = len(hierarchy.classes)
     present = csr_array(_widened(truth.present, columns, L) @ hierarchy.lineage)
     present.sort_indices()
@@ -311,15 +299,12 @@ def close(truth: Truth, hierarchy: Hierarchy) -> Truth:
     return Truth.of(present, truth.images, hierarchy.classes, known)
 
 
-def _columns(classes: tuple[str, ...], hierarchy: Hierarchy) -> NDArray[np.int64]:
+def columns_of(classes: tuple[str, ...], hierarchy: Hierarchy) -> NDArray[np.int64]:
     """(l,) the index of each class in the hierarchy. Raises BadInput for an unknown class."""
     index = {name: c for c, name in enumerate(hierarchy.classes)}
-    missing = [name for name in classes if name not in index]
-    if missing:
-        raise BadInput(
-            f"class {missing[0]!r} is not in the hierarchy; "
-            "give one of these classes (simkit hierarchy)"
-        )
+    for name in classes:
+        if name not in index:
+            raise unknown("class of the hierarchy", name, index)
     return np.array([index[name] for name in classes], np.int64)
 
 

@@ -6,8 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from simkit.errors import BadInput
+from simkit.files import AnyPath
 from simkit.history import History, content_id
 from simkit.labels.effort import Effort
 from simkit.labels.truth import (
@@ -102,13 +101,17 @@ class PartialLabels:
             raise BadInput("labels hold values other than +1, -1 and 0; translate them first")
         matrix = csr_array(numbers.astype(np.int8))
         matrix.sum_duplicates()
-        if matrix.nnz != numbers.nnz:
-            raise BadInput("the labels name a class twice in one image; keep one of them")
-        matrix.eliminate_zeros()
         N, L = matrix.shape
         ids = image_ids(np.arange(N) if images is None else images)
         names = class_names(classes, L)
         check_axes(ids, names, (N, L))
+        if matrix.nnz != numbers.nnz:
+            rows, columns = (axis.astype(np.int64) for axis in coo_array(numbers).coords)
+            pairs = np.sort(rows * L + columns)
+            row, column = divmod(int(pairs[:-1][pairs[1:] == pairs[:-1]][0]), L)
+            pair = f"image {ids[row]} and class {names[column]!r}"
+            raise BadInput(f"{pair} have two labels; keep one")
+        matrix.eliminate_zeros()
         labelled = np.diff(matrix.indptr) > 0
         marked = labelled if asked is None else np.asarray(asked, bool)
         if marked.shape != (N,):
@@ -201,22 +204,18 @@ class PartialLabels:
 
     def _repr_html_(self) -> str:
         """A summary for notebooks."""
-        counts, settings = self.counts(), self.history.settings
+        import pandas as pd
+
         asked = ", ".join(f"{self.effort.count(kind):,} {kind}" for kind in self.effort.kinds())
         rows = {
             "images": f"{self.shape[0]:,}, {int(self.asked.sum()):,} of them asked",
             "classes": f"{self.shape[1]:,}",
-            "present": f"{counts['present']:,}",
-            "absent": f"{counts['absent']:,}",
-            "unknown": f"{counts['unknown']:,}",
+            **{state: f"{number:,}" for state, number in self.counts().items()},
             "questions": asked or "not recorded",
-            "scheme": settings.get("scheme", self.history.command),
+            "scheme": self.history.settings.get("scheme", self.history.command),
         }
-        cells = "".join(
-            f'<tr><th style="text-align:left">{key}</th><td>{escape(str(value))}</td></tr>'
-            for key, value in rows.items()
-        )
-        return f"<table><caption>PartialLabels {self.id}</caption>{cells}</table>"
+        table = pd.Series(rows, name="").to_frame().to_html(border=0, header=False)
+        return f"<p>PartialLabels {self.id}</p>{table}"
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -295,12 +294,12 @@ class PartialLabels:
         """The same labels with every image marked as asked; added images have unknown labels."""
         return replace(self, asked=locked(np.ones(len(self.asked), bool)))
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: AnyPath) -> None:
         """Write parquet: a long table image_id, class, state; all else is in its metadata."""
         formats.make("parquet").write(self, path)
 
     @staticmethod
-    def load(path: str | PathLike[str]) -> PartialLabels:
+    def load(path: AnyPath) -> PartialLabels:
         """Read a file of `save`, or any long table with its three columns. Raises BadInput."""
         labels: PartialLabels = formats.make("parquet").read(path)
         return labels

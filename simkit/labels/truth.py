@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -86,9 +87,7 @@ class Truth:
         check_axes(ids, names, (N, L))
         reference = None if known is None else _bool_csr(known)
         if reference is not None and reference.shape != matrix.shape:
-            raise BadInput(
-                f"known has shape {reference.shape}, present {matrix.shape}; they must agree"
-            )
+            raise BadInput(f"known is {reference.shape}, present {matrix.shape}; both must agree")
         return Truth(
             frozen(matrix), locked(ids), names, None if reference is None else frozen(reference)
         )
@@ -147,6 +146,31 @@ class Truth:
         sealed(self.images)
         for derived in ("counts", "by_class"):  # computed again on access
             self.__dict__.pop(derived, None)
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Bounding boxes: box i shows class `classes[i]` in image `images[i]`, both (n,) indices.
+
+    corners (n, 4) float32: x0, y0, x1, y1 in pixels, half open.
+    sizes (N, 2) int64: width and height of every image in pixels; None if unknown.
+    areas (n,) float64: pixels of each object's mask, as COCO's files state them; None if unknown.
+    """
+
+    images: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    corners: NDArray[np.float32]
+    sizes: NDArray[np.int64] | None = None
+    areas: NDArray[np.float64] | None = None
+
+    def __repr__(self) -> str:
+        return f"<Boxes: {len(self.images):,} objects>"
+
+    @cached_property
+    def id(self) -> str:
+        """Content id."""
+        areas = () if self.areas is None else (self.areas,)
+        return content_id("boxes", self.images, self.classes, self.corners, self.sizes, *areas)
 
 
 def image_ids(values: Any) -> NDArray[Any]:
@@ -228,6 +252,15 @@ def _bool_csr(values: Any) -> csr_array:
     if max(matrix.nnz, *matrix.shape) < 2**31:  # half the memory
         matrix.indices = matrix.indices.astype(np.int32, copy=False)
         matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
+    return matrix
+
+
+def from_indices(lists: Sequence[Any], width: int) -> csr_array:
+    """(n, width) bool: the indices in each of n lists."""
+    pointers = np.cumsum([0, *map(len, lists)])
+    columns = np.fromiter(chain.from_iterable(lists), np.int64, pointers[-1])
+    matrix = csr_array((np.ones(len(columns), bool), columns, pointers), (len(lists), width))
+    matrix.sum_duplicates()
     return matrix
 
 

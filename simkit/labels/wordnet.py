@@ -12,7 +12,7 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, lru_cache
@@ -23,7 +23,7 @@ from typing import Any, Literal
 from zipfile import BadZipFile
 
 from simkit.errors import BadInput
-from simkit.files import reading
+from simkit.files import AnyPath, reading
 from simkit.labels.hierarchy import Hierarchy
 
 _SYNSET = re.compile(r"[^\s<]+\.[nvasr]\.(?!00?$)\d\d?")
@@ -103,18 +103,15 @@ class Report:
 
     def text(self) -> str:
         """Ambiguous and unknown names with their candidates, as text."""
-        return "\n".join(self._lines())
-
-    def _lines(self) -> Iterator[str]:
-        for finding in self.ambiguous:
-            yield f"{finding.name}: {finding.synset}, the most frequent of these senses"
-            yield from (f"    {each.synset}: {each.gloss}" for each in finding.candidates)
-        for finding in self.unknown:
-            near = "; similar are" if finding.candidates else ""
-            yield f"{finding.name}: not in WordNet{near}"
-            yield from (f"    {each.synset}: {each.gloss}" for each in finding.candidates)
-        for name in self.unused:
-            yield f"{name}: in the mapping, but no class has this name"
+        lines = []
+        for finding in (*self.ambiguous, *self.unknown):
+            remark = f"{finding.name}: {finding.synset}, the most frequent of these senses"
+            if not finding.synset:
+                near = "; similar are" if finding.candidates else ""
+                remark = f"{finding.name}: not in WordNet{near}"
+            lines += [remark, *(f"    {each.synset}: {each.gloss}" for each in finding.candidates)]
+        unused = (f"{name}: in the mapping, but no class has this name" for name in self.unused)
+        return "\n".join([*lines, *unused])
 
 
 def _few(names: Sequence[str]) -> str:
@@ -125,7 +122,7 @@ def _few(names: Sequence[str]) -> str:
 def from_wordnet(
     names: Sequence[str],
     *,
-    mapping: Mapping[str, str] | str | PathLike[str] | None = None,
+    mapping: Mapping[str, str] | AnyPath | None = None,
     prune: bool = True,
 ) -> tuple[Hierarchy, Report]:
     """The hierarchy over class names and their ancestors.
@@ -369,7 +366,7 @@ def _meanings(senses: Sequence[Any]) -> tuple[Meaning, ...]:
     return tuple(Meaning(str(sense.name()), str(sense.definition())) for sense in distinct)
 
 
-def read_mapping(path: str | PathLike[str]) -> dict[str, str]:
+def read_mapping(path: AnyPath) -> dict[str, str]:
     """A file of class names and synsets: TOML (name = "synset"), JSON object, or CSV name,synset.
 
     A synset with a leading "<" means "a kind of": "sports ball" = "<ball.n.01". Raises BadInput.

@@ -95,7 +95,7 @@ def test_errors_are_nested_in_the_rate_and_do_not_depend_on_order():
         ({"workers": 0}, "habits: workers is 0"),
         ({"vote": "chief"}, "habits: vote is 'chief'"),
         ({"quorum": 3, "workers": 2}, "habits: quorum is 3 of 2 workers"),
-        ({"classes": ("cat", "cat")}, "habits: class 'cat' is named twice"),
+        ({"classes": ("cat", "cat")}, "habits: class 'cat' occurs twice"),
         ({"classes": ("cat", "dog"), "miss": (0.1,)}, "habits: miss has 1 shares for 2 classes"),
     ],
 )
@@ -189,7 +189,7 @@ def test_named_rates_are_taken_by_name():
     assert there == Habits((0.3, 0.2, 0.1), 0.2, unsure_absent=(0.5, 0.25, 0.0))
     assert habits.for_classes(("hen",)) == Habits(0.2, 0.2, unsure_absent=0.25)
     assert Habits(0.1).for_classes(("hen",)) == Habits(0.1)
-    with pytest.raises(BadInput, match="habits: the rates are for 2 classes by name"):
+    with pytest.raises(BadInput, match="habits: rates are by class name"):
         habits.check(2)
 
 

@@ -51,7 +51,7 @@ def generated(questions: int, *, doubt: float, seed: int = 0) -> tuple[Ballots, 
     who = np.argwhere(np.arange(6) != away[:, None])
     question, worker = who[:, 0], who[:, 1]
     yes = rng.random(len(question)) < model.yes()[state[question], worker]
-    return Ballots(question, worker, yes, questions, 6), state
+    return Ballots(question, worker, yes, np.zeros(questions, np.int64), 6), state
 
 
 def by_bayes(ballots: Ballots, found: Estimate) -> list[list[float]]:
@@ -70,7 +70,7 @@ def by_bayes(ballots: Ballots, found: Estimate) -> list[list[float]]:
 @pytest.mark.parametrize("unsure", [False, True])
 def test_states_follow_from_the_model_by_bayes_rule(unsure):
     ballots, _ = generated(150, doubt=0.3)
-    found = estimate(ballots, unsure=unsure, shrink=5)
+    found = estimate(replace(ballots, shrink=5), unsure=unsure)
     assert np.allclose(found.states.T, by_bayes(ballots, found), atol=1e-9)
     assert unsure or not found.states[2:].any()
 
@@ -78,7 +78,7 @@ def test_states_follow_from_the_model_by_bayes_rule(unsure):
 @pytest.mark.parametrize("doubt", [0.0, 0.3])
 def test_the_rates_votes_were_made_with_are_found(doubt):
     ballots, state = generated(40_000, doubt=doubt)
-    found = estimate(ballots, unsure=doubt > 0, shrink=20)
+    found = estimate(ballots, unsure=doubt > 0)
     model = found.model
     assert found.converged
     # The workers' scale is free: the ordinary person may be anybody, so compare people themselves.
@@ -100,8 +100,8 @@ def test_the_rates_votes_were_made_with_are_found(doubt):
 
 def test_doubt_that_is_not_modelled_looks_like_bad_workers():
     ballots, _ = generated(40_000, doubt=0.3)
-    with_doubt = estimate(ballots, unsure=True, shrink=20)
-    without = estimate(ballots, unsure=False, shrink=20)
+    with_doubt = estimate(ballots, unsure=True)
+    without = estimate(ballots, unsure=False)
     assert with_doubt.log_likelihood - without.log_likelihood > 500
     assert without.model.miss > 0.2 and with_doubt.model.miss < 0.17
 
@@ -115,18 +115,20 @@ def test_few_votes_leave_a_worker_ordinary():
         np.append(ballots.question, odd),
         np.append(ballots.worker, [6, 6]),
         np.append(ballots.yes, [True, True]),
-        3000,
+        np.zeros(3000, np.int64),
         7,
     )
-    trusting = estimate(more, unsure=False, shrink=0.01).model.false_alarm_by_person[6]
-    careful = estimate(more, unsure=False, shrink=50).model.false_alarm_by_person[6]
+    trusting = estimate(replace(more, shrink=0.01), unsure=False).model.false_alarm_by_person[6]
+    careful = estimate(replace(more, shrink=50), unsure=False).model.false_alarm_by_person[6]
     assert trusting > 100 and 1 < careful < 3
 
 
 def test_people_who_always_agree_hardly_err():
     question = np.repeat(np.arange(200), 3)
-    ballots = Ballots(question, np.tile([0, 1, 2], 200), question % 4 == 0, 200, 3)
-    found = estimate(ballots, unsure=False, shrink=20)
+    ballots = Ballots(
+        question, np.tile([0, 1, 2], 200), question % 4 == 0, np.zeros(200, np.int64), 3
+    )
+    found = estimate(ballots, unsure=False)
     model = found.model
     assert tilted(model.miss, model.miss_by_person).max() < 0.01
     assert tilted(model.false_alarm, model.false_alarm_by_person).max() < 0.01
@@ -148,14 +150,14 @@ def by_two_classes(questions: int, *, doubt: tuple[float, float]) -> tuple[Ballo
     yes = np.stack([model.yes() for model in models])
     question, worker = np.repeat(np.arange(questions), 5), np.tile(np.arange(5), questions)
     says = rng.random(len(question)) < yes[of_class[question], state[question], worker]
-    return Ballots(question, worker, says, questions, 5), of_class
+    return Ballots(question, worker, says, of_class, 5, 2), of_class
 
 
 @pytest.mark.parametrize("unsure", [False, True])
 def test_states_follow_by_bayes_rule(unsure):
     ballots, of_class = by_two_classes(120, doubt=(0.1, 0.3))
-    found = estimate(ballots, unsure=unsure, shrink=5)
-    by_class = estimate_by_class(ballots, of_class, 2, found, shrink=5)
+    found = estimate(replace(ballots, shrink=5), unsure=unsure)
+    by_class = estimate_by_class(replace(ballots, shrink=5), found)
     assert np.allclose(by_class.model.shares.sum(0), 1) and np.allclose(by_class.states.sum(0), 1)
     total = 0.0
     for q in range(120):
@@ -174,9 +176,9 @@ def test_states_follow_by_bayes_rule(unsure):
 
 @pytest.mark.parametrize("doubt", [(0.0, 0.0), (0.1, 0.3)])
 def test_the_rates_by_class_votes_were_made_with_are_found(doubt):
-    ballots, of_class = by_two_classes(40_000, doubt=doubt)
-    found = estimate(ballots, unsure=doubt[1] > 0, shrink=20)
-    by_class = estimate_by_class(ballots, of_class, 2, found, shrink=20)
+    ballots, _ = by_two_classes(40_000, doubt=doubt)
+    found = estimate(ballots, unsure=doubt[1] > 0)
+    by_class = estimate_by_class(ballots, found)
     assert by_class.converged and by_class.log_likelihood > found.log_likelihood + 500
     model = found.model
     # The workers' scale is free, so compare people themselves.
@@ -190,12 +192,12 @@ def test_the_rates_by_class_votes_were_made_with_are_found(doubt):
 
 
 def test_doubt_common_to_all_classes():
-    ballots, of_class = by_two_classes(4000, doubt=(0.1, 0.3))
-    found = estimate(ballots, unsure=True, shrink=20)
-    common = estimate_by_class(ballots, of_class, 2, found, shrink=20, own_doubt=False)
+    ballots, _ = by_two_classes(4000, doubt=(0.1, 0.3))
+    found = estimate(ballots, unsure=True)
+    common = estimate_by_class(ballots, found, own_doubt=False)
     first, second = common.model.shares[2:].sum(0)
     assert first == second > 0.1
-    own = estimate_by_class(ballots, of_class, 2, found, shrink=20).model.shares[2:].sum(0)
+    own = estimate_by_class(ballots, found).model.shares[2:].sum(0)
     assert own[0] < first < own[1]
 
 
@@ -206,8 +208,8 @@ def test_a_class_with_few_votes_stays_near_the_ordinary():
     of_class[7] = 2
     yes = np.where(ballots.question == 7, ballots.worker < 4, ballots.yes)
     ballots = replace(ballots, yes=yes)
-    found = estimate(ballots, unsure=False, shrink=20)
-    by_class = estimate_by_class(ballots, of_class, 4, found, shrink=20)
+    found = estimate(ballots, unsure=False)
+    by_class = estimate_by_class(replace(ballots, of_class=of_class, classes=4), found)
     assert abs(by_class.model.miss[2] - found.model.miss) < 0.05
     assert by_class.model.miss[3] == pytest.approx(found.model.miss, abs=1e-6)
     assert by_class.model.shares[:, 3] == pytest.approx(found.model.shares, abs=1e-6)
@@ -217,7 +219,8 @@ def cast(rates: np.ndarray, *, seed: int = 0) -> Ballots:
     """Five people on each question, who say yes at its rate."""
     rng = np.random.default_rng(seed)
     question, worker = np.repeat(np.arange(len(rates)), 5), np.tile(np.arange(5), len(rates))
-    return Ballots(question, worker, rng.random(len(question)) < rates[question], len(rates), 5)
+    yes = rng.random(len(question)) < rates[question]
+    return Ballots(question, worker, yes, np.zeros(len(rates), np.int64), 5)
 
 
 ALIKE = np.tile([0.05, 0.05, 0.8], 1500)
@@ -226,7 +229,7 @@ DOUBTED = np.where(np.arange(4500) % 5 == 4, 0.45, ALIKE)
 
 def chosen(rates, unsure=None, classes=1):
     of_class = np.arange(len(rates)) % classes
-    _, by_class, compared = choose(cast(rates), of_class, classes, unsure=unsure, shrink=20)
+    _, by_class, compared = choose(replace(cast(rates), of_class=of_class, classes=classes), unsure)
     doubt = bool(by_class.states[2:].any())
     return SimpleNamespace(by_class=by_class, compared=compared, doubt=doubt)
 
@@ -259,11 +262,11 @@ def test_doubt_does_not_end_below_the_fit_without():
     rates = np.where(rng.random(20_000) < 0.97, 0.8, 0.05)
     question = np.repeat(np.arange(20_000), 5)
     who = np.argsort(rng.random((20_000, 20)), axis=1)[:, :5].ravel()
-    ballots = Ballots(question, who, rng.random(100_000) < rates[question], 20_000, 20)
-    one = np.zeros(20_000, np.int64)
-    found, *_ = choose(ballots, one, 1, unsure=True, shrink=20)
-    sure = estimate(ballots, unsure=False, shrink=20)
-    usual = estimate(ballots, unsure=True, shrink=20)
+    yes = rng.random(100_000) < rates[question]
+    ballots = Ballots(question, who, yes, np.zeros(20_000, np.int64), 20)
+    found, *_ = choose(ballots, True)
+    sure = estimate(ballots, unsure=False)
+    usual = estimate(ballots, unsure=True)
     assert usual.log_likelihood < sure.log_likelihood - 1 < found.log_likelihood - 0.5
 
 

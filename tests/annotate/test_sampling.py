@@ -98,7 +98,7 @@ def test_boxes_count_for_what_is_above_their_class():
 def test_boxes_that_do_not_fit():
     boxes = random_boxes(5, 4)
     for shape in ((5, 3), (4, 4)):
-        with pytest.raises(BadInput, match="boxes are about more than"):
+        with pytest.raises(BadInput, match="boxes are of more than"):
             boxes_by_class(boxes, "size", shape, None)
     with pytest.raises(BadInput, match="bias=centre needs a width and height above 0"):
         boxes_by_class(replace(boxes, sizes=boxes.sizes[:3]), "centre", (5, 4), None)

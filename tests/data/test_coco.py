@@ -54,6 +54,9 @@ def test_empty_images_are_kept_unless_dropped(tmp_path: Path) -> None:
     assert opened.truth["train"].images.tolist() == [0, 1, 3, 4, 6, 7]
     assert opened.pictures["train"].read([2])[0][0, 0, 0] == 3
     assert data.open(f"coco:{train},val={val}").truth["train"].shape == (9, 3)
+    empty = _write(tmp_path, "empty.json", 9, annotations=[])
+    with pytest.raises(BadInput, match=f"{empty}.* no image has an annotation"):
+        data.open(f"coco:{empty},drop_empty=yes")
     assert data.open(opened.spec).truth["train"].id == opened.truth["train"].id
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simkit import data
-from simkit.data.lvis import Lvis
+from simkit.data.coco import Lvis
 from tests.labels.formats.test_lvis import GOOD
 
 

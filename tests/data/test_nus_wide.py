@@ -78,7 +78,7 @@ def test_pictures_whose_links_are_dead_may_be_dropped(tmp_path: Path) -> None:
     (tmp_path / "Flickr").rename(tmp_path / "other")
     layouts.refused(
         f"nus-wide:{tmp_path},drop_missing=yes",
-        f"{tmp_path} holds no folder of images or no ImageList",
+        f"{tmp_path} has no image folder or no ImageList",
     )
     again = data.open(f"nus-wide:{tmp_path},drop_missing=yes,images={tmp_path}/other")
     assert again.pictures[WHOLE].id == known

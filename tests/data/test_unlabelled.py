@@ -23,7 +23,10 @@ def test_no_label_is_known_and_the_test_split_is_of_another_data_set(tmp_path):
 
 @pytest.mark.parametrize(
     ("line", "text"),
-    [('split = "nowhere"', "no split 'nowhere'"), ('scored = "scenes:test=7"', "no class 'zebra'")],
+    [
+        ('split = "nowhere"', "no split 'nowhere'"),
+        ('scored = "scenes:test=7"', "'zebra'"),
+    ],
 )
 def test_bad_input(tmp_path, line, text):
     file = data(tmp_path, line)

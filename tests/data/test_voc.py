@@ -10,7 +10,7 @@ import pytest
 from simkit import data
 from simkit.data.dataset import WHOLE
 from simkit.data.splits import published_split
-from simkit.data.voc import CLASSES, Object, read_boxes, read_objects
+from simkit.data.voc import CLASSES, read_boxes, read_objects
 from simkit.errors import BadInput
 from simkit.labels.formats.npz import read_difficult, read_truth
 from simkit.labels.truth import Truth
@@ -220,8 +220,8 @@ def test_objects_half_open_and_without_their_parts(tmp_path: Path) -> None:
     size, objects = read_objects(tmp_path / "a.xml")
     assert size == (20, 10)
     assert objects == [
-        Object("cat", False, (0, 0, 20, 10)),
-        Object("dog", True, (1, 2, 4.25, 5.5)),
+        ("cat", False, (0, 0, 20, 10)),
+        ("dog", True, (1, 2, 4.25, 5.5)),
     ]
 
 

@@ -43,7 +43,7 @@ def test_the_part_about_some_classes() -> None:
     assert part.classes == ("dog", "puppy", "animal", "pet", "thing")
     assert part.parents == ((2, 3), (0,), (), (), ()) and part.synsets[0] == "dog.n.01"
     assert TREE.over(NAMES).id == TREE.id
-    with pytest.raises(BadInput, match=r"^class 'bird' is not in the hierarchy; "):
+    with pytest.raises(BadInput, match=r"^no class of the hierarchy is called 'bird'; "):
         TREE.over(["bird"])
 
 

@@ -75,8 +75,8 @@ def test_arrays_are_read_only_also_in_copies(way: Any) -> None:
     ("arguments", "word"),
     [
         ((CODES * 2,), "values"),
-        ((csr_array(([1, 1], [2, 2], [0, 2]), shape=(1, 3)),), "twice"),
-        ((coo_array(([1, 0], ([0, 0], [1, 1])), shape=(1, 3)),), "twice"),
+        ((csr_array(([1, 1], [2, 2], [0, 2]), shape=(1, 3)),), "two labels"),
+        ((coo_array(([1, 0], ([0, 0], [1, 1])), shape=(1, 3)),), "two labels"),
         ((np.array([["a"]]),), "<U1"),
         ((CODES, None, ("a", None, "c")), "class None"),
         ((CODES, None, None, [True]), "asked has shape (1,)"),
@@ -149,7 +149,7 @@ def test_arrow_holds_all_classes_and_no_row_for_what_is_unknown() -> None:
         ({"state": None}, {}, "'state'"),
         ({"state": [1, 2]}, {}, "values"),
         ({"state": ["1", "1"]}, {}, "numbers"),
-        ({"image": [1, 1], "class": ["a", "a"]}, {}, "twice"),
+        ({"image": [1, 1], "class": ["a", "a"]}, {}, "two labels"),
         ({"image": [1, None]}, {}, "image ids"),
         ({}, {"images": [1]}, "image 2"),
         ({}, {"images": ["1", "2"]}, "image 1"),
@@ -168,6 +168,7 @@ def test_notebooks_show_a_short_table() -> None:
     effort = Effort({"verify": np.array([0, 3])}, np.zeros(0, np.int64))
     history = History("simulate", {"scheme": "<b>(x=1)"}, 0)
     html = PartialLabels.of(CODES, effort=effort, history=history)._repr_html_()
+    html = re.sub(r"\s+<", "<", html)
     for words in ("4, 2 of them asked", "&lt;b&gt;(x=1)", "3 verify", "unknown</th><td>8"):
         assert words in html
     assert "<b>" not in html and len(html) < 1000

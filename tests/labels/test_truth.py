@@ -98,7 +98,7 @@ def test_names_with_line_breaks_are_not_confused() -> None:
         ((np.zeros((0, 3)),), "labels of 0 images"),
         ((np.zeros((3, 0)),), "x 0 classes"),
         ((np.zeros(3),), "shape (3,)"),
-        ((DENSE, None, None, np.ones((2, 3))), "known has shape (2, 3)"),
+        ((DENSE, None, None, np.ones((2, 3))), "known is (2, 3)"),
         ((np.array([[1, -1]]),), "a truth holds -1"),
         ((np.array([[1, np.nan]]),), "a truth holds nan"),
         (([[1, 0.3]],), "a truth holds 0.3"),

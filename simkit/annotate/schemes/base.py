@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol
+import warnings
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
 from simkit.errors import BadInput
 from simkit.registry import Range, Registry, settle
@@ -11,9 +12,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from simkit.annotate.crowd import Crowd
+    from simkit.annotate.crowd import Crowd as Crowd
     from simkit.chance import Chance
     from simkit.labels.partial import PartialLabels
+else:
+    Crowd = "Crowd"  # named in the annotations of schemes, and slow to import
 
 MOST = 10**15  # of anything that is counted
 MISSING = -1e9  # score of an image that has none: certainly absent
@@ -111,6 +114,31 @@ class WithRest(Scheme):
 
     def _rest(self) -> Scheme:
         return make(self.rest)
+
+
+class Searching(Scheme):
+    """A scheme that searches for images with and without each class."""
+
+    search: str
+    precision: float
+    keep_looks: bool
+
+    def ask_all(self, crowd: Crowd, chance: Chance, present: Any, absent: Any, wanted: str) -> None:
+        """Search for `present` and `absent` images, (L,) or int, and warn if there are fewer."""
+        found = crowd.search(
+            range(crowd.shape[1]),
+            chance=chance,
+            present=present,
+            absent=absent,
+            precision=self.precision if self.search == "proposals" else None,
+            keep_looks=self.keep_looks,
+        )
+        if short := int((found < present).sum()):
+            warnings.warn(
+                f"{self.name}: {short} of {len(found)} classes are in fewer {wanted}; all of these "
+                "are kept",
+                stacklevel=3,
+            )
 
 
 def largest(scheme: Scheme, images: int, classes: int) -> int:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.annotate.schemes.base import MOST, Count, Precision, Scheme, register
+from simkit.annotate.schemes.base import MOST, Count, Crowd, Precision, Searching, register
 from simkit.chance import Chance
 from simkit.registry import Range, setting
-
-if TYPE_CHECKING:
-    from simkit.annotate.crowd import Crowd
 
 
 @register
 @dataclass(frozen=True)
-class Federated(Scheme):
+class Federated(Searching):
     """For each class two disjoint sets of images, with it and without it; the rest unknown.
 
     The class of rank r has up to per_class / r ** exponent images with it (at least one) and
@@ -48,9 +44,9 @@ class Federated(Scheme):
     per_class: Count = setting(
         100, "present labels of the class with most; goals of others fall off"
     )
+    # Assumption: a tail like that of word frequencies.
     exponent: Annotated[float, Range(0, 10)] = setting(
-        1.0,  # assumption: a tail like that of word frequencies
-        "how fast the goals fall with the rank of the class; 0: all are equal",
+        1.0, "how fast the goals fall with the rank of the class; 0: all are equal"
     )
     ratio: Annotated[float, Range(0, 10**6)] = setting(
         1.0, "absent labels for each present one that is sought"
@@ -58,9 +54,9 @@ class Federated(Scheme):
     search: Literal["proposals", "random"] = setting(
         "proposals", "look through a machine's candidates, or through images as they come"
     )
+    # Assumption: every second candidate of a good detector is right.
     precision: Precision = setting(
-        0.5,  # assumption: every second candidate of a good detector is right
-        "share of the candidates that show the class (search=proposals)",
+        0.5, "share of the candidates that show the class (search=proposals)"
     )
     keep_looks: bool = setting(False, "keep all answers that were paid for, not those sought alone")
 
@@ -68,21 +64,7 @@ class Federated(Scheme):
         L = crowd.shape[1]
         ranks = chance.of("ranks").permutation(L).rank(np.arange(L))
         present, absent = self.goals(L, len(crowd.images))
-        present_counts = crowd.search(
-            np.arange(L),
-            chance=chance,
-            present=present[ranks],
-            absent=absent[ranks],
-            precision=self.precision if self.search == "proposals" else None,
-            keep_looks=self.keep_looks,
-        )
-        short = int((present_counts < present[ranks]).sum())
-        if short:
-            warnings.warn(
-                f"federated: {short} of {L} classes are present in fewer images than wanted; all "
-                "of these are kept",
-                stacklevel=2,
-            )
+        self.ask_all(crowd, chance, present[ranks], absent[ranks], "images than wanted")
 
     def largest(self, images: int, classes: int) -> int:
         """The per_class at which all images are wanted even for the last class of the tail."""

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
-import numpy as np
-
-from simkit.annotate.schemes.base import Count, Precision, Scheme, register
+from simkit.annotate.schemes.base import Count, Crowd, Precision, Searching, register
 from simkit.chance import Chance
 from simkit.registry import setting
-
-if TYPE_CHECKING:
-    from simkit.annotate.crowd import Crowd
 
 
 @register
 @dataclass(frozen=True)
-class FixedPerClass(Scheme):
+class FixedPerClass(Searching):
     """For each class `per_class` images that show it and as many that do not; the rest unknown.
 
     A class with fewer images keeps all of them, and its absent labels stay at `per_class`. The
@@ -43,36 +37,20 @@ class FixedPerClass(Scheme):
         "do not."
     )
 
-    per_class: Count = setting(
-        100,  # the paper: 20 to 2,000 on COCO, and 1,000 in the code's own example
-        "present and absent labels for each class",
-    )
+    # The paper: 20 to 2,000 on COCO, and 1,000 in the code's own example.
+    per_class: Count = setting(100, "present and absent labels for each class")
     search: Literal["proposals", "random"] = setting(
         "proposals", "look through a machine's candidates, or through images as they come"
     )
+    # Assumption: every second candidate of a good detector is right.
     precision: Precision = setting(
-        0.5,  # assumption: every second candidate of a good detector is right
-        "share of the candidates that show the class (search=proposals)",
+        0.5, "share of the candidates that show the class (search=proposals)"
     )
+    # False: the paper's FPC.
     keep_looks: bool = setting(
-        False,  # False: the paper's FPC
-        "keep all answers that were paid for, not per_class of each kind",
+        False, "keep all answers that were paid for, not per_class of each kind"
     )
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
-        classes = np.arange(crowd.shape[1])
-        found = crowd.search(
-            classes,
-            chance=chance,
-            present=self.per_class,
-            absent=self.per_class,
-            precision=self.precision if self.search == "proposals" else None,
-            keep_looks=self.keep_looks,
-        )
-        short = int((found < self.per_class).sum())
-        if short:
-            warnings.warn(
-                f"fpc: {short} of {len(classes)} classes are in fewer than {self.per_class} "
-                "images; all of these are kept",
-                stacklevel=2,
-            )
+        wanted = f"than {self.per_class} images"
+        self.ask_all(crowd, chance, self.per_class, self.per_class, wanted)

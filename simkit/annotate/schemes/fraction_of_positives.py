@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
-from simkit.annotate.schemes.base import Scheme, register
+from simkit.annotate.schemes.base import Crowd, Scheme, register
 from simkit.chance import Chance
 from simkit.registry import Range, Share, setting
-
-if TYPE_CHECKING:
-    from simkit.annotate.crowd import Crowd
 
 
 @register
@@ -37,10 +34,8 @@ class FractionOfPositives(Scheme):
         "how many there are of each is set: shares among the labels are not those among the images."
     )
 
-    keep: Share = setting(
-        0.1,  # the papers: 0.05 to 0.9
-        "share of all present (image, class) pairs that is named",
-    )
+    # The papers: 0.05 to 0.9.
+    keep: Share = setting(0.1, "share of all present (image, class) pairs that is named")
     ratio: Annotated[float, Range(0, 10**6)] | None = setting(
         None,
         "absent labels for each present one; none: 1 to 1.5, drawn by the seed",

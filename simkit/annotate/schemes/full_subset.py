@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from simkit.annotate.schemes.base import Scheme, register
+from simkit.annotate.schemes.base import Crowd, Scheme, register
 from simkit.chance import Chance
-
-if TYPE_CHECKING:
-    from simkit.annotate.crowd import Crowd
 
 
 @register

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from simkit.annotate.schemes.base import Scheme, register
+from simkit.annotate.schemes.base import Crowd, Scheme, register
 from simkit.chance import Chance
 from simkit.registry import setting
-
-if TYPE_CHECKING:
-    from simkit.annotate.crowd import Crowd
 
 
 @register
@@ -38,8 +35,9 @@ class KnowledgeGraph(Scheme):
     )
     needs_hierarchy: ClassVar[bool] = True
 
+    # The paper leaves open what becomes of classes beside the path.
     mode: Literal["verify", "truth", "path-only"] = setting(
-        "verify",  # the paper leaves open what becomes of classes beside the path
+        "verify",
         "asked beside the path: siblings and top classes (verify), every class (truth) "
         "or nothing (path-only)",
     )

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simkit.annotate.annotators import Bools, Ints
-from simkit.annotate.schemes.base import MISSING, Scheme, logits, register
+from simkit.annotate.schemes.base import MISSING, Crowd, Scheme, logits, register
 from simkit.chance import Chance, below
 from simkit.registry import Range, Share, setting
-
-if TYPE_CHECKING:
-    from simkit.annotate.crowd import Crowd
 
 FIRST = 4  # size of the first group, in samples
 MISTAKES = 1  # in the sample of a group that is accepted

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from simkit.annotate.schemes.base import WithRest, register, spell
+from simkit.annotate.schemes.base import Crowd, WithRest, register, spell
 from simkit.annotate.schemes.single_positive import SinglePositive
 from simkit.chance import Chance, below
 from simkit.registry import Share, setting
-
-if TYPE_CHECKING:
-    from simkit.annotate.crowd import Crowd
 
 
 @register

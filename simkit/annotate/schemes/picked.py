@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.annotate.schemes.base import WithRest, logits, register, spell
+from simkit.annotate.schemes.base import Crowd, WithRest, logits, register, spell
 from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.registry import Share, setting
-
-if TYPE_CHECKING:
-    from simkit.annotate.crowd import Crowd
 
 # K_NN, MAX_NUM_CLUSTERS and MIN_CLUSTER_SIZE of TypiClust's published code. That code uses squared
 # distances to at most half of a cluster, and leaves out clusters of 5 images; here they come last.
@@ -131,10 +128,7 @@ def on_grid(features: Any, images: int) -> Rows:
     BadInput unless the features are finite numbers of shape (images, D).
     """
     if features is None:
-        raise BadInput(
-            "picked chooses images by their features, and none were given; pass features=, an "
-            "array with a row for each image, or choose by=random"
-        )
+        raise BadInput("picked needs features of the images; pass features= or choose by=random")
     rows = np.asarray(features, np.float64)
     if rows.ndim != 2 or len(rows) != images or not np.isfinite(rows).all():
         raise BadInput(

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from simkit.annotate.schemes.base import MISSING, Scheme, logits, register
+from simkit.annotate.schemes.base import MISSING, Crowd, Scheme, logits, register
 from simkit.chance import Chance
 from simkit.registry import Range, Share, setting
-
-if TYPE_CHECKING:
-    from simkit.annotate.crowd import Crowd
 
 
 @register
@@ -41,17 +38,16 @@ class Proposals(Scheme):
         "those of the machine. With a `skew` some classes are hardly labelled at all."
     )
 
+    # OpenImages V6: 59.9 M image-level labels of 9.2 M images.
     per_image: Annotated[float, Range(0, 10**6)] = setting(
-        7.0,  # OpenImages V6: 59.9 M image-level labels of 9.2 M images
-        "candidates for an image, on average",
+        7.0, "candidates for an image, on average"
     )
     recall: Share = setting(
-        0.8,  # assumption
-        "share of what is present that can be proposed at all (an assumption)",
+        0.8, "share of what is present that can be proposed at all (an assumption)"
     )
+    # Assumption: every second candidate of a good classifier is right.
     precision: Share = setting(
-        0.5,  # assumption: every second candidate of a good classifier is right
-        "share of the candidates that show the class, where enough is there",
+        0.5, "share of the candidates that show the class, where enough is there"
     )
     skew: Annotated[float, Range(0, 100)] = setting(
         0.0,

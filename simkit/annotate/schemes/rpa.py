@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.annotate.schemes.base import Scheme, register
+from simkit.annotate.schemes.base import Crowd, Scheme, register
 from simkit.chance import Chance, threshold
 from simkit.registry import Share, setting
-
-if TYPE_CHECKING:
-    from simkit.annotate.crowd import Crowd
 
 # Up to so many places each one has its own number; above, only the kept ones are worked out.
 # The two give different labels, so this is part of the scheme: it depends on N x L alone.

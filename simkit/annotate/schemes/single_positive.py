@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
-from simkit.annotate.schemes.base import MOST, Scheme, register
+from simkit.annotate.schemes.base import MOST, Crowd, Scheme, register
 from simkit.chance import Chance
 from simkit.registry import Range, setting, settle
-
-if TYPE_CHECKING:
-    from simkit.annotate.crowd import Crowd
 
 BY_BOXES = ("size", "centre")
 Bias = Literal["none", "size", "centre", "typical", "rare"]

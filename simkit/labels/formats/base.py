@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Sequence
-from os import PathLike
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
 from simkit.errors import BadInput
-from simkit.files import AGAIN, whole
+from simkit.files import AGAIN, AnyPath, whole
 from simkit.labels import partial
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth, frozen, image_ids, sealed
 from simkit.registry import Registry
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_ENTRIES = 1 << 27  # of a matrix that is written or labelled completely: 0.7 GB
 LONGEST_ID = 1024  # letters; numpy pads every text to the longest
@@ -31,34 +34,36 @@ _QUOTED = re.compile(r'[",\r\n]')
 
 
 class Format(Protocol):
-    """A kind of label file: a frozen dataclass whose fields, if any, are settings for writing."""
+    """A kind of label file: a frozen dataclass whose fields, if any, are settings for writing.
+
+    mark: regex that identifies such files among the same suffix; b"": fallback.
+    holds: which parts of partial labels it holds and which are lost, in words.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]]
-    mark: ClassVar[bytes]  # regex that identifies such files among the same suffix; b"": fallback
-    holds: ClassVar[str]  # which parts of partial labels it holds and which are lost, in words
+    mark: ClassVar[bytes] = b""
+    holds: ClassVar[str] = "everything"
 
-    def read(self, path: str | PathLike[str]) -> PartialLabels:
+    def read(self, path: AnyPath) -> PartialLabels:
         """The labels in the file. Raises BadInput."""
         ...
 
-    def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
+    def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write the whole file or nothing. Raises BadInput."""
         ...
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """The parts of these labels that such a file loses: a phrase with numbers for each."""
-        ...
+        return ()
 
 
 @runtime_checkable
 class WritesTruth(Protocol):
     """A format that can hold the truth beside the labels."""
 
-    def write_with_truth(
-        self, labels: PartialLabels, path: str | PathLike[str], truth: Truth
-    ) -> None:
+    def write_with_truth(self, labels: PartialLabels, path: AnyPath, truth: Truth) -> None:
         """Write both. Raises BadInput, also for a truth of other images or classes."""
         ...
 
@@ -67,7 +72,7 @@ class WritesTruth(Protocol):
 class SeveralFiles(Protocol):
     """A format of several files."""
 
-    def files(self, path: str | PathLike[str]) -> tuple[Path, ...]:
+    def files(self, path: AnyPath) -> tuple[Path, ...]:
         """All files that belong to `path`, existing or not. Raises BadInput."""
         ...
 
@@ -79,7 +84,7 @@ get = formats.__getitem__
 make = formats.make
 
 
-def for_path(path: str | PathLike[str], *, writing: bool = False) -> Format:
+def for_path(path: AnyPath, *, writing: bool = False) -> Format:
     """The format of a file, by its suffix and, if several share it, by its first and last bytes.
 
     Parameters
@@ -132,7 +137,7 @@ def check_memory(needed: int, path: Path, what: str) -> None:
         )
 
 
-def asked_rows(labels: PartialLabels, path: str | PathLike[str] = "") -> PartialLabels:
+def asked_rows(labels: PartialLabels, path: AnyPath = "") -> PartialLabels:
     """The labels of the asked images, for formats whose users train on every image in the file.
 
     Parameters
@@ -258,30 +263,16 @@ def complete(truth: Truth, difficult: csr_array | None = None) -> PartialLabels:
             f"{N:,} images x {L:,} classes are too many entries for complete labels; "
             "open the file as a data set and simulate a scheme on it"
         )
-    present = truth.present
-    hidden = None if difficult is None else csr_array(difficult > present)
-    if truth.known is None:
-        codes = _every_entry(present, hidden)
-    else:
-        known = csr_array(truth.known + present)
-        known = known if hidden is None else csr_array(known > hidden)
-        codes = csr_array(2 * present.astype(np.int8) - known.astype(np.int8))
-    asked = sealed(np.ones(N, bool))
-    return PartialLabels(frozen(codes), asked, truth.images, truth.classes)
-
-
-def _every_entry(present: csr_array, hidden: csr_array | None) -> csr_array:
-    """(N, L) +1 where `present`, no entry where `hidden`, -1 elsewhere."""
-    N, L = present.shape
-    codes = np.full((N, L), ABSENT, np.int8)
-    for matrix, code in ((present, PRESENT), (hidden, 0)):
+    states = np.full((N, L), 0 if truth.known is not None else ABSENT, np.int8)
+    for matrix, code in ((truth.known, ABSENT), (difficult, 0), (truth.present, PRESENT)):
         if matrix is not None:
-            codes[np.repeat(np.arange(N), np.diff(matrix.indptr)), matrix.indices] = code
+            states[np.repeat(np.arange(N), np.diff(matrix.indptr)), matrix.indices] = code
     columns = np.tile(np.arange(L, dtype=np.int32), N)
     pointers = np.arange(0, N * L + 1, L, dtype=np.int32)
-    entries = csr_array((codes.ravel(), columns, pointers), shape=(N, L))
-    entries.eliminate_zeros()
-    return entries
+    codes = csr_array((states.ravel(), columns, pointers), shape=(N, L))
+    codes.eliminate_zeros()
+    asked = sealed(np.ones(N, bool))
+    return PartialLabels(frozen(codes), asked, truth.images, truth.classes)
 
 
 # -- image ids, class names and rows of labels in files -------------------------------------------
@@ -300,10 +291,7 @@ def text_ids(values: Sequence[str] | NDArray[Any]) -> NDArray[Any]:
     if len(longest) > LONGEST_ID or len(values) * len(longest) > (1 << 24) + 64 * sum(
         map(len, values)
     ):
-        raise BadInput(
-            f"image id {longest[:20]!r}... has {len(longest)} letters; 1024 are allowed, and fewer "
-            "where all others are short: shorten it"
-        )
+        raise BadInput(f"image id {longest[:20]!r}... has {len(longest)} letters; shorten it")
     return image_ids(np.array(values, dtype=str))
 
 
@@ -383,21 +371,13 @@ def distinct(names: Sequence[str], path: Path) -> tuple[str, ...]:
     return tuple(out)
 
 
-def first_seen(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Unique values in the order of first appearance, and the index of each value among them."""
-    different, first, place = np.unique(values, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return different[order], rank[place]
-
-
 def from_rows(
     rows: NDArray[np.integer],
     columns: NDArray[np.integer],
     states: NDArray[Any],
     images: NDArray[Any],
     classes: tuple[str, ...],
+    asked: NDArray[np.bool_] | None = None,
 ) -> PartialLabels:
     """Partial labels from a long table.
 
@@ -411,6 +391,8 @@ def from_rows(
         Ids.
     classes : tuple of str
         L names.
+    asked : (N,) bool, optional
+        As in `PartialLabels.of`.
 
     Returns
     -------
@@ -427,15 +409,61 @@ def from_rows(
             f"state is {states[wrong[0]]} in row {wrong[0] + 1}; write +1 for present, "
             "-1 for absent and no row for unknown"
         )
-    N, L = len(images), len(classes)
-    codes = csr_array((states.astype(np.int8), (rows, columns)), shape=(N, L))
-    if codes.nnz != len(rows):
-        pairs = np.sort(rows.astype(np.int64) * L + columns)
-        row, column = divmod(int(pairs[:-1][pairs[1:] == pairs[:-1]][0]), L)
-        raise BadInput(
-            f"image {images[row]} and class {classes[column]!r} have two labels; keep one"
-        )
-    return PartialLabels.of(codes, images, classes)
+    codes = coo_array((states.astype(np.int8), (rows, columns)), (len(images), len(classes)))
+    return PartialLabels.of(codes, images, classes, asked)
+
+
+# -- lists of the present and of the absent classes of every image -------------------------------
+
+
+def from_lists(
+    images: NDArray[Any], sides: list[pa.ListArray], classes: tuple[str, ...] | None
+) -> PartialLabels:
+    """Labels from lists; listed classes are known, all others unknown.
+
+    images (N,) ids;  sides: N lists of present and N of absent classes, by name or by index, null
+    for an image without questions;  classes: all names; None: those in the lists, sorted.
+    Raises BadInput.
+    """
+    rows = np.concatenate([pc.list_parent_indices(lists).to_numpy() for lists in sides])
+    listed = pa.chunked_array([lists.flatten() for lists in sides])
+    states = np.repeat(
+        np.array([1, -1], np.int8)[: len(sides)], [len(chunk) for chunk in listed.chunks]
+    )
+    if listed.null_count:
+        raise BadInput("a list of classes has an empty entry; remove it")
+    if pa.types.is_integer(listed.type):
+        columns, names = listed.to_numpy(), classes or ()
+        odd = columns[(columns < 0) | (columns >= len(names))]
+        if len(odd):
+            raise BadInput(
+                f"a list holds class {odd[0]}, but {len(names)} classes have names; write names, "
+                "or save the lists as ClassLabel"
+            )
+    else:
+        texts, codes = encoded(listed)
+        names = tuple(sorted(texts)) if classes is None else classes
+        index = {name: c for c, name in enumerate(names)}
+        unnamed = next((text for text in texts if text not in index), None)
+        if unnamed is not None:
+            raise BadInput(f"class {unnamed!r} is listed, but not among the class names; add it")
+        columns = np.array([index[text] for text in texts], np.int64)[codes]
+    if not names:
+        raise BadInput("no class is named in any list; add a list with names of classes")
+    asked = np.any([lists.is_valid().to_numpy(False) for lists in sides], axis=0)
+    return from_rows(rows, columns, states, images, names, asked)
+
+
+def pairs(labels: PartialLabels) -> Iterator[tuple[list[int] | None, list[int] | None]]:
+    """Indices of the present and of the absent classes of each image; None where not asked."""
+    starts = labels.codes.indptr.tolist()
+    for i, asked in enumerate(labels.asked.tolist()):
+        part = slice(starts[i], starts[i + 1])
+        columns, present = labels.codes.indices[part], labels.codes.data[part] == PRESENT
+        yield (columns[present].tolist(), columns[~present].tolist()) if asked else (None, None)
+
+
+# -- text files -----------------------------------------------------------------------------------
 
 
 def cell(text: str) -> str:
@@ -443,7 +471,7 @@ def cell(text: str) -> str:
     return f'"{text.replace(_QUOTE, 2 * _QUOTE)}"' if _QUOTED.search(text) else text
 
 
-def write_lines(path: str | PathLike[str], lines: Iterable[str]) -> None:
+def write_lines(path: AnyPath, lines: Iterable[str]) -> None:
     """Write lines as UTF-8, all or none. Raises BadInput."""
     try:
         with whole(path) as part, part.open("w", encoding="utf-8", newline="") as stream:
@@ -478,6 +506,17 @@ def read_columns(path: Path, names: Sequence[str]) -> list[tuple[list[str], NDAr
     if not table.num_rows:
         raise BadInput("it has no rows; give a file with labels")
     return [encoded(table[name]) for name in names]
+
+
+def text_table(path: Path, names: Sequence[str]) -> pd.DataFrame:
+    """Columns of a CSV file as text, without white space around it; see `read_columns`."""
+    import pandas as pd
+
+    columns = zip(names, read_columns(path, names), strict=True)
+    return pd.DataFrame(
+        {name: np.array([each.strip() for each in texts], object)[places]
+         for name, (texts, places) in columns}
+    )  # fmt: skip
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -1,35 +1,29 @@
-"""COCO instances files: the objects in every image, with their boxes."""
+"""COCO annotation files: the objects in every image, with their boxes; things and stuff."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any, ClassVar
 
 from scipy.sparse import csr_array
 
-from simkit.files import reading
-from simkit.labels.formats.base import complete, lost_provenance, register
-from simkit.labels.formats.coco_json import (
-    Instances,
-    like,
-    plain_annotations,
-    plain_images,
-    read_content,
-    write_json,
-)
+from simkit.errors import BadInput
+from simkit.files import AnyPath, reading
+from simkit.labels.formats.base import Format, complete, lost_provenance, register
+from simkit.labels.formats.coco_json import Instances, Row, read_content, write_labels
 from simkit.labels.partial import PartialLabels
 from simkit.registry import setting
 
 _WHAT = "COCO instances (JSON with images, annotations, categories)"
+_PANOPTIC = "COCO panoptic annotations (JSON with images, annotations, categories)"
 _LVIS = ("neg_category_ids", "not_exhaustive_category_ids")
 _COUNTS = ("image_count", "instance_count")
 
 
 @register
 @dataclass(frozen=True)
-class Coco:
+class Coco(Format):
     """An instances file as complete labels: annotated classes are present, others absent.
 
     A written file has images, categories numbered from 1, and one annotation per present label.
@@ -45,7 +39,6 @@ class Coco:
     name: ClassVar[str] = "coco"
     title: ClassVar[str] = "COCO instances"
     suffixes: ClassVar[tuple[str, ...]] = (".json",)
-    mark: ClassVar[bytes] = b""
     holds: ClassVar[str] = (
         "present labels, all images and all classes; a class without an annotation counts as "
         "absent, so unknown labels are lost, and so are effort and history"
@@ -53,7 +46,7 @@ class Coco:
 
     like: str = setting("", "an instances file of the same images, for ids, boxes and masks")
 
-    def read(self, path: str | PathLike[str]) -> PartialLabels:
+    def read(self, path: AnyPath) -> PartialLabels:
         """A label for every entry except difficult ones. Raises BadInput."""
         content = read_instances(path)
         with reading(path, _WHAT):
@@ -70,55 +63,75 @@ class Coco:
             )
         return (*lost, *lost_provenance(labels))
 
-    def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
+    def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write the file, completely or not at all. Raises BadInput."""
-        if self.like:
-            members = like(labels, self.like, "an instances file", image=_plain)
-            write_json(path, ((key, _uncounted(key, value)) for key, value in members))
-            return
-        lists = {
-            "images": plain_images(labels),
-            "annotations": plain_annotations(labels),
-            "categories": ({"id": c + 1, "name": name} for c, name in enumerate(labels.classes)),
-        }
-        write_json(path, lists.items())
+        write_labels(labels, path, self.like, "an instances file", _plain, _uncounted)
 
 
-def _plain(image: dict[str, Any], place: int, ids: dict[int, Any]) -> dict[str, Any]:
+def _plain(image: Row, place: int, ids: dict[int, Any]) -> Row:
     """An image without LVIS's negative labels, which are not part of these labels."""
     return {key: value for key, value in image.items() if key not in _LVIS}
 
 
-def _uncounted(key: str, value: Any) -> Any:
-    """Categories without LVIS's counts, which would mark the file as LVIS."""
-    if key != "categories" or not isinstance(value, Iterator):
-        return value
-    return ({k: v for k, v in row.items() if k not in _COUNTS} for row in value)
+def _uncounted(category: Row) -> Row:
+    """A category without LVIS's counts, which would mark the file as LVIS."""
+    return {key: value for key, value in category.items() if key not in _COUNTS}
 
 
-def read_instances(path: str | PathLike[str], *, drop_empty: bool = False) -> Instances:
-    """Read an instances file.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    drop_empty : bool, default False
-        Leave out images without annotations, as the papers do.
-
-    Returns
-    -------
-    Instances
-
-    Raises
-    ------
-    BadInput
-        For an invalid file, naming file and field.
-    """
+def read_instances(path: AnyPath) -> Instances:
+    """Read an instances file. Raises BadInput, naming file and field."""
     with reading(path, _WHAT) as file:
         content = read_content(file, "an instances file")
         truth = content.truth()
         listed = content.listed("difficult_category_ids")
         difficult = None if listed is None else csr_array(listed > truth.present)
-        instances = content.instances(truth, difficult)
-        return instances.without_empty() if drop_empty else instances
+        return content.instances(truth, difficult)
+
+
+@register
+@dataclass(frozen=True)
+class CocoPanoptic(Format):
+    """A panoptic file as complete labels: classes with a segment are present, others absent.
+
+    The annotation of an image lists its segments in `segments_info`, each with a `category_id`, a
+    box and perhaps `iscrowd` (crowds count as present). Things and stuff are classes alike, 133 in
+    COCO. The masks are in PNG files, which are not needed.
+    Source: the data format page of COCO; Kirillov et al., Panoptic Segmentation, CVPR 2019.
+    """
+
+    name: ClassVar[str] = "coco-panoptic"
+    title: ClassVar[str] = "COCO panoptic (read only)"
+    suffixes: ClassVar[tuple[str, ...]] = (".json",)
+    mark: ClassVar[bytes] = rb'"segments_info"'
+    holds: ClassVar[str] = (
+        "complete labels and boxes; its segments are masks, which labels do not have, so it is "
+        "read only"
+    )
+
+    def read(self, path: AnyPath) -> PartialLabels:
+        """A label for every entry. Raises BadInput."""
+        content = read_panoptic(path)
+        with reading(path, _PANOPTIC):
+            return complete(content.truth)
+
+    def write(self, labels: PartialLabels, path: AnyPath) -> None:
+        """Always raises BadInput: the segments of such a file are masks."""
+        raise BadInput(f"{path}: panoptic files consist of masks, not labels; write coco or lvis")
+
+
+def read_panoptic(path: AnyPath) -> Instances:
+    """Read a panoptic file. Raises BadInput."""
+    with reading(path, _PANOPTIC) as file:
+        content = read_content(file, "a panoptic file", objects=_segments)
+        return content.instances(content.truth())
+
+
+def _segments(row: Row) -> Iterable[Row]:
+    """The objects of an image. Raises BadInput."""
+    segments = row.get("segments_info")
+    if not isinstance(segments, list) or not all(isinstance(each, dict) for each in segments):
+        raise BadInput(
+            f"segments_info of image {str(row.get('image_id'))[:40]} is missing or not a list of "
+            "objects; give a panoptic file"
+        )
+    return ({**segment, "image_id": row.get("image_id")} for segment in segments)

@@ -8,7 +8,6 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -17,18 +16,17 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.files import reading, whole
+from simkit.files import AnyPath, reading, whole
 from simkit.labels.formats.base import text_ids
 from simkit.labels.formats.json_stream import members
 from simkit.labels.partial import PRESENT, PartialLabels
-from simkit.labels.truth import Truth, check_distinct, image_ids
+from simkit.labels.truth import Boxes, Truth, check_distinct, from_indices, image_ids
 
 if TYPE_CHECKING:
     from pycocotools.coco import COCO
 
 Row = dict[str, Any]
 
-IN_MEMORY = 500 << 20  # bytes up to which a file is parsed at once; larger ones are streamed
 LARGEST = 1e9  # pixels
 _KEPT = {
     "images": {
@@ -48,39 +46,14 @@ class Instances:
                 the order of their category ids, images in the order of the file.
     difficult   (N, L) bool: classes listed in `difficult_category_ids` and not present; or None.
     file_names  one per image, "" where the file has none.
-    box_images, box_classes (n,) indices and corners (n, 4) float32 x0, y0, x1, y1 in pixels:
-                annotations with a box; boxes marked as "whole image" are left out.
-    sizes       (N, 2) int64 width and height of the images in pixels; None unless all are given.
-    areas       (n,) float64 `area` of these annotations, of the mask in COCO; None unless all have
-                one.
+    boxes       of the annotations that have one; boxes marked as "whole image" are left out. Image
+                sizes and areas are None unless all are given.
     """
 
     truth: Truth
     difficult: csr_array | None
     file_names: tuple[str, ...]
-    box_images: NDArray[np.int64]
-    box_classes: NDArray[np.int64]
-    corners: NDArray[np.float32]
-    sizes: NDArray[np.int64] | None = None
-    areas: NDArray[np.float64] | None = None
-
-    def without_empty(self) -> Instances:
-        """The content without images that have no present class. Raises BadInput if none remain."""
-        kept = np.flatnonzero(np.diff(self.truth.present.indptr))
-        if not len(kept):
-            raise BadInput("no image has an annotation; keep the empty images or give another file")
-        place = np.full(self.truth.shape[0], -1, np.int64)
-        place[kept] = np.arange(len(kept))
-        return Instances(
-            truth=self.truth.select(kept),
-            difficult=None if self.difficult is None else csr_array(self.difficult[kept]),
-            file_names=tuple(self.file_names[i] for i in kept),
-            box_images=place[self.box_images],
-            box_classes=self.box_classes,
-            corners=self.corners,
-            sizes=None if self.sizes is None else self.sizes[kept],
-            areas=self.areas,
-        )
+    boxes: Boxes
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +78,7 @@ class Content:
     def truth(self) -> Truth:
         """Complete: a class is present where it has an annotation."""
         shown = [self.coco.catToImgs.get(identity, []) for identity in self.column]
-        return Truth.of(self._matrix(shown, self.row).T, self.ids, self.classes)
+        return Truth.of(_indexed(shown, self.row).T, self.ids, self.classes)
 
     def listed(self, key: str) -> csr_array | None:
         """(N, L) bool: the categories listed under `key` by each image; None if no image has it."""
@@ -118,14 +91,7 @@ class Content:
                 type(each) is not int or each not in self.column for each in listed
             ):
                 raise BadInput(f"{key} is {str(listed)[:40]}; a list of category ids is expected")
-        return self._matrix(lists, self.column)
-
-    def _matrix(self, lists: list[list[Any]], place: dict[Any, int]) -> csr_array:
-        """(n, len(place)) bool: the ids in each of n lists."""
-        rows = np.repeat(np.arange(len(lists)), np.array(list(map(len, lists)), np.int64))
-        columns = np.array([place[identity] for each in lists for identity in each], np.int64)
-        ones = np.ones(len(rows), np.int32)
-        return csr_array((ones, (rows, columns)), shape=(len(lists), len(place))).astype(bool)
+        return _indexed(lists, self.column)
 
     def instances(self, truth: Truth, difficult: csr_array | None = None) -> Instances:
         """The whole content, with this truth. Raises BadInput."""
@@ -143,12 +109,19 @@ class Content:
             truth=truth,
             difficult=difficult,
             file_names=names,
-            box_images=np.array([self.row[each["image_id"]] for each in boxed], np.int64),
-            box_classes=np.array([self.column[each["category_id"]] for each in boxed], np.int64),
-            corners=corners.astype(np.float32),
-            sizes=np.array(sizes, np.int64).reshape(-1, 2) if sized else None,
-            areas=np.array(areas, np.float64) if areas and None not in areas else None,
+            boxes=Boxes(
+                np.array([self.row[each["image_id"]] for each in boxed], np.int64),
+                np.array([self.column[each["category_id"]] for each in boxed], np.int64),
+                corners.astype(np.float32),
+                np.array(sizes, np.int64).reshape(-1, 2) if sized else None,
+                np.array(areas, np.float64) if areas and None not in areas else None,
+            ),
         )
+
+
+def _indexed(lists: list[list[Any]], place: dict[Any, int]) -> csr_array:
+    """(n, len(place)) bool: the ids in each of n lists."""
+    return from_indices([[place[identity] for identity in ids] for ids in lists], len(place))
 
 
 def _itself(row: Row) -> Iterable[Row]:
@@ -163,7 +136,7 @@ def read_content(
     Parameters
     ----------
     path : Path
-        The file. Above `IN_MEMORY` bytes its elements are read one at a time.
+        The file. Its elements are read one at a time.
     what : str
         The kind of file, for error messages.
     objects : callable
@@ -181,7 +154,7 @@ def read_content(
     from pycocotools.coco import COCO
 
     coco = COCO()
-    for key, value in _members(path):
+    for key, value in members(path):
         if key in _LISTS:  # of repeated keys the last one counts, as in the json module
             entries = enumerate(_rows(value, key, what))
             if key == "annotations":
@@ -209,21 +182,6 @@ def read_content(
                 f"{kind}_id is {str(unknown)[:40]} in 'annotations'; no {kind} has this id"
             )
     return Content(coco, ids, row, column)
-
-
-def _members(path: Path) -> Iterable[tuple[str, Any]]:
-    """Key and value of each member of the object in the file."""
-    if path.stat().st_size > IN_MEMORY:
-        return members(path)
-    values = json.loads(path.read_bytes(), object_hook=_without_mask)
-    if not isinstance(values, dict):
-        raise BadInput(f"it is a JSON {type(values).__name__}, but an object {{...}} is expected")
-    return values.items()
-
-
-def _without_mask(row: Row) -> Row:
-    row.pop("segmentation", None)  # nine tenths of a file's size
-    return row
 
 
 def _rows(value: Any, key: str, what: str) -> Iterator[Row]:
@@ -275,7 +233,57 @@ def _ids(images: list[Row]) -> NDArray[Any]:
     return image_ids(np.array(ids, dtype=np.int64))
 
 
-def write_json(path: str | PathLike[str], parts: Iterable[tuple[str, Any]]) -> None:
+def write_labels(
+    labels: PartialLabels,
+    path: AnyPath,
+    original: str,
+    what: str,
+    image: Callable[[Row, int, dict[int, Any]], Row],
+    category: Callable[[Row], Row],
+) -> None:
+    """Write labels as a COCO-like file, completely or not at all.
+
+    Without an `original`, categories are numbered from 1, and each present label has an annotation
+    without a box. With one, everything in it is copied, with these exceptions: images that are not
+    in the labels and annotations of labels that are not present are left out; a present label
+    without an annotation gets one without a box.
+
+    Parameters
+    ----------
+    labels : PartialLabels
+        The labels to be written.
+    path : path
+        The new file.
+    original : str
+        A COCO-like file of the same images and classes, or "".
+    what : str
+        The kind of file, for error messages.
+    image : callable
+        Converts an image, given its row in the labels and the category id of each class.
+    category : callable
+        Converts a category.
+
+    Raises
+    ------
+    BadInput
+        If an image or a class of the labels is not in the original.
+    """
+    rows = {identity: i for i, identity in enumerate(labels.images.tolist())}
+    ids = {c: c + 1 for c in range(labels.shape[1])}
+    categories = [{"id": ids[c], "name": name} for c, name in enumerate(labels.classes)]
+    plain = {"images": map(_plain_image, rows), "annotations": (), "categories": categories}
+    if original:
+        ids = _category_ids(labels, original, what)
+    lists = {
+        "images": lambda found: (image(v, rows[v["id"]], ids) for v in found if v["id"] in rows),
+        "annotations": lambda found: _annotations(found, labels, rows, ids),
+        "categories": lambda found: map(category, found),
+    }
+    content = members(Path(original)) if original else plain.items()
+    write_json(path, ((key, lists.get(key, _same)(value)) for key, value in content))
+
+
+def write_json(path: AnyPath, parts: Iterable[tuple[str, Any]]) -> None:
     """Write a JSON object of these members, list elements one per line. Raises BadInput."""
     encode = json.JSONEncoder(separators=(",", ":")).encode
     with whole(path) as part, part.open("w", encoding="ascii", newline="\n") as stream:
@@ -292,64 +300,22 @@ def write_json(path: str | PathLike[str], parts: Iterable[tuple[str, Any]]) -> N
         stream.write("\n}\n")
 
 
-def plain_images(labels: PartialLabels) -> Iterator[Row]:
-    """An image for each id; an id that is a file name, as in a folder, is also its file_name."""
-    for identity in labels.images.tolist():
-        named = isinstance(identity, str) and PurePosixPath(identity).suffix
-        yield {"id": identity} | ({"file_name": identity} if named else {})
+def _plain_image(identity: int | str) -> Row:
+    """An image; an id that is a file name, as in a folder, is also its file_name."""
+    named = isinstance(identity, str) and PurePosixPath(identity).suffix
+    return {"id": identity} | ({"file_name": identity} if named else {})
 
 
-def plain_annotations(labels: PartialLabels) -> Iterator[Row]:
-    """An annotation without a box for each present label, numbered from 1."""
-    present = labels.codes.data == PRESENT
-    rows = np.repeat(np.arange(labels.shape[0]), np.diff(labels.codes.indptr))[present]
-    ids, columns = labels.images[rows].tolist(), labels.codes.indices[present].tolist()
-    for number, (identity, c) in enumerate(zip(ids, columns, strict=True)):
-        yield _without_box(number + 1, identity, c + 1)
+def _same(value: Any) -> Any:
+    return value
 
 
-def _same(row: Row, place: int, ids: dict[int, Any]) -> Row:
-    return row
-
-
-def like(
-    labels: PartialLabels,
-    path: str | PathLike[str],
-    what: str,
-    *,
-    image: Callable[[Row, int, dict[int, Any]], Row] = _same,
-) -> Iterator[tuple[str, Any]]:
-    """The members of a file like the one at `path`, with these labels.
-
-    Everything is copied, with these exceptions: images that are not in the labels and annotations
-    of labels that are not present are left out; a present label without an annotation gets one
-    without a box.
-
-    Parameters
-    ----------
-    labels : PartialLabels
-        The labels to be written.
-    path : path
-        A COCO-like file of the same images and classes.
-    what : str
-        The kind of file, for error messages.
-    image : callable
-        Converts an image, given its row in the labels and the category id of each class.
-
-    Yields
-    ------
-    (str, value)
-        Keys and values; a list as an iterator.
-
-    Raises
-    ------
-    BadInput
-        If an image or a class of the labels is not in the file.
-    """
-    with reading(path, what) as file:
+def _category_ids(labels: PartialLabels, original: str, what: str) -> dict[int, Any]:
+    """The category id of each class. Raises BadInput if an image or a class is missing."""
+    with reading(original, what) as file:
         content = read_content(file, what)
-        classes = content.classes
-        strange = [name for name in labels.classes if name not in classes]
+        of_name = dict(zip(content.classes, content.column, strict=True))
+        strange = [name for name in labels.classes if name not in of_name]
         unknown = set(labels.images.tolist()) - set(content.row)
         if strange or unknown:
             odd = strange[0] if strange else min(unknown, key=str)
@@ -357,16 +323,7 @@ def like(
                 f"{'class' if strange else 'image'} {str(odd)[:40]} of the labels is not in it; "
                 "give a file with all images and classes of the labels"
             )
-        of_name = dict(zip(classes, content.column, strict=True))
-        ids = {c: of_name[name] for c, name in enumerate(labels.classes)}
-        row = {identity: i for i, identity in enumerate(labels.images.tolist())}
-        for key, value in members(file):
-            if key == "images":
-                yield key, (image(v, row[v["id"]], ids) for v in value if v["id"] in row)
-            elif key == "annotations":
-                yield key, _annotations(value, labels, row, ids)
-            else:
-                yield key, value
+        return {c: of_name[name] for c, name in enumerate(labels.classes)}
 
 
 def _annotations(
@@ -386,10 +343,7 @@ def _annotations(
             yield each
     for number, pair in enumerate(sorted(without)):
         i, c = divmod(pair, L)
-        yield _without_box(last + number + 1, labels.images[i].item(), ids[c])
-
-
-def _without_box(number: int, image: Any, category: Any) -> Row:
-    # Area 0: pycocotools and multi-label loaders count it, detector training ignores it.
-    row = {"id": number, "image_id": image, "category_id": category}
-    return row | {"area": 0, "iscrowd": 0, "segmentation": []}
+        # Area 0: pycocotools and multi-label loaders count it, detector training ignores it.
+        place = {"image_id": labels.images[i].item(), "category_id": ids[c]}
+        without_box = {"area": 0, "iscrowd": 0, "segmentation": []}
+        yield {"id": last + number + 1, **place, **without_box}

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import csv
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.files import reading
+from simkit.files import AnyPath, reading
 from simkit.labels.formats import base
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.registry import setting
@@ -23,12 +23,11 @@ _THEIRS = np.array([-1, 1, 0], np.int8)  # at our codes UNKNOWN, PRESENT, ABSENT
 _OURS = {"1": PRESENT, "0": ABSENT, "-1": UNKNOWN}
 _NUMBERS = {1.0: PRESENT, 0.0: ABSENT, -1.0: UNKNOWN}
 _ROWS = 1 << 12  # rows that are written at a time
-_CELLS = 1 << 18  # dense cells at a time when a table is read
 
 
 @base.register
 @dataclass(frozen=True)
-class CslCsv:
+class CslCsv(base.Format):
     """One row per image: image, then for each class 1 present, 0 absent, -1 unknown; UTF-8.
 
     The coding is that of the training targets in the code of Ben-Baruch et al., CVPR 2022. Their
@@ -49,7 +48,7 @@ class CslCsv:
 
     file: str = setting("{}", "image file, with {} in place of the id")
 
-    def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
+    def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write one row per asked image. Raises BadInput, also above 2**27 entries."""
         asked = base.asked_rows(labels, path)
         base.write_lines(path, _lines(asked, base.file_names(asked.images, self.file)))
@@ -58,7 +57,7 @@ class CslCsv:
         """Images not asked about, effort and history."""
         return base.lost_with_asked_rows(labels, self.file)
 
-    def read(self, path: str | PathLike[str]) -> PartialLabels:
+    def read(self, path: AnyPath) -> PartialLabels:
         """All images in the file count as asked about. Raises BadInput."""
         with reading(path, _WHAT) as file:
             classes, names, matrix = _table(file)
@@ -85,23 +84,12 @@ def _table(path: Path) -> tuple[list[str], list[str], csr_array]:
         header = next(rows, [])
         if header[:1] != ["image"] or len(header) < 2:
             raise BadInput("the first row must name image and then the classes")
-        names: list[str] = []
-        return header[1:], names, _matrix(rows, header, names)
-
-
-def _matrix(rows: Iterator[list[str]], header: list[str], names: list[str]) -> csr_array:
-    """The codes (N, L) of the rows; their first cells are appended to `names`."""
-    L = len(header) - 1
-    parts, block = [csr_array((0, L), dtype=np.int8)], list[list[int]]()
-    for row in filter(None, rows):  # an empty line is no row
-        names.append(row[0])
-        block.append(_codes(row, header, len(names)))
-        if len(block) * L >= _CELLS:
-            parts.append(csr_array(np.array(block, np.int8)))
-            block = []
-    if block:
-        parts.append(csr_array(np.array(block, np.int8)))
-    return csr_array(vstack(parts, format="csr"))
+        names, codes = list[str](), array("b")
+        for row in filter(None, rows):  # an empty line is no row
+            names.append(row[0])
+            codes.extend(_codes(row, header, len(names)))
+    matrix = np.frombuffer(codes, np.int8).reshape(len(names), len(header) - 1)
+    return header[1:], names, csr_array(matrix)
 
 
 def _codes(row: list[str], header: list[str], place: int) -> list[int]:
@@ -114,7 +102,4 @@ def _codes(row: list[str], header: list[str], place: int) -> list[int]:
     try:
         return [_OURS[text] if text in _OURS else _NUMBERS[float(text)] for text in row[1:]]
     except (KeyError, ValueError):
-        raise BadInput(
-            f"row {place} holds a value other than 1 for present, 0 for absent and -1 for unknown; "
-            "translate it"
-        ) from None
+        raise BadInput(f"row {place} holds a value other than 1, 0 and -1 (unknown)") from None

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from os import PathLike
 from typing import ClassVar
 
 import numpy as np
 
 from simkit.errors import BadInput
-from simkit.files import reading
+from simkit.files import AnyPath, reading
 from simkit.labels.formats import base
 from simkit.labels.partial import PartialLabels
 from simkit.registry import setting
@@ -25,7 +24,7 @@ _STATES = {"1": 1, "+1": 1, "-1": -1}
 
 @base.register
 @dataclass(frozen=True)
-class Csv:
+class Csv(base.Format):
     """One row per known label: image_id, class, state (1 present, -1 absent); UTF-8."""
 
     as_text: bool = setting(
@@ -35,14 +34,13 @@ class Csv:
     name: ClassVar[str] = "csv"
     title: ClassVar[str] = "Plain table"
     suffixes: ClassVar[tuple[str, ...]] = (".csv",)
-    mark: ClassVar[bytes] = b""
     holds: ClassVar[str] = (
         "the known labels; images and classes without any label, asked images, effort and history "
         "are lost, classes are read back in the order of their first row, and ids that look like "
         "numbers as numbers"
     )
 
-    def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
+    def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write rows in the order of the images, then of the classes. Raises BadInput."""
         base.check_any_label(labels)
         base.write_lines(path, _lines(labels, self.as_text))
@@ -51,7 +49,7 @@ class Csv:
         """Images and classes without a label, asked images, effort, history; see `holds`."""
         return base.lost_with_label_rows(labels)
 
-    def read(self, path: str | PathLike[str]) -> PartialLabels:
+    def read(self, path: AnyPath) -> PartialLabels:
         """Images and classes in the order of their first row. Raises BadInput."""
         with reading(path, _WHAT) as file:
             (ids, rows), (classes, columns), (texts, place) = base.read_columns(file, COLUMNS)
@@ -59,10 +57,7 @@ class Csv:
                 ids, classes = ([_MARKED.sub("", text) for text in each] for each in (ids, classes))
             odd = [text for text in texts if text.strip() not in _STATES]
             if odd:
-                raise BadInput(
-                    f"state is {odd[0][:40]!r}; write 1 for present, -1 for absent and no row for "
-                    "unknown"
-                )
+                raise BadInput(f"state is {odd[0][:40]!r}; write 1 or -1, and no row for unknown")
             states = np.array([_STATES[text.strip()] for text in texts], np.int8)[place]
             return base.from_rows(rows, columns, states, base.ids_of(ids), tuple(classes))
 
@@ -72,10 +67,9 @@ def _lines(labels: PartialLabels, as_text: bool) -> Iterator[str]:
         return base.cell(_COMPUTED.sub("'", text) if as_text else text)
 
     names = [cell(name) for name in labels.classes]
-    pointers = labels.codes.indptr.tolist()
+    cells = np.array([cell(str(image)) for image in labels.images.tolist()], object)
+    images = np.repeat(cells, np.diff(labels.codes.indptr))
     yield ",".join(COLUMNS)
-    for i, image in enumerate(labels.images.tolist()):
-        row, part = cell(str(image)), slice(pointers[i], pointers[i + 1])
-        states = labels.codes.data[part].tolist()
-        for c, state in zip(labels.codes.indices[part].tolist(), states, strict=True):
-            yield f"{row},{names[c]},{state}"
+    states = labels.codes.data.tolist()
+    for image, c, state in zip(images, labels.codes.indices.tolist(), states, strict=True):
+        yield f"{image},{names[c]},{state}"

@@ -7,16 +7,14 @@ import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from simkit.errors import BadInput
-from simkit.files import reading, whole
+from simkit.files import AnyPath, reading, whole
 from simkit.labels.formats import base
-from simkit.labels.formats.lists import from_lists, pairs
 from simkit.labels.partial import PartialLabels
 from simkit.registry import setting
 
@@ -26,7 +24,7 @@ _ENDING = re.compile(r"\.(jpe?g|png|webp|bmp|gif|tiff?)\Z", re.IGNORECASE)
 
 @base.register
 @dataclass(frozen=True)
-class FiftyOne:
+class FiftyOne(base.Format):
     """{"classes": [...], "labels": {"a": [0, 3], ...}}: present classes; x.negative.json: absent.
 
     Both are files of FiftyOneImageClassificationDataset, and each becomes a field of
@@ -51,7 +49,7 @@ class FiftyOne:
 
     file: str = setting("{}", "image file, with {} in place of the id")
 
-    def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
+    def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write both files, all or none. Raises BadInput."""
         names = self._names(labels)
         if len(set(names)) < len(names):
@@ -66,7 +64,7 @@ class FiftyOne:
     def _names(self, labels: PartialLabels) -> list[str]:
         return [_ENDING.sub("", name) for name in base.file_names(labels.images, self.file)]
 
-    def files(self, path: str | PathLike[str]) -> tuple[Path, ...]:
+    def files(self, path: AnyPath) -> tuple[Path, ...]:
         """The files of present and of absent classes."""
         file = Path(path)
         return file, file.with_name(f"{file.stem}.negative{file.suffix}")
@@ -77,7 +75,7 @@ class FiftyOne:
         lost = (f"the endings of {cut:,} image files, because FiftyOne leaves them out",)[: cut > 0]
         return (*lost, *base.lost_ids(labels.images, self.file), *base.lost_provenance(labels))
 
-    def read(self, path: str | PathLike[str]) -> PartialLabels:
+    def read(self, path: AnyPath) -> PartialLabels:
         """Images in the order of the first file. Raises BadInput."""
         positive, *others = self.files(path)
         with reading(positive, _WHAT) as file:
@@ -92,12 +90,12 @@ class FiftyOne:
         with reading(positive, _WHAT):
             images = list(dict.fromkeys(image for side in read for image in side))
             sides = [pa.array(map(side.get, images), pa.list_(pa.string())) for side in read]
-            return from_lists(base.ids_of(images), sides, classes)
+            return base.from_lists(base.ids_of(images), sides, classes)
 
 
 def _pieces(labels: PartialLabels, names: list[str], side: int) -> Iterator[str]:
     yield f'{{"classes": {json.dumps(labels.classes)}, "labels": {{'
-    for i, (name, sides) in enumerate(zip(names, pairs(labels), strict=True)):
+    for i, (name, sides) in enumerate(zip(names, base.pairs(labels), strict=True)):
         yield f"{',' if i else ''}\n{json.dumps(name)}: {json.dumps(sides[side])}"
     yield "\n}}\n"
 

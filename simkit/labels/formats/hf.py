@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,10 +15,9 @@ from pyarrow import csv as arrow_csv
 from pyarrow import json as arrow_json
 
 from simkit.errors import BadInput
-from simkit.files import reading, whole, whole_folder
+from simkit.files import AnyPath, reading, whole, whole_folder
 from simkit.history import content_id
 from simkit.labels.formats import base
-from simkit.labels.formats.lists import from_lists, pairs
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import image_ids
 from simkit.registry import setting
@@ -33,7 +31,7 @@ _BLOCK = 1 << 24  # bytes; no row may be longer
 
 @base.register
 @dataclass(frozen=True)
-class HuggingFace:
+class HuggingFace(base.Format):
     """Columns image (id or path), present and absent: lists of class names, or of ClassLabel.
 
     By its ending a path is a parquet file, metadata.jsonl or metadata.csv of an ImageFolder (with
@@ -59,7 +57,7 @@ class HuggingFace:
 
     file: str = setting("{}", "image file, with {} in place of the id")
 
-    def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
+    def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write one row per image to a file or a new folder. Raises BadInput."""
         ending = Path(path).suffix.lower()
         names = base.file_names(labels.images, self.file)
@@ -93,7 +91,7 @@ class HuggingFace:
             lost.append(f"in .jsonl and .csv the order of {len(used):,} classes; they are sorted")
         return (*lost, *base.lost_ids(labels.images, self.file), *base.lost_provenance(labels))
 
-    def read(self, path: str | PathLike[str]) -> PartialLabels:
+    def read(self, path: AnyPath) -> PartialLabels:
         """Images in the order of the rows. Raises BadInput."""
         ending = Path(path).suffix.lower()
         with reading(path if ending in _READERS else Path(path, STATE), _WHAT) as file:
@@ -103,7 +101,7 @@ class HuggingFace:
 def _lines(labels: PartialLabels, names: list[str], as_csv: bool) -> Iterator[str]:
     if as_csv:
         yield ",".join(_ROW)
-    for name, sides in zip(names, pairs(labels), strict=True):
+    for name, sides in zip(names, base.pairs(labels), strict=True):
         lists = [s if s is None else [labels.classes[c] for c in s] for s in sides]
         if as_csv:
             cells = ["" if s is None else json.dumps(s, ensure_ascii=False) for s in lists]
@@ -118,7 +116,7 @@ def _table(labels: PartialLabels, ids: list[Any]) -> tuple[pa.Table, dict[str, A
         images = pa.array(ids)
     except UnicodeEncodeError as error:
         raise BadInput(f"image id {error.object!r} cannot be written as UTF-8; rename it") from None
-    lists = [pa.array(side, pa.list_(pa.int64())) for side in zip(*pairs(labels), strict=True)]
+    lists = [pa.array(side, pa.list_(pa.int64())) for side in zip(*base.pairs(labels), strict=True)]
     # Sequence is the name that every version of `datasets` reads.
     side = {"feature": {"names": labels.classes, "_type": "ClassLabel"}, "_type": "Sequence"}
     image = {"dtype": str(images.type), "_type": "Value"}
@@ -142,7 +140,7 @@ def _labels(table: pa.Table) -> PartialLabels:
     numbers = pa.types.is_integer(ids.type)
     images = image_ids(ids.to_numpy()) if numbers else base.ids_of(ids.to_pylist())
     sides = [_side(table[name]) for name in _SIDES if name in table.column_names]
-    return from_lists(images, sides, _names(table.schema))
+    return base.from_lists(images, sides, _names(table.schema))
 
 
 def _side(column: pa.ChunkedArray) -> pa.ListArray:

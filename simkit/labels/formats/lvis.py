@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from simkit.files import reading
-from simkit.labels.formats.base import lost_provenance, register
-from simkit.labels.formats.coco_json import (
-    Content,
-    Instances,
-    like,
-    plain_annotations,
-    plain_images,
-    read_content,
-    write_json,
-)
+from simkit.files import AnyPath, reading
+from simkit.labels.formats.base import Format, lost_provenance, register
+from simkit.labels.formats.coco_json import Content, Instances, Row, read_content, write_labels
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth
 from simkit.registry import setting
@@ -33,7 +23,7 @@ _RARE, _COMMON = 10, 100  # most images of a rare and of a common category
 
 @register
 @dataclass(frozen=True)
-class Lvis:
+class Lvis(Format):
     """An LVIS file: +1 where a class is annotated, -1 where it is in the image's negative list.
 
     `neg_category_ids` of an image are categories verified to be absent. All others without an
@@ -59,7 +49,7 @@ class Lvis:
 
     like: str = setting("", "an LVIS file of the same images, for categories, boxes, masks")
 
-    def read(self, path: str | PathLike[str]) -> PartialLabels:
+    def read(self, path: AnyPath) -> PartialLabels:
         """Labels of the images in the order of the file. Raises BadInput."""
         truth = read_lvis(path).truth
         assert truth.known is not None
@@ -78,42 +68,23 @@ class Lvis:
             )
         return (*lost, *lost_provenance(labels))
 
-    def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
+    def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write the file, completely or not at all. Raises BadInput."""
-        if self.like:
-            image = partial(_image, labels)
-            write_json(path, like(labels, self.like, "an LVIS file", image=image))
-            return
-        lists = {
-            "images": _images(labels),
-            "annotations": plain_annotations(labels),
-            "categories": _categories(labels),
-        }
-        write_json(path, lists.items())
+
+        def category(row: Row) -> Row:
+            return row if self.like else _category(row, int(counts[row["id"] - 1]))
+
+        counts = labels.per_class(PRESENT)
+        image = partial(_image, labels)
+        write_labels(labels, path, self.like, "an LVIS file", image, category)
 
 
-def read_lvis(path: str | PathLike[str], *, drop_empty: bool = False) -> Instances:
-    """Read an LVIS file, whose truth is partially known.
+def read_lvis(path: AnyPath) -> Instances:
+    """Read an LVIS file, whose truth is partially known. Raises BadInput, naming file and field.
 
     A class that is both annotated and in the negative list counts as present; a warning gives the
     number of such classes. The file of an image is its `file_name`, or as in LVIS v1 the last two
     parts of its `coco_url`: train2017/000000391895.jpg.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    drop_empty : bool, default False
-        Leave out images without annotations.
-
-    Returns
-    -------
-    Instances
-
-    Raises
-    ------
-    BadInput
-        For an invalid file, naming file and field.
     """
     with reading(path, _WHAT) as file:
         content = read_content(file, "an LVIS file")
@@ -126,8 +97,7 @@ def read_lvis(path: str | PathLike[str], *, drop_empty: bool = False) -> Instanc
                 "absent; they count as present",
                 stacklevel=2,
             )
-        instances = content.instances(truth)
-        return instances.without_empty() if drop_empty else instances
+        return content.instances(truth)
 
 
 def _truth(content: Content) -> tuple[Truth, int]:
@@ -145,15 +115,7 @@ def _file_name(url: Any) -> str:
     return "/".join(url.split("/")[-2:]) if isinstance(url, str) else ""
 
 
-def _images(labels: PartialLabels) -> Iterator[dict[str, Any]]:
-    ids = {c: c + 1 for c in range(labels.shape[1])}
-    for i, image in enumerate(plain_images(labels)):
-        yield _image(labels, image, i, ids)
-
-
-def _image(
-    labels: PartialLabels, image: dict[str, Any], i: int, ids: dict[int, Any]
-) -> dict[str, Any]:
+def _image(labels: PartialLabels, image: Row, i: int, ids: dict[int, Any]) -> Row:
     """An image of LVIS with the labels of row i."""
     part = slice(labels.codes.indptr[i], labels.codes.indptr[i + 1])
     columns, codes = labels.codes.indices[part], labels.codes.data[part]
@@ -163,16 +125,8 @@ def _image(
     return image | {"neg_category_ids": absent, "not_exhaustive_category_ids": partly}
 
 
-def _categories(labels: PartialLabels) -> Iterator[dict[str, Any]]:
-    counts = labels.per_class(PRESENT).tolist()
-    for c, (name, count) in enumerate(zip(labels.classes, counts, strict=True)):
-        yield {
-            "id": c + 1,
-            "name": name,
-            "synset": "",
-            "synonyms": [name],
-            "def": "",
-            "image_count": count,
-            "instance_count": count,
-            "frequency": "r" if count <= _RARE else "c" if count <= _COMMON else "f",
-        }
+def _category(row: Row, count: int) -> Row:
+    """A category with the fields of LVIS, given its number of present labels."""
+    texts = {"synset": "", "synonyms": [row["name"]], "def": ""}
+    frequency = "r" if count <= _RARE else "c" if count <= _COMMON else "f"
+    return row | texts | {"image_count": count, "instance_count": count, "frequency": frequency}

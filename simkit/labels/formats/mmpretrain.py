@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from os import PathLike
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,11 +12,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.files import reading
+from simkit.files import AnyPath, reading
 from simkit.labels.formats import base
 from simkit.labels.formats.json_stream import members
 from simkit.labels.partial import PartialLabels
-from simkit.labels.truth import Truth
+from simkit.labels.truth import Truth, from_indices
 from simkit.registry import setting
 
 _WHAT = "annotations of mmpretrain (JSON with metainfo and data_list)"
@@ -27,7 +25,7 @@ _UNLISTED = "unlisted_classes"  # our key in metainfo; mmpretrain keeps it and d
 
 @base.register
 @dataclass(frozen=True)
-class Mmpretrain:
+class Mmpretrain(base.Format):
     """{"metainfo": {"classes": [...]}, "data_list": [{"img_path": ..., "gt_label": [0, 3]}, ...]}.
 
     The file of mmpretrain's MultiLabelDataset (OpenMMLab 2.0 annotations), which takes unlisted
@@ -49,7 +47,7 @@ class Mmpretrain:
 
     file: str = setting("{}", "image file, with {} in place of the id")
 
-    def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
+    def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write one entry per asked image. Raises BadInput."""
         asked = base.asked_rows(labels)
         base.write_lines(path, _lines(asked, base.file_names(asked.images, self.file)))
@@ -70,15 +68,16 @@ class Mmpretrain:
             )
         return (*lost, *base.lost_with_asked_rows(labels, self.file))
 
-    def read(self, path: str | PathLike[str]) -> PartialLabels:
+    def read(self, path: AnyPath) -> PartialLabels:
         """Listed classes are present; others are absent, or unknown if metainfo says so.
 
         Raises BadInput, also for complete labels of more than 2**27 entries.
         """
         with reading(path, _WHAT) as file:
             metainfo, images = _content(file)
-            classes, ids = base.distinct(metainfo["classes"], file), base.ids_of(images.names)
-            present = images.matrix(len(classes))
+            classes = base.distinct(metainfo["classes"], file)
+            ids = base.ids_of([name for name, _ in images])
+            present = from_indices([listed for _, listed in images], len(classes))
             if metainfo.get(_UNLISTED) != "unknown":
                 return base.complete(Truth.of(present, ids, classes))
             asked = np.ones(len(ids), bool)
@@ -99,49 +98,15 @@ def _lines(labels: PartialLabels, names: list[str]) -> Iterator[str]:
     yield "]}"
 
 
-@dataclass(eq=False)
-class _Images:
-    """Image names, the number of classes in each image, and all their indices end to end."""
-
-    names: list[str] = field(default_factory=list)
-    lengths: array[int] = field(default_factory=lambda: array("q"))
-    columns: array[int] = field(default_factory=lambda: array("q"))
-
-    def add(self, entry: Any) -> None:
-        """Add one image of 'data_list'. Raises BadInput."""
-        image: dict[str, Any] = entry if isinstance(entry, dict) else {}
-        name, listed = image.get("img_path"), image.get("gt_label")
-        numbers = isinstance(listed, list) and all(type(c) is int and c >= 0 for c in listed)
-        if not isinstance(name, str) or not isinstance(listed, list) or not numbers:
-            raise BadInput(
-                f"entry {len(self.names)} of 'data_list' is {str(entry)[:60]}; it needs 'img_path' "
-                "(text) and 'gt_label' (a list of classes, counted from 0)"
-            )
-        self.names.append(name)
-        self.lengths.append(len(set(listed)))
-        self.columns.extend(sorted(set(listed)))
-
-    def matrix(self, L: int) -> csr_array:
-        """(N, L) bool. Raises BadInput where a class is not among the L."""
-        columns, lengths = (np.array(each, np.int64) for each in (self.columns, self.lengths))
-        if columns.max(initial=-1) >= L:
-            raise BadInput(f"a 'gt_label' names class {columns.max()} of {L}, counted from 0")
-        pointers = np.concatenate([[0], np.cumsum(lengths)])
-        values = np.ones(len(columns), bool)
-        return csr_array((values, columns, pointers), shape=(len(lengths), L))
-
-
-def _content(path: Path) -> tuple[dict[str, Any], _Images]:
-    """The metainfo, with checked class names, and the images. Raises BadInput."""
+def _content(path: Path) -> tuple[dict[str, Any], list[tuple[str, list[int]]]]:
+    """The metainfo with checked class names, and the name and classes of each image."""
     metainfo: Any = None
     images = None
     for key, value in members(path):
         if key == "metainfo":
             metainfo = value
         elif key == "data_list" and isinstance(value, Iterator):
-            images = _Images()
-            for entry in value:
-                images.add(entry)
+            images = [_image(entry, place) for place, entry in enumerate(value)]
     classes = metainfo.get("classes") if isinstance(metainfo, dict) else None
     named = isinstance(classes, list) and all(isinstance(name, str) for name in classes)
     if not named or images is None:
@@ -149,4 +114,20 @@ def _content(path: Path) -> tuple[dict[str, Any], _Images]:
             "'metainfo' needs a list 'classes' of texts, and 'data_list' must be a list of images; "
             "give annotations of mmpretrain"
         )
+    most = max((c for _, listed in images for c in listed), default=-1)
+    if most >= (L := len(metainfo["classes"])):
+        raise BadInput(f"a 'gt_label' names class {most} of {L}, counted from 0")
     return metainfo, images
+
+
+def _image(entry: Any, place: int) -> tuple[str, list[int]]:
+    """Name and classes of an entry of 'data_list'. Raises BadInput."""
+    image: dict[str, Any] = entry if isinstance(entry, dict) else {}
+    name, listed = image.get("img_path"), image.get("gt_label")
+    numbers = isinstance(listed, list) and all(type(c) is int and c >= 0 for c in listed)
+    if not isinstance(name, str) or not isinstance(listed, list) or not numbers:
+        raise BadInput(
+            f"entry {place} of 'data_list' is {str(entry)[:60]}; it needs 'img_path' (text) and "
+            "'gt_label' (a list of classes, counted from 0)"
+        )
+    return name, listed

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.files import readable, reading, whole
+from simkit.files import AnyPath, readable, reading, whole
 from simkit.labels.formats import base
 from simkit.labels.formats.npz import check_text
 from simkit.labels.partial import PartialLabels
-from simkit.labels.truth import Truth, class_names, image_ids, places
+from simkit.labels.truth import Truth, class_names, image_ids, matrix_of, places
 from simkit.registry import setting
 
 OBSERVED = "formatted_train_labels_obs.npy"
 _WHAT = f"observed labels ({OBSERVED} beside formatted_train_images.npy)"
 _NAME = re.compile(r"(formatted_[^_]+)(_.+)?_labels_obs\.npy")
-_CELLS = 1 << 22  # dense entries at a time
 
 
 @base.register
 @dataclass(frozen=True)
-class NpyTriple:
+class NpyTriple(base.Format):
     """formatted_train_labels_obs.npy (N, L) float64 and, beside it, formatted_train_images.npy (N,)
     text and, if a truth is given, formatted_train_labels.npy (N, L) float64 of 0 and 1.
 
@@ -47,7 +44,6 @@ class NpyTriple:
     name: ClassVar[str] = "npy-triple"
     title: ClassVar[str] = "Arrays of the single-positive repositories"
     suffixes: ClassVar[tuple[str, ...]] = (".npy",)
-    mark: ClassVar[bytes] = b""
     holds: ClassVar[str] = (
         "present labels of the asked images (with negatives=true absent ones too, which most of "
         "those repositories' losses refuse); class names, images not asked about, effort and "
@@ -57,13 +53,11 @@ class NpyTriple:
     negatives: bool = setting(False, "write absent labels as -1, for `iu`")
     file: str = setting("{}", "image file, with {} in place of the id")
 
-    def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
+    def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write two arrays, all or none. Raises BadInput, also above 2**27 entries."""
         self.write_with_truth(labels, path, None)
 
-    def write_with_truth(
-        self, labels: PartialLabels, path: str | PathLike[str], truth: Truth | None
-    ) -> None:
+    def write_with_truth(self, labels: PartialLabels, path: AnyPath, truth: Truth | None) -> None:
         """Write three arrays, the truth in the order of the labels. Raises BadInput."""
         asked = base.asked_rows(labels, path)
         observed = asked.codes if self.negatives else csr_array(asked.codes > 0)
@@ -77,11 +71,14 @@ class NpyTriple:
         with ExitStack() as stack:
             for key, matrix in (("observed", observed), ("truth", _rows_of(truth, asked))):
                 if matrix is not None:
-                    _write_dense(stack.enter_context(whole(targets[key])), matrix)
+                    file = stack.enter_context(whole(targets[key]))
+                    out = np.lib.format.open_memmap(file, "w+", "<f8", matrix.shape)
+                    out[:] = matrix.toarray()
+                    out.flush()
             with stack.enter_context(whole(targets["images"])).open("wb") as stream:
                 np.save(stream, names, allow_pickle=False)
 
-    def files(self, path: str | PathLike[str]) -> tuple[Path, ...]:
+    def files(self, path: AnyPath) -> tuple[Path, ...]:
         """Observed labels, images and truth. Raises BadInput."""
         return tuple(_files(Path(path)).values())
 
@@ -102,14 +99,14 @@ class NpyTriple:
             )
         return (*lost, *base.lost_with_asked_rows(labels, self.file))
 
-    def read(self, path: str | PathLike[str]) -> PartialLabels:
+    def read(self, path: AnyPath) -> PartialLabels:
         """The observed labels; all images count as asked, and classes are class-0, class-1 ...
 
         Raises BadInput.
         """
         files = _files(Path(path))
         with reading(files["observed"], _WHAT) as file:
-            codes = _sparse(_mapped(file, 2))
+            codes = csr_array(matrix_of(_mapped(file, 2)))
         with reading(files["images"], "image names (one text per row of labels)") as file:
             listed = np.array(_mapped(file, 1))
             check_text(listed, "the array")
@@ -124,9 +121,7 @@ def _files(path: Path) -> dict[str, Path]:
         path = path / OBSERVED
     parts = _NAME.fullmatch(path.name)
     if parts is None:
-        raise BadInput(
-            f"{path} is not a name of observed labels; name it {OBSERVED} or give a folder"
-        )
+        raise BadInput(f"{path} is no file of observed labels; name it {OBSERVED} or give a folder")
     images, truth = (path.with_name(f"{parts[1]}_{what}.npy") for what in ("images", "labels"))
     return {"observed": path, "images": images, "truth": truth}
 
@@ -136,19 +131,8 @@ def _rows_of(truth: Truth | None, labels: PartialLabels) -> csr_array | None:
     if truth is None:
         return None
     if truth.classes != labels.classes or not np.isin(labels.images, truth.images).all():
-        raise BadInput(
-            "the truth is of other images or classes than the labels; give the data set from "
-            "which they were made"
-        )
+        raise BadInput("the truth is of other images or classes; give the data set of the labels")
     return csr_array(truth.present[places(truth.images, labels.images)])
-
-
-def _write_dense(path: Path, matrix: csr_array) -> None:
-    N, L = matrix.shape
-    out = np.lib.format.open_memmap(path, mode="w+", dtype="<f8", shape=(N, L))
-    for rows in _blocks(N, L):
-        out[rows] = matrix[rows].toarray()
-    out.flush()
 
 
 def _mapped(path: Path, dimensions: int) -> NDArray[Any]:
@@ -157,18 +141,3 @@ def _mapped(path: Path, dimensions: int) -> NDArray[Any]:
     if array.ndim != dimensions or not array.size:
         raise BadInput(f"the array has shape {array.shape}; {dimensions} dimensions are expected")
     return array
-
-
-def _sparse(array: NDArray[Any]) -> csr_array:
-    parts = []
-    for rows in _blocks(*array.shape):
-        block = np.array(array[rows])
-        if block.dtype.kind not in "biuf" or not np.isin(block, (-1, 0, 1)).all():
-            raise BadInput("labels hold values other than 1, 0 and -1; translate them first")
-        parts.append(csr_array(block.astype(np.int8)))
-    return csr_array(vstack(parts, format="csr"))
-
-
-def _blocks(N: int, L: int) -> Iterator[slice]:
-    step = max(1, _CELLS // max(1, L))
-    return (slice(start, min(start + step, N)) for start in range(0, N, step))

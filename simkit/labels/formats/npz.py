@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 from typing import IO, Any, ClassVar
 from zipfile import ZipFile
@@ -14,19 +13,19 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.files import reading, whole
+from simkit.files import AnyPath, reading, whole
 from simkit.history import History
 from simkit.labels.effort import Effort
-from simkit.labels.formats.base import check_memory, complete, distinct, register, text_ids
+from simkit.labels.formats import base
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth, image_ids
 
 _WHAT = "labels (npz with indptr, indices, shape, class_names, image_ids)"
 
 
-@register
+@base.register
 @dataclass(frozen=True)
-class Npz:
+class Npz(base.Format):
     """CSR arrays: `indptr` (N + 1,), `indices`, `shape` (2,), `class_names` (L,), `image_ids` (N,).
 
     These alone are a truth: entries not stored are absent. Partial labels add `data` (int8, +1 or
@@ -37,10 +36,8 @@ class Npz:
     name: ClassVar[str] = "npz"
     title: ClassVar[str] = "numpy arrays in CSR form"
     suffixes: ClassVar[tuple[str, ...]] = (".npz",)
-    mark: ClassVar[bytes] = b""
-    holds: ClassVar[str] = "everything"
 
-    def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
+    def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write labels with asked images, history and effort. Raises BadInput."""
         _save(
             path,
@@ -51,11 +48,7 @@ class Npz:
             effort=np.array(json.dumps(labels.effort.to_json())),
         )
 
-    def loses(self, labels: PartialLabels) -> tuple[str, ...]:
-        """Nothing."""
-        return ()
-
-    def read(self, path: str | PathLike[str]) -> PartialLabels:
+    def read(self, path: AnyPath) -> PartialLabels:
         """The labels in the file; for a truth every known entry, difficult ones as unknown.
 
         Raises BadInput, also for a complete truth of more than 2**27 entries.
@@ -64,24 +57,22 @@ class Npz:
             arrays = Arrays(archive, file)
             if arrays.partial:
                 return _partial(arrays)
-            return complete(_truth(arrays), _optional(arrays, "difficult_"))
+            return base.complete(_truth(arrays), _optional(arrays, "difficult_"))
 
 
-def read_truth(path: str | PathLike[str]) -> Truth:
+def read_truth(path: AnyPath) -> Truth:
     """The truth in a file without `data`. Raises BadInput."""
     with reading(path, _WHAT) as file, ZipFile(file) as archive:
         return _truth(Arrays(archive, file))
 
 
-def read_difficult(path: str | PathLike[str]) -> csr_array | None:
+def read_difficult(path: AnyPath) -> csr_array | None:
     """(N, L) bool, present only as a "difficult" object; None if the file does not state it."""
     with reading(path, _WHAT) as file, ZipFile(file) as archive:
         return _optional(Arrays(archive, file), "difficult_")
 
 
-def write_truth(
-    truth: Truth, path: str | PathLike[str], difficult: csr_array | None = None
-) -> None:
+def write_truth(truth: Truth, path: AnyPath, difficult: csr_array | None = None) -> None:
     """Write a truth and its `difficult` entries, (N, L) bool. Raises BadInput."""
     arrays = _axes(truth.present, truth.images, truth.classes)
     for name, matrix in (("known", truth.known), ("difficult", difficult)):
@@ -131,7 +122,7 @@ class Arrays:
             has = ", ".join(sorted(map(ascii, self._names))[:12]) or "nothing"
             raise BadInput(f"the array {name!r} is missing; the file holds {has}")
         entry = self._archive.getinfo(f"{name}.npy")
-        check_memory(entry.file_size, self.path, name)
+        base.check_memory(entry.file_size, self.path, name)
         with self._archive.open(entry) as stream:
             array = _parse(stream, name)
         dimensions = array.ndim if dimensions is None else dimensions
@@ -148,17 +139,13 @@ class Arrays:
 
     def names(self) -> tuple[str, ...]:
         """The class names, repeated ones numbered. Raises BadInput."""
-        return distinct(self.get("class_names", "U").tolist(), self.path)
+        return base.distinct(self.get("class_names", "U").tolist(), self.path)
 
 
 _KINDS = {
-    "iu": "whole numbers",
-    "U": "text",
-    "b": "bool",
-    "iuU": "whole numbers or text",
-    "f": "numbers",
-    "fiu": "numbers",
-}
+    "iu": "whole numbers", "U": "text", "b": "bool", "iuU": "whole numbers or text",
+    "f": "numbers", "fiu": "numbers",
+}  # fmt: skip
 
 
 def _parse(stream: IO[bytes], name: str) -> NDArray[Any]:
@@ -168,10 +155,7 @@ def _parse(stream: IO[bytes], name: str) -> NDArray[Any]:
         if stream.read(1):
             raise ValueError("trailing data")
     except (ValueError, MemoryError):
-        raise BadInput(
-            f"{name} holds Python objects or does not have the length in its header; save plain "
-            "arrays"
-        ) from None
+        raise BadInput(f"{name} holds Python objects or is cut off; save plain arrays") from None
     check_text(array, name)
     return array
 
@@ -194,7 +178,7 @@ def _axes(matrix: csr_array, images: NDArray[Any], classes: tuple[str, ...]) -> 
     }
 
 
-def _save(path: str | PathLike[str], **arrays: Any) -> None:
+def _save(path: AnyPath, **arrays: Any) -> None:
     with whole(path) as part, part.open("wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
 
@@ -231,20 +215,13 @@ def _matrix(arrays: Arrays, prefix: str = "", data: NDArray[np.integer] | None =
     """The matrix of the arrays that start with `prefix`, bool unless `data` are given."""
     pointers, columns = (arrays.get(f"{prefix}{name}", "iu") for name in ("indptr", "indices"))
     N, L = arrays.whole("shape").tolist()
-    if (
-        len(pointers) != N + 1
-        or pointers[0] != 0
-        or pointers[-1] != len(columns)
-        or (pointers[1:] < pointers[:-1]).any()
-    ):
+    ends = pointers[[0, -1]].tolist() if len(pointers) == N + 1 else []
+    increase = ends == [0, len(columns)] and (pointers[1:] >= pointers[:-1]).all()
+    if not increase or (len(columns) and not 0 <= columns.min() <= columns.max() < L):
         raise BadInput(
             f"{prefix}indptr must hold {N + 1} numbers (see shape) that increase from 0 to "
-            f"{len(columns)}, the length of {prefix}indices; write the file again"
-        )
-    if len(columns) and not 0 <= columns.min() <= columns.max() < L:
-        raise BadInput(
-            f"{prefix}indices range from {columns.min()} to {columns.max()}; "
-            f"indices from 0 to {L - 1} are expected"
+            f"{len(columns)}, the length of {prefix}indices, and these indices from 0 to {L - 1}; "
+            "write the file again"
         )
     values = np.ones(len(columns), bool) if data is None else np.array(data)
     kind = np.int32 if max(N, L) < 2**31 else np.int64
@@ -257,4 +234,4 @@ def _matrix(arrays: Arrays, prefix: str = "", data: NDArray[np.integer] | None =
 
 def _ids(arrays: Arrays) -> NDArray[Any]:
     ids = arrays.get("image_ids", "iuU")
-    return text_ids(ids) if ids.dtype.kind == "U" else image_ids(ids)
+    return base.text_ids(ids) if ids.dtype.kind == "U" else image_ids(ids)

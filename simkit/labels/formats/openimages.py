@@ -7,7 +7,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.files import reading
+from simkit.files import AnyPath, reading
 from simkit.labels.formats import base
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.registry import setting
@@ -29,7 +28,7 @@ _HEADERS = {"labelname", "mid", "id", "label"}
 
 @base.register
 @dataclass(frozen=True)
-class OpenImages:
+class OpenImages(base.Format):
     """Rows ImageID, Source, LabelName, Confidence: 1 verified to be present, 0 to be absent.
 
     names: a class description file (MID, display name). With it the classes are its display names,
@@ -50,7 +49,7 @@ class OpenImages:
 
     names: str = setting("", "a class description file (MID, display name), in its order")
 
-    def read(self, path: str | PathLike[str]) -> PartialLabels:
+    def read(self, path: AnyPath) -> PartialLabels:
         """Images in the order of their first rows. Raises BadInput."""
         names = read_names(self.names) if self.names else None
         with reading(path, WHAT) as file:
@@ -63,7 +62,7 @@ class OpenImages:
         """Images and classes without a label, the order of classes, effort and history."""
         return base.lost_with_label_rows(labels, ordered_classes=bool(self.names))
 
-    def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
+    def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write rows in the order of the images, then of the classes. Raises BadInput."""
         base.check_any_label(labels)
         base.write_lines(path, _lines(labels, self._mids(labels.classes)))
@@ -73,10 +72,10 @@ class OpenImages:
         if not self.names:
             return classes
         mids = {name: mid for mid, name in read_names(self.names).items()}
-        for name in classes:
-            if name not in mids:
-                raise BadInput(f"class {name!r} is not in {self.names}; add it with its MID")
-        return tuple(mids[name] for name in classes)
+        try:
+            return tuple(mids[name] for name in classes)
+        except KeyError as error:
+            raise BadInput(f"class {error} is not in {self.names}; add it with its MID") from None
 
 
 def _lines(labels: PartialLabels, mids: tuple[str, ...]) -> Iterator[str]:
@@ -137,18 +136,15 @@ class Rows:
         ties, strange = np.count_nonzero(votes.data == 0), len(columns) - len(columns[used])
         codes = csr_array((np.sign(votes.data).astype(np.int8), votes.indices, votes.indptr), shape)
         codes.eliminate_zeros()
-        if ties:
-            warnings.warn(
-                f"{file}: {ties:,} pairs of image and class are verified as present as often as "
-                "absent; they stay unknown",
-                stacklevel=3,
-            )
-        if strange:
-            warnings.warn(
-                f"{file}: {strange:,} of {len(self.rows):,} labels are of classes that are not in "
-                f"{names}; they are left out",
-                stacklevel=3,
-            )
+        notes = {
+            "pairs of image and class are verified as present as often as absent; they stay "
+            "unknown": ties,
+            f"of {len(self.rows):,} labels are of classes that are not in {names}; they are left "
+            "out": strange,
+        }
+        for note, number in notes.items():
+            if number:
+                warnings.warn(f"{file}: {number:,} {note}", stacklevel=3)
         return codes
 
 
@@ -169,7 +165,7 @@ def read_rows(path: Path) -> Rows:
     return Rows(base.ids_of(images), tuple(labels), rows, columns, states[place])
 
 
-def read_names(path: str | PathLike[str]) -> dict[str, str]:
+def read_names(path: AnyPath) -> dict[str, str]:
     """The class name of each MID, in the order of a file such as oidv7-class-descriptions.csv.
 
     The name of a class is its display name, or "Name (/m/0abc)" where several classes share one. A

@@ -7,7 +7,6 @@ import json
 import zlib
 from dataclasses import dataclass
 from itertools import pairwise
-from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.files import reading, whole
+from simkit.files import AnyPath, reading, whole
 from simkit.history import History
 from simkit.labels.effort import Effort
 from simkit.labels.formats import base
@@ -29,13 +28,17 @@ COLUMNS = ["image_id", "class", "state"]
 ROWS = 1 << 20  # rows in a group
 VERSION = 1  # of the metadata
 _WHAT = "labels (parquet with image_id, class, state)"
+_OPTIONS = {
+    "compression": "zstd", "compression_level": 9, "use_dictionary": ["class", "state"],
+    "write_statistics": False, "write_page_checksum": True,
+}  # fmt: skip
 _MOST_RANGES = 64
 _MOST_TEXT = 1 << 9  # largest compression ratio of packed ids
 
 
 @base.register
 @dataclass(frozen=True)
-class Parquet:
+class Parquet(base.Format):
     """A long table, one row per known label, and everything else in the file's metadata.
 
     Columns image_id (int64 or string), class (dictionary of strings), state (int8: +1 present, -1
@@ -46,30 +49,29 @@ class Parquet:
     name: ClassVar[str] = "parquet"
     title: ClassVar[str] = "Long table with history (simkit's own)"
     suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
-    mark: ClassVar[bytes] = b""
-    holds: ClassVar[str] = "everything"
 
-    def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
+    def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write the file, about 2 bytes per label at the size of COCO. Raises BadInput."""
         classes = _strings(labels.classes, "class names")
         numbers = labels.images.dtype.kind in "iu"
         id_type = pa.int64() if numbers else pa.string()
         types = (id_type, pa.dictionary(pa.int32(), pa.string()), pa.int8())
         schema = pa.schema([pa.field(n, t, False) for n, t in zip(COLUMNS, types, strict=True)])
-        with whole(path) as part, pq.ParquetWriter(part, schema, **_options(numbers)) as writer:
+        encoding = {"image_id": "DELTA_BINARY_PACKED" if numbers else "DELTA_BYTE_ARRAY"}
+        options = {"column_encoding": encoding, **_OPTIONS}
+        rows = np.repeat(np.arange(labels.shape[0], dtype=np.int32), np.diff(labels.codes.indptr))
+        with whole(path) as file, pq.ParquetWriter(file, schema, **options) as writer:
             for start in range(0, labels.codes.nnz, ROWS):
-                stop = min(start + ROWS, labels.codes.nnz)
-                images, codes, states = rows_between(labels, start, stop)
+                part = slice(start, start + ROWS)
+                images = labels.images[rows[part]]
                 ids = pa.array(images) if numbers else _strings(images, "image ids")
-                named = pa.DictionaryArray.from_arrays(pa.array(codes), classes)
-                writer.write_table(pa.table([ids, named, pa.array(states)], schema=schema))
+                columns = pa.array(labels.codes.indices[part].astype(np.int32))
+                named = pa.DictionaryArray.from_arrays(columns, classes)
+                states = pa.array(labels.codes.data[part])
+                writer.write_table(pa.table([ids, named, states], schema=schema))
             writer.add_key_value_metadata({"simkit": _metadata(labels)})
 
-    def loses(self, labels: PartialLabels) -> tuple[str, ...]:
-        """Nothing."""
-        return ()
-
-    def read(self, path: str | PathLike[str]) -> PartialLabels:
+    def read(self, path: AnyPath) -> PartialLabels:
         """The labels in a file of simkit, or in any table with these three columns.
 
         In other programs' tables images are in the order of their first row; classes too, unless
@@ -77,31 +79,6 @@ class Parquet:
         """
         with reading(path, _WHAT) as file:
             return _read(file)
-
-
-def rows_between(
-    labels: PartialLabels, start: int, stop: int
-) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int8]]:
-    """Image ids, class indices and states of the stored labels start..stop, image by image."""
-    pointers = labels.codes.indptr
-    first = int(np.searchsorted(pointers, start, "right")) - 1
-    last = int(np.searchsorted(pointers, stop, "left"))
-    lengths = np.diff(np.clip(pointers[first : last + 1], start, stop))
-    part = slice(start, stop)
-    images = np.repeat(labels.images[first:last], lengths)
-    return images, labels.codes.indices[part].astype(np.int32), labels.codes.data[part]
-
-
-def _options(numbers: bool) -> dict[str, Any]:
-    encoding = {"image_id": "DELTA_BINARY_PACKED" if numbers else "DELTA_BYTE_ARRAY"}
-    return {
-        "compression": "zstd",
-        "compression_level": 9,
-        "use_dictionary": ["class", "state"],
-        "column_encoding": encoding,
-        "write_statistics": False,
-        "write_page_checksum": True,
-    }
 
 
 def _strings(values: Any, what: str) -> pa.Array:
@@ -276,12 +253,14 @@ def _unpack(text: str, size: int, *, exact: bool = True) -> bytes:
 
 def _foreign(table: pa.Table, all_named: bool) -> PartialLabels:
     """Labels of any other table; `all_named`: its dictionary lists all classes in order."""
+    import pandas as pd
+
     values, place = _coded(table["image_id"])
     names, columns = base.encoded(table["class"])
-    order, rows = base.first_seen(place)
+    rows, order = pd.factorize(place)
     if not all_named:
-        used, place_of = base.first_seen(columns)
-        names, columns = [names[c] for c in used], place_of.astype(np.int32)
+        columns, used = pd.factorize(columns)
+        names = [names[c] for c in used]
     return base.from_rows(rows, columns, _numbers(table["state"]), values[order], tuple(names))
 
 

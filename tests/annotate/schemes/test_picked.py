@@ -123,7 +123,7 @@ def test_the_data_sheet_says_that_images_are_not_a_random_sample():
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        (None, "picked chooses images by their features, and none were given"),
+        (None, "picked needs features of the images"),
         (np.zeros((299, 4)), r"features have shape \(299, 4\)"),
         (np.full((300, 4), np.nan), "finite numbers"),
     ],

@@ -19,7 +19,7 @@ from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
 from tests.annotate.schemes.variants import SPECS, options_of
 
-NAMES = ("CHUNK", "_CHUNK", "_WALKED", "SCRATCH", "SLICE", "GROUP", "DENSE")
+NAMES = ("CHUNK", "_CHUNK", "_WALKED", "GROUP", "DENSE")
 SIZES = [9, 50, 333, 1 << 12, None]  # None: as they are
 HABITS = [Habits(), Habits(miss=0.2, false_alarm=0.05, workers=3, vote="union")]
 CASES = [(spec, habits) for spec in SPECS for habits in HABITS]

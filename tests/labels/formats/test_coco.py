@@ -4,7 +4,6 @@ import contextlib
 import io
 import json
 import os
-import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,8 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from simkit.errors import BadInput
-from simkit.labels.formats import coco_json
 from simkit.labels.formats.coco import Coco, read_instances
 from simkit.labels.partial import PartialLabels
 from tests.labels.formats.examples import complete_labels, refuses
@@ -49,19 +46,10 @@ def test_content_by_hand(tmp_path: Path) -> None:
     assert found.truth.images.tolist() == [30, 10, 20]
     assert found.truth.rows(range(3)).astype(int).tolist() == [[1, 1], [0, 0], [1, 0]]
     assert found.file_names == ("c.jpg", "a.jpg", "b.jpg")
-    assert found.box_images.tolist() == [0, 0] and found.box_classes.tolist() == [1, 0]
-    assert found.corners.tolist() == [[1, 2, 4, 6.5], [5, 5, 6, 6]]
+    assert found.boxes.images.tolist() == [0, 0] and found.boxes.classes.tolist() == [1, 0]
+    assert found.boxes.corners.tolist() == [[1, 2, 4, 6.5], [5, 5, 6, 6]]
     assert found.difficult is not None
     assert found.difficult.toarray().astype(int).tolist() == [[0, 0], [1, 0], [0, 1]]
-
-
-def test_empty_images_may_be_dropped(tmp_path: Path) -> None:
-    found = read_instances(_save(tmp_path / "x.json"), drop_empty=True)
-    assert found.truth.images.tolist() == [30, 20]
-    assert found.truth.rows(range(2)).astype(int).tolist() == [[1, 1], [1, 0]]
-    assert found.file_names == ("c.jpg", "b.jpg") and found.box_images.tolist() == [0, 0]
-    assert found.difficult is not None
-    assert found.difficult.toarray().astype(int).tolist() == [[0, 0], [0, 1]]
 
 
 def test_as_labels_everything_is_known_but_difficult_entries(tmp_path: Path) -> None:
@@ -78,7 +66,7 @@ def test_text_ids_and_other_encodings_are_read(tmp_path: Path) -> None:
         (tmp_path / "x.json").write_text(json.dumps(values, ensure_ascii=False), encoding=encoding)
         found = read_instances(tmp_path / "x.json")
         assert found.truth.images.tolist() == ["ä", "b"] and found.difficult is None
-        assert found.file_names == ("", "") and len(found.corners) == 0
+        assert found.file_names == ("", "") and len(found.boxes.corners) == 0
 
 
 def test_what_is_written_reads_back_with_unknown_as_absent(tmp_path: Path) -> None:
@@ -118,7 +106,6 @@ def _annotation(**changed: Any) -> list[dict[str, Any]]:
     return [GOOD["annotations"][0] | changed]
 
 
-@pytest.mark.parametrize("in_memory", [True, False])
 @pytest.mark.parametrize(
     ("changed", "word"),
     [
@@ -139,28 +126,9 @@ def _annotation(**changed: Any) -> list[dict[str, Any]]:
     ],
 )
 def test_an_instances_file_that_is_none_is_refused(
-    tmp_path: Path,
-    changed: dict[str, Any],
-    word: str,
-    in_memory: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, changed: dict[str, Any], word: str
 ) -> None:
-    monkeypatch.setattr(coco_json, "IN_MEMORY", 10**9 if in_memory else 0)
     refuses(read_instances, _save(tmp_path / "x.json", **changed), word)
-
-
-def test_large_files_are_read_as_a_stream_with_the_same_content(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = _save(tmp_path / "x.json")
-    both = []
-    for limit in (10**9, 0):
-        monkeypatch.setattr(coco_json, "IN_MEMORY", limit)
-        both.append(read_instances(path))
-    loaded, streamed = both
-    assert loaded.truth.id == streamed.truth.id and loaded.file_names == streamed.file_names
-    for field in ("box_images", "box_classes", "corners"):
-        assert np.array_equal(getattr(loaded, field), getattr(streamed, field))
 
 
 def test_annotations_without_ids_or_with_the_same_one_all_count(tmp_path: Path) -> None:
@@ -168,13 +136,7 @@ def test_annotations_without_ids_or_with_the_same_one_all_count(tmp_path: Path) 
     annotations += [{"id": 1, "image_id": 10, "category_id": c} for c in (2, 7)]
     instances = read_instances(_save(tmp_path / "x.json", annotations=annotations))
     assert instances.truth.rows(range(3)).astype(int).tolist() == [[1, 0], [1, 1], [0, 0]]
-    assert len(instances.corners) == 2
-
-
-def test_nothing_left_after_dropping_is_an_error(tmp_path: Path) -> None:
-    path = _save(tmp_path / "x.json", annotations=[])
-    with pytest.raises(BadInput, match=f"{re.escape(str(path))}.* no image has an annotation"):
-        read_instances(path, drop_empty=True)
+    assert len(instances.boxes.corners) == 2
 
 
 def test_broken_text_is_named(tmp_path: Path) -> None:
@@ -207,4 +169,6 @@ def test_real_files_agree_with_pycocotools(pack: str) -> None:
         assert found.file_names[row] == oracle.imgs[image]["file_name"]
     objects = [each for each in oracle.dataset["annotations"] if each["bbox_is"] == "object"]
     sides = np.array([each["bbox"] for each in objects])
-    assert np.allclose(found.corners[:, 2:] - found.corners[:, :2], sides[:, 2:], atol=1e-3)
+    assert np.allclose(
+        found.boxes.corners[:, 2:] - found.boxes.corners[:, :2], sides[:, 2:], atol=1e-3
+    )

@@ -10,8 +10,8 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.labels.formats import for_path
+from simkit.labels.formats.coco import CocoPanoptic, read_panoptic
 from simkit.labels.formats.coco_json import Instances
-from simkit.labels.formats.coco_panoptic import CocoPanoptic, read_panoptic
 from simkit.labels.partial import PartialLabels
 from tests.labels.formats.examples import refuses
 
@@ -49,12 +49,10 @@ def test_content_by_hand(tmp_path: Path) -> None:
     assert found.truth.images.tolist() == [5, 8] and found.truth.known is None
     assert found.truth.rows([0, 1]).astype(int).tolist() == [[0, 0, 0], [1, 1, 1]]
     assert found.file_names == ("5.jpg", "8.jpg")  # the pictures, not the masks
-    assert found.box_images.tolist() == [1, 1, 1, 1]
-    assert found.box_classes.tolist() == [0, 0, 1, 2]
-    assert found.corners.tolist() == [[0, 0, 2, 2], [2, 0, 4, 1], [0, 2, 3, 3], [0, 0, 6, 4]]
-    assert found.sizes is not None and found.sizes.tolist() == [[7, 9], [6, 4]]
-    dropped = read_panoptic(tmp_path / "x.json", drop_empty=True)
-    assert dropped.truth.images.tolist() == [8] and dropped.box_images.tolist() == [0] * 4
+    assert found.boxes.images.tolist() == [1, 1, 1, 1]
+    assert found.boxes.classes.tolist() == [0, 0, 1, 2]
+    assert found.boxes.corners.tolist() == [[0, 0, 2, 2], [2, 0, 4, 1], [0, 2, 3, 3], [0, 0, 6, 4]]
+    assert found.boxes.sizes is not None and found.boxes.sizes.tolist() == [[7, 9], [6, 4]]
 
 
 def test_as_labels_everything_is_known(tmp_path: Path) -> None:

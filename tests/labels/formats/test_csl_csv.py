@@ -43,7 +43,6 @@ def test_only_asked_images_are_written(tmp_path: Path) -> None:
 def test_blocks_join(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = labels(ids=gaps(60), asked=np.ones(60, bool))
     monkeypatch.setattr("simkit.labels.formats.csl_csv._ROWS", 7)
-    monkeypatch.setattr("simkit.labels.formats.csl_csv._CELLS", 20)
     CslCsv().write(given, tmp_path / "x.csv")
     assert CslCsv().read(tmp_path / "x.csv").id == given.id
 

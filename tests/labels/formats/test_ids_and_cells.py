@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simkit.errors import BadInput
-from simkit.labels.formats.base import cell, distinct, file_names, first_seen, ids_of, text_ids
+from simkit.labels.formats.base import cell, distinct, file_names, ids_of, text_ids
 from simkit.labels.formats.npz import read_truth
 
 PATH = Path("x.npz")
@@ -22,12 +22,6 @@ PATH = Path("x.npz")
 def test_the_csv_module_reads_cells_back(texts: list[str]) -> None:
     line = ",".join(map(cell, texts)) + "\n"
     assert list(csv.reader(io.StringIO(line, newline=""))) == [texts]
-
-
-def test_values_in_order_of_first_appearance() -> None:
-    different, place = first_seen(np.array([5, 2, 5, 9, 2]))
-    assert different.tolist() == [5, 2, 9] and place.tolist() == [0, 1, 0, 2, 1]
-    assert all(len(part) == 0 for part in first_seen(np.array([], np.int64)))
 
 
 def test_text_ids_may_not_fill_the_memory() -> None:

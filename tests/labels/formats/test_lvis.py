@@ -49,9 +49,9 @@ def test_content_by_hand(tmp_path: Path) -> None:
     assert found.truth.known is not None
     assert found.truth.known.toarray().astype(int).tolist() == [[1, 1, 1], [0, 0, 0]]
     assert found.file_names == ("val2017/000000000009.jpg", "train2017/000000000004.jpg")
-    assert found.box_images.tolist() == [0, 0] and found.box_classes.tolist() == [1, 1]
-    assert found.corners.tolist() == [[1, 2, 4, 6], [0, 0, 1, 2]]
-    assert found.sizes is not None and found.sizes.tolist() == [[9, 7], [8, 6]]
+    assert found.boxes.images.tolist() == [0, 0] and found.boxes.classes.tolist() == [1, 1]
+    assert found.boxes.corners.tolist() == [[1, 2, 4, 6], [0, 0, 1, 2]]
+    assert found.boxes.sizes is not None and found.boxes.sizes.tolist() == [[9, 7], [8, 6]]
 
 
 def test_as_labels_a_class_that_is_not_listed_is_unknown(tmp_path: Path) -> None:
@@ -64,15 +64,8 @@ def test_files_of_the_first_version_name_their_pictures(tmp_path: Path) -> None:
     images = [{"id": 9, "file_name": "a.jpg", "coco_url": "http://x/b/c.jpg"}, {"id": 4}]
     found = read_lvis(_save(tmp_path / "x.json", images=images))
     assert found.file_names == ("a.jpg", "")
-    assert found.truth.known is not None and found.sizes is None
+    assert found.truth.known is not None and found.boxes.sizes is None
     assert found.truth.known.nnz == 1  # no negative lists: only what is annotated is known
-
-
-def test_empty_images_may_be_dropped(tmp_path: Path) -> None:
-    found = read_lvis(_save(tmp_path / "x.json"), drop_empty=True)
-    assert found.truth.images.tolist() == [9] and found.truth.known is not None
-    assert found.truth.known.toarray().all() and found.sizes is not None
-    assert found.sizes.tolist() == [[9, 7]]
 
 
 def test_a_class_that_is_annotated_and_listed_as_absent_is_present(tmp_path: Path) -> None:

@@ -70,21 +70,12 @@ def test_arrays_of_any_kind_of_number_are_read(tmp_path: Path, kind: str) -> Non
     assert read.images.tolist() == ["b/1.jpg", "a", "c", "d"]
 
 
-def test_blocks_join(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    codes = np.random.default_rng(0).integers(-1, 2, (50, 7)).astype(np.int8)
-    given = PartialLabels.of(codes)
-    monkeypatch.setattr("simkit.labels.formats.npy_triple._CELLS", 20)
-    NpyTriple(negatives=True).write(given, tmp_path)
-    assert (np.load(tmp_path / OBSERVED) == codes).all()
-    assert (NpyTriple().read(tmp_path).rows(range(50)) == codes).all()
-
-
 @pytest.mark.parametrize(
     ("observed", "images", "word"),
     [
         (np.array([[2.0]]), ["a"], "values"),
         (np.array([[np.nan]]), ["a"], "values"),
-        (np.array([["x"]]), ["a"], "values"),
+        (np.array([["x"]]), ["a"], "numbers"),
         (np.array([[None]], object), ["a"], "Python objects"),
         (np.array([1.0]), ["a"], "2 dimensions"),
         (np.eye(2), ["a"], "1 image ids"),
