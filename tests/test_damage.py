@@ -1,5 +1,7 @@
 """Every kind of file beside labels and data sets: read in any state, or refused in one sentence."""
 
+import dataclasses
+import hashlib
 import json
 import shutil
 from dataclasses import replace
@@ -17,16 +19,23 @@ from simkit.embed.features import read_features
 from simkit.embed.similarities import Similarities, write_similarities
 from simkit.errors import BadInput, located
 from simkit.history import History
+from simkit.labels.hierarchy import Hierarchy
 from simkit.learn import checkpoint, trained
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import ClassPrior
 from simkit.learn.train import train
+from simkit.orders.answers import checked
+from simkit.orders.order import Order
 from simkit.orders.project import Project
+from simkit.orders.receiving import State
+from simkit.orders.tools import label_studio, sheet
 from simkit.study import runs, store
 from simkit.study.grid import DEMO, Grid
 from tests.mutations import COUNT, survives
+from tests.orders.label_studio import roundtrip as studio
+from tests.orders.people import ordered
 from tests.study import planted
 
 RNG = np.random.default_rng(0)
@@ -113,6 +122,74 @@ def test_damaged_plans_of_a_purchase(tmp_path: Path) -> None:
             main([*words, str(out), "--plan", str(folder / "plan.json")], standalone_mode=False)
 
     _damaged(tmp_path, read)
+
+
+def test_damaged_orders(tmp_path: Path, capsys: Any) -> None:
+    order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)")
+    dataclasses.replace(
+        order, scores=RNG.uniform(size=order.shape), features=RNG.uniform(size=(len(order.images), 3)),
+        hierarchy=Hierarchy.of(order.classes, ()),
+    ).write(order.round_folder)  # fmt: skip
+    shutil.rmtree(order.folder / "answers", ignore_errors=True)
+    for page in order.round_folder.glob("*.[cm]*"):
+        page.unlink()
+    _damaged(order.folder, Order.read)
+
+
+def test_a_flipped_bit_in_the_images_of_an_order(tmp_path: Path) -> None:
+    order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)")
+    content = (order.folder / "images.txt").read_bytes()
+    for place in np.random.default_rng(1).integers(8 * len(content), size=30):
+        damaged = bytearray(content)
+        damaged[place // 8] ^= 1 << (place % 8)
+        (order.folder / "images.txt").write_bytes(damaged)
+        with pytest.raises(BadInput, match=r"images\.txt"):
+            Order.read(order.folder)
+    (order.folder / "images.txt").write_bytes(content)
+    about = order.round_folder / "order.json"
+    facts = json.loads(about.read_text())
+    del facts["order"]  # as in version 0.1
+    about.write_text(json.dumps(facts))
+    assert Order.read(order.folder).id == order.id
+
+
+def test_damaged_answers(tmp_path: Path) -> None:
+    order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)")
+    line = {"order": order.id, "worker": "ann", "answer": "yes", "seconds": 1.5, "shared": 1}
+    lines = [json.dumps({**line, "question": number}) for number in (1, 2, 3)]
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "said.jsonl").write_text("\n".join(lines))
+    _damaged(tmp_path / "in", lambda f: checked(order, sheet.read(f / "said.jsonl", order, {})))
+    depth = "[" * 3000 + "]" * 3000
+    (tmp_path / "in" / "said.jsonl").write_text(lines[0].replace('"yes"', depth))
+    with pytest.raises(BadInput, match="said"):
+        sheet.read(tmp_path / "in" / "said.jsonl", order, {})
+
+
+def test_damaged_exports_of_label_studio(tmp_path: Path) -> None:
+    order = studio.ordered(tmp_path / "one", "rpa")
+    (tmp_path / "in").mkdir()
+    shutil.copy(studio.HERE / "rpa.json", tmp_path / "in")
+    _damaged(tmp_path / "in", lambda f: checked(order, label_studio.read(f / "rpa.json", order)))
+
+
+def test_damaged_kept_answers(tmp_path: Path) -> None:
+    order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)")
+    line = {"order": order.id, "question": 1, "worker": "w", "answer": "yes", "seconds": None,
+            "shared": 1}  # fmt: skip
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "0001.jsonl").write_text(json.dumps(line))
+
+    def read(folder: Path) -> None:
+        text = (folder / "0001.jsonl").read_bytes()
+        shutil.rmtree(order.folder / "answers", ignore_errors=True)
+        (order.folder / "answers").mkdir()
+        name = f"0001-{hashlib.sha256(text).hexdigest()[:12]}.jsonl"  # as if received like this
+        (order.folder / "answers" / name).write_bytes(text)
+        with located(str(folder)):
+            _ = State.of(order).labels
+
+    _damaged(tmp_path / "in", read)
 
 
 @pytest.mark.parametrize("saved", [np.savez, np.savez_compressed])
