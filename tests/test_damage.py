@@ -9,17 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
+from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits
 from simkit.annotate.prices import prices
+from simkit.annotate.simulate import simulate
 from simkit.cli.main import main
+from simkit.data.dataset import open as open_data
 from simkit.embed.feature_files import FeatureWriter, Index
 from simkit.embed.features import read_features
 from simkit.embed.similarities import Similarities, write_similarities
 from simkit.errors import BadInput, located
 from simkit.history import History
 from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.partial import PartialLabels
 from simkit.learn import checkpoint, trained
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
@@ -213,6 +218,28 @@ def test_a_flipped_bit_in_features(tmp_path: Path) -> None:
         return found.values[:].tobytes(), found.id, found.history
 
     _seen(tmp_path, read)
+
+
+def test_a_flipped_bit_in_labels(tmp_path: Path) -> None:
+    labels = simulate(open_data("scenes:images=30,val=2,test=2").truth["train"], schemes.make("rpa"))
+    labels.save(tmp_path / "rpa.parquet")
+
+    def read(folder: Path) -> Any:
+        found = PartialLabels.load(folder / "rpa.parquet")
+        return found.id, found.history, found.effort.to_json(), found.asked.tobytes()
+
+    _seen(tmp_path, read)
+    good = read(tmp_path)
+    facts = json.loads(pq.read_metadata(tmp_path / "rpa.parquet").metadata[b"simkit"])
+    del facts["checksum"]  # as in version 0.1
+    table = pq.read_table(tmp_path / "rpa.parquet")
+    table = table.replace_schema_metadata({"simkit": json.dumps(facts)})
+    pq.write_table(table, tmp_path / "rpa.parquet")
+    assert read(tmp_path) == good
+    renamed = {"simkiu": json.dumps(facts, separators=(",", ":"))}
+    pq.write_table(table.replace_schema_metadata(renamed), tmp_path / "rpa.parquet")
+    with pytest.raises(BadInput, match="damaged"):
+        read(tmp_path)
 
 
 def test_a_flipped_bit_in_a_table_of_runs(tmp_path: Path) -> None:
