@@ -265,7 +265,9 @@ def test_damaged_models(tmp_path: Path) -> None:
 
     def read(folder: Path) -> None:
         trained.describe(folder)
-        trained.Trained.load(folder).scores(TASK.inputs)
+        model = trained.Trained.load(folder)
+        assert len({*model.classes}) == model.scores(TASK.inputs).shape[1]
+        "".join(model.classes).encode()
 
     _damaged(tmp_path, read)
 
@@ -299,6 +301,16 @@ def test_files_of_version_0_1_have_no_checksums_and_are_read(tmp_path: Path) -> 
         file.write_text(json.dumps({k: v for k, v in facts.items() if k not in CHECKSUMS}))
     assert read_features(tmp_path / "features").values[:].sum() == 120
     assert trained.Trained.load(tmp_path / "model").scores(TASK.inputs).shape == (30, 3)
+
+
+@pytest.mark.parametrize("names", [["a", "b"], list("abcd"), ["a", "b", "a"], ["a", "b", "\ud800"]])
+def test_classes_that_do_not_fit_a_model_are_refused(tmp_path: Path, names: Any) -> None:
+    train(TASK, make("an"), **TRAINING).save(tmp_path)
+    facts = json.loads((tmp_path / "model.json").read_text())
+    del facts["checksum"]
+    (tmp_path / "model.json").write_text(json.dumps({**facts, "classes": names}))
+    with pytest.raises(BadInput, match=r"model\.json"):
+        trained.Trained.load(tmp_path)
 
 
 def test_a_diverged_training_is_saved_as_json(tmp_path: Path, capsys: Any) -> None:
