@@ -27,7 +27,9 @@ class BadInput(ValueError):
 
 # Control characters, which a terminal would obey, marks of direction, and halves of characters,
 # which cannot be printed; line breaks may stay.
-_UNPRINTABLE = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNPRINTABLE = re.compile(
+    "[\0-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def printable(text: str) -> str:

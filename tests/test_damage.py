@@ -132,7 +132,8 @@ def test_damaged_plans_of_a_purchase(tmp_path: Path) -> None:
 def test_damaged_orders(tmp_path: Path, capsys: Any) -> None:
     order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)")
     dataclasses.replace(
-        order, scores=RNG.uniform(size=order.shape), features=RNG.uniform(size=(len(order.images), 3)),
+        order, scores=RNG.uniform(size=order.shape),
+        features=RNG.uniform(size=(len(order.images), 3)),
         hierarchy=Hierarchy.of(order.classes, ()),
     ).write(order.round_folder)  # fmt: skip
     shutil.rmtree(order.folder / "answers", ignore_errors=True)
@@ -221,7 +222,9 @@ def test_a_flipped_bit_in_features(tmp_path: Path) -> None:
 
 
 def test_a_flipped_bit_in_labels(tmp_path: Path) -> None:
-    labels = simulate(open_data("scenes:images=30,val=2,test=2").truth["train"], schemes.make("rpa"))
+    labels = simulate(
+        open_data("scenes:images=30,val=2,test=2").truth["train"], schemes.make("rpa")
+    )
     labels.save(tmp_path / "rpa.parquet")
 
     def read(folder: Path) -> Any:

@@ -14,7 +14,7 @@ import click
 import simkit
 from simkit.cli import params
 from simkit.cli.output import print_json, progress, say
-from simkit.errors import BadInput
+from simkit.errors import BadInput, printable
 
 if TYPE_CHECKING:
     from simkit.study.estimate import Estimate
@@ -102,7 +102,7 @@ def command(
         also = ", reference.csv, reference.parquet" if len(result.reference) else ""
         say(f"{result.text()}\n\nwrote {_FILES}{also} to {out}")
     for failure in grouped(result.failures):
-        click.echo(f"simkit: {failure}", err=True)
+        click.echo(f"simkit: {printable(failure)}", err=True)
     return 1 if result.failures else 0
 # fmt: on
 

@@ -41,9 +41,10 @@ class Quantity(click.ParamType):
 
 
 def names(what: str, files: str = "*.py") -> list[str]:
-    """The names of one list, or of those in some files of it, read from the source files, as importing methods takes seconds.
+    """The names of one list, read from the source files, as importing methods takes seconds.
 
-    Names from other packages are missing; empty for lists of other things than names.
+    files: the pattern of the source files to read. Names from other packages are missing; empty
+    for lists of other things than names.
     """
     if what == "prices":
         from simkit.annotate.prices import presets

@@ -322,7 +322,7 @@ def next_step(project: Project, states: Sequence[State]) -> str:
             how = f"--continue {quote(str(order.folder))}"
         if not planned:
             return f"{command} {how} --report {quote(str(report))}"
-    network = f"--backbone {project.backbone}"
+    network = f"--backbone {quote(project.backbone)}"
     network += f" --weights {quote(project.weights)}" if project.weights else ""
     place = states[-1].order.folder
     data, labels = place / DATA, place / "labels.parquet"
@@ -330,7 +330,9 @@ def next_step(project: Project, states: Sequence[State]) -> str:
     if not _newer(model / "model.json", labels):
         of = f"--data {quote(str(data))} --labels {quote(str(labels))}"
         trained = _read_plan(project.folder / PLAN).get("trained_as") or {"method": "an"}
-        method = " ".join(f"--{key} {quote(str(value))}" for key, value in trained.items())
+        method = " ".join(
+            f"{quote(f'--{key}')} {quote(str(value))}" for key, value in trained.items()
+        )
         return f"simkit train {method} {of} {network} --out {quote(str(model))}"
     if not _newer(scores, model / "model.json"):
         of = f"{quote(str(model))} --data {quote(project.data)}"

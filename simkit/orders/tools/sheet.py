@@ -35,9 +35,9 @@ TEXTS = {
     "name": "Name one class of the list that is in the image, or `nothing`.",
 }
 RULE = (
-    "Answer `yes` if you see any part of the class, however small, and `no` if you looked and found "
-    "none. Answer `unsure` if you cannot decide, for example because the image is too dark; do not "
-    "guess."
+    "Answer `yes` if you see any part of the class, however small, and `no` if you looked and "
+    "found none. Answer `unsure` if you cannot decide, for example because the image is too "
+    "dark; do not guess."
 )
 CLASSES, EXAMPLES = "## Classes\n", "\n## Examples\n"  # headings in the instructions
 TYPICAL, ALIKE = 3, 2  # examples of a class: images with it, and similar ones without it
@@ -192,7 +192,9 @@ def descriptions(order: Order, file: Path | None = None) -> str:
 
 def shown(described: str) -> str:
     """The rule for answers and the descriptions that exist, as plain text for a page."""
-    empty = re.compile(r"^(Before work starts, .*|\* \*\*.*\*\*:[ ]*)(\n(?=\*|\n)|\Z)", re.MULTILINE)
+    empty = re.compile(
+        r"^(Before work starts, .*|\* \*\*.*\*\*:[ ]*)(\n(?=\*|\n)|\Z)", re.MULTILINE
+    )
     return f"{RULE}\n\n{empty.sub('', described)}".replace("`", "").replace("**", "").strip()
 
 
