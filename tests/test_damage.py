@@ -154,6 +154,9 @@ def test_a_flipped_bit_in_the_images_of_an_order(tmp_path: Path) -> None:
     (order.folder / "images.txt").write_bytes(content)
     about = order.round_folder / "order.json"
     facts = json.loads(about.read_text())
+    about.write_text(json.dumps({**facts, "order": [1]}))
+    with pytest.raises(BadInput):
+        Order.read(order.folder)
     del facts["order"]  # as in version 0.1
     about.write_text(json.dumps(facts))
     assert Order.read(order.folder).id == order.id
