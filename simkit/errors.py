@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -22,6 +23,18 @@ class BadInput(ValueError):
     def __init__(self, message: str) -> None:
         long = len(message) > LONGEST
         super().__init__(f"{message[:400]} ... {message[-300:]}" if long else message)
+
+
+# Control characters, which a terminal would obey, marks of direction, and halves of characters,
+# which cannot be printed; line breaks may stay.
+_UNPRINTABLE = re.compile(
+    "[\0-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def printable(text: str) -> str:
+    """The text with escapes for control characters, as names from files may hold them."""
+    return _UNPRINTABLE.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from simkit.errors import BadInput
 
@@ -150,7 +152,8 @@ def _writing(target: Path) -> Iterator[None]:
         yield
     except BadInput:
         raise
-    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+    except (OSError, ValueError, RuntimeError) as error:
+        # ValueError: a zero byte in the name; RuntimeError: links in a circle, before Python 3.13
         reason = getattr(error, "strerror", None) or str(error)
         raise BadInput(f"{target} cannot be written ({reason}); choose another place") from None
 
@@ -223,6 +226,15 @@ def reading(path: AnyPath, what: str, mend: str = AGAIN) -> Iterator[Path]:
         said = " ".join(str(error).split())[:160].rstrip(". ") or type(error).__name__
         reason = f"{file} cannot be read as {what} ({said}); {mend}"
     raise BadInput(reason) from None
+
+
+def parse_json(text: str | bytes, halves: str = "strict") -> Any:
+    """The values of JSON text.
+
+    An escape may stand for half a character (backslash, ud800), which can be neither printed nor
+    written: it is an error, and "replace" puts a question mark in its place.
+    """
+    return json.loads(json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8", halves))
 
 
 def spare(path: AnyPath, *originals: AnyPath) -> None:

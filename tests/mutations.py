@@ -165,6 +165,13 @@ def _places(values: Any) -> Iterator[tuple[Any, Any]]:
             yield from _places(values[key])
 
 
+def _jsonl(good: bytes, rng: np.random.Generator) -> bytes:
+    """JSON Lines of which one is damaged."""
+    lines = good.splitlines()
+    place = int(rng.integers(len(lines)))
+    return b"\n".join([*lines[:place], _json(lines[place], rng), *lines[place + 1 :]])
+
+
 def _array(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Another value, kind of number, length or shape."""
     text = array.dtype.kind == "U"
@@ -202,7 +209,8 @@ def _npz(good: bytes, rng: np.random.Generator) -> bytes:
 def _parquet(good: bytes, rng: np.random.Generator) -> bytes:
     """Other rows, a column of one value, or a value in the JSON of the metadata."""
     table = pq.read_table(io.BytesIO(good))
-    metadata = _unsealed({**(table.schema.metadata or {})})
+    metadata = _unsealed({**(pq.read_metadata(io.BytesIO(good)).metadata or {})})
+    metadata.pop(b"ARROW:schema", None)
     what, place = rng.integers(6), int(rng.integers(table.num_columns))
     if what < 3 and metadata:
         key = list(metadata)[rng.integers(len(metadata))]
@@ -234,7 +242,8 @@ def _safetensors(good: bytes, rng: np.random.Generator) -> bytes:
 
 
 _DAMAGES: dict[str, list[Callable[[bytes, np.random.Generator], bytes]]] = {
-    ".json": [_text, _json, _json], ".npz": [_npz, _npz], ".npy": [_npy], ".parquet": [_parquet],
+    ".json": [_text, _json, _json], ".jsonl": [_text, _jsonl, _jsonl],
+    ".npz": [_npz, _npz], ".npy": [_npy], ".parquet": [_parquet],
     ".safetensors": [_safetensors, _safetensors],
     **{suffix: [_text, _text] for suffix in [".csv", ".tsv", ".txt", ".xml", ".toml"]},
 }  # fmt: skip

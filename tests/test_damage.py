@@ -1,5 +1,7 @@
 """Every kind of file beside labels and data sets: read in any state, or refused in one sentence."""
 
+import dataclasses
+import hashlib
 import json
 import shutil
 from dataclasses import replace
@@ -7,26 +9,38 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
+from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits
 from simkit.annotate.prices import prices
+from simkit.annotate.simulate import simulate
 from simkit.cli.main import main
+from simkit.data.dataset import open as open_data
 from simkit.embed.feature_files import FeatureWriter, Index
 from simkit.embed.features import read_features
 from simkit.embed.similarities import Similarities, write_similarities
 from simkit.errors import BadInput, located
 from simkit.history import History
+from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.partial import PartialLabels
 from simkit.learn import checkpoint, trained
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import ClassPrior
 from simkit.learn.train import train
+from simkit.orders.answers import checked
+from simkit.orders.order import Order
 from simkit.orders.project import Project
+from simkit.orders.receiving import State
+from simkit.orders.tools import label_studio, sheet
 from simkit.study import runs, store
 from simkit.study.grid import DEMO, Grid
 from tests.mutations import COUNT, survives
+from tests.orders.label_studio import roundtrip as studio
+from tests.orders.people import ordered
 from tests.study import planted
 
 RNG = np.random.default_rng(0)
@@ -115,6 +129,78 @@ def test_damaged_plans_of_a_purchase(tmp_path: Path) -> None:
     _damaged(tmp_path, read)
 
 
+def test_damaged_orders(tmp_path: Path, capsys: Any) -> None:
+    order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)")
+    dataclasses.replace(
+        order, scores=RNG.uniform(size=order.shape),
+        features=RNG.uniform(size=(len(order.images), 3)),
+        hierarchy=Hierarchy.of(order.classes, ()),
+    ).write(order.round_folder)  # fmt: skip
+    shutil.rmtree(order.folder / "answers", ignore_errors=True)
+    for page in order.round_folder.glob("*.[cm]*"):
+        page.unlink()
+    _damaged(order.folder, Order.read)
+
+
+def test_a_flipped_bit_in_the_images_of_an_order(tmp_path: Path) -> None:
+    order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)")
+    content = (order.folder / "images.txt").read_bytes()
+    for place in np.random.default_rng(1).integers(8 * len(content), size=30):
+        damaged = bytearray(content)
+        damaged[place // 8] ^= 1 << (place % 8)
+        (order.folder / "images.txt").write_bytes(damaged)
+        with pytest.raises(BadInput, match=r"images\.txt"):
+            Order.read(order.folder)
+    (order.folder / "images.txt").write_bytes(content)
+    about = order.round_folder / "order.json"
+    facts = json.loads(about.read_text())
+    about.write_text(json.dumps({**facts, "order": [1]}))
+    with pytest.raises(BadInput):
+        Order.read(order.folder)
+    del facts["order"]  # as in version 0.1
+    about.write_text(json.dumps(facts))
+    assert Order.read(order.folder).id == order.id
+
+
+def test_damaged_answers(tmp_path: Path) -> None:
+    order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)")
+    line = {"order": order.id, "worker": "ann", "answer": "yes", "seconds": 1.5, "shared": 1}
+    lines = [json.dumps({**line, "question": number}) for number in (1, 2, 3)]
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "said.jsonl").write_text("\n".join(lines))
+    _damaged(tmp_path / "in", lambda f: checked(order, sheet.read(f / "said.jsonl", order, {})))
+    depth = "[" * 3000 + "]" * 3000
+    (tmp_path / "in" / "said.jsonl").write_text(lines[0].replace('"yes"', depth))
+    with pytest.raises(BadInput, match="said"):
+        sheet.read(tmp_path / "in" / "said.jsonl", order, {})
+
+
+def test_damaged_exports_of_label_studio(tmp_path: Path) -> None:
+    order = studio.ordered(tmp_path / "one", "rpa")
+    (tmp_path / "in").mkdir()
+    shutil.copy(studio.HERE / "rpa.json", tmp_path / "in")
+    _damaged(tmp_path / "in", lambda f: checked(order, label_studio.read(f / "rpa.json", order)))
+
+
+def test_damaged_kept_answers(tmp_path: Path) -> None:
+    order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)")
+    line = {"order": order.id, "question": 1, "worker": "w", "answer": "yes", "seconds": None,
+            "shared": 1}  # fmt: skip
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "0001.jsonl").write_text(json.dumps(line))
+
+    def read(folder: Path) -> None:
+        text = (folder / "0001.jsonl").read_bytes()
+        shutil.rmtree(order.folder / "answers", ignore_errors=True)
+        (order.folder / "answers").mkdir()
+        name = f"0001-{hashlib.sha256(text).hexdigest()[:12]}.jsonl"  # as if received like this
+        (order.folder / "answers" / name).write_bytes(text)
+        with located(str(folder)):
+            _ = State.of(order).labels
+
+    _damaged(tmp_path / "in", read)
+
+
 @pytest.mark.parametrize("saved", [np.savez, np.savez_compressed])
 def test_damaged_features(tmp_path: Path, saved: Any) -> None:
     saved(tmp_path / "own.npz", features=RNG.normal(size=(30, 4)))
@@ -136,6 +222,30 @@ def test_a_flipped_bit_in_features(tmp_path: Path) -> None:
         return found.values[:].tobytes(), found.id, found.history
 
     _seen(tmp_path, read)
+
+
+def test_a_flipped_bit_in_labels(tmp_path: Path) -> None:
+    labels = simulate(
+        open_data("scenes:images=30,val=2,test=2").truth["train"], schemes.make("rpa")
+    )
+    labels.save(tmp_path / "rpa.parquet")
+
+    def read(folder: Path) -> Any:
+        found = PartialLabels.load(folder / "rpa.parquet")
+        return found.id, found.history, found.effort.to_json(), found.asked.tobytes()
+
+    _seen(tmp_path, read)
+    good = read(tmp_path)
+    facts = json.loads(pq.read_metadata(tmp_path / "rpa.parquet").metadata[b"simkit"])
+    del facts["checksum"]  # as in version 0.1
+    table = pq.read_table(tmp_path / "rpa.parquet")
+    table = table.replace_schema_metadata({"simkit": json.dumps(facts)})
+    pq.write_table(table, tmp_path / "rpa.parquet")
+    assert read(tmp_path) == good
+    renamed = {"simkiu": json.dumps(facts, separators=(",", ":"))}
+    pq.write_table(table.replace_schema_metadata(renamed), tmp_path / "rpa.parquet")
+    with pytest.raises(BadInput, match="damaged"):
+        read(tmp_path)
 
 
 def test_a_flipped_bit_in_a_table_of_runs(tmp_path: Path) -> None:
@@ -161,7 +271,9 @@ def test_damaged_models(tmp_path: Path) -> None:
 
     def read(folder: Path) -> None:
         trained.describe(folder)
-        trained.Trained.load(folder).scores(TASK.inputs)
+        model = trained.Trained.load(folder)
+        assert len({*model.classes}) == model.scores(TASK.inputs).shape[1]
+        "".join(model.classes).encode()
 
     _damaged(tmp_path, read)
 
@@ -195,6 +307,16 @@ def test_files_of_version_0_1_have_no_checksums_and_are_read(tmp_path: Path) -> 
         file.write_text(json.dumps({k: v for k, v in facts.items() if k not in CHECKSUMS}))
     assert read_features(tmp_path / "features").values[:].sum() == 120
     assert trained.Trained.load(tmp_path / "model").scores(TASK.inputs).shape == (30, 3)
+
+
+@pytest.mark.parametrize("names", [["a", "b"], list("abcd"), ["a", "b", "a"], ["a", "b", "\ud800"]])
+def test_classes_that_do_not_fit_a_model_are_refused(tmp_path: Path, names: Any) -> None:
+    train(TASK, make("an"), **TRAINING).save(tmp_path)
+    facts = json.loads((tmp_path / "model.json").read_text())
+    del facts["checksum"]
+    (tmp_path / "model.json").write_text(json.dumps({**facts, "classes": names}))
+    with pytest.raises(BadInput, match=r"model\.json"):
+        trained.Trained.load(tmp_path)
 
 
 def test_a_diverged_training_is_saved_as_json(tmp_path: Path, capsys: Any) -> None:

@@ -93,6 +93,13 @@ def test_a_folder_is_no_target(tmp_path: Path) -> None:
         pytest.fail("the block was entered")
 
 
+def test_links_in_a_circle_are_no_target(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(BadInput, match="cannot be written"), whole(tmp_path / "a"):
+        pytest.fail("the block was entered")
+
+
 def test_a_device_is_no_target() -> None:
     message = "^/dev/null is not a regular file"
     with pytest.raises(BadInput, match=message), whole("/dev/null"):

@@ -7,6 +7,7 @@ import tomllib
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import lru_cache
 from importlib import resources
 from typing import Annotated, Any, Literal
@@ -95,6 +96,14 @@ class Prices:
         settle(self, "price list")
         if not self.rates:
             raise BadInput("no kind of question has a price; add a table such as [verify]")
+        try:
+            date.fromisoformat(f"{self.as_of}-01-01" if len(self.as_of) == 4 else self.as_of)
+        except ValueError:
+            if self.as_of:
+                raise BadInput(
+                    f"as_of is {self.as_of!r}; a year such as 2026 or a date such as 2026-07-30 is "
+                    "expected"
+                ) from None
         for kind, rate in self._rates().items():
             only = {"search": "question", "image": "image"}.get(kind, rate.per)
             if rate.per != only:
@@ -292,6 +301,7 @@ def _from_tables(values: dict[str, Any], name: str, where: str) -> Prices:
         head = {key: value for key, value in values.items() if key not in rates}
         head = {"title": name, "workers": 1, **head, "name": name}
         head |= {"image": rates.pop("image", None), "rates": rates}
+        head["as_of"] = str(head.get("as_of", ""))  # TOML may give a number or a date
         return build(Prices, head, "price list")
 
 
@@ -301,8 +311,10 @@ def _completed(values: dict[str, Any]) -> dict[str, Any]:
     like = str(changes.pop("like")).lower()
     if like not in _shipped():
         raise BadInput(f"like: {unknown('price list', like, _shipped())}")
-    # The source of the preset does not apply to a changed number.
+    # The source of the preset does not apply to a changed number, nor its date to changed prices.
     stale = {f"{key}_source".replace("setup_class", "setup") for key in changes}
+    if changes.keys() & {*QUESTIONS, "wage"}:
+        stale |= {"as_of", "ended"}
     return {key: value for key, value in _shipped()[like].items() if key not in stale} | changes
 
 

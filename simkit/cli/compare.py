@@ -15,7 +15,7 @@ import click
 import simkit
 from simkit.cli import params
 from simkit.cli.output import print_json, progress, say
-from simkit.errors import BadInput
+from simkit.errors import BadInput, printable
 
 if TYPE_CHECKING:
     from simkit.study.estimate import Estimate
@@ -107,7 +107,7 @@ def command(
             command = f"simkit plan {quote(str(out))} --budget {max(grid.budgets):g}"
             say(f"next, with your own budget: {command}")
     for failure in grouped(result.failures):
-        click.echo(f"simkit: {failure}", err=True)
+        click.echo(f"simkit: {printable(failure)}", err=True)
     return 1 if result.failures else 0
 # fmt: on
 

@@ -11,11 +11,13 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import click
 
-from simkit.errors import BadInput, unknown
+from simkit.errors import BadInput, printable, unknown
 
 _GROUPS = {
     "Your own project": "quickstart status order receive plan",
@@ -51,6 +53,12 @@ class Verbs(click.Group):
         if args[0] not in VERBS and not args[0].startswith("-"):
             raise unknown("command", args[0], VERBS)
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # click would exit with 1
+            return _unread()
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
@@ -95,7 +103,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed, as in `simkit list >&-`
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
-    if _namesake():
+    if "_SIMKIT_COMPLETE" not in os.environ and _namesake():
         _warn(
             "another package named simkit is installed and has the same import as ours; run "
             "pip uninstall simkit, then install simkit-annotation again",
@@ -128,9 +136,7 @@ def code(arguments: Sequence[str] | None = None) -> int:
             _say(reason or "interrupted; what was finished is kept")
             return 130
         except BrokenPipeError:
-            # The reader of a pipe went away; nothing is wrong, and nobody is left to tell.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
+            return _unread()
         except OSError as error:
             if error.errno is None:  # not of the system: an error of a program
                 raise
@@ -140,11 +146,19 @@ def code(arguments: Sequence[str] | None = None) -> int:
             )
 
 
+def _unread() -> int:
+    """The reader of a pipe went away: nothing is wrong, and nobody is left to tell."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
 def _namesake() -> bool:
     """Whether the other package of this name is installed; old clones of ours had it too, but
     those have a direct_url.json."""
-    found = (each for place in sys.path for each in Path(place).glob("simkit-*.dist-info"))
-    return any(not (each / "direct_url.json").exists() for each in found)
+    try:
+        return metadata.distribution("simkit").read_text("direct_url.json") is None
+    except metadata.PackageNotFoundError:
+        return False
 
 
 def _bad_input(message: str) -> int:
@@ -154,9 +168,7 @@ def _bad_input(message: str) -> int:
 
 
 def _say(message: str) -> None:
-    # Names from files may hold control characters, which a terminal would obey.
-    shown = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in message)
-    click.echo(f"simkit: {shown}", err=True)
+    click.echo(f"simkit: {printable(message)}", err=True)
 
 
 def _warn(message: Warning | str, category: type[Warning], *_: object) -> None:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from simkit.errors import printable
+
 if TYPE_CHECKING:
     from simkit.annotate.prices import Cost, Prices
     from simkit.labels.partial import PartialLabels
@@ -41,7 +43,7 @@ def print_json(value: dict[str, Any]) -> None:
 def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     """Print text, unless the command was called with --json."""
     if not wants_json():
-        click.echo(text, err=err, nl=nl)
+        click.echo(printable(text), err=err, nl=nl)
 
 
 def width() -> int:
@@ -70,6 +72,8 @@ def table(
 
     if wants_json():
         return
+    title, columns = printable(title), [*map(printable, columns)]
+    rows = [[*map(printable, row)] for row in rows]
     drawn = Table(
         title=title or None, title_justify="left", box=None, pad_edge=False, show_edge=False
     )
@@ -82,7 +86,10 @@ def table(
         rows = [[*row[:cut], _cut(row[cut], room), *row[cut + 1 :]] for row in rows]
     for row in rows:
         drawn.add_row(*map(escape, row))  # [train] is a word, and no colour
-    Console(highlight=False, soft_wrap=False, width=width()).print(drawn)
+    console = Console(highlight=False, soft_wrap=False, width=width())
+    with console.capture() as lines:  # rich would exit with 1 where the reader of a pipe went away
+        console.print(drawn)
+    sys.stdout.write(lines.get())
 
 
 def _cut(text: str, room: int) -> str:

@@ -40,10 +40,11 @@ class Quantity(click.ParamType):
         return self.read(value, max(param.opts, key=len) if param else self.name)
 
 
-def names(what: str) -> list[str]:
+def names(what: str, files: str = "*.py") -> list[str]:
     """The names of one list, read from the source files, as importing methods takes seconds.
 
-    Names from other packages are missing; empty for lists of other things than names.
+    files: the pattern of the source files to read. Names from other packages are missing; empty
+    for lists of other things than names.
     """
     if what == "prices":
         from simkit.annotate.prices import presets
@@ -52,7 +53,7 @@ def names(what: str) -> list[str]:
     if what not in REGISTRIES:
         return []
     folder = Path(__file__).parents[1].joinpath(*REGISTRIES[what].split(".")[1:])
-    texts = (path.read_text(encoding="utf-8") for path in folder.rglob("*.py"))
+    texts = (path.read_text(encoding="utf-8") for path in folder.rglob(files))
     return sorted(name for text in texts for name in _NAME.findall(text))
 
 
@@ -68,7 +69,8 @@ class Name(click.ParamType):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         head = incomplete[: incomplete.rfind("+") + 1]  # of ll-r+boostlu
-        found = [CompletionItem(head + name) for name in names(self.what)]
+        files = "wrappers.py" if head else "*.py"  # only wrappers stand behind a plus
+        found = [CompletionItem(head + name) for name in names(self.what, files)]
         found = [item for item in found if item.value.startswith(incomplete)]
         return found or [CompletionItem(incomplete, type="file")]
 

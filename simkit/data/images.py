@@ -7,6 +7,7 @@ import os
 import threading
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -23,6 +24,8 @@ ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 # Pillow would also start programs (Ghostscript for PostScript), whatever the suffix of the file.
 _FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
 _END = 4096  # bytes at either end of a compressed image that enter its content id
+_LARGE = 1 << 24  # pixels; a large image may need 2 GB, so threads decode one at a time
+_one_large = threading.Lock()
 _COMPRESSED = (".jpg", ".jpeg", ".png", ".webp")
 
 
@@ -37,15 +40,17 @@ def decode(path: AnyPath) -> NDArray[np.uint8]:
         reading(path, "an image", "replace it or remove it from the list") as file,
         _quiet,
         _opened(file) as image,
+        _one_large if image.width * image.height > _LARGE else nullcontext(),
     ):
-        upright = ImageOps.exif_transpose(image)  # broken EXIF fields only give a warning
-        if upright.mode == "F":
+        ImageOps.exif_transpose(image, in_place=True)  # broken EXIF fields only give a warning
+        if image.mode == "F":
             raise BadInput(
                 f"{file} holds floats, whose range of brightness is unknown; save it with 8 or 16 "
                 "bits"
             )
-        deep = upright.mode.startswith("I")
-        return _from_deep(upright) if deep else np.array(upright.convert("RGB"))
+        if image.mode.startswith("I"):
+            return _from_deep(image)
+        return np.array(image if image.mode == "RGB" else image.convert("RGB"))
 
 
 def _opened(file: Path) -> Image.Image:

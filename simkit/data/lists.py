@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from pathlib import Path
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, printable
 from simkit.files import AnyPath, expanded, reading
 from simkit.labels.formats.base import text_ids
 
@@ -48,7 +48,10 @@ def class_names(path: AnyPath, what: str = "class names") -> tuple[str, ...]:
 
 def different(names: list[str]) -> list[str]:
     """The names of images or classes, checked to be unique. Raises BadInput."""
-    text_ids(names)  # refuses far too long names
+    text_ids(names, "name")  # refuses far too long names
+    odd = next((name for name in names if name != printable(name)), None)
+    if odd is not None:
+        raise BadInput(f"{odd[:100]!r} has control characters; remove them")
     if len(set(names)) != len(names):
         ((twice, _),) = Counter(names).most_common(1)
         raise BadInput(f"{twice[:100]!r} occurs twice; keep one line")

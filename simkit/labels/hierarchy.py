@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput, unknown
-from simkit.files import AnyPath, expanded, reading, whole
+from simkit.files import AnyPath, expanded, parse_json, reading, whole
 from simkit.history import content_id
 from simkit.labels.truth import Truth, frozen
 
@@ -194,7 +194,7 @@ class Hierarchy:
     @staticmethod
     def from_json(text: str | bytes) -> Hierarchy:
         """Read the text of `to_json`. Raises BadInput, and other errors for damaged text."""
-        rows: list[dict[str, Any]] = json.loads(text)["classes"]
+        rows: list[dict[str, Any]] = parse_json(text)["classes"]
         texts = [[row["name"], row.get("synset", ""), *row["parents"]] for row in rows]
         if not all(isinstance(each, str) for listed in texts for each in listed):
             raise TypeError("a name, parent or synset is not text")

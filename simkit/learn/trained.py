@@ -26,8 +26,9 @@ from simkit.embed.backbones import BACKBONES, BEST, TIMM
 from simkit.embed.backbones import backbone as load_backbone
 from simkit.embed.networks import Backbone, device_of
 from simkit.errors import BadInput
-from simkit.files import reading, whole
+from simkit.files import parse_json, reading, whole
 from simkit.history import History, content_id, sealed, unsealed, versions
+from simkit.labels.truth import class_names
 from simkit.learn.method import Around, Method, make, spell
 from simkit.learn.metrics.ranking import at_entries
 from simkit.learn.model import BATCH, Head, Model, check_maps, outputs, scores
@@ -218,6 +219,9 @@ class Trained:
             elif backbone is None:
                 backbone = backbone_of(facts["history"]["settings"])
             head = Head(tensors["model.head.weight"], tensors["model.head.bias"])
+            classes = class_names(facts["classes"], len(head.weight))
+            if not len({*classes}) == len(classes) == len(head.weight):
+                raise ValueError("its classes do not fit its weights")
             model, method = Model(head, backbone=backbone), make(facts["method"])
             try:
                 model.load_state_dict(below(tensors, "model."))
@@ -229,8 +233,7 @@ class Trained:
                 for name in _CURVES
             }
             history = History.from_json(json.dumps(facts["history"]))
-            classes, epoch = tuple(facts["classes"]), facts["epoch"]
-            return Trained(model, method, state, classes, epoch, history=history, **curves)
+            return Trained(model, method, state, classes, facts["epoch"], history=history, **curves)
 
 
 def describe(folder: str | PathLike[str]) -> dict[str, Any]:
@@ -410,7 +413,7 @@ def _described(folder: str | PathLike[str]) -> Iterator[dict[str, Any]]:
     """The facts in model.json, for a block whose errors it explains."""
     path = Path(folder, "model.json")
     with reading(path, "the description of a model", "train and save it again"):
-        facts = unsealed(json.loads(path.read_text(encoding="utf-8")))
+        facts = unsealed(parse_json(path.read_text(encoding="utf-8")))
         if facts["form"] != _FORM:
             raise KeyError("form")
         yield facts

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from simkit.errors import BadInput, unknown
+from simkit.files import parse_json, reading
 from simkit.labels.formats.base import write_lines
 from simkit.orders.order import NOTHING, Order
 
@@ -20,6 +21,8 @@ YES_WORDS = ("yes", "y", "true", "1", "present", "1.0")
 NO_WORDS = ("no", "n", "false", "0", "-1", "absent", "0.0", "-1.0")
 UNSURE_WORDS = ("unsure", "maybe", "skip", "skipped", "?", "unknown", "don't know")
 COLUMNS = ("question", "worker", "answer", "seconds", "shared")
+TYPES = {"question": int, "worker": str, "answer": str, "seconds": float, "shared": int}
+DAY = 86_400  # seconds; longer times count as not measured
 WORDS = {
     **dict.fromkeys(YES_WORDS, "yes"),
     **dict.fromkeys(NO_WORDS, "no"),
@@ -67,13 +70,16 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
     before = {
         (q, w): a for q, w, a in kept(order)[["question", "worker", "answer"]].itertuples(False)
     }
-    rows = rows.assign(number=_numbers(rows, "question").fillna(-1))
-    rows = rows.assign(seconds=_numbers(rows, "seconds"), shared=_numbers(rows, "shared").fillna(1))
+    rows = rows.assign(
+        number=_numbers(rows, "question", table["question"].max()).fillna(-1),
+        seconds=_numbers(rows, "seconds", DAY),
+        shared=_numbers(rows, "shared", len(table)).fillna(1),
+    )
     for place, row in enumerate(rows.to_dict("records")):
         number, text = row["number"], str(row["answer"]).strip()
         person = str(row["worker"]).strip()
         # A pseudonym, another one in each order.
-        digest = hashlib.sha256(f"{order.id} {person}".encode("utf-8", "surrogatepass"))
+        digest = hashlib.sha256(f"{order.id} {person}".encode())
         worker = f"w-{digest.hexdigest()[:10]}"
         kind = kinds.get(number)
         if kind is None:
@@ -131,17 +137,22 @@ def kept(order: Order) -> pd.DataFrame:
     BadInput
         If a file was changed or belongs to another order.
     """
-    rows: list[dict[str, Any]] = []
+    tables = [pd.DataFrame(columns=list(COLUMNS)).astype(TYPES)]
+    kinds, classes = order.table["kind"].to_dict(), set(order.classes)
     for file in sorted((order.folder / "answers").glob("*.jsonl")):
-        text = file.read_bytes()
-        if hashlib.sha256(text).hexdigest()[:12] != file.stem.partition("-")[2]:
-            raise BadInput(f"{file} was changed after it was received; restore the file")
-        rows += [json.loads(line) for line in text.decode().splitlines()]
-    other_ids = {row["order"] for row in rows} - {order.id}
-    if other_ids:
-        raise BadInput(f"{order.folder / 'answers'} holds answers to order {other_ids.pop()}; move "
-                       "them to its folder")  # fmt: skip
-    answers = pd.DataFrame(rows, columns=["order", *COLUMNS]).drop(columns="order")
+        with reading(file, "answers", "restore the file"):
+            text = file.read_bytes()
+            if hashlib.sha256(text).hexdigest()[:12] != file.stem.partition("-")[2]:
+                raise BadInput("it was changed after it was received; restore the file")
+            rows: list[dict[str, Any]] = [parse_json(line) for line in text.decode().splitlines()]
+            for other in {row["order"] for row in rows} - {order.id}:
+                raise BadInput(f"it answers order {other}; move it to the folder of that order")
+            if any(row["answer"] != _answer(row["answer"], kinds[row["question"]], classes)
+                   for row in rows):  # fmt: skip
+                raise ValueError("an answer is not valid")
+            tables.append(pd.DataFrame(rows, columns=list(COLUMNS)).astype(TYPES))
+    answers = pd.concat(tables)
+    answers["seconds"] = _numbers(answers, "seconds", DAY)
     # Two who receive the same file at the same time both keep it.
     return answers.drop_duplicates(["question", "worker"], ignore_index=True)
 
@@ -174,9 +185,9 @@ def _answer(text: str, kind: str, classes: set[str]) -> str | None:
     return WORDS.get(text.lower())
 
 
-def _numbers(rows: pd.DataFrame, column: str) -> pd.Series[float]:
-    """Of any text; nan where it is no finite number that is at least 0, and without the column."""
+def _numbers(rows: pd.DataFrame, column: str, most: int) -> pd.Series[float]:
+    """Of any text; nan where it is no number from 0 to `most`, and without the column."""
     if column not in rows:
         return pd.Series(float("nan"), rows.index)
     numbers = pd.to_numeric(rows[column].astype(str), errors="coerce").astype(float)
-    return numbers.where(numbers.between(0, float("inf"), inclusive="left"))
+    return numbers.where(numbers.between(0, most))

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from simkit.annotate import schemes
 from simkit.errors import BadInput
-from simkit.files import readable, reading, whole
+from simkit.files import parse_json, reading, whole
 from simkit.history import content_id
 from simkit.labels.effort import Effort, histogram
 from simkit.labels.formats.base import ids_of, write_lines
@@ -207,7 +207,7 @@ class Order:
         with whole(place / QUESTIONS) as part:
             table = pa.Table.from_pandas(last.table, schema=SCHEMA, preserve_index=False)
             pq.write_table(table, part, write_page_checksum=True)
-        about = {"id": last.id, **dataclasses.asdict(last.terms)}
+        about = {"id": last.id, "order": self.id, **dataclasses.asdict(last.terms)}
         write_lines(place / ABOUT, [json.dumps(about, indent=1, ensure_ascii=False)])
 
     @staticmethod
@@ -224,30 +224,45 @@ class Order:
             raise BadInput(
                 f"{place} holds no order; make one with: simkit order --data ... --out {place}"
             )
-        *texts, _ = readable(place / IMAGES, "the ids of the images").read_text("utf-8").split("\n")
-        rounds: list[Round] = []
+        mend = "restore the file, or make another order"
+        with reading(place / IMAGES, "the ids of the images", mend) as file:
+            *texts, _ = file.read_text("utf-8").split("\n")
+            images = ids_of(texts)
+        rounds: list[tuple[Round, str | None]] = []
         while (file := place / f"round-{len(rounds) + 1}" / ABOUT).is_file():
             rounds.append(_read_round(file))
         tree, features = place / HIERARCHY, place / FEATURES
         scores = place / f"round-{len(rounds)}" / SCORES
         order = Order(
             place,
-            ids_of(texts),
-            tuple(rounds),
+            images,
+            tuple(part for part, _ in rounds),
             Hierarchy.load(tree) if tree.is_file() else None,
-            np.load(scores, allow_pickle=False) if scores.is_file() else None,
-            np.load(features, allow_pickle=False) if features.is_file() else None,
+            _load(scores, len(images), mend),
+            _load(features, len(images), mend),
         )
-        N = len(order.images)
-        if not order.table["image"].between(0, N - 1).all():
-            raise BadInput(f"{place / IMAGES} lists {N} images, but questions name others; "
-                           "restore the file")  # fmt: skip
+        N = len(images)
+        same = all(stated in (order.id, None) for _, stated in rounds)
+        if not same or not order.table["image"].between(0, N - 1).all():
+            raise BadInput(f"{place / IMAGES} was changed after it was written; {mend}")
         return order
 
 
 def _save(file: Path, values: NDArray[np.floating]) -> None:
     with whole(file) as part, part.open("wb") as stream:
         np.save(stream, values)
+
+
+def _load(file: Path, rows: int, mend: str) -> NDArray[np.floating] | None:
+    """A float array with one row per image; None without the file."""
+    if not file.is_file():
+        return None
+    with reading(file, "numbers (.npy)", mend):
+        # Mapped: a damaged header cannot ask for more memory than the file has.
+        values = np.array(np.load(file, mmap_mode="r", allow_pickle=False))
+        if values.ndim != 2 or len(values) != rows or values.dtype.kind != "f":
+            raise ValueError(f"{values.dtype} of shape {values.shape} for {rows} images")
+        return values
 
 
 def effort_of(
@@ -267,11 +282,12 @@ def effort_of(
     return Effort(counted, looks, people, machine=machine)
 
 
-def _read_round(file: Path) -> Round:
+def _read_round(file: Path) -> tuple[Round, str | None]:
+    """A round, and the id of its order, which orders of version 0.1 do not state."""
     mend = "orders cannot be edited; restore the file, or make another order"
     with reading(file, "an order", mend):
-        values: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
-        stated, about = values["id"], {k: v for k, v in values.items() if k != "id"}
+        values: Mapping[str, Any] = parse_json(file.read_text("utf-8"))
+        about = {k: v for k, v in values.items() if k not in ("id", "order")}
         terms = build(Terms, about, "order")
     with reading(file.parent / QUESTIONS, "questions", mend) as questions:
         table = (
@@ -280,6 +296,6 @@ def _read_round(file: Path) -> Round:
             .cast(SCHEMA)
         )
     part = Round(terms, table.to_pandas())
-    if part.id != stated:
+    if part.id != values["id"]:
         raise BadInput(f"{file.parent} was changed after it was written; {mend}")
-    return part
+    return part, values.get("order")

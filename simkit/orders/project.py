@@ -328,7 +328,9 @@ def next_step(project: Project, states: Sequence[State]) -> str:
     if not _newer(model / "model.json", labels):
         of = f"--data {quote(str(data))} --labels {quote(str(labels))}"
         trained = _read(project.folder / PLAN).get("trained_as") or {"method": "an"}
-        method = " ".join(f"--{key} {quote(str(value))}" for key, value in trained.items())
+        method = " ".join(
+            f"{quote(f'--{key}')} {quote(str(value))}" for key, value in trained.items()
+        )
         network = _network(project.backbone, project.weights)
         return f"simkit train {method} {of}{network} --out {quote(str(model))}"
     if not _newer(scores, model / "model.json"):

@@ -214,13 +214,22 @@ class State:
     def prices(self) -> Prices | None:
         """The price list of the order with the measured times; None without any.
 
-        Kinds of questions that were not asked take longer, or less long, by the same factor.
+        Kinds of questions that were not asked take longer, or less long, by the same factor. Times
+        that give no price list are noted in a warning, and None is returned.
         """
         if not len(self.seconds):
             return None
         listed = price_list(self.order.terms.prices)
         if listed.wage is None:
             return None
+        try:
+            return self._at_measured_times(listed)
+        except BadInput as error:
+            warnings.warn(f"the measured times are not used, as they give no price list ({error})",
+                          stacklevel=2)  # fmt: skip
+            return None
+
+    def _at_measured_times(self, listed: Prices) -> Prices:
         counts = self.answers.groupby("kind").size()
         # A price in dollars is paid however long an answer takes.
         timed = {kind: rate for kind, rate in listed.rates.items() if rate.dollars is None}
@@ -297,6 +306,8 @@ def write(state: State) -> list[str]:
     measured = state.prices()
     if measured is not None:
         write_lines(folder / "measured.toml", _toml(measured, state))
+    else:
+        (folder / "measured.toml").unlink(missing_ok=True)
     return sorted(["labels.parquet", *files, DATA, *(["measured.toml"] if measured else [])])
 
 

@@ -261,6 +261,12 @@ def open_source(
     data = data or open_data(source.data)
     for split in source.splits:
         if split not in data.truth:
+            known = [truth.known for truth in data.truth.values()]
+            if all(one is not None and not one.nnz for one in known):
+                raise BadInput(
+                    f"{source.data!r} has no labels to compare with; name a table of them "
+                    "(labels=...), or start with: simkit quickstart"
+                )
             raise BadInput(
                 f"{source.data!r} has no {split} split; specify its images ({split}=...), or hold "
                 "out a share of them; `simkit list data` has the settings of each kind of data"

@@ -271,6 +271,20 @@ def test_a_file_takes_over_what_it_leaves_out(tmp_path):
     assert bill.dollars == pytest.approx(2 * 0.035 * 3 * 1.4)
 
 
+@pytest.mark.parametrize("line", ["2026", '"2026"', "2026-07-30", '"2026-07-30"'])
+def test_a_date_is_a_year_or_a_day(tmp_path, line):
+    (tmp_path / "mine.toml").write_text(f'like = "aws"\nas_of = {line}\nwage = 9\n')
+    listed = prices(tmp_path / "mine.toml")
+    assert listed.as_of == line.strip('"') and not listed.ended  # aws is historical
+
+
+@pytest.mark.parametrize("line", ['"yesterday"', '"2025-13-40"', "20.5", "true", "99999"])
+def test_other_dates_are_refused(tmp_path, line):
+    (tmp_path / "mine.toml").write_text(f'like = "hourly"\nas_of = {line}\n')
+    with pytest.raises(BadInput, match="as_of"):
+        prices(tmp_path / "mine.toml")
+
+
 def test_another_wage_pays_the_same_seconds():
     listed = prices("hourly").at_wage("$30")
     assert (listed.wage, listed.wage_source) == (30, "set by the user")

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.test_quickstart import photographs
+
 GRID = """
 data = "scenes:images=150,val=20,test=100"
 schemes = ["single-positive", "rpa"]
@@ -71,6 +73,16 @@ def test_bad_grid(shell, text: str, message: str) -> None:
     assert done.code == 2
     assert message in done.err and done.err.count("\n") == 1
     assert not Path("runs").exists()
+
+
+def test_images_without_labels_are_named_as_such(shell, tmp_path) -> None:
+    photographs(tmp_path / "photos", 6)
+    Path("grid.toml").write_text(
+        'data = "folder:photos,labels=none"\nschemes = ["rpa"]\nmethods = ["an"]\n'
+        'backbone = "mobilenet_v2"\nweights = "random"\n'
+    )
+    done = shell("compare", "grid.toml", "--out", "runs")
+    assert done.code == 2 and "no labels" in done.err, done.err
 
 
 def test_missing_grid(shell) -> None:

@@ -14,6 +14,7 @@ from simkit.cli.params import REGISTRIES, names
         ("simkit quick", "quickstart"),
         ("simkit simulate --scheme full", "full-subset"),
         ("simkit train --method csl+boo", "csl+boostlu"),
+        ("simkit train --method ll-r+c", "ll-r+cl"),
         ("simkit train --data coco-p", "coco-panoptic"),
         ("simkit convert a.npz --to npy", "npy-triple"),
         ("simkit cost a.parquet --prices hou", "hourly"),

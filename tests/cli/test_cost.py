@@ -116,6 +116,16 @@ def test_a_list_of_ones_own_adds_its_lines(shell, tmp_path) -> None:
     assert "quality assurance" in done.out and "set-up" in done.out
 
 
+def test_control_characters_of_a_source_do_not_reach_the_terminal(shell, tmp_path) -> None:
+    shell("simulate", "--scheme", "rpa", "--data", SMALL)
+    text = (
+        'like = "hourly"\n[verify]\nper = "question"\nseconds = 1\nsource = "a\\u001b[2Jb\\u0007"\n'
+    )
+    (tmp_path / "mine.toml").write_text(text)
+    done = shell("cost", "rpa.parquet", "--prices", "mine.toml")
+    assert done.code == 0 and r"a\x1b[2Jb\x07" in done.out and "\x1b" not in done.out
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [

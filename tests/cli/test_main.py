@@ -87,9 +87,12 @@ def test_version(shell) -> None:
     assert (done.code, done.out) == (0, f"simkit {simkit.__version__}\n")
 
 
-@pytest.mark.parametrize("folder, told", [("simkit-0.1.8", 1), ("simkit_annotation-0.2.0", 0)])
+@pytest.mark.parametrize("folder, told", [
+    ("simkit-0.1.8.dist-info", 1), ("SimKit.egg-info", 1),
+    ("simkit_annotation-0.2.0.dist-info", 0),
+])  # fmt: skip
 def test_another_package_of_this_name_is_named(tmp_path, folder: str, told: int) -> None:
-    (tmp_path / f"{folder}.dist-info").mkdir()
+    (tmp_path / folder).mkdir()
     paths = os.pathsep.join([str(Path(simkit.__file__).parents[1]), str(tmp_path)])
     done = subprocess.run(
         [sys.executable, "-m", "simkit", "--version"],
@@ -97,6 +100,12 @@ def test_another_package_of_this_name_is_named(tmp_path, folder: str, told: int)
     )  # fmt: skip
     assert done.stdout == f"simkit {simkit.__version__}\n"
     assert done.stderr.count("another package named simkit") == told
+
+
+def test_a_pipe_that_ends_early_is_no_error() -> None:
+    words = f'"{sys.executable}" -m simkit list schemes | head -c1; exit ${{PIPESTATUS[0]}}'
+    done = subprocess.run(["bash", "-c", words], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_interrupt_gives_130_and_leaves_nothing(tmp_path) -> None:

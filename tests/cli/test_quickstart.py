@@ -128,6 +128,11 @@ def test_bad_input_is_one_sentence_and_writes_nothing(shell, tmp_path) -> None:
     (tmp_path / "split.txt").write_text("cat\nsplit\n")
     done = start(shell, "--classes", "split.txt")
     assert done.code == 2 and "rename it" in done.err and not Path("project").exists()
+    for name in ("a\x1bb", "a" * 5000):
+        (tmp_path / "odd.txt").write_text(f"{name}\ndog\n")
+        done = start(shell, "--classes", "odd.txt")
+        assert done.code == 2 and "odd.txt" in done.err and "image" not in done.err
+        assert "\x1b" not in done.err and not Path("project").exists()
     for file in photos.iterdir():
         file.write_bytes(b"no picture")
     assert "can be read" in start(shell).err and not Path("project").exists()

@@ -252,6 +252,28 @@ def test_measured_times_do_not_change_a_price_in_dollars(tmp_path):
     assert measured.rates["verify"].dollars == 0.01
 
 
+def test_impossible_times_are_not_measured(rpa, tmp_path, capsys):
+    line = {"answer": "yes", "worker": "ann", "shared": 1}
+    times = [1e308, 1e12, 3.0]
+    lines = [json.dumps({**line, "question": n, "seconds": s}) for n, s in enumerate(times, 1)]
+    (tmp_path / "said.jsonl").write_text("\n".join(lines))
+    assert code(["receive", str(rpa.folder), str(tmp_path / "said.jsonl")]) == 0
+    assert prices(rpa.folder / "measured.toml").rates["verify"].seconds == 3.0
+
+
+def test_times_that_give_no_price_list_are_noted(tmp_path, capsys):
+    file = tmp_path / "prices.toml"
+    file.write_text('wage = 10\n[verify]\nper = "question"\nseconds = 1e-9\n'
+                    '[sweep]\nper = "question"\nseconds = 1e6\n')  # fmt: skip
+    order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)", "--prices", str(file))
+    line = {"question": 1, "answer": "yes", "worker": "ann", "seconds": 80_000}
+    (tmp_path / "said.jsonl").write_text(json.dumps(line))
+    assert code(["receive", str(order.folder), str(tmp_path / "said.jsonl")]) == 0
+    assert "price list" in capsys.readouterr().err
+    assert (order.folder / "labels.parquet").exists()
+    assert not (order.folder / "measured.toml").exists()
+
+
 def test_half_a_character_in_a_name_is_read(rpa, tmp_path):
     line = {"question": 1, "answer": "yes", "worker": "\ud83d"}
     (tmp_path / "said.jsonl").write_text(json.dumps(line))

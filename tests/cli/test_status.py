@@ -128,6 +128,15 @@ def test_a_pilot_is_compared_and_then_planned_with(shell, tmp_path) -> None:
     assert Path("project/labels.csv").read_text().splitlines() == table
 
 
+def test_the_next_command_holds_no_shell_code(shell, project, tmp_path) -> None:
+    shell("receive", "project", answers("all.jsonl", project))
+    file = Path("project/project.toml")
+    file.write_text(file.read_text().replace('"mobilenet_v2"', '"x; touch PWN #"'))
+    step = shell("status", "project", "--json").json["next"]
+    words = shlex.split(step)
+    assert words[words.index("--backbone") + 1] == "x; touch PWN #"
+
+
 def test_answers_find_their_order_among_several(shell, project) -> None:
     words = ["--data", "folder:photos,labels=none", "--classes", "names.txt", "--scheme", "rpa"]
     assert shell("order", *words, "--keep", 0.2, "--out", "project/order2").code == 0

@@ -1,6 +1,7 @@
 """Picture files."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,15 @@ def test_other_formats_and_very_large_pictures_are_refused(tmp_path: Path) -> No
     (tmp_path / "y.pgm").write_bytes(head + bytes(15000))
     with pytest.raises(BadInput, match=r"y\.pgm has more than 178 million pixels; scale it down"):
         decode(tmp_path / "y.pgm")
+
+
+def test_large_white_pictures_are_read_by_several_threads(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("a.png", "b.webp", "c.jpg")]
+    for file in files:
+        Image.new("RGB", (5000, 3600), "white").save(file)
+    with ThreadPoolExecutor(3) as pool:
+        for picture in pool.map(decode, files):
+            assert picture.shape == (3600, 5000, 3) and picture.min() > 250
 
 
 @pytest.mark.parametrize("kind", ["jpeg", "png", "webp", "gif", "tiff", "bmp"])

@@ -109,7 +109,7 @@ def test_no_hierarchy_without_order(names: Any, edges: Any, word: str) -> None:
 def test_damaged_files_are_named(tmp_path: Path) -> None:
     TREE.save(tmp_path / "tree.json")
     files = {"tree.json": (tmp_path / "tree.json").read_bytes()}
-    survives(lambda folder: Hierarchy.load(folder / "tree.json"), files, tmp_path=tmp_path)
+    survives(lambda folder: Hierarchy.load(folder / "tree.json").id, files, tmp_path=tmp_path)
 
 
 # The closure of truth, against a twin that goes class by class.

@@ -156,3 +156,18 @@ def told(file, *words):
         assert code([*words, "--out", str(file.parents[1])]) == 0
     (text,) = re.findall(r'\{"order".*\}', file.with_name("page.html").read_text())
     return json.loads(text)["instructions"]
+def test_answers_that_the_browser_cannot_keep_are_downloaded(browser, tmp_path):
+    words = ["order", "--data", "scenes:images=12", "--scheme", "rpa(keep=0.02)", "--seed", "3"]
+    assert code([*words, "--out", str(tmp_path / "order1")]) == 0
+    browser.open(Order.read(tmp_path / "order1").round_folder / "page.html")
+    browser.run(
+        "for (let size = 1 << 22; size; size >>= 1) for (let n = 0; n < 9; n++)"
+        " try { localStorage.setItem(`full-${size}-${n}`, 'x'.repeat(size)) } catch {}"
+    )
+    browser.write("Cy")
+    browser.press("Enter")
+    for key in ("1", "Enter", "Enter"):
+        browser.press(key)
+    assert browser.run("document.getElementById('count').textContent").startswith("2 of")
+    assert not browser.run("document.getElementById('full').hidden")
+    assert '"answer":"yes"' in browser.downloaded()

@@ -278,8 +278,8 @@ def complete(truth: Truth, difficult: csr_array | None = None) -> PartialLabels:
 # -- image ids, class names and rows of labels in files -------------------------------------------
 
 
-def text_ids(values: Sequence[str] | NDArray[Any]) -> NDArray[Any]:
-    """An array of image ids from text.
+def text_ids(values: Sequence[str] | NDArray[Any], what: str = "image id") -> NDArray[Any]:
+    """An array of image ids from text; `what` names them in the message.
 
     Raises
     ------
@@ -291,7 +291,7 @@ def text_ids(values: Sequence[str] | NDArray[Any]) -> NDArray[Any]:
     if len(longest) > LONGEST_ID or len(values) * len(longest) > (1 << 24) + 64 * sum(
         map(len, values)
     ):
-        raise BadInput(f"image id {longest[:20]!r}... has {len(longest)} letters; shorten it")
+        raise BadInput(f"{what} {longest[:20]!r}... has {len(longest)} letters; shorten it")
     return image_ids(np.array(values, dtype=str))
 
 

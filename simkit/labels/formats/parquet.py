@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import zlib
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,7 +19,7 @@ from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading, whole
-from simkit.history import History
+from simkit.history import History, sealed, unsealed
 from simkit.labels.effort import Effort
 from simkit.labels.formats import base
 from simkit.labels.partial import PartialLabels
@@ -27,6 +28,7 @@ from simkit.labels.truth import image_ids
 COLUMNS = ["image_id", "class", "state"]
 ROWS = 1 << 20  # rows in a group
 VERSION = 1  # of the metadata
+_START = b'{"version":1,"id":"'  # of the metadata in a file
 _WHAT = "labels (parquet with image_id, class, state)"
 _OPTIONS = {
     "compression": "zstd", "compression_level": 9, "use_dictionary": ["class", "state"],
@@ -102,7 +104,7 @@ def _metadata(labels: PartialLabels) -> str:
         "asked": _pack(np.packbits(labelled ^ labels.asked).tobytes()),
         "ids": _pack_ids(labels.images, labelled),
     }
-    return json.dumps(values, separators=(",", ":"))
+    return json.dumps(sealed(values), separators=(",", ":"))
 
 
 def _pack_ids(ids: NDArray[Any], labelled: NDArray[np.bool_]) -> dict[str, Any]:
@@ -129,8 +131,18 @@ def _read(path: Path) -> PartialLabels:
         if table[name].null_count:
             raise BadInput(f"{name} is empty in a row; fill it or leave the row out")
     if metadata is None:
+        if _START in _footer(path):
+            raise ValueError("its metadata is damaged")
         return _foreign(table, pa.types.is_dictionary(stored))
     return _from_simkit(table, json.loads(metadata.decode()))
+
+
+def _footer(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        stream.seek(-8, os.SEEK_END)
+        size = int.from_bytes(stream.read(4), "little")
+        stream.seek(-8 - size, os.SEEK_END)
+        return stream.read(size)
 
 
 def _check_columns(schema: pa.Schema) -> None:
@@ -175,6 +187,7 @@ def _from_simkit(table: pa.Table, metadata: dict[str, Any]) -> PartialLabels:
     """Labels of a file written by simkit, whose rows are sorted by image."""
     if metadata["version"] != VERSION:
         raise BadInput("the metadata key 'simkit' has another version; update simkit to read it")
+    metadata = unsealed(metadata)
     bits = np.frombuffer(base64.b64decode(metadata["labelled"], validate=True), np.uint8)
     unlike = np.frombuffer(_unpack(metadata["asked"], len(bits)), np.uint8)
     labelled = np.unpackbits(bits)[: metadata["images"]].astype(bool)

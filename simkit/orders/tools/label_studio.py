@@ -15,7 +15,7 @@ from urllib.parse import quote
 import pandas as pd
 
 from simkit.errors import BadInput
-from simkit.files import reading
+from simkit.files import parse_json, reading
 from simkit.labels.formats.base import write_lines
 from simkit.orders.order import NOTHING, Order
 
@@ -99,11 +99,11 @@ def read(file: Path, order: Order) -> pd.DataFrame:
         If the file is no JSON export, or answers another order.
     """
     with reading(file, "a JSON export of Label Studio", "export with the format JSON"):
-        tasks = json.loads(file.read_text("utf-8"))
+        tasks = parse_json(file.read_text("utf-8"), "replace")
         if any("annotator" in task for task in tasks):
             raise BadInput(f"{file} is an export as JSON-MIN; export it again with the format JSON")
         rows = [row for task in tasks for row in _answers(task, order, file)]
-    return pd.DataFrame(rows, columns=["question", "worker", "answer", "seconds", "shared"])
+        return pd.DataFrame(rows, columns=["question", "worker", "answer", "seconds", "shared"])
 
 
 def _answers(task: dict[str, Any], order: Order, file: Path) -> list[tuple[Any, ...]]:
@@ -129,7 +129,7 @@ def _answers(task: dict[str, Any], order: Order, file: Path) -> list[tuple[Any, 
             answers = [f"{', '.join(chosen)} (too many)"] * len(numbers)
         else:
             answers = [*chosen, NOTHING][: len(numbers)] if chosen else []
-        seconds, shared = annotation.get("lead_time"), len(numbers)
+        seconds, shared = float(annotation.get("lead_time") or "nan"), len(numbers)
         pairs = zip(numbers, answers, strict=not naming)
-        rows += [(number, worker, answer, seconds, shared) for number, answer in pairs]
+        rows += [(number, worker, str(answer), seconds, shared) for number, answer in pairs]
     return rows

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from simkit.errors import BadInput
-from simkit.files import reading, whole
+from simkit.files import parse_json, reading, whole
 from simkit.labels.formats.base import write_lines
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.orders.order import Order
@@ -101,12 +101,21 @@ def read(file: Path, order: Order, columns: dict[str, str]) -> pd.DataFrame:
         if file.suffix.lower() == ".csv":
             rows: list[Any] = _table(text)
         else:
-            rows = [json.loads(line) for line in text.split("\n") if line.strip()]
+            rows = [parse_json(line, "replace") for line in text.split("\n") if line.strip()]
+        if any(isinstance(value, dict | list) for row in rows for value in row.values()):
+            raise ValueError("a value is neither text nor a number")
         table = pd.DataFrame(rows, dtype=object).fillna("")
-    if not len(table):
-        raise BadInput(f"{file} has no rows; give a file with answers")
-    for stated in {*table["order"].astype(str)} - {""} if "order" in table else ():
-        order.check_id(file, stated)
+        if not len(table):
+            raise BadInput("it has no rows; give a file with answers")
+        for stated in {*table["order"].astype(str)} - {""} if "order" in table else ():
+            order.check_id(file, stated)
+        return _answers(table, order, columns, file)
+
+
+def _answers(
+    table: pd.DataFrame, order: Order, columns: dict[str, str], file: Path
+) -> pd.DataFrame:
+    """The columns of a table in the names of simkit."""
     names = {field: _column(field, table, columns, file) for field in USUAL}
     for field in ("answer", "worker"):
         if names[field] is None:

@@ -125,7 +125,7 @@ def test_an_ablation_says_where_a_base_and_runs_are_missing() -> None:
     both.attrs["failures"] = ["why"]
     drawing = figures.make("ablation")(both)
     assert list(panels(drawing)) == ["rpa", "fpc"]
-    assert beside(drawing.axes[1]) == ["no base here"] * 2
+    assert beside(drawing.axes[1]) == ["no baseline"] * 2
     note = caption(drawing)
     assert "left out: 4" in note and "Failures of the comparison: 1" in note
 
