@@ -187,7 +187,7 @@ if drawn:
 # %%
 left = len(labels.images) - int(labels.asked.sum())
 runs = " ".join(map(str, sorted(Path("project/runs").iterdir())))
-# !{run} plan {runs} --budget 10 --images {left} --continue project/order1 2>/dev/null | head -16
+# !{run} plan {runs} --budget 10 --images {left} --continue project/order1 2>/dev/null | head -14
 
 # %% [markdown]
 # And the method that the plan recommends, on all labels:
