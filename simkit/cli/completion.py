@@ -1,4 +1,4 @@
-"""Let a shell complete commands, names and files."""
+"""Print a script for Tab completion in a shell."""
 
 from __future__ import annotations
 

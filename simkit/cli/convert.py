@@ -1,4 +1,4 @@
-"""Write labels in another file format and say what is lost."""
+"""Convert labels to another file format, and report the losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extract features of images under a frozen network."""
+"""Extract image features with a frozen network."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PARTS = 64  # tasks on a cluster, for any number of workers
                       "--weights imagenet --out features")
 @params.data("A data set with images.")
 @params.splits
-@params.backbone("Gives the features; timm:NAME is a network of timm.", "scenes-net")
+@params.backbone("Network for the features; timm:NAME is a network of timm.", "scenes-net")
 @click.option("--size", type=int, help="Side of the images in pixels. [default: the network's]")
 @click.option("--kind", type=click.Choice(list(_KINDS)), default="pooled", show_default=True,
               help="One vector for each image, maps of vectors, or both in one pass.")

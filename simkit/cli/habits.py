@@ -1,4 +1,4 @@
-"""Fit how people err from their votes."""
+"""Estimate annotator errors from votes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
               help="Where to write: habits.json, or with --labels weights.csv.")
 @click.option("--figure", type=params.PICTURE,
               help="Draw answers by truth, workers and agreement; .png, .svg or .pdf.")
-@params.seed("Of the simulated votes.")
+@params.seed("Seed of the simulated votes.")
 @params.json
 def command(
     file: Path, maybe: Any, labels_file: Path | None, out: Path | None, figure: Path | None,

@@ -33,9 +33,9 @@ VERBS = {
 _START = """\b
 Start here:
   simkit quickstart photos --classes names.txt --budget 2000   your own images
-  simkit compare --out runs   built-in images: which scheme suits which method, in minutes
-  simkit list                 what there is to choose from
-  simkit help simulate        what a command does, its options, an example"""
+  simkit compare --out runs   built-in images: compare schemes and methods, in minutes
+  simkit list                 schemes, methods, data sets, price lists ...
+  simkit help simulate        a command, its options, an example"""
 _WAIT = 10.0  # seconds, in which torchrun ends the other processes of one that failed
 
 

@@ -26,7 +26,7 @@ _NAMES = 4  # of absent classes that the table writes out
               "row from 0.")
 @click.option("--k", type=params.POSITIVE, default=10, show_default=True,
               help="How many neighbours.")
-@params.backbone("Gives the features; timm:NAME is a network of timm.", "scenes-net")
+@params.backbone("Network for the features; timm:NAME is a network of timm.", "scenes-net")
 @click.option("--features", type=params.FILE,
               help="A folder from simkit features, or an npz file, instead of a backbone.")
 @click.option("--labels", "labels_file", type=params.FILE,

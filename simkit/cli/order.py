@@ -1,4 +1,4 @@
-"""List questions about images for people to answer."""
+"""Write questions about images for annotators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plan a budget: what to buy, how to train, what mAP to expect."""
+"""Plan a budget: the labels to buy, the method, the expected mAP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Score images by a trained model."""
+"""Score images with a trained model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from simkit.files import spare, whole
 @click.option("--data", "spec", type=params.DATA, required=True,
               help="A data set with images, such as folder:DIR.")
 @click.option("--split", help="Such as test. [default: all images]")
-@params.backbone("Gives the features. [default: that of the training]")
+@params.backbone("Network for the features. [default: that of the training]")
 @click.option("--unreadable", type=click.Choice(["stop", "skip"]), default="stop",
               show_default=True,
               help="What to do with an unreadable image; scores of skipped ones are empty.")

@@ -1,4 +1,4 @@
-"""Score images by an image-text model, without labels."""
+"""Score images with an image-text model, without labels."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SIMULATED = "simulated"
               help="Output file: cosine similarities of all images, views and classes.")
 @params.batch
 @params.device
-@params.seed("Of simulated scores.")
+@params.seed("Seed of simulated scores.")
 @params.json
 def command(splits: tuple[str, ...], out: Path, **options: Any) -> None:
     """Score images with an image-text model: cosine similarities of images and class texts.

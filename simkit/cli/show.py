@@ -1,4 +1,4 @@
-"""Show what a file or a runs folder holds and how it was made."""
+"""Show the contents and history of a file or a runs folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulate partial labels and say what they cost."""
+"""Simulate partial labels and compute their cost."""
 
 from __future__ import annotations
 
@@ -109,8 +109,7 @@ def images_of(text: Any, option: str) -> float | int:
               help="A model's scores for machine, proposals by=scores and picked by=uncertainty: "
               "from simkit score, or a table from simkit predict.")
 @click.option("--habits", "habits_file", type=params.FILE,
-              help="How people err, as `simkit habits` fitted it from votes; instead of the four "
-              "below.")
+              help="Annotator model fitted by `simkit habits`; replaces the four options below.")
 @click.option("--workers", type=int,
               help="People who answer each question. [default: the price list's]")
 @click.option("--miss", type=float, default=0.0, show_default=True, metavar="SHARE",

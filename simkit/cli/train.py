@@ -34,9 +34,9 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report
 @click.option("--labels", "labels_file", type=params.FILE, required=True,
               help="A label file of the training images: from `simkit simulate`, or the table "
               "labels.csv of a folder.")
-@params.data("The data set that the labels are of.")
-@params.backbone("Gives the features; timm:NAME is a network of timm. [default: scenes-net, or "
-                 "the protocol's]")
+@params.data("The data set of the labels.")
+@params.backbone("Network for the features; timm:NAME is a network of timm. [default: scenes-net, "
+                 "or the protocol's]")
 @click.option("--features", multiple=True, metavar="SPLIT=FILE",
               help="Instead of a backbone: an npz file with an array `features`, one row per "
               "image, or a folder of features; or, without SPLIT=, the folder that simkit "

@@ -146,7 +146,7 @@ def test_a_misspelt_folder_and_a_single_image_are_refused(shell, tmp_path) -> No
     assert done.code == 2 and "folder of the images" in done.err
     (tmp_path / "line.txt").write_text("cat, dog, horse\n")
     done = start(shell, "--classes", "line.txt")
-    assert done.code == 2 and "line.txt" in done.err and "one class per line" in done.err
+    assert done.code == 2 and "line.txt" in done.err and "one name per line" in done.err
     assert not Path("project").exists()
 
 
