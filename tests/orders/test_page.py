@@ -156,6 +156,8 @@ def told(file, *words):
         assert code([*words, "--out", str(file.parents[1])]) == 0
     (text,) = re.findall(r'\{"order".*\}', file.with_name("page.html").read_text())
     return json.loads(text)["instructions"]
+
+
 def test_answers_that_the_browser_cannot_keep_are_downloaded(browser, tmp_path):
     words = ["order", "--data", "scenes:images=12", "--scheme", "rpa(keep=0.02)", "--seed", "3"]
     assert code([*words, "--out", str(tmp_path / "order1")]) == 0
