@@ -10,4 +10,4 @@ import pytest
 def test_python_runs_it_as_a_module(module: str) -> None:
     done = subprocess.run([sys.executable, "-m", module, "--help"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "Start here:\n    simkit simulate --scheme fpc" in done.stdout
+    assert "Start here:\n    simkit quickstart" in done.stdout

@@ -221,9 +221,10 @@ def test_a_folder_is_described(tmp_path):
         "1.5 hours of training", "3.0 minutes", "850 MB", "failed: fpc, draw 1",
     ):  # fmt: skip
         assert words in facts["text"]
-    (tmp_path / "summary.md").write_text("what it says", encoding="utf-8")
+    summary = tmp_path / "summary.md"
+    summary.write_text("# What to buy\n\n- For $50, buy fpc.\n\n# Tables\n\n- others\n", "utf-8")
     text = describe(tmp_path)["text"]
-    assert text.endswith("what it says") and "failed" not in text
+    assert text.endswith(f"\nFor $50, buy fpc.\nfull table: {summary}") and "others" not in text
     store.begin(tmp_path, grid="draws = 2", keys=["a", "b"], classes=[], leaves=[])
     assert describe(tmp_path)["unfinished"] == "0 of 2 jobs"
 
