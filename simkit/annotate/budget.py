@@ -89,6 +89,8 @@ def amount_for(
         times.
     """
     budget = convert(budget, float, "the budget", spelled=False)
+    if budget < 0:
+        raise BadInput(f"the budget is {budget:g}; a number of at least 0 is expected")
     if unit not in ("dollars", "seconds"):
         raise unknown("unit", unit, ("dollars", "seconds"))
     ladder = Ladder.of_truth(truth, scheme, prices, unit, options)

@@ -42,6 +42,8 @@ def command(
     With --evaluation the bill includes complete labels of a validation and a test set, each with
     the number of images that the precision needs.
     """
+    if spec is not None and evaluation is None:
+        raise BadInput("--data is for --evaluation, which is not given; add it or leave --data out")
     chosen = simkit.prices(price_list)
     if wage is not None:
         chosen = chosen.at_wage(wage)

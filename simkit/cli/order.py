@@ -183,6 +183,8 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
             )
         hierarchy = tree.over(classes)
         classes = hierarchy.classes
+    elif arguments["tree"]:
+        raise BadInput(f"--hierarchy is given, but {arguments['scheme']} uses none; leave it out")
     images = data.truth[split].images
     terms = Terms(arguments["spec"], classes, scheme, split=split, **_given(arguments))
     scores = read_scores(arguments["scores_file"], split, images, classes)

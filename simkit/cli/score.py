@@ -89,6 +89,8 @@ def _scored(
         }
     from simkit.embed.image_text import image_text, prompts_of, similarities
 
+    if options["quality"] is not None:
+        raise BadInput("--quality is for --model simulated; leave it out")
     if options["weights"] is None:
         raise BadInput("--weights is missing; give a file, or a tag to download, such as openai")
     model = image_text(options["model"], options["weights"])

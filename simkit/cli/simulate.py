@@ -199,6 +199,8 @@ def _scheme(arguments: Mapping[str, Any]) -> Scheme:
     scheme = chosen(arguments["scheme"], options)
     amount = scheme.amount
     if arguments["budget"] is None:
+        if arguments["unit"] != "dollars":
+            raise BadInput("--unit is for --budget, which is not given; add it or leave --unit out")
         return scheme
     if amount and (amount in options or f"{amount}=" in arguments["scheme"]):
         raise BadInput(

@@ -181,6 +181,8 @@ def _settings(options: dict[str, Any], preset: Protocol | None) -> simkit.Settin
         chosen["milestones"] = chosen["milestones"].split(",")
     for key in ("epochs", "batch_size", "lr"):
         if options[key] is not None:
+            if key in chosen:
+                raise BadInput(f"{params.flag(key)} and --set {key} are both given; leave one out")
             chosen[key] = options[key]
     return preset.changed(chosen) if preset else build(simkit.Settings, chosen, "training")
 

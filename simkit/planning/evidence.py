@@ -250,6 +250,8 @@ class Evidence:
             Names the folder: no finished runs, other data or training than the first one, no run
             on complete labels.
         """
+        if not folders:
+            raise BadInput("no folder is named; name one that `simkit compare` wrote")
         read = [_read(folder) for folder in folders]
         for other in read[1:]:
             _check_alike(read[0], other)

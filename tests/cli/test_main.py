@@ -175,3 +175,20 @@ def test_a_name_that_is_too_long_is_one_sentence(shell) -> None:
     done = shell("show", "n" * 300)
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert "nnn cannot be used (File name too long); check its name" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        ("simulate --scheme rpa --unit hours", "--unit"),
+        ("cost labels.parquet --data scenes", "--data"),
+        ("order --data scenes --scheme rpa --budget 5 --hierarchy scenes", "--hierarchy"),
+        ("score --data scenes --model ViT-B-32 --quality 50", "--quality"),
+        ("train --method an --labels labels.parquet --set lr=5 --lr 0.01", "--lr"),
+    ],
+)
+def test_an_option_that_would_have_no_effect_is_refused(shell, words: str, option: str) -> None:
+    shell("simulate", "--scheme", "full-subset", "--images", "5", "--out", "labels.parquet")
+    before = sorted(Path().iterdir())
+    done = shell(*words.split())
+    assert done.code == 2 and option in done.err and sorted(Path().iterdir()) == before
