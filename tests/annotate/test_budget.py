@@ -149,7 +149,7 @@ def test_only_the_warnings_of_what_was_bought_are_heard():
     [
         ((0.01, "full-subset", "google"), {}, "0.01 dollars do not buy anything of full-subset"),
         ((0, "fpc", "openimages"), {}, "0 dollars do not buy anything of fpc, whose smallest"),
-        ((-5, "rpa", "aws"), {}, "-5 dollars do not buy anything"),
+        ((-5, "rpa", "aws"), {}, "budget is -5"),
         (("5", "rpa", "aws"), {}, "the budget is '5'"),
         ((5, "rpa", "aws"), {"unit": "euros"}, "no unit is called 'euros'"),
         ((5, "rpa", "aws"), {"unit": "seconds"}, "price list 'aws' has no times"),
