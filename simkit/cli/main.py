@@ -24,12 +24,7 @@ _GROUPS = {
     "Simulate and compare": "simulate cost train predict compare score features neighbours habits",
     "Files and lists": "list show convert hierarchy completion",
 }
-# What each command is for: the docstring of its module, which is not imported for that.
-VERBS = {
-    verb: Path(__file__).with_name(f"{verb}.py").read_text("utf-8").split('"""')[1]
-    for group in _GROUPS.values()
-    for verb in group.split()
-}
+VERBS = tuple(verb for group in _GROUPS.values() for verb in group.split())
 _START = """\b
 Start here:
   simkit quickstart photos --classes names.txt --budget 2000   your own images
@@ -61,7 +56,7 @@ class Verbs(click.Group):
             return _unread()
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
+        return [*VERBS]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:
@@ -72,7 +67,12 @@ class Verbs(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, group in _GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl([(verb, VERBS[verb]) for verb in group.split()])
+                formatter.write_dl([(verb, purpose(verb)) for verb in group.split()])
+
+
+def purpose(verb: str) -> str:
+    """What a command is for: the docstring of its module, which is not imported for that."""
+    return Path(__file__).with_name(f"{verb}.py").read_text("utf-8").split('"""')[1]
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

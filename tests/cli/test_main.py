@@ -13,14 +13,14 @@ import click
 import pytest
 
 import simkit
-from simkit.cli.main import VERBS, main
+from simkit.cli.main import VERBS, main, purpose
 
 
 def test_no_arguments_show_the_help(shell) -> None:
     done = shell()
     assert done.code == 0
-    for verb, told in VERBS.items():
-        assert f"  {verb:11} {told}\n" in done.out
+    for verb in VERBS:
+        assert f"  {verb:11} {purpose(verb)}\n" in done.out
     assert shell("help").out == shell("--help").out == done.out
 
 
