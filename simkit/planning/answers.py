@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterator
 from operator import attrgetter
-from shlex import quote
+from shlex import quote, split
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simkit import quantities
 from simkit.history import versions
 from simkit.planning.choose import LOSS, MOST_TIMES, Candidate
 from simkit.planning.evidence import Pair, Received
@@ -183,7 +183,7 @@ def _spend(plan: Plan) -> Iterator[str]:
         if plan.weeks is not None:
             weeks = f", {plan.weeks:.1f} weeks" if plan.weeks >= 0.1 else ", less than 0.1 weeks"
             weeks += f" at {plan.week_hours:,.0f} hours a week"
-        time = f"{total:,.1f} hours of work{weeks}" if total >= 1 else f"{60 * total:,.0f} minutes"
+        time = f"{quantities.duration(3600 * total)} of work{weeks}"
         yield f"{time}." if len(plan.order) == 1 else f"The first round takes {time}."
 
 
@@ -291,7 +291,7 @@ def _next(plan: Plan) -> str:
 
 def _train(plan: Plan) -> str:
     """The training on the labels at hand, where no purchase is worth its money."""
-    received, words = plan.evidence.received, shlex.split(plan.command)
+    received, words = plan.evidence.received, split(plan.command)
     if received is None:
         return "Use the scores (`simkit score`); they need no labels."
     if (project := plan.evidence.project) is not None:
