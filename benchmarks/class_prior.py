@@ -27,8 +27,8 @@ import simkit
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Task
 from simkit.learn.side_info import ClassPrior
-from simkit.study.analysis.amounts import mode_gaps, with_class_ap
-from simkit.study.analysis.class_priors import estimates, priors, rank_agreement
+from simkit.papers.analysis.amounts import mode_gaps, with_class_ap
+from simkit.papers.analysis.class_priors import estimates, priors, rank_agreement
 from simkit.study.compare import compare
 from simkit.study.grid import Grid
 from simkit.study.sources import Source, open_source

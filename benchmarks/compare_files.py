@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 
 from simkit.history import versions
-from simkit.study import runs, store
+from simkit.results import job_store as store
+from simkit.results import runs
 from simkit.study.worker import environment
 
 BAR = 2.0

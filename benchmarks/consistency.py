@@ -28,10 +28,10 @@ from findings import shown
 
 import simkit
 from simkit.learn.inputs import ImageInputs
-from simkit.learn.metrics import average_precision, mean_ap, top1
 from simkit.learn.optim import Settings
 from simkit.learn.trained import Trained
-from simkit.study.analysis.explaining import from_pixels, object_size, positives
+from simkit.metrics import average_precision, mean_ap, top1
+from simkit.papers.analysis.explaining import from_pixels, object_size, positives
 from simkit.study.sources import ImageTransform
 
 DATA = simkit.data.open("scenes:images=600,val=1,test=1000")

@@ -31,7 +31,7 @@ from scipy.special import ndtr, ndtri
 import simkit.data
 from simkit.annotate import evaluation
 from simkit.history import versions
-from simkit.learn.metrics import average_precision, mean_ap
+from simkit.metrics import average_precision, mean_ap
 
 LEVELS = (0.3, 0.5, 0.7, 0.9)
 SHARES = (0.01, 0.05, 0.2, 0.5)

@@ -29,10 +29,10 @@ import simkit
 from simkit.data.dataset import Boxes
 from simkit.embed.backbones import backbone
 from simkit.learn.methods import Task, make
-from simkit.learn.metrics import average_precision
 from simkit.learn.optim import Settings
 from simkit.learn.train import Trained, train
-from simkit.study.analysis.explaining import blind, damage, damage_summary, models, pointing
+from simkit.metrics import average_precision
+from simkit.papers.analysis.explaining import blind, damage, damage_summary, models, pointing
 from simkit.study.sources import ImageTransform, Source, decoded_pictures, open_source
 
 USES = (

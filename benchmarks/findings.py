@@ -24,9 +24,9 @@ import numpy as np
 
 import simkit.data
 from simkit.history import versions
+from simkit.results.statistics import interval
 from simkit.study.compare import compare
 from simkit.study.grid import Grid, demo_grid
-from simkit.study.statistics import interval
 
 METHODS = ("an", "ignore", "ll-r", "lsan")
 ALWAYS = ("single-positive", "rpa(keep=0.1)", "rpa(keep=0.3)")

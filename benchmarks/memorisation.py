@@ -21,7 +21,7 @@ from simkit.annotate.simulate import simulate
 from simkit.history import versions
 from simkit.learn.methods import Task
 from simkit.learn.optim import Settings
-from simkit.study.analysis.learning import LABEL_KINDS, early_share, memorisation, modification
+from simkit.papers.analysis.learning import LABEL_KINDS, early_share, memorisation, modification
 from simkit.study.sources import Source, open_source
 
 RATES, DRAWS = (0.0001, 0.001, 0.01), 5

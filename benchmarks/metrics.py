@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.metrics import average_precision_score
 
-from simkit.learn.metrics import average_precision
+from simkit.metrics import average_precision
 
 torchmetrics = measuring.rival("torchmetrics.functional.classification")
 

@@ -17,9 +17,9 @@ from simkit.embed.backbones import backbone
 from simkit.embed.features import extract, read_features
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
-from simkit.learn.metrics import average_precision
 from simkit.learn.optim import Settings
 from simkit.learn.train import train
+from simkit.metrics import average_precision
 
 SPLITS = ("train", "val", "test")
 WEIGHTS = "weights/mobilenet_v2-imagenet1k.fp16.safetensors"

@@ -48,8 +48,8 @@ from simkit.planning.choose import UNSEEN, Project, candidates, choose
 from simkit.planning.costs import Purchases, count
 from simkit.planning.curves import Curves, needs_absent
 from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pair, Size
-from simkit.planning.test_set import TestSet
-from simkit.study.runs import open_runs
+from simkit.planning.test_split import TestSet
+from simkit.results.runs import open_runs
 
 LISTS = ("hourly", "coco-tagging", "careful", "google", "aws", "openimages")
 FACTORS = (2, 5, 10)  # of the dollars of a pilot's largest size

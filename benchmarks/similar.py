@@ -23,7 +23,7 @@ from simkit.embed.neighbours import Neighbours
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.side_info import prepare
-from simkit.study.analysis.embedding import reached
+from simkit.papers.analysis.embedding import reached
 
 PACKS, DRAWS, METHODS = ("voc12-animals", "coco-mini"), 5, ("se-i", "se-l", "se")
 # The last one asks about every image, so that its tasks know the neighbours of all.

@@ -47,7 +47,7 @@ import simkit
 from simkit import Grid, Similarities, Source, interval, open_source
 from simkit.embed.similarities import write_similarities
 from simkit.methods import Task, make
-from simkit.study.statistics import holm, p_value, paired_interval
+from simkit.results.statistics import holm, p_value, paired_interval
 
 # %%
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
@@ -74,7 +74,8 @@ print(f"{N:,} images with {L} classes have {N * L:,} labels")
 teachers, free = {}, {}
 for quality, draw in itertools.product((37, 57, 83), draws):
     teachers[f"{quality} mAP", draw] = {
-        split: Similarities.simulated(truth[split], quality / 100, leaves=leaves, seed=draw) for split in truth
+        split: Similarities.simulated(truth[split], quality / 100, leaves=leaves, seed=draw)
+        for split in truth
     }
 for draw in draws:
     few = simkit.simulate(scenes.truth("val"), "full-subset", images=210, seed=draw)
@@ -144,7 +145,7 @@ cells["significant"] = adjusted < 0.05
 both = cells.xs("machine and people", level="scheme")
 
 # %%
-from simkit.study.figures.style import BLUE, GREY, ORANGE, STYLE
+from simkit.results.figures.style import BLUE, GREY, ORANGE, STYLE
 
 plt.rcParams.update(STYLE)
 names, ends = list(free), ["low", "high"]

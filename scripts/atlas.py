@@ -38,8 +38,9 @@ from simkit.embed.similarities import write_similarities
 from simkit.errors import BadInput
 from simkit.files import whole
 from simkit.learn import methods
-from simkit.study import frames, runs
-from simkit.study.cells import lines
+from simkit.results import result_tables as frames
+from simkit.results import runs
+from simkit.results.cells import lines
 
 ATLAS = Path("atlas")  # paths of grids are relative to the root of the project
 WEIGHTS = "weights/mobilenet_v2-imagenet1k.fp16.safetensors"

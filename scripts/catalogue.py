@@ -34,7 +34,7 @@ def catalogue() -> str:
 
 def _methods() -> Iterable[str]:
     """What methods need and keep in the table; their many settings fold away below it."""
-    from simkit.learn import catalogue as told
+    from simkit.learn import method_info as told
     from simkit.learn.methods import get, names
 
     yield "| method | description | needs | memory | source |"

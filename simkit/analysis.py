@@ -1,8 +1,13 @@
-"""Analyses of runs, labels and trained models: see `simkit.study.analysis`."""
+"""Analyses of runs, labels and trained models: functions that return tables for figures.
 
-from typing import TYPE_CHECKING
+    >>> table = simkit.analysis.ablation(comparison.table, "an")
+    >>> simkit.figures.make("ablation")(table)
 
-if TYPE_CHECKING:
-    from simkit.study.analysis import *  # noqa: F403
-else:
-    from simkit.study.analysis import __dir__, __getattr__  # noqa: F401
+Those of runs are in `simkit/results/analysis`, those of single papers in `simkit/papers/analysis`.
+Public names are listed in `analysis.pyi`, with their types, and loaded at first use.
+"""
+
+from simkit.lazy import attach
+
+__getattr__, __dir__ = attach(__name__, __file__)
+__all__ = __dir__()  # pyright: ignore

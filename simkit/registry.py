@@ -39,9 +39,15 @@ class Registry(Generic[T]):
 
     def __init__(self, kind: str, package: str) -> None:
         self.kind = kind
-        self._package = package
+        self._packages = [package]
         self._found: dict[str, type[T]] = {}
         self._complete = False
+
+    def also_in(self, package: str) -> None:
+        """Look for parts in another package as well."""
+        if package not in self._packages:
+            self._packages.append(package)
+            self._complete = False
 
     def register(self, part: type[T]) -> type[T]:
         """Class decorator: register `part` under its `name`."""
@@ -124,20 +130,22 @@ class Registry(Generic[T]):
             return spec
 
     def _load(self) -> None:
-        if not self._complete:
-            package = importlib.import_module(self._package)
+        if self._complete:
+            return
+        for name in self._packages:
+            package = importlib.import_module(name)
             folders = getattr(package, "__path__", [])  # a module has none
-            for module in pkgutil.walk_packages(folders, f"{self._package}."):
+            for module in pkgutil.walk_packages(folders, f"{name}."):
                 importlib.import_module(module.name)
-            self._complete = True
-            for plug_in in entry_points(group=f"simkit.{self._package.rpartition('.')[2]}"):
-                try:
-                    plug_in.load()
-                except Exception as error:  # of foreign code; only its parts are missing
-                    warnings.warn(
-                        f"plug-in {plug_in.name!r} ({plug_in.value}) cannot be loaded: {error}",
-                        stacklevel=2,
-                    )
+        self._complete = True
+        for plug_in in entry_points(group=f"simkit.{self._packages[0].rpartition('.')[2]}"):
+            try:
+                plug_in.load()
+            except Exception as error:  # of foreign code; only its parts are missing
+                warnings.warn(
+                    f"plug-in {plug_in.name!r} ({plug_in.value}) cannot be loaded: {error}",
+                    stacklevel=2,
+                )
 
 
 def short(part: Any, *, without: str | None = None) -> str:

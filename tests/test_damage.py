@@ -36,12 +36,13 @@ from simkit.orders.order import Order
 from simkit.orders.project import Project
 from simkit.orders.receiving import State
 from simkit.orders.tools import label_studio, sheet
-from simkit.study import runs, store
+from simkit.results import job_store as store
+from simkit.results import runs
 from simkit.study.grid import DEMO, Grid
 from tests.mutations import COUNT, survives
 from tests.orders.label_studio import roundtrip as studio
 from tests.orders.people import ordered
-from tests.study import planted
+from tests.results import planted
 
 RNG = np.random.default_rng(0)
 TASK = Task(RNG.integers(-1, 2, (30, 3)), FeatureInputs(RNG.normal(size=(30, 4))))

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from simkit import data
-from simkit.annotate.datasheet import size_category
+from simkit.annotate.label_card import size_category
 from simkit.data.dataset import sources, terms
 from simkit.labels.formats.npz import read_truth
 from simkit.labels.hierarchy import shipped

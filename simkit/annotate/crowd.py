@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.annotate import sampling
+from simkit.annotate import sparse_draws as sampling
 from simkit.annotate.annotators import Bools, Habits, Ints
+from simkit.annotate.label_preference import class_weights
 from simkit.annotate.ledger import Ledger
-from simkit.annotate.naming import class_weights
 from simkit.annotate.proposer import Proposer
 from simkit.chance import Chance, Permutation
 from simkit.data.dataset import Boxes

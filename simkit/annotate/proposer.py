@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.annotate.annotators import Bools, Ints, Limits, under
-from simkit.annotate.sampling import among, ask_images, by_row, row_blocks, spread
+from simkit.annotate.sparse_draws import among, ask_images, by_row, row_blocks, spread
 from simkit.chance import Chance, below, threshold
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import sealed

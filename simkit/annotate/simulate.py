@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from scipy.sparse import csr_array
 
-from simkit.annotate import published, schemes
+from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits, Ints
 from simkit.annotate.crowd import Crowd
 from simkit.annotate.schemes import Scheme
@@ -20,6 +20,7 @@ from simkit.history import History, content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
+from simkit.papers import published_simulators as published
 
 
 class Options(TypedDict, total=False):

@@ -68,8 +68,8 @@ def command(
       #SBATCH --time=02:00:00
       simkit compare grid.toml --out runs/ --part $SLURM_ARRAY_TASK_ID/16
     """
+    from simkit.results.summary import grouped
     from simkit.study.estimate import estimate
-    from simkit.study.report import grouped
     from simkit.study.scheduler import cluster
 
     if scheduler and (options["workers"] or dry_run):
@@ -115,7 +115,7 @@ def command(
 @contextmanager
 def _interrupts_explained(out: Path) -> Iterator[None]:
     """On Ctrl-C within the block the message names the number of finished jobs."""
-    from simkit.study import store
+    from simkit.results import job_store as store
 
     try:
         yield

@@ -34,7 +34,7 @@ def command(
     Only parquet and npz hold everything: the questions asked, which determine the cost, and
     the history are lost in all others.
     """
-    from simkit.annotate.datasheet import about
+    from simkit.annotate.label_card import about
     from simkit.data.dataset import originals
     from simkit.labels.formats.base import WritesTruth
     from simkit.labels.formats.base import formats as known

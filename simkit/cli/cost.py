@@ -13,8 +13,8 @@ from simkit.cli.output import cost_table, counts_line, hours, print_json, say, t
 from simkit.errors import BadInput
 
 if TYPE_CHECKING:
+    from simkit.annotate.evaluation_set import EvaluationSet
     from simkit.annotate.prices import Cost
-    from simkit.annotate.test_set_size import EvaluationSet
 
 SETS = ("validation set", "test set")
 

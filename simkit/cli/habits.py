@@ -69,7 +69,7 @@ def command(
 
 def _naming(file: Path, labels_file: Path, out: Path) -> None:
     """Fit and write the weights of the classes that people name first."""
-    from simkit.annotate.naming import read_table
+    from simkit.annotate.label_preference import read_table
 
     spare(out, file, labels_file)
     named = read_table(file, ("image", "class"))

@@ -74,7 +74,7 @@ def command(
         facts["file"] = str(out)
         say(f"wrote {out}")
     if figure is not None:
-        from simkit.study.figures.style import house_style
+        from simkit.results.figures.style import house_style
 
         heading = which or str(out)
         drawing = simkit.figures.make("hierarchy", heading=heading, most=lines)(hierarchy.table())

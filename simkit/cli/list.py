@@ -85,7 +85,7 @@ def _rows(what: str) -> list[dict[str, Any]]:
         return outlines()
     if what == "grid":
         return _grid()
-    from simkit.study.runs import COLUMNS
+    from simkit.results.runs import COLUMNS
 
     return [
         {"name": name, "type": str(column.type), "meaning": column.meaning}
@@ -158,7 +158,7 @@ def _name(row: dict[str, Any]) -> str:
 
 def _print_detail(row: dict[str, Any]) -> None:
     if "memory" in row:
-        from simkit.learn.catalogue import COCO_WORDS
+        from simkit.learn.method_info import COCO_WORDS
 
         row = row | {"memory": f"{row['memory']} at COCO's size ({COCO_WORDS})"}
     say(f"{_name(row)}: {row['title']}" if "title" in row else _name(row))
@@ -192,7 +192,7 @@ def _parts(what: str) -> list[dict[str, Any]]:
         if what == "figures":
             row["draws"] = f"what {part.made_by} returns"
         if what == "methods":
-            from simkit.learn import catalogue
+            from simkit.learn import method_info as catalogue
 
             method = catalogue.plain(part)
             row |= {
@@ -258,7 +258,7 @@ def _protocols() -> list[dict[str, Any]]:
 def _grid() -> list[dict[str, Any]]:
     """A row for each field; defaults are spelled as TOML has them."""
     from simkit.study.grid import Grid
-    from simkit.study.toml import toml
+    from simkit.toml import toml
 
     rows = []
     for field in settings(Grid):

@@ -95,8 +95,8 @@ def command(**arguments: Any) -> None:
     (--next) starts from the answers that `simkit receive` has read. Answered questions are not
     asked again; open ones are, so receive all answers first.
     """
-    from simkit.orders.asking import JoinedAnswers
-    from simkit.orders.making import round_of, write_round
+    from simkit.orders.order_crowd import JoinedAnswers
+    from simkit.orders.rounds import round_of, write_round
 
     begin = _further if arguments["earlier"] else _first
     order, terms, state = begin(_planned(arguments))
@@ -199,9 +199,9 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
 def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, State]:
     """The earlier order, the terms of its next round, and the answers so far."""
     from simkit.embed.similarities import read_scores
-    from simkit.orders.making import rows_in
     from simkit.orders.order import Order
     from simkit.orders.receiving import State
+    from simkit.orders.rounds import rows_in
 
     for name in ("spec", "names_file", "split", "tree", "out"):
         if arguments[name] is not None:

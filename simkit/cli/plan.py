@@ -118,7 +118,7 @@ def _plan(folders: tuple[Path, ...], budget: float, **options: Any) -> Plan:
             raise BadInput("--confidence needs --target; add it")
         options["target"] = options["target"], options.pop("confidence")
     if "continue" in options:
-        from simkit.orders.replan import plan_next
+        from simkit.study.next_plan import plan_next
 
         with progress("features of the order's images") as (advance,):
             return plan_next(options.pop("continue"), folders, budget, progress=advance, **options)

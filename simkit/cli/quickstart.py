@@ -60,9 +60,9 @@ def command(
     """
     from simkit.data.folder import classes_of
     from simkit.orders import project as projects
-    from simkit.orders.making import write_round
     from simkit.orders.order import Order
-    from simkit.orders.pictures import survey, with_nearest
+    from simkit.orders.rounds import write_round
+    from simkit.study.image_check import survey, with_nearest
     from simkit.study.sources import SCENES_NET
 
     if out.exists() and any(out.iterdir()):
@@ -153,8 +153,8 @@ def _facts(table: pd.DataFrame, order: Order, bill: Cost, files: list[str]) -> d
 
 
 def _print_pictures(table: pd.DataFrame, name: str, backbone: str | None, out: Path) -> None:
-    from simkit.orders.pictures import BROKEN, COPY
     from simkit.orders.project import PICTURES
+    from simkit.study.image_check import BROKEN, COPY
 
     left_out = table["left_out"]
     read = table.loc[table["width"] > 0, ["width", "height"]]
@@ -191,9 +191,9 @@ def _some(texts: list[str], remark: str) -> str:
 
 
 def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: Cost) -> None:
-    from simkit.orders.making import PAGE
     from simkit.orders.project import next_step
     from simkit.orders.receiving import State
+    from simkit.orders.rounds import PAGE
 
     asked, N = order.table["image"].nunique(), len(order.images)
     images = "all images" if asked == N else f"{asked:,} of the {N:,} images"

@@ -107,7 +107,7 @@ def _scored(
 
 def _map(data: simkit.data.Dataset, split: str, part: simkit.Similarities) -> float | None:
     """mAP of the whole images' logits; None without labels."""
-    from simkit.learn.metrics.ap import average_precision, mean_ap
+    from simkit.metrics.ap import average_precision, mean_ap
 
     truth = data.truth[split]
     if part.classes != data.classes or not truth.present.nnz:

@@ -117,7 +117,7 @@ def _scores(path: Path) -> dict[str, Any]:
 
 
 def _labels(path: Path) -> dict[str, Any]:
-    from simkit.annotate.datasheet import about
+    from simkit.annotate.label_card import about
 
     labels = simkit.formats.for_path(path).read(path)
     history, cards = labels.history, [str(card) for card in about(path, labels.id)]
@@ -196,7 +196,7 @@ def _folder(path: Path) -> dict[str, Any]:
             say("\n" * (place > 0) + f"{folder}: ", nl=False)
             features.append({"folder": str(folder)} | _features(folder))
         return {"features": features}
-    from simkit.study.runs import describe as describe_runs
+    from simkit.results.runs import describe as describe_runs
 
     facts = describe_runs(path)
     say(facts.pop("text"))

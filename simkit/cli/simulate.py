@@ -136,7 +136,7 @@ def command(**arguments: Any) -> None:
     folder, with a card on procedure, counts and cost (SCHEME.card.md) and the same as metadata
     (SCHEME.croissant.json).
     """
-    from simkit.annotate import datasheet
+    from simkit.annotate import label_card as datasheet
 
     if arguments["scheme"] is None:
         raise BadInput(
@@ -332,7 +332,7 @@ def _habits(arguments: dict[str, Any], classes: tuple[str, ...]) -> simkit.Habit
 
 def _check_places(out: Path, arguments: dict[str, Any]) -> None:
     """Raise BadInput where labels or cards cannot be written or would replace what is read."""
-    from simkit.annotate import datasheet
+    from simkit.annotate import label_card as datasheet
     from simkit.data.dataset import originals
 
     for path in (out,) if arguments["no_card"] else (out, *datasheet.paths(out)):
@@ -346,7 +346,7 @@ def _describe(
     arguments: dict[str, Any], bill: Cost, wrong: dict[str, int],
 ) -> list[str]:  # fmt: skip
     """Write the cards of labels that stand in `out`, and return their paths."""
-    from simkit.annotate.datasheet import DataSheet, write
+    from simkit.annotate.label_card import DataSheet, write
     from simkit.data.dataset import terms
 
     sheet = DataSheet(

@@ -267,7 +267,7 @@ def _means(done: Trial) -> str:
 
 def _noise(done: Trial, spec: str) -> str:
     """The precision of mAP on few test images."""
-    from simkit.planning.test_set import half_width
+    from simkit.planning.test_split import half_width
 
     if done.images >= FEW:
         return ""

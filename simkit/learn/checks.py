@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from simkit.errors import BadInput
-from simkit.learn import catalogue
+from simkit.learn import method_info as catalogue
 from simkit.learn.distributed import not_compiled
 from simkit.learn.method import Method, spell
 from simkit.learn.model import evaluating

@@ -412,3 +412,8 @@ def _with(
 def _tensors(state: nn.Module) -> list[tuple[str, Tensor]]:
     parameters = [(name, parameter.detach()) for name, parameter in state.named_parameters()]
     return [*state.named_buffers(), *parameters]
+
+
+def layers(part: Any) -> list[Any]:
+    """A method and its wrappers, the innermost first."""
+    return [*layers(part.inner), part] if hasattr(part, "inner") else [part]

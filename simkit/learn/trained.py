@@ -30,10 +30,10 @@ from simkit.files import parse_json, reading, whole
 from simkit.history import History, content_id, sealed, unsealed, versions
 from simkit.labels.truth import class_names
 from simkit.learn.method import Around, Method, make, spell
-from simkit.learn.metrics.ranking import at_entries
 from simkit.learn.model import BATCH, Head, Model, check_maps, outputs, scores
 from simkit.learn.optim import Settings
 from simkit.learn.task import Task
+from simkit.metrics.ranking import at_entries
 
 if TYPE_CHECKING:
     from simkit.learn.validation import Validation

@@ -21,12 +21,12 @@ from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.distributed import Team
 from simkit.learn.method import state_for_prediction
-from simkit.learn.metrics import average_precision, mean_ap
-from simkit.learn.metrics.ranking import array, at_entries
 from simkit.learn.model import Model
 from simkit.learn.optim import Averages, Settings
 from simkit.learn.stack import RunWarning, Stack
 from simkit.learn.trained import below
+from simkit.metrics import average_precision, mean_ap
+from simkit.metrics.ranking import array, at_entries
 from simkit.progress import Progress
 from simkit.registry import short
 

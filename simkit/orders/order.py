@@ -35,7 +35,7 @@ from simkit.history import content_id
 from simkit.labels.effort import Effort, histogram
 from simkit.labels.formats.base import ids_of, write_lines
 from simkit.labels.hierarchy import Hierarchy
-from simkit.orders.asking import Asked, AskingCrowd, JoinedAnswers, ask
+from simkit.orders.order_crowd import Asked, AskingCrowd, JoinedAnswers, ask
 from simkit.registry import Range, Share, build, setting, settle
 
 ABOUT, QUESTIONS, IMAGES = "order.json", "questions.parquet", "images.txt"

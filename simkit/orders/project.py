@@ -33,13 +33,13 @@ from simkit.data.dataset import LABELS, Source, read_spec
 from simkit.errors import BadInput
 from simkit.files import expanded, readable, reading, whole
 from simkit.labels.formats.base import write_lines
-from simkit.orders.making import round_of
 from simkit.orders.order import ABOUT, Order, Terms, effort_of
 from simkit.orders.receiving import DATA, State, write_data
+from simkit.orders.rounds import round_of
 from simkit.planning import pilot as pilots
 from simkit.planning.pilot import PilotPlan
 from simkit.registry import Count, Positive, build, setting, settle
-from simkit.study.toml import toml_lines
+from simkit.toml import toml_lines
 
 FILE, FIRST, TABLE, PICTURES = "project.toml", "order1", "labels.csv", "pictures.csv"
 PLAN = "plan.json"

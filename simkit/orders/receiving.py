@@ -25,10 +25,10 @@ from simkit.labels.formats import for_path
 from simkit.labels.formats.base import write_lines
 from simkit.labels.partial import PartialLabels
 from simkit.orders.answers import kept
-from simkit.orders.asking import END, NO, UNSURE, YES, JoinedAnswers
 from simkit.orders.order import NOTHING, Order, effort_of
+from simkit.orders.order_crowd import END, NO, UNSURE, YES, JoinedAnswers
 from simkit.orders.tools.sheet import listed as with_names
-from simkit.study.toml import toml_lines
+from simkit.toml import toml_lines
 
 if TYPE_CHECKING:
     from simkit.annotate.dawid_skene import Fitted

@@ -26,11 +26,12 @@ from simkit.files import reading
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
-from simkit.planning.test_set import Array, TestSet
+from simkit.planning.test_split import Array, TestSet
 from simkit.registry import short
-from simkit.study import runs, store
-from simkit.study.frames import class_names, failures, frame, leaves
-from simkit.study.limit import Limit
+from simkit.results import job_store as store
+from simkit.results import runs
+from simkit.results.budget import Limit
+from simkit.results.result_tables import class_names, failures, frame, leaves
 
 Folder = str | PathLike[str]
 

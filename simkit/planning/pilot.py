@@ -21,16 +21,16 @@ from simkit import data as datasets
 from simkit import quantities
 from simkit.annotate import schemes
 from simkit.annotate.budget import Bought, amount_for, least
+from simkit.annotate.evaluation_set import error, shares_of
 from simkit.annotate.prices import Cost, Prices, cost
 from simkit.annotate.prices import prices as price_list
-from simkit.annotate.test_set_size import error, shares_of
 from simkit.chance import Chance, below
 from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.labels.effort import Effort
 from simkit.labels.truth import Truth
 from simkit.planning.costs import Staff
-from simkit.planning.report import Page, Readable, Section, Table, command
+from simkit.planning.plan_figure import Page, Readable, Section, Table, command
 
 SCHEMES = ("full-subset", "single-positive", "rpa", "fpc", "mixed")
 METHODS = ("an", "ll-r", "ll-r+boostlu")

@@ -20,12 +20,14 @@ from simkit.annotate import schemes
 from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
 from simkit.history import versions
-from simkit.planning import answers, choose, report
+from simkit.planning import choose
+from simkit.planning import plan_figure as report
+from simkit.planning import plan_page as answers
 from simkit.planning.choose import Candidate
 from simkit.planning.costs import Purchases, Staff, count, wrong_labels
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption
-from simkit.planning.report import Page, Readable
+from simkit.planning.plan_figure import Page, Readable
 
 Grade = Literal["high", "medium", "low"]
 

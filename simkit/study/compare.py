@@ -20,17 +20,20 @@ from pyarrow import Table
 from simkit.annotate.prices import cost
 from simkit.errors import BadInput
 from simkit.progress import Progress, notebook_bar, silent
-from simkit.study import figures, report, runs, store
+from simkit.results import job_store as store
+from simkit.results import runs
+from simkit.results import summary as report
+from simkit.results.budget import money
+from simkit.results.figures.base import figures
+from simkit.results.result_tables import opened
+from simkit.results.runs import Runs, write, writers
 from simkit.study.estimate import Estimate, estimate_of
-from simkit.study.frames import opened
 from simkit.study.grid import REFERENCE, Grid
 from simkit.study.jobs import Job, check, choose, jobs, source_of, sweep
-from simkit.study.limit import money
-from simkit.study.runs import Runs, write, writers
 from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored, usable_cores
 from simkit.study.sources import StudyData, open_source
-from simkit.study.toml import toml_lines
 from simkit.study.worker import scored_row, tuning_labels
+from simkit.toml import toml_lines
 
 EVERY = 15.0  # seconds between two pictures of a comparison under way, at least
 PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}

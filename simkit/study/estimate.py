@@ -12,8 +12,8 @@ from typing import Any
 from simkit.learn import methods
 from simkit.learn.methods import Sizes
 from simkit.progress import Progress, peak_memory, silent
+from simkit.results import job_store as store
 from simkit.study import jobs as planning
-from simkit.study import store
 from simkit.study.grid import Grid
 from simkit.study.jobs import Job
 from simkit.study.scheduler import Part, gpus, stem, stored, usable_cores

@@ -23,12 +23,13 @@ from simkit.chance import Chance
 from simkit.errors import BadInput, located, unknown
 from simkit.files import reading
 from simkit.learn import methods
+from simkit.learn.method import layers
 from simkit.learn.methods import Around, Method
 from simkit.learn.optim import Settings
 from simkit.learn.protocols import Protocol, protocol
 from simkit.registry import Positive, Range, build, convert, setting, settle, split_sum
-from simkit.study.limit import Limit
-from simkit.study.toml import toml_lines
+from simkit.results.budget import Limit
+from simkit.toml import toml_lines
 
 DEMO = Path(__file__).with_name("demo.toml")
 MOST = 10_000  # draws, or trainings of a sweep: more are a typing error and take minutes to plan
@@ -456,11 +457,6 @@ def _with_setting(method: Method, name: str, value: Any) -> Method:
 def _names(method: Method) -> list[str]:
     fields = [field for part in layers(method) for field in dataclasses.fields(part)]
     return [field.name for field in fields if field.name != "inner"]
-
-
-def layers(part: Any) -> list[Any]:
-    """A method and its wrappers, the innermost first."""
-    return [*layers(part.inner), part] if hasattr(part, "inner") else [part]
 
 
 def _expect(holds: bool, name: str, value: Any, wanted: str) -> None:

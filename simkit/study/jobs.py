@@ -24,12 +24,12 @@ from simkit.embed.similarities import Similarities
 from simkit.errors import BadInput
 from simkit.history import content_id, versions
 from simkit.learn import methods
-from simkit.study.code import code_id
+from simkit.results.budget import Limit
+from simkit.results.job_store import Result
+from simkit.results.runs import SWEEP
+from simkit.study.code_hash import code_id
 from simkit.study.grid import COMPLETE, REFERENCE, Grid, Setting, at_edge
-from simkit.study.limit import Limit
-from simkit.study.runs import SWEEP
 from simkit.study.sources import ImageTransform, Source, StudyData, kind_of, needs_features
-from simkit.study.store import Result
 
 # Settings by scheme (or "reference") and method, as the grid writes both.
 Choices = Mapping[tuple[str, str], Setting]

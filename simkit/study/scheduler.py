@@ -25,9 +25,10 @@ import torch
 from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.progress import Progress
-from simkit.study import runs, store
+from simkit.results import job_store as store
+from simkit.results import runs
+from simkit.results.job_store import Result
 from simkit.study.jobs import Job
-from simkit.study.store import Result
 from simkit.study.worker import run, sentence
 
 Task = TypeVar("Task")

@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from simkit import metrics
 from simkit.data import Dataset
 from simkit.data import open as open_data
 from simkit.embed.backbones import backbone as load_backbone
 from simkit.embed.features import Features
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
-from simkit.learn import metrics
 from simkit.learn.distributed import Team
 from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Method, Task, spell
 from simkit.learn.optim import Settings
-from simkit.learn.pointed import middle, pointed
+from simkit.learn.pointing_game import middle, pointed
 from simkit.learn.side_info import prepare
 from simkit.learn.train import Trained, train
 from simkit.learn.validation import Validation

@@ -18,15 +18,16 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
+from simkit import metrics
 from simkit.annotate.budget import amount_for
 from simkit.annotate.prices import Cost, cost
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
-from simkit.learn import methods, metrics
-from simkit.learn.catalogue import training_bytes
+from simkit.learn import methods
 from simkit.learn.inputs import FeatureInputs, ImageInputs
+from simkit.learn.method_info import training_bytes
 from simkit.learn.methods import Method, Sizes, Task
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
@@ -34,12 +35,12 @@ from simkit.learn.stack import scores_of_all
 from simkit.learn.train import Trained, train_stack
 from simkit.learn.validation import Validation
 from simkit.progress import peak_memory
+from simkit.results.job_store import Result
+from simkit.results.runs import SCHEMA, SWEEP, Row
 from simkit.study import sources
 from simkit.study.grid import COMPLETE
 from simkit.study.jobs import Job, Purchase, draw_name, transform_of
-from simkit.study.runs import SCHEMA, SWEEP, Row
 from simkit.study.sources import StudyData
-from simkit.study.store import Result
 
 _DIVERGED = 1e7  # no normal training reaches such a loss, even as a sum over a large batch
 # Temporary values of losses and scores, and the allocator, took 8 to 36 % more memory than the

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import poisson
 
 from simkit.annotate import proposer as module
-from simkit.annotate import sampling
+from simkit.annotate import sparse_draws as sampling
 from simkit.annotate.proposer import CONFUSABLE, Proposer, confusable, noticed, poisson_table
 from simkit.chance import Chance, threshold
 from simkit.labels.truth import Truth

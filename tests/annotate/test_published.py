@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from simkit.annotate import published
 from simkit.annotate.annotators import Habits
 from simkit.annotate.simulate import replay, simulate
 from simkit.errors import BadInput
 from simkit.history import History
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
+from simkit.papers import published_simulators as published
 from tests.annotate.conftest import random_truth
 from tests.reference import published as plain
 

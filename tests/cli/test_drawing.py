@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from simkit.study import figures, runs
-from tests.study import planted_classes
+from simkit import figures
+from simkit.results import runs
+from tests.results import planted_classes
 
 OF_RUNS = [name for name in figures.names() if getattr(figures.get(name), "of_runs", False)]
 

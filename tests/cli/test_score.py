@@ -12,7 +12,7 @@ from simkit.cli.main import code
 from simkit.embed.similarities import Similarities, write_similarities
 from simkit.errors import BadInput
 from simkit.labels.effort import Effort
-from simkit.learn.metrics.ap import average_precision, mean_ap
+from simkit.metrics.ap import average_precision, mean_ap
 
 open_clip = pytest.importorskip("open_clip", reason="needs open_clip_torch")
 SCENES = "scenes:images=30,val=10,test=12"

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pytest
 
-from simkit.learn import catalogue
+from simkit.learn import method_info as catalogue
 from simkit.learn.methods import Method, Needs, Sizes, get, make
 from simkit.registry import short
 

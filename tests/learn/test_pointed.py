@@ -10,7 +10,7 @@ from simkit.errors import BadInput
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.optim import Settings
-from simkit.learn.pointed import middle, pointed
+from simkit.learn.pointing_game import middle, pointed
 from simkit.learn.train import train
 
 SIDE, CELLS = 64, 16

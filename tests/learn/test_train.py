@@ -12,10 +12,10 @@ from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Needs, Task, make
 from simkit.learn.methods.assume_negative import AssumeNegative
-from simkit.learn.metrics import average_precision, mean_ap
 from simkit.learn.optim import Settings
 from simkit.learn.train import train, train_stack
 from simkit.learn.validation import Validation
+from simkit.metrics import average_precision, mean_ap
 
 SPECS = ["an", "ignore", "ll-r(delta=5)", "an+boostlu", "ll-r(delta=5)+boostlu"]
 SHORT = Settings(epochs=3, batch_size=16, lr=0.02)

@@ -10,14 +10,14 @@ import pandas as pd
 import simkit
 from simkit.annotate import schemes
 from simkit.annotate.crowd import Crowd
-from simkit.annotate.sampling import lookup
 from simkit.annotate.schemes import Scheme
+from simkit.annotate.sparse_draws import lookup
 from simkit.chance import Chance
 from simkit.cli.main import code
 from simkit.labels.truth import Truth
 from simkit.orders.answers import checked, keep
-from simkit.orders.asking import END, NO, YES, Asked, AskingCrowd, JoinedAnswers, ask
 from simkit.orders.order import NOTHING, Order
+from simkit.orders.order_crowd import END, NO, YES, Asked, AskingCrowd, JoinedAnswers, ask
 from simkit.orders.receiving import State
 
 

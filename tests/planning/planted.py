@@ -16,7 +16,8 @@ from simkit.annotate.prices import cost, prices
 from simkit.annotate.schemes import spell
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
-from simkit.study import runs, store
+from simkit.results import job_store as store
+from simkit.results import runs
 from simkit.study.grid import Grid
 
 CLASSES = 12

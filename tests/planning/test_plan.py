@@ -12,7 +12,7 @@ from simkit.errors import BadInput
 from simkit.planning.costs import Staff
 from simkit.planning.evidence import Evidence, Received
 from simkit.planning.plan import plan
-from simkit.planning.test_set import TestSet
+from simkit.planning.test_split import TestSet
 from tests.planning import planted
 
 POOL = 300

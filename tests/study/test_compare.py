@@ -13,12 +13,15 @@ import pytest
 
 import simkit
 from simkit.errors import BadInput
+from simkit.results import job_store as store
+from simkit.results import result_tables as frames
+from simkit.results import runs
+from simkit.results.runs import describe
 from simkit.study import compare as module
-from simkit.study import frames, jobs, runs, scheduler, store
+from simkit.study import jobs, scheduler
 from simkit.study.compare import Hooks, compare
 from simkit.study.grid import Grid
 from simkit.study.jobs import choose
-from simkit.study.runs import describe
 from simkit.study.scheduler import Finished
 from tests.study.work import planned, repeatable
 

@@ -11,11 +11,11 @@ from simkit.annotate.annotators import Habits
 from simkit.annotate.prices import prices
 from simkit.errors import BadInput
 from simkit.learn.optim import Settings
+from simkit.results.budget import Limit
+from simkit.results.runs import MEASURED
 from simkit.study import jobs
 from simkit.study.grid import Grid, Pictures, Setting
 from simkit.study.jobs import Job, Purchase, check, purchases, seconds, source_of, sweep
-from simkit.study.limit import Limit
-from simkit.study.runs import MEASURED
 from simkit.study.sources import Source, open_source
 from simkit.study.worker import run
 from tests.study.work import planned, rows_of

@@ -15,9 +15,10 @@ import torch
 
 from simkit.errors import BadInput
 from simkit.progress import silent
-from simkit.study import runs, scheduler
+from simkit.results import runs
+from simkit.results.job_store import Result
+from simkit.study import scheduler
 from simkit.study.scheduler import NoWorker, Part, Workers, cluster, finish, outcomes
-from simkit.study.store import Result
 from simkit.study.worker import run
 from tests.study.work import planned, repeatable, rows_of
 

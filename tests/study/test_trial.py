@@ -13,8 +13,8 @@ from simkit.labels import formats
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.learn import methods
 from simkit.learn.inputs import FeatureInputs
-from simkit.learn.metrics import average_precision, mean_ap
 from simkit.learn.optim import Settings
+from simkit.metrics import average_precision, mean_ap
 from simkit.study.sources import ImageTransform, Source
 from simkit.study.trial import Scored, details, trial
 from tests.reference.metrics import average_precision as slow_ap

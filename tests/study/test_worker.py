@@ -21,7 +21,8 @@ from simkit.learn.methods import Sizes, Task
 from simkit.learn.protocols import protocol
 from simkit.learn.stack import RunWarning
 from simkit.learn.train import train
-from simkit.study import jobs, runs, worker
+from simkit.results import runs
+from simkit.study import jobs, worker
 from simkit.study.sources import ImageTransform, open_source
 from simkit.study.worker import buy, run, run_bytes
 from tests.study.work import first, planned, repeatable, rows_of

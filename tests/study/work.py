@@ -2,7 +2,8 @@
 
 import dataclasses
 
-from simkit.study import jobs, runs
+from simkit.results import runs
+from simkit.study import jobs
 from simkit.study.sources import open_source
 
 

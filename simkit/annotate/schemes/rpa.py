@@ -59,7 +59,7 @@ class RandomPerAnnotation(Scheme):
 
     def _rows(self, crowd: Crowd, chance: Chance) -> None:
         """For each image how many classes are kept, then the first ones of its own order."""
-        from simkit.annotate.sampling import spread
+        from simkit.annotate.sparse_draws import spread
 
         L = crowd.shape[1]
         table = binomial_table(L, self.keep)

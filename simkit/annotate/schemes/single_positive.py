@@ -61,7 +61,7 @@ class SinglePositive(Scheme):
         settle(self)
         bias = self.bias.lower()
         if bias not in get_args(Bias):
-            from simkit.annotate.naming import spelled
+            from simkit.annotate.label_preference import spelled
 
             bias = spelled(self.bias)  # the weights and no path, so that the history replays
         object.__setattr__(self, "bias", bias)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simkit.annotate import sampling
+from simkit.annotate import sparse_draws as sampling
 from simkit.annotate.simulate import simulate
 from simkit.labels.truth import Truth
 

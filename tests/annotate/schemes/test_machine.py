@@ -11,7 +11,7 @@ from simkit.annotate.schemes.machine import sample_size, shows
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
-from simkit.orders.asking import NO, UNSURE, AskingCrowd, JoinedAnswers, ask
+from simkit.orders.order_crowd import NO, UNSURE, AskingCrowd, JoinedAnswers, ask
 from tests.orders.people import finish
 
 LOGIT = np.log(9)  # of a probability of 0.9

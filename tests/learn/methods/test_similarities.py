@@ -8,7 +8,7 @@ from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Task, make
-from simkit.learn.metrics import average_precision, mean_ap
+from simkit.metrics import average_precision, mean_ap
 from tests.learn.methods.steps import batch_of, plain
 from tests.learn.methods.test_robust import agrees, settings_of
 

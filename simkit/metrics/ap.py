@@ -1,0 +1,217 @@
+"""Average precision, exact with ties and incomplete ground truth; mAP overall and of subsets.
+
+AP depends only on the number of scores at least as high as that of each present image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from simkit.errors import unknown
+from simkit.metrics.ranking import labels_of, marked, ranked, row_blocks, scores_and_labels
+
+Convention = Literal["nan", "csl", "spml", "cvpr22", "imcl"]
+
+
+def average_precision(
+    scores: Any,
+    present: Any,
+    known: Any = None,
+    *,
+    convention: Convention = "nan",
+) -> NDArray[np.float64]:
+    """Mean precision at the ranks of the present images, per class; images of equal score tie.
+
+    Works on a block of classes at a time, with about 100 MB besides its arguments, and a copy of
+    sparse labels sorted by class. Faster for scores stored class by class: `s.T` of an (L, N)
+    array. Equal to scikit-learn's average_precision_score to 1e-12.
+
+    Parameters
+    ----------
+    scores
+        (N, L), higher is likelier, an array or a tensor on any device; of a sparse matrix the
+        stored entries are the known ones, whatever `known` is.
+    present
+        (N, L) bool, dense, sparse or a tensor; or a Truth, which also provides `known` by default.
+    known
+        (N, L) bool likewise, None for all: unknown entries are left out, class by class.
+    convention
+        AP of a class without present or without absent labels. Means leave nan out, and include
+        zeros.
+
+        - nan: nan without present labels, 1 without absent ones, as any order is right.
+        - csl: nan unless it has both (Ben-Baruch et al. 2022).
+        - cvpr22: nan if nothing is known, else 0 without present labels, 1 without absent ones.
+        - spml: 0 without present labels (Cole et al. 2021); imcl: the same.
+
+    Returns
+    -------
+    (L,) AP in [0, 1].
+
+    Raises
+    ------
+    BadInput
+        For shapes that differ, nan scores, labels other than 0, 1 or booleans, and an unknown
+        convention.
+    """
+    values, present_images, known_images = [], [], []
+    for ranks in ranked(scores, present, known):
+        sums = ranks.reduce(np.add, ranks.hits / ranks.images, 0.0)
+        values.append(sums / np.maximum(ranks.present, 1))
+        present_images.append(ranks.present)
+        known_images.append(ranks.known)
+    if not values:
+        return np.zeros(0)
+    counts = np.concatenate(present_images), np.concatenate(known_images)
+    return settled(np.concatenate(values), *counts, convention)
+
+
+def settled(
+    values: NDArray[np.float64],
+    present: NDArray[np.int64],
+    known: NDArray[np.int64],
+    convention: Convention,
+) -> NDArray[np.float64]:
+    """values (L,), 0 without a present label, and nan for classes that the convention leaves out.
+
+    present, known (L,): numbers of present and of known labels. Raises BadInput for an unknown
+    convention.
+    """
+    if convention not in get_args(Convention):
+        raise unknown("convention of AP", convention, get_args(Convention))
+    if convention in ("spml", "imcl"):
+        return values
+    out = {
+        "nan": present == 0,
+        "csl": (present == 0) | (present == known),
+        "cvpr22": known == 0,
+    }
+    return np.where(out[convention], np.nan, values)
+
+
+def mean_ap(ap: Any) -> float:
+    """mAP(C): the mean over classes with an AP; nan without any. Printed x 100."""
+    ap = np.asarray(ap, np.float64)
+    valid = ap[~np.isnan(ap)]
+    return float(valid.mean()) if len(valid) else float("nan")
+
+
+def overall_ap(ap: Any, counts: Any) -> float:
+    """mAP(O): the mean weighted by the number of present labels of each class; not a pooled AP.
+
+    ap, counts (L,), counts as returned by `present_counts`. Source: the published code of
+    Ben-Baruch et al. 2022.
+    """
+    ap, counts = np.asarray(ap, np.float64), np.asarray(counts)
+    valid = ~np.isnan(ap) & (counts > 0)
+    total = counts[valid].sum()
+    return float(ap[valid] @ counts[valid] / total) if total else float("nan")
+
+
+def present_counts(present: Any, known: Any = None) -> NDArray[np.int64]:
+    """(L,) number of known present labels of each class: the weights of `overall_ap`.
+
+    present, known (N, L), and errors, as in `average_precision`. A dense array is read in blocks of
+    some million entries.
+    """
+    present, known = labels_of(present, known)
+    if known is not None and not issparse(present):
+        present, known = known, present
+    if issparse(present):
+        both = present if known is None else present.multiply(known)
+        return np.asarray(both.astype(bool).sum(0), np.int64)
+    counts = np.zeros(present.shape[1], np.int64)
+    for images in row_blocks(present.shape):
+        shown = marked(present, images)
+        counts += (shown if known is None else shown & marked(known, images)).sum(0)
+    return counts
+
+
+@dataclass(frozen=True)
+class Part:
+    """Images with a number of present labels: name ("1", "2", ... ">=4"), count, mAP."""
+
+    name: str
+    images: int
+    map: float
+
+
+def class_groups(annotations: Any, groups: int = 5) -> NDArray[np.int64]:
+    """(L,) group of each class, 1 for those with the fewest annotations.
+
+    annotations (L,): number of training images annotated with each class, present or absent.
+    Classes are sorted by it, ties by index, and divided into consecutive groups whose sizes differ
+    by at most one, larger ones first. Source: G1 to G5 of Kim et al. CVPR 2022 and CVPR 2023
+    (OpenImages).
+    """
+    annotations = np.asarray(annotations)
+    out = np.empty(len(annotations), np.int64)
+    order = np.argsort(annotations, kind="stable")
+    for group, members in enumerate(np.array_split(order, groups), 1):
+        out[members] = group
+    return out
+
+
+def group_map(ap: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(groups,) mAP of each group of classes; nan for groups without an AP.
+
+    ap (L,) in [0, 1];  groups (L,) as returned by `class_groups`.
+    """
+    return np.array([mean_ap(ap[groups == g]) for g in range(1, groups.max(initial=0) + 1)])
+
+
+def map_by_labels(
+    scores: Any,
+    present: Any,
+    known: Any = None,
+    *,
+    counts: Sequence[int] = (1, 2, 3),
+    at_least: int | None = 4,
+    convention: Convention = "nan",
+) -> list[Part]:
+    """mAP of the images with exactly 1, 2, 3 present labels, and with 4 or more.
+
+    A class without present images in a subset is left out of its mean, or counts as 0 with "spml".
+    nan for a subset without images. Unknown labels are not counted. The scores of a subset are
+    copied while it is ranked.
+
+    Parameters
+    ----------
+    scores, present, known, convention
+        As in `average_precision`, and so are the errors.
+    counts, at_least
+        Numbers of labels, and the number from which on images form one subset, or None.
+
+    References
+    ----------
+    Verelst et al. WACV 2023, on several labels per ImageNet image.
+    """
+    scores, present, known = scores_and_labels(scores, present, known)
+    labels = np.zeros(scores.shape[0], np.int64)
+    for images in row_blocks(scores.shape):
+        shown = marked(present, images)
+        labels[images] = (shown if known is None else shown & marked(known, images)).sum(1)
+    parts = [(str(k), labels == k) for k in counts]
+    if at_least is not None:
+        parts.append((f">={at_least}", labels >= at_least))
+    return [
+        Part(name, int(chosen.sum()), _map(scores, present, known, chosen, convention))
+        for name, chosen in parts
+    ]
+
+
+def _map(
+    scores: Any, present: Any, known: Any, images: NDArray[np.bool_], convention: Convention
+) -> float:
+    """mAP of a subset of images."""
+    if not images.any():
+        return float("nan")
+    known = None if known is None else known[images]
+    ap = average_precision(scores[images], present[images], known, convention=convention)
+    return mean_ap(ap)

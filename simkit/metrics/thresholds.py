@@ -1,0 +1,174 @@
+"""Decisions: F1 with one threshold per class, top-1, precision and recall of the first k."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from simkit.errors import BadInput, located
+from simkit.labels.truth import Truth
+from simkit.metrics.ap import Convention, settled
+from simkit.metrics.ranking import (
+    array,
+    marked,
+    ranked,
+    refuse_diverged,
+    row_blocks,
+    scores_and_labels,
+    values_of,
+)
+
+
+def f1_thresholds(scores: Any, present: Any, known: Any = None) -> NDArray[np.float64]:
+    """(L,) thresholds with the highest F1 of each class: it is predicted present from there on.
+
+    scores, present, known: of the validation split, as in `average_precision`. Of equally good
+    thresholds the largest is returned, which for a class without present labels is its highest
+    score; inf for a class without known labels, which is then never predicted. Source: mF1 of "Soft
+    Exposure"; the rule for ties is ours.
+    """
+    thresholds = [np.zeros(0)]
+    for ranks in ranked(scores, present, known):
+        classes = np.repeat(np.arange(len(ranks.known)), ranks.present)
+        reached = 2 * ranks.hits / (ranks.images + ranks.present[classes])
+        best = ranks.reduce(np.maximum, reached, 0.0)
+        places = np.where(reached == best[classes], np.arange(len(reached)), -1)
+        last = ranks.reduce(np.maximum, places, -1)  # scores ascend within a class
+        highest = np.where(ranks.known > 0, ranks.top, np.inf)
+        some = last >= 0
+        highest[some] = ranks.scores[last[some]]
+        thresholds.append(highest)
+    return np.concatenate(thresholds)
+
+
+def f1(
+    scores: Any,
+    present: Any,
+    thresholds: Any,
+    known: Any = None,
+    *,
+    convention: Convention = "nan",
+) -> NDArray[np.float64]:
+    """(L,) F1 of predicting a class present if its score is at least its threshold.
+
+    thresholds (L,), or one number for all;  the others, and the convention for nan, as in
+    `average_precision`; 0 for a class without present labels and predictions. The mean,
+    `mean_ap(f1(...))`, is mF1; with "spml" classes without present labels count as 0.
+    """
+    hits, called, shown, counted = _counts(scores, present, thresholds, known)
+    values = 2 * hits / np.maximum(called + shown, 1)
+    return settled(values, shown, counted, convention)
+
+
+def precision_recall(
+    scores: Any, present: Any, thresholds: Any, known: Any = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(L,) precision and (L,) recall of predicting a class present, arguments as of `f1`.
+
+    Precision is nan for a class that is never predicted, recall for one that never occurs.
+    """
+    hits, called, shown, _ = _counts(scores, present, thresholds, known)
+    with np.errstate(invalid="ignore"):
+        return hits / np.where(called, called, np.nan), hits / np.where(shown, shown, np.nan)
+
+
+def _counts(scores: Any, present: Any, thresholds: Any, known: Any) -> NDArray[np.int64]:
+    """(4, L): numbers of true positives, predicted, present and known images."""
+    scores, present, known = scores_and_labels(scores, present, known)
+    L = scores.shape[1]
+    limits = np.asarray(thresholds, np.float64)
+    counts = np.zeros((4, L), np.int64)
+    for images in row_blocks(scores.shape):
+        values, shown = values_of(scores, images), marked(present, images)
+        counted = np.ones_like(shown) if known is None else marked(known, images)
+        refuse_diverged((np.isnan(values) & counted).any())
+        above, shown = (values >= limits) & counted, shown & counted
+        for place, some in enumerate((above & shown, above, shown, counted)):
+            counts[place] += some.sum(0)
+    return counts
+
+
+@dataclass(frozen=True)
+class AtK:
+    """Means over images, in [0, 1]: see `at_k`."""
+
+    precision: float
+    recall: float
+    any: float
+
+
+def top1(scores: Any, truth: Any) -> float:
+    """Share of images whose highest score is that of a correct class; the first of ties.
+
+    Parameters
+    ----------
+    scores
+        (N, L), an array or a tensor.
+    truth
+        (N,) the class index of each image, or (N, L) bool, dense or sparse, with all correct
+        classes; images without any are then left out, as in ReaL (Beyer et al. 2020; used by
+        Verelst et al. WACV 2023).
+
+    Returns
+    -------
+    float
+        In [0, 1]; nan without images.
+
+    Raises
+    ------
+    BadInput
+        For shapes that differ, an invalid class index, and nan scores.
+    """
+    scores, _ = scores_and_labels(scores, None)[:2]
+    if not isinstance(truth, Truth) and not issparse(truth):
+        truth = array(truth)
+        if truth.ndim == 1:
+            classes = np.arange(scores.shape[1])
+            if not np.isin(truth, classes).all():
+                raise BadInput(
+                    f"truth holds classes from {truth.min()} to {truth.max()}; the index of a "
+                    f"class for each image, from 0 to {len(classes) - 1}, is expected"
+                )
+            truth = classes == truth[:, None]
+    with located("truth"):
+        scores, right, _ = scores_and_labels(scores, truth)
+    hits = images = 0
+    for block in row_blocks(scores.shape):
+        labels, values = marked(right, block), values_of(scores, block)
+        refuse_diverged(np.isnan(values).any())
+        highest = values.argmax(1)
+        hits += int(labels[np.arange(len(labels)), highest].sum())
+        images += int(labels.any(1).sum())
+    return hits / images if images else float("nan")
+
+
+def at_k(scores: Any, present: Any, k: int) -> AtK:
+    """Precision, recall and hit rate of the k highest scores of each image.
+
+    precision: share of present classes among these k;  recall: their share of the image's present
+    classes, 0 for an image without any;  any: whether there is at least one. All are means over the
+    N images; of ties the class of lower index comes first. scores and present (N, L) as in
+    `average_precision`, k from 1 to L. Source: the published code of Cole et al. CVPR 2021.
+    """
+    scores, present, _ = scores_and_labels(scores, present)
+    N = scores.shape[0]
+    sums = np.zeros(3)
+    for block in row_blocks(scores.shape):
+        values, labels = values_of(scores, block), marked(present, block)
+        refuse_diverged(np.isnan(values).any())
+        hits = (_first(values, k) & labels).sum(1)
+        recall = hits / np.maximum(labels.sum(1), 1)
+        sums += hits.sum() / k, recall.sum(), (hits > 0).sum()
+    return AtK(*(float(s) / N if N else float("nan") for s in sums))
+
+
+def _first(scores: NDArray[Any], k: int) -> NDArray[np.bool_]:
+    """(n, L) mask of the k highest of each row; of ties those of lower index."""
+    limit = np.partition(scores, scores.shape[1] - k, axis=1)[:, -k, None]
+    above, ties = scores > limit, scores == limit
+    left = k - above.sum(1, keepdims=True)
+    return above | (ties & (ties.cumsum(1, dtype=np.int32) <= left))

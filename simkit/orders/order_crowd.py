@@ -1,0 +1,373 @@
+"""A crowd that lists questions for people instead of answering them.
+
+A scheme asks this crowd as it asks the simulated one. Answers that people have given become labels.
+Of the unanswered questions, only those are listed that the scheme asks whatever the other answers
+are. A scheme whose questions depend on answers is run again after each round of answers.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simkit.annotate.annotators import Bools, Habits, Ints
+from simkit.annotate.crowd import DENSE, Crowd, Descent
+from simkit.annotate.ledger import Ledger
+from simkit.annotate.proposer import Proposer
+from simkit.annotate.schemes import Scheme
+from simkit.annotate.simulate import chosen_images
+from simkit.annotate.sparse_draws import spread
+from simkit.chance import Chance
+from simkit.errors import BadInput
+from simkit.history import History
+from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import locked
+
+YES, NO, UNSURE, OPEN, LEFT_OUT = 1, -1, 0, 2, 3
+END = -1  # instead of a class: no (further) class can be named
+PATIENCE = 50  # images in a row without the class after which a search by scores ends
+States = NDArray[np.int8]
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedAnswers:
+    """The answers so far.
+
+    Attributes
+    ----------
+    places : (K,) int64
+        image * L + class of the pairs with an answer, ascending.
+    states : (K,) int8
+        YES, NO or UNSURE.
+    named : mapping of int to tuple of int
+        For each image, the classes named in it, in order; END closes them.
+    """
+
+    places: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    states: States = field(default_factory=lambda: np.zeros(0, np.int8))
+    named: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def states_at(self, places: Ints) -> States:
+        """The answer at each place, OPEN without an answer; same shape as `places`."""
+        if not len(self.places):
+            return np.full(places.shape, OPEN, np.int8)
+        index = np.searchsorted(self.places, places).clip(max=len(self.places) - 1)
+        return np.where(self.places[index] == places, self.states[index], np.int8(OPEN))
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The result of `ask`.
+
+    Attributes
+    ----------
+    questions : DataFrame
+        The questions without an answer: columns kind (as in `labels.effort.QUESTIONS`), image and
+        class (indices; class 0 for kind name), and nth (for kind name, the index of the question
+        in its image; else 0).
+    labels : PartialLabels
+        The labels of the answers so far.
+    """
+
+    questions: pd.DataFrame
+    labels: PartialLabels
+
+
+def ask(scheme: Scheme, crowd: AskingCrowd, *, part: float | int = 1.0, seed: int = 0) -> Asked:
+    """List a scheme's questions about images without labels.
+
+    Once all questions are answered correctly, the labels equal those of `simulate` with the same
+    seed.
+
+    Parameters
+    ----------
+    scheme : Scheme
+        The scheme with its amount.
+    crowd : AskingCrowd
+        The images and the answers so far. A crowd is asked once.
+    part : float or int
+        Share or number of the images to ask about, as `images` in `simulate`.
+    seed : int
+        Same seed, same questions.
+
+    Returns
+    -------
+    Asked
+        The open questions and the labels so far.
+
+    Raises
+    ------
+    BadInput
+        If the scheme needs the truth, or a hierarchy, scores or features that are not given.
+    """
+    root = Chance.seeded(seed).of("draw", 0)
+    chosen = chosen_images(len(crowd.images), part, root)
+    if chosen is not None:
+        crowd = crowd.among(chosen)
+    with warnings.catch_warnings():
+        # About missing classes, while questions are open.
+        warnings.simplefilter("ignore", UserWarning)
+        scheme.ask(crowd, root.of("scheme", scheme.name))
+    return Asked(crowd.questions(), crowd.labels(History("ask")))
+
+
+class AskingCrowd(Crowd):
+    """A crowd without a truth; see the module.
+
+    Parameters
+    ----------
+    images : (N,) int or str
+        Ids of the images.
+    classes : tuple of str
+        Names of the L classes.
+    joined : JoinedAnswers
+        The answers so far.
+    hierarchy : Hierarchy, optional
+        Hierarchy of these classes, for schemes that need one.
+    scores : (N, L) float, optional
+        A model's scores. Searches start with the images of the highest scores, and `proposals` asks
+        about the classes with the highest scores.
+    features : (N, D) float, optional
+        Features of the images, for schemes that choose images by them.
+    batch : int, default 1
+        Smallest number of looks that an unfinished search lists for a class. Larger batches need
+        fewer rounds, and list some looks beyond the goal.
+    """
+
+    def __init__(
+        self,
+        images: NDArray[Any],
+        classes: tuple[str, ...],
+        joined: JoinedAnswers = JoinedAnswers(),
+        *,
+        hierarchy: Hierarchy | None = None,
+        scores: NDArray[np.floating] | None = None,
+        features: NDArray[np.floating] | None = None,
+        batch: int = 1,
+    ) -> None:
+        self.shape = len(images), len(classes)
+        self.images = np.arange(len(images))
+        self.hierarchy, self.boxes, self.habits = hierarchy, None, Habits()
+        self.features = features
+        self.answered = np.zeros(len(images), bool)
+        self.answered[joined.places // max(1, len(classes))] = True
+        self.answered[[*joined.named]] = True
+        self._ids, self._classes = locked(images), classes
+        self._joined, self.scores, self._batch = joined, scores, batch
+        self._ledger = Ledger(*self.shape)
+        self._listed: list[pd.DataFrame] = []
+        self._unnamed = np.zeros(len(images), bool)  # images with an open question of kind name
+
+    def questions(self) -> pd.DataFrame:
+        """All questions without an answer, in the order in which the scheme asked them."""
+        if not self._listed:
+            self._list("verify", np.zeros(0, np.int64), np.zeros(0, np.int64))
+        return pd.concat(self._listed, ignore_index=True)
+
+    # -- questions --------------------------------------------------------------------------------
+
+    def verify(self, images: Any, classes: Any, kind: str = "verify") -> Bools:
+        images, classes = np.asarray(images, np.int64), np.asarray(classes, np.int64)
+        states = self._states(images, classes)
+        answered, sure = states != OPEN, np.abs(states) == 1
+        self._ledger.bill(kind, images[answered])
+        self._ledger.record(images[sure], classes[sure], states[sure] == YES)
+        self._list(kind, images[~answered], classes[~answered])
+        return states == YES
+
+    def mistakes(self, images: Ints, classes: Ints, present: bool) -> int | None:
+        self.verify(images, classes)
+        states = self._states(images, classes)  # unsure confirms nothing
+        confirmed = states == (YES if present else NO)
+        return None if (states == OPEN).any() else int(np.count_nonzero(~confirmed))
+
+    def sweep(self, images: Any, classes: Any = None) -> None:
+        wanted = np.arange(self.shape[1]) if classes is None else np.asarray(classes, np.int64)
+        images = np.asarray(images, np.int64)
+        self._ledger.expect(len(images) * len(wanted))
+        self.verify(np.repeat(images, len(wanted)), np.tile(wanted, len(images)), "sweep")
+
+    def name(self, images: Any, *, chance: Chance, most: int = 1, bias: str = "none") -> Ints:
+        images = np.asarray(images, np.int64)
+        named, closed = self._named_so_far(images, most)
+        self._unnamed[images] = ~closed
+        count = (named >= 0).sum(1)
+        # "Nothing (else)" is an answer and is paid for.
+        self._ledger.bill("name", images, np.minimum(count + closed, most))
+        self._ledger.record(np.repeat(images, count), named[named >= 0], True)
+        owner, nth = spread(np.where(closed, 0, most - count))
+        self._list("name", images[owner], np.zeros(len(owner), np.int64), count[owner] + nth)
+        return named
+
+    def name_share(self, share: float, *, chance: Chance) -> int:
+        raise BadInput(
+            "fraction-of-positives names a share of all present labels, whose number is not known "
+            "before labelling; order single-positive or rpa instead"
+        )
+
+    def rule_out(
+        self, absent: int, *, chance: Chance, named: Ints | None = None, keep_looks: bool = False
+    ) -> None:
+        L = self.shape[1]
+        order = chance.permutation(L)
+        step = max(1, DENSE // L)
+        for start in range(0, len(self.images), step):
+            block = self.images[start : start + step]
+            classes = order.at(np.arange(L), block[:, None])
+            states = self._states(block[:, None], classes)
+            if named is not None:
+                for column in named[start : start + step].T:
+                    states[classes == column[:, None]] = LEFT_OUT
+                states[self._unnamed[block]] = LEFT_OUT  # asked once the name is known
+            asked = _needed(states, 0, min(absent, L)) & (states != LEFT_OUT)
+            rows, places = np.nonzero(asked & (states != OPEN))
+            images, of_class, said = block[rows], classes[rows, places], states[rows, places]
+            sure = said != UNSURE
+            self._ledger.verified(
+                images[sure], of_class[sure], said[sure] == YES, keep_yes=keep_looks
+            )
+            self._ledger.bill("verify", images[~sure])
+            rows, places = np.nonzero(asked & (states == OPEN))
+            self._list("verify", block[rows], classes[rows, places])
+
+    def propose(self, proposer: Proposer) -> Iterator[tuple[Ints, Ints]]:
+        if self.scores is None:
+            raise BadInput(
+                "proposals are a model's, and no scores were given; give --scores, a table of "
+                "images x classes, or order rpa"
+            )
+        return proposer.highest(self.scores, self.images)
+
+    def search(
+        self,
+        classes: Any,
+        *,
+        chance: Chance,
+        present: int | Ints,
+        absent: int | Ints,
+        precision: float | None = None,
+        keep_looks: bool = False,
+    ) -> Ints:
+        """Search as the simulated crowd with precision=None.
+
+        A model's scores, if given, order the images until `present` are found; the keyed order of
+        the class orders the others.
+        """
+        classes = np.asarray(classes, np.int64)
+        order = chance.permutation(len(self.images))
+        goals = np.broadcast_to(present, len(classes)), np.broadcast_to(absent, len(classes))
+        found = np.zeros(len(classes), np.int64)
+        for place, c in enumerate(classes.tolist()):
+            goal = int(goals[0][place]), int(goals[1][place])
+            queue: Ints = self.images[order.at(np.arange(order.size), c)]
+            if self.scores is not None:
+                queue, goal = self._by_score(queue, c, goal)
+            found[place] = self._look_through(queue, c, goal, keep_looks)
+        return found
+
+    def descend(self, images: Any, *, chance: Chance, mode: str = "verify") -> None:
+        if self.hierarchy is None:
+            raise BadInput("this scheme needs a class hierarchy, and the order has none; make a "
+                           "new order with --hierarchy")  # fmt: skip
+        images = np.asarray(images, np.int64)
+        descent, kind = Descent(self.hierarchy), "sweep" if mode == "truth" else "descend"
+        first, closed = self._named_so_far(images, 1)
+        self.name(images, chance=chance)
+        images, first = images[closed], first[closed, 0]
+        step = max(1, DENSE // self.shape[1])
+        for start in range(0, len(images), step):
+            block, named = images[start : start + step], first[start : start + step]
+            states = self._states(block[:, None], np.arange(self.shape[1]))
+            codes, asked = descent.reveal(named, states == YES, mode)
+            answered = asked & (states != OPEN)
+            self._ledger.bill(kind, block, answered.sum(1))
+            rows, classes = np.nonzero(asked & ~answered)
+            self._list(kind, block[rows], classes)
+            # A "no" settles the classes below it only once all questions are answered.
+            complete = ~(asked & (np.abs(states) != 1)).any(1)
+            path = self.hierarchy.above[named] & (named >= 0)[:, None]
+            said = np.where(path, YES, np.where(answered, states, UNSURE))
+            said[complete] = codes[complete]
+            rows, classes = np.nonzero(said)
+            self._ledger.record(block[rows], classes, said[rows, classes] == YES)
+
+    # -- answers so far ---------------------------------------------------------------------------
+
+    def _states(self, images: Ints, classes: Ints) -> States:
+        return self._joined.states_at(images * self.shape[1] + classes)
+
+    def _list(self, kind: str, images: Ints, classes: Ints, nth: Ints | int = 0) -> None:
+        columns = {"kind": kind, "image": images, "class": classes.astype(np.int64), "nth": nth}
+        self._listed.append(pd.DataFrame(columns))
+
+    def _named_so_far(self, images: Ints, most: int) -> tuple[Ints, Bools]:
+        """(n, most) classes named, -1 for none, and (n,) whether no further ones are asked."""
+        named, closed = np.full((len(images), most), -1, np.int64), np.zeros(len(images), bool)
+        for row, image in enumerate(images.tolist()):
+            given = self._joined.named.get(image, ())
+            chosen = [c for c in given if c != END][:most]
+            named[row, : len(chosen)] = chosen
+            closed[row] = END in given or len(chosen) == most
+        return named, closed
+
+    def _by_score(self, queue: Ints, c: int, goal: tuple[int, int]) -> tuple[Ints, tuple[int, int]]:
+        """The images in the order of the search, and the goal.
+
+        Images with the highest scores come first, until enough show the class or `PATIENCE` in a
+        row do not; then the others. Once the search by scores has ended, the goal is at most the
+        number of present labels found.
+        """
+        assert self.scores is not None
+        ranked = queue[np.argsort(-self.scores[queue, c], kind="stable")]
+        states = self._states(ranked, np.full(len(ranked), c))
+        places = np.arange(len(ranked))
+        hit = np.maximum.accumulate(np.where(states == NO, -1, places))  # a yes, or open
+        hopeless = (places - hit >= PATIENCE) & (places >= PATIENCE)
+        until = int(np.argmax(hopeless)) + 1 if hopeless.any() else len(ranked)
+        searched = _needed(states[:until], goal[0], 0, self._batch)
+        candidates, said = ranked[:until][searched], states[:until][searched]
+        if (said == OPEN).any():
+            return candidates, goal
+        others = queue[~np.isin(queue, candidates)]
+        goal = min(goal[0], int((said == YES).sum())), goal[1]
+        return np.concatenate([candidates, others]), goal
+
+    def _look_through(self, queue: Ints, c: int, goal: tuple[int, int], keep: bool) -> int:
+        """Search the images in this order until `goal` (present, absent) labels are found.
+
+        Returns the number of present labels found, or their goal while questions are open.
+        """
+        states = self._states(queue, np.full(len(queue), c))
+        seen = _needed(states, *goal, self._batch)
+        if keep:
+            seen |= states != OPEN
+        queue, states = queue[seen], states[seen]
+        missing = states == OPEN
+        self._list("search", queue[missing], np.full(missing.sum(), c))
+        queue, states = queue[~missing], states[~missing]
+        self._ledger.look(np.array([c]), np.array([len(queue)]))
+        self._ledger.look_at(queue)
+        for code, wanted in zip((YES, NO), goal, strict=True):
+            images = queue[states == code]
+            kept = images if keep else images[:wanted]
+            self._ledger.record(kept, np.full(len(kept), c), code == YES)
+            dropped = self._ledger.dropped
+            dropped["search"] = dropped.get("search", 0) + len(images) - len(kept)
+        return goal[0] if missing.any() else min(int((states == YES).sum()), goal[0])
+
+
+def _needed(states: States, yes: int, no: int, batch: int = 1) -> Bools:
+    """Mask of the questions, in the order of the last axis, that are needed to reach `yes` and `no`
+    answers whatever the open answers are; at least `batch` open ones while the goal is not met."""
+    # Numbers of each answer before each place.
+    before = {s: np.cumsum(states == s, -1) - (states == s) for s in (YES, NO, OPEN)}
+    lacking = (yes - before[YES]).clip(min=0) + (no - before[NO]).clip(min=0)
+    lacking = np.where(lacking > 0, lacking.clip(min=batch), 0)
+    return lacking > before[OPEN]

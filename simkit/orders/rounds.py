@@ -1,0 +1,266 @@
+"""Make a round of an order: choose open questions within a budget, add gold, form tasks, write."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from bisect import bisect_right
+from collections.abc import Collection
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simkit.annotate import schemes
+from simkit.annotate.budget import Ladder, affordable
+from simkit.annotate.prices import cost
+from simkit.annotate.prices import prices as price_list
+from simkit.annotate.simulate import how_many
+from simkit.chance import Chance
+from simkit.data import Dataset, Pictures
+from simkit.data import open as open_data
+from simkit.errors import BadInput
+from simkit.files import whole_folder
+from simkit.labels.effort import Effort
+from simkit.labels.partial import PartialLabels
+from simkit.orders.order import SCHEMA, Order, Round, Terms, effort_of
+from simkit.orders.order_crowd import JoinedAnswers
+from simkit.orders.tools import label_studio, page, sheet
+
+PAGE = 20  # classes of one image that are shown together
+
+
+def round_of(
+    terms: Terms,
+    order: Order,
+    joined: JoinedAnswers = JoinedAnswers(),
+    *,
+    budget: float | None = None,
+    largest: bool = False,
+    answers: PartialLabels | None = None,
+    opened: pd.DataFrame | None = None,
+) -> Round:
+    """Choose the questions of the next round.
+
+    Parameters
+    ----------
+    terms : Terms
+        Settings of the round.
+    order : Order
+        Gives images, hierarchy, scores, features and earlier rounds.
+    joined : JoinedAnswers
+        The answers so far.
+    budget : float, optional
+        Dollars for this round, gold questions included. The first questions that it pays for are
+        listed.
+    largest : bool, default False
+        Replace the scheme's amount, or the number of images if the scheme has no amount, by the
+        largest one that the budget pays for.
+    answers : PartialLabels, optional
+        Labels known to be correct, for gold questions.
+    opened : DataFrame, optional
+        Open questions of earlier rounds, as `State.open`; they are not asked again.
+
+    Returns
+    -------
+    Round
+        With a task for each group of questions that are shown together.
+
+    Raises
+    ------
+    BadInput
+        If no question is left, or the budget pays for none.
+    """
+    if order.exhausted(joined) and (opened is None or not len(opened)):
+        raise BadInput(
+            f"all {len(joined.places):,} questions are answered; nothing is left to order"
+        )
+    if budget is not None and largest:
+        terms = _bought(terms, order, joined, budget, opened)
+        budget = None
+    asked = order.ask(terms, joined)
+    questions = in_turn(_not_open(asked.questions, opened)).assign(gold=np.int8(0))
+    if not len(questions):
+        if opened is not None and len(opened):
+            raise BadInput(
+                f"no further question is left while {len(opened):,} questions are open; receive "
+                "their answers first, or raise the amount of the scheme or the images"
+            )
+        raise BadInput("no question is left to ask; raise the amount of the scheme or the images")
+    if budget is not None:
+        questions = questions.head(_paid(questions, terms, order, budget, asked.labels))
+    gold = _gold(terms, order, questions, answers) if terms.gold else questions.head(0)
+    first = 1 + max((int(part.table["question"].max()) for part in order.rounds), default=0)
+    table = _in_tasks(questions, gold, Chance.seeded(terms.seed).of("order", first))
+    table["question"] = first + np.arange(len(table))
+    return Round(terms, table[SCHEMA.names].reset_index(drop=True))
+
+
+def _not_open(questions: pd.DataFrame, opened: pd.DataFrame | None) -> pd.DataFrame:
+    """The questions that are not open already."""
+    if opened is None or not len(opened):
+        return questions
+    # A gold question's answer is no label.
+    return questions[~_pairs(questions).isin(_pairs(opened[opened["gold"] == 0]))]
+
+
+def _pairs(questions: pd.DataFrame) -> pd.MultiIndex:
+    """Image and class of each question, or image and number of a naming."""
+    naming = questions["kind"] == "name"
+    which = questions["class"].mask(naming, questions["nth"])
+    return pd.MultiIndex.from_arrays([naming, questions["image"], which])
+
+
+def _bought(
+    terms: Terms, order: Order, joined: JoinedAnswers, budget: float, opened: pd.DataFrame | None
+) -> Terms:
+    """The terms with the largest amount that the budget pays for."""
+
+    def annotate(scheme: schemes.Scheme, images: int) -> Effort:
+        tried = dataclasses.replace(terms, scheme=schemes.spell(scheme), images=images)
+        asked = order.ask(tried, joined)
+        questions = _not_open(asked.questions, opened)
+        if (questions["kind"] == "search").any():
+            raise BadInput(
+                f"{scheme.name} searches, and the number of looks is not known before; give its "
+                f"amount, such as '{scheme.name}({scheme.amount}=50)', and --budget limits each "
+                "round"
+            )
+        return _effort(questions, terms, order, asked.labels)
+
+    N, L = how_many(terms.images, len(order.images)), len(terms.classes)
+    trial, _ = affordable(Ladder.of(annotate, (N, L), terms.parsed_scheme, terms.prices), budget)
+    return dataclasses.replace(terms, scheme=schemes.spell(trial.scheme), images=trial.images)
+
+
+def _paid(
+    questions: pd.DataFrame, terms: Terms, order: Order, budget: float, so_far: PartialLabels
+) -> int:
+    """The number of first questions that the budget pays for."""
+    listed = price_list(terms.prices)
+
+    def spent(count: int) -> float:
+        return cost(_effort(questions.head(count), terms, order, so_far), listed).dollars
+
+    paid = bisect_right(range(1, len(questions) + 1), budget, key=spent)
+    if not paid:
+        raise BadInput(f"${budget:,g} does not pay for one question; raise the budget")
+    return paid
+
+
+def _effort(questions: pd.DataFrame, terms: Terms, order: Order, so_far: PartialLabels) -> Effort:
+    """The effort of these questions, the gold ones among them, and a machine in the first round."""
+    shape = len(order.images), len(terms.classes)
+    images = np.arange(round(terms.gold * len(questions))) % max(1, shape[0])
+    gold = pd.DataFrame({"kind": "verify", "image": images, "class": 0})
+    machine = 0 if order.rounds else so_far.effort.machine
+    return effort_of(pd.concat([questions, gold]), shape, terms.people, machine)
+
+
+def in_turn(questions: pd.DataFrame) -> pd.DataFrame:
+    """The same questions with the classes of a search in turn, so that a cut is fair to them."""
+    turn = questions.groupby(["kind", "class"]).cumcount().where(questions["kind"] == "search", 0)
+    return questions.iloc[np.argsort(turn.to_numpy(), kind="stable")]
+
+
+def _gold(
+    terms: Terms, order: Order, questions: pd.DataFrame, answers: PartialLabels | None
+) -> pd.DataFrame:
+    """Gold questions: pairs with a known answer, half of them present if there are enough."""
+    wanted = round(terms.gold * len(questions))
+    if answers is None:
+        raise BadInput(
+            "gold questions need known answers; give --known, a file of labels, or --gold 0 for no "
+            "gold questions"
+        )
+    if answers.classes != terms.classes:
+        raise BadInput(
+            "the labels of --known have other classes; give labels of the order's classes"
+        )
+    rows, classes = answers.codes.nonzero()
+    places = pd.Index(order.images.astype(str)).get_indexer(answers.images.astype(str))
+    known = {"image": places[rows], "class": classes, "gold": answers.codes.data}
+    table = pd.DataFrame(known).assign(kind="verify", nth=0)
+    pair = ["image", "class"]
+    asked = pd.concat([questions[pair], *(part.table[pair] for part in order.rounds)])
+    new = ~pd.MultiIndex.from_frame(table[pair]).isin(pd.MultiIndex.from_frame(asked))
+    table = table[new & (table["image"] >= 0)]
+    numbers = Chance.seeded(terms.seed).of("gold", len(order.rounds))(
+        table["image"], table["class"]
+    )
+    drawn = table.iloc[np.argsort(numbers, kind="stable")]
+    halves = [drawn[drawn["gold"] == code].head(-(-wanted // 2)) for code in (1, -1)]
+    chosen = pd.concat(halves).head(wanted)
+    if len(chosen) < wanted:
+        raise BadInput(
+            f"{wanted} gold questions are needed, and --known has labels for {len(chosen)}; lower "
+            "--gold or give more labels"
+        )
+    return chosen
+
+
+def _in_tasks(questions: pd.DataFrame, gold: pd.DataFrame, chance: Chance) -> pd.DataFrame:
+    """All questions by task, with gold ones among them; tasks are numbered from 0."""
+    # A search is about one class at a time; other questions about an image are shown together.
+    searching = questions["kind"] == "search"
+    page = questions.groupby(["kind", "image"]).cumcount() // PAGE
+    keys = {"of_class": questions["class"].where(searching, -1), "page": page.where(~searching, 0)}
+    table = questions.assign(**keys).sort_values("of_class", kind="stable")
+    table["at"] = table.groupby(["of_class", "kind", "image", "page"], sort=False).ngroup() * 1.0
+    tasks = int(table["at"].max()) + 1
+    between = chance(np.arange(len(gold))) / 2.0**64 * tasks
+    table = pd.concat([table, gold.assign(at=between)]).sort_values("at", kind="stable")
+    return table.assign(task=pd.factorize(table["at"])[0])
+
+
+def write_round(
+    order: Order, forms: Collection[str], image_root: str = "",
+    labels: PartialLabels | None = None, described: Path | None = None,
+) -> list[str]:  # fmt: skip
+    """Write the last round and its files for people; returns the paths.
+
+    forms: html, csv, jsonl or label-studio.  labels: known ones, for examples in the instructions.
+    described: instructions with descriptions of the classes; by default those of the last round.
+    """
+    classes = sheet.descriptions(order, described)
+    questions = order.table[order.table["round"] == len(order.rounds)]
+    files = []
+    with whole_folder(order.round_folder) as place:
+        if "html" in forms:
+            pictures, rows = _pictures(order)
+            text = sheet.shown(classes)
+            files.append(page.write(order, questions, place, pictures, rows, text))
+        files.append(sheet.instructions(order, questions, place, classes, labels))
+        files += [
+            sheet.write(order, questions, place, jsonl=form == "jsonl")
+            for form in ("csv", "jsonl") if form in forms
+        ]  # fmt: skip
+        if "label-studio" in forms:
+            if not image_root:
+                folder = getattr(_pictures(order)[0], "folder", Path())
+                image_root = f"/data/local-files/?d={folder.resolve().name}/"
+            files += label_studio.write(order, questions, place, image_root)
+        order.write(place)
+    return [str(order.round_folder / file.relative_to(place)) for file in files]
+
+
+def _pictures(order: Order) -> tuple[Pictures, NDArray[np.integer]]:
+    """The pictures of the order's data, and the row of each image among them."""
+    terms = order.terms
+    with warnings.catch_warnings(action="ignore"):  # they were shown when the order was made
+        data = open_data(terms.data)
+    if terms.split not in data.pictures:
+        raise BadInput(f"{terms.data} has no pictures to show; give --to csv")
+    return data.pictures[terms.split], rows_in(order, data)
+
+
+def rows_in(order: Order, data: Dataset) -> NDArray[np.integer]:
+    """(N,) the row of each image of the order in its data. Raises BadInput."""
+    ids = pd.Index(data.truth[order.terms.split].images.astype(str))
+    rows = ids.get_indexer(order.images.astype(str))
+    if (rows < 0).any():
+        raise BadInput(
+            f"{order.terms.data} no longer has image {order.images[rows < 0][0]}; restore it"
+        )
+    return rows

@@ -1,0 +1,432 @@
+"""Methods during training: the labels that they memorise, reject and correct.
+
+Analyses compare with the ground truth, which methods never see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from simkit import metrics
+from simkit.annotate.simulate import simulate
+from simkit.labels.partial import PRESENT, UNKNOWN, PartialLabels
+from simkit.labels.truth import Truth
+from simkit.learn.method import Around, layers
+from simkit.learn.methods import Batch, Method, Outputs, Task, make
+from simkit.learn.methods.large_loss import Remembering
+from simkit.learn.optim import Settings
+from simkit.learn.side_info import prepare
+from simkit.learn.train import Trained, Watcher, train_stack
+from simkit.results.analysis import selection
+from simkit.results.analysis.selection import Methods
+from simkit.results.cells import is_full
+from simkit.results.runs import COLUMNS
+from simkit.study.sources import StudyData
+
+W = TypeVar("W", bound=Watcher)
+
+LABEL_KINDS = ("true positive", "true negative", "false negative")
+
+
+def watched(
+    task: Task, methods: Methods, new: Callable[[Method], W], **training: Any
+) -> dict[str, W]:
+    """Train every method on the task, each with its own watcher.
+
+    Parameters
+    ----------
+    task
+        Labels and inputs.
+    methods
+        Names of methods, or one text with commas.
+    new
+        Creates the watcher of a method.
+    **training
+        settings, seed, draw, validation, backbone, device and compile, as for
+        `simkit.learn.train.train_stack`; no checkpoint, since a watcher would miss the epochs
+        before it. Heads on features are trained together, backbones one after the other.
+
+    Returns
+    -------
+    dict
+        The watchers by method.
+    """
+    made = {spec: make(spec) for spec in selection.some(methods)}
+    watchers = {spec: new(method) for spec, method in made.items()}
+    ready = prepare(task, *made.values(), **training)
+    groups = [[*made]] if training.get("backbone") is None else [[spec] for spec in made]
+    for group in groups:
+        watch = {place: (watchers[spec],) for place, spec in enumerate(group)}
+        train_stack([(ready, made[spec]) for spec in group], watch=watch, **training)
+    return watchers
+
+
+def recorded(
+    task: Task, methods: Methods, look: Callable[..., Tensor], **training: Any
+) -> dict[str, NDArray[Any]]:
+    """Train, and record a value of every label in every epoch.
+
+    Parameters
+    ----------
+    task, methods, **training
+        As for `watched`.
+    look
+        Called as look(method, batch, outputs, state) in every step; returns values (b, L).
+
+    Returns
+    -------
+    dict
+        Values (epochs, N, L) by method, 0 for images without any question.
+    """
+    shape = task.labels.shape
+    watchers = watched(task, methods, lambda method: _Recorder(method, shape, look), **training)
+    return {name: np.stack(watcher.epochs) for name, watcher in watchers.items()}
+
+
+class _Recorder:
+    """A watcher that keeps a value for every label in every epoch."""
+
+    def __init__(self, method: Method, shape: tuple[int, int], look: Callable[..., Tensor]) -> None:
+        self.method, self.shape, self.look = method, shape, look
+        self.epochs: list[NDArray[Any]] = []
+
+    def __call__(self, epoch: int, batch: Batch, out: Outputs, state: nn.Module) -> None:
+        with torch.no_grad():
+            values = self.look(self.method, batch, out, state).cpu().numpy()
+        if len(self.epochs) < epoch:
+            self.epochs.append(np.zeros(self.shape, values.dtype))
+        self.epochs[-1][batch.index.cpu().numpy()] = values
+
+
+def kinds(labels: PartialLabels, truth: Truth) -> NDArray[np.int8]:
+    """The kind of each label under the assumption that unknown labels are absent.
+
+    Parameters
+    ----------
+    labels, truth
+        Partial labels and ground truth of the same N images and L classes.
+
+    Returns
+    -------
+    (N, L) int8
+        An index of LABEL_KINDS; -1 in images without any question, and where the truth is unknown.
+        Known absent labels are negatives like the assumed ones: false if the annotator erred.
+    """
+    labels.check_about(truth, "the task's labels")
+    every = np.arange(labels.shape[0])
+    positive, negative, missed = range(3)  # of LABEL_KINDS
+    kind = np.where(truth.rows(every), missed, negative)
+    kind[labels.rows(every) == PRESENT] = positive
+    kind[~truth.known_rows(every) | ~labels.asked[:, None]] = -1
+    return kind.astype(np.int8)
+
+
+def innermost(
+    method: Method, out: Outputs, state: nn.Module, *, training: bool = True
+) -> tuple[Method, Outputs, nn.Module]:
+    """The method inside all wrappers, with its outputs and its state."""
+    while isinstance(method, Around):
+        out = method.changed(out, state, training=training)
+        method, state = method.inner, state.inner  # type: ignore[assignment]
+    return method, out, state
+
+
+def memorisation(
+    task: Task, truth: Truth, methods: Methods = ("an",), **training: Any
+) -> pd.DataFrame:
+    """Train, and follow the loss of every label, with unknown labels assumed absent.
+
+    The loss is AN's cross-entropy for every method, measured at the training step of the image.
+    Needs four bytes per image, class and epoch.
+
+    Parameters
+    ----------
+    task, methods
+        As for `watched`.
+    truth
+        Ground truth of the same images and classes.
+    **training
+        As for `watched`.
+
+    Returns
+    -------
+    DataFrame
+        A row for each method, kind of label (of LABEL_KINDS, if any occur) and epoch from 1:
+        labels (number of the kind), highest (number of them with their highest loss in this epoch,
+        the first of ties), share (highest / labels), and the loss in this epoch: mean, low, median
+        and high (quartiles).
+
+    References
+    ----------
+    Kim et al., CVPR 2022, section 3.2: Table 1 (share in epoch 1), Fig. 1 (one label each).
+    """
+    which, parts = kinds(task.labels, truth), []
+    for name, losses in recorded(task, methods, _an_loss, **training).items():
+        for place, kind in enumerate(LABEL_KINDS):
+            of_kind = losses[:, which == place]  # (epochs, labels)
+            if not of_kind.size:
+                continue
+            part = pd.DataFrame({"method": name, "kind": kind, "epoch": range(1, len(of_kind) + 1)})
+            part["labels"] = of_kind.shape[1]
+            part["highest"] = np.bincount(of_kind.argmax(0), minlength=len(of_kind))
+            part["share"] = part["highest"] / part["labels"]
+            part["mean"] = of_kind.mean(1, dtype=float)
+            part[["low", "median", "high"]] = np.quantile(of_kind, (0.25, 0.5, 0.75), axis=1).T
+            parts.append(part)
+    return pd.concat(parts, ignore_index=True)
+
+
+def early_share(table: pd.DataFrame, method: str, kind: str) -> float:
+    """The share of labels of this kind with their highest loss in the first epoch.
+
+    Parameters
+    ----------
+    table
+        The result of `memorisation`.
+    method, kind
+        A method of the table, and one of LABEL_KINDS.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    Kim et al., CVPR 2022, Table 1.
+    """
+    shares = table.query("method == @method and kind == @kind and epoch == 1")["share"]
+    return float(shares.item())
+
+
+def _an_loss(method: Method, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+    logits = innermost(method, out, state)[1].logits.float()
+    target = (batch.labels == PRESENT).float()
+    return F.binary_cross_entropy_with_logits(logits, target, reduction="none")
+
+
+def selections(task: Task, methods: Methods, **training: Any) -> dict[str, NDArray[np.bool_]]:
+    """Train, and record the labels that each method selects.
+
+    Parameters
+    ----------
+    task, methods, **training
+        As for `watched`.
+
+    Returns
+    -------
+    dict
+        Masks (epochs, N, L) by method: the selection of an epoch, or of all epochs so far if
+        selections are permanent.
+    """
+    steps = recorded(task, methods, lambda method, *step: method.selected(*step), **training)
+    return {
+        name: np.logical_or.accumulate(selected) if _lasting(name) else selected
+        for name, selected in steps.items()
+    }
+
+
+def _lasting(spec: str) -> bool:
+    """Whether selections are permanent, as in LL-Cp."""
+    return isinstance(layers(make(spec))[0], Remembering)
+
+
+def modification(task: Task, truth: Truth, methods: Methods, **training: Any) -> pd.DataFrame:
+    """Train, and count in every epoch the unknown labels that each method modifies.
+
+    These are the labels that `Method.selected` marks: LL-R rejects them, LL-Ct corrects them for
+    the step, LL-Cp permanently, CSL ignores them. Permanent corrections (lasting) are counted over
+    all epochs so far, as in the paper. Needs a byte per image, class and epoch.
+
+    Parameters
+    ----------
+    task, truth, methods
+        As for `memorisation`.
+    **training
+        As for `watched`.
+
+    Returns
+    -------
+    DataFrame
+        A row for each method and epoch from 1: lasting; modified (number of labels) and right
+        (number of those that are false negatives); precision (right / modified), found (recall:
+        right / all false negatives), chance (the precision of modifying unknown labels at random)
+        and again (share of the labels modified in the previous epoch that are modified again);
+        NaN for 0 / 0.
+
+    References
+    ----------
+    Precision: Kim et al., CVPR 2022, Fig. 4. Rejected false negatives per epoch: Kim et al., CVPR
+    2023 (BoostLU), Fig. 5.
+    """
+    unknown, present = unknown_labels(task, truth)
+    wrong = unknown & present
+    parts = []
+    for name, selected in selections(task, methods, **training).items():
+        modified = selected & unknown
+        part = pd.DataFrame({"method": name, "lasting": _lasting(name)}, range(len(modified)))
+        part["epoch"] = part.index + 1
+        part["modified"] = modified.sum((1, 2))
+        part["right"] = (modified & wrong).sum((1, 2))
+        part["precision"] = part["right"] / part["modified"]
+        part["found"] = part["right"] / wrong.sum()
+        part["chance"] = wrong.sum() / unknown.sum() if unknown.any() else np.nan
+        both = pd.Series((modified[1:] & modified[:-1]).sum((1, 2)), part.index[1:])
+        part["again"] = both / part["modified"].shift()
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)
+
+
+def corrections(
+    task: Task,
+    truth: Truth,
+    method: str = "ll-ct",
+    *,
+    images: Sequence[int] | int | None = None,
+    best: int = 3,
+    worst: int = 1,
+    **training: Any,
+) -> pd.DataFrame:
+    """Train, and list the modified unknown labels of a few images by epoch.
+
+    Parameters
+    ----------
+    task, truth
+        As for `memorisation`.
+    method
+        One method.
+    images
+        Rows of the task; by default the `best` images with the most corrected false negatives,
+        summed over the epochs, and the `worst` with the most modified true negatives.
+    **training
+        As for `watched`.
+
+    Returns
+    -------
+    DataFrame
+        A row for each image, class and epoch from 1: method, row (of the task), image (id), why
+        ("most right", "most wrong" or "asked for"), class, given (known to be present), present
+        (in truth), epoch, corrected (in this epoch or, if permanent, so far). Classes are those
+        that are present or were ever corrected: given ones first, then by epoch.
+
+    References
+    ----------
+    Kim et al., CVPR 2022, Fig. 3.
+    """
+    N = task.labels.shape[0]
+    why = dict.fromkeys(np.atleast_1d([] if images is None else images).tolist(), "asked for")
+    unknown, present = unknown_labels(task, truth)
+    (selected,) = selections(task, [method], **training).values()
+    corrected, named = selected & unknown, task.labels.rows(np.arange(N)) == PRESENT
+    if images is None:
+        gain = (corrected.sum(0) * np.where(present, 1, -1)).sum(1)
+        why = dict.fromkeys(np.argsort(-gain, kind="stable")[:best].tolist(), "most right")
+        rest = [row for row in np.argsort(gain, kind="stable").tolist() if row not in why]
+        why |= dict.fromkeys(rest[:worst], "most wrong")
+    parts = []
+    for row, reason in why.items():
+        about = {"method": method, "row": row, "image": str(task.labels.images[row]), "why": reason}
+        of_image = corrected[:, row]  # (epochs, L)
+        ever = of_image.max(0)
+        first = np.where(ever, of_image.argmax(0), len(of_image))
+        shown = named[row] | present[row] | ever
+        for c in np.lexsort((-of_image.sum(0), first, ~named[row])):
+            if shown[c]:
+                about |= {"class": truth.classes[c], "given": named[row, c]}
+                course = {"epoch": np.arange(1, len(of_image) + 1), "corrected": of_image[:, c]}
+                parts.append(pd.DataFrame(about | {"present": present[row, c]} | course))
+    return pd.concat(parts, ignore_index=True)
+
+
+def unknown_labels(task: Task, truth: Truth) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Masks (N, L) of unknown labels with known truth, and of labels present in truth."""
+    images = np.arange(task.labels.shape[0])
+    usable = kinds(task.labels, truth) >= 0
+    return (task.labels.rows(images) == UNKNOWN) & usable, truth.rows(images)
+
+
+def both_scores(
+    material: StudyData,
+    labelled: Mapping[tuple[str, int], PartialLabels],
+    methods: Methods,
+    *,
+    settings: Settings = Settings(),
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Train every method on each set of labels, and score it on test and on val.
+
+    Parameters
+    ----------
+    material
+        Data with pooled features of train, val and test.
+    labelled
+        Labels of the train split by scheme and draw.
+    methods
+        Names of methods; "full" is trained on complete labels of all images, once in every draw.
+    settings
+        Settings of the training.
+    seed
+        Seed of all draws.
+
+    Returns
+    -------
+    DataFrame
+        A table of runs, one row for each scheme, draw and method, then those of "full", as
+        references. Columns about cost and time are empty. Three more columns, in [0, 1] and over
+        leaf classes like map: mf1, val_map and val_mf1. The F1 thresholds of each class are
+        optimal on val, so val_mf1 is optimistic, as in the paper.
+        `ablation(table, base, metric="mf1")` compares the methods.
+
+    Raises
+    ------
+    BadInput
+        Without methods, and if a split has no features.
+
+    References
+    ----------
+    "Soft Exposure", Table 1.
+    """
+    specs = selection.some(methods)
+    fulls = [spec for spec in specs if is_full(spec)]
+    others = [spec for spec in specs if not is_full(spec)]
+    jobs = [(*where, labels, others, False) for where, labels in labelled.items() if others]
+    for draw in dict.fromkeys(draw for _, draw in labelled) if fulls else ():
+        about: dict[str, Any] = {"seed": seed, "draw": draw, "hierarchy": material.hierarchy}
+        complete = simulate(material.truth("train"), "full-subset", **about)
+        jobs.append(("full-subset", draw, complete, fulls, True))
+    rows = []
+    for scheme, draw, labels, wanted, reference in jobs:
+        task = Task(material.readable(labels, "train"), material.inputs("train", "pooled"))
+        training: dict[str, Any] = {"settings": settings, "seed": seed, "draw": draw}
+        made = [make(spec) for spec in wanted]
+        pairs = [(prepare(task, method, **training), method) for method in made]
+        run = {"scheme": scheme, "draw": draw, "seed": seed, "reference": reference}
+        run |= {"images": int(labels.asked.sum()), **labels.counts()}
+        for spec, trained in zip(wanted, train_stack(pairs, **training), strict=True):
+            rows.append(run | {"method": spec} | _scores(material, trained))
+    table = pd.DataFrame(rows, columns=[*COLUMNS, "mf1", "val_map", "val_mf1"])
+    table.attrs = {"classes": material.data.classes, "leaves": material.data.leaves.tolist()}
+    return table
+
+
+def _scores(material: StudyData, trained: Trained) -> dict[str, float]:
+    """mAP and mF1 over leaves on test and val."""
+    leaves = material.data.leaves
+    both: dict[str, float] = {}
+    for split, prefix in (("val", "val_"), ("test", "")):
+        known = material.known(split)
+        known = None if known is None else known[:, leaves]
+        scores = trained.scores(material.inputs(split, "pooled"))[:, leaves]
+        truth = material.truth(split).present[:, leaves]
+        if split == "val":
+            thresholds = metrics.f1_thresholds(scores, truth, known)
+        both[f"{prefix}map"] = metrics.mean_ap(metrics.average_precision(scores, truth, known))
+        both[f"{prefix}mf1"] = metrics.mean_ap(metrics.f1(scores, truth, thresholds, known))
+    return both

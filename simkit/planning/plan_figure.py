@@ -1,0 +1,554 @@
+"""A plan as one page: the order, the expected mAP, and the grade of trust.
+
+A `Page` holds finished sentences and numbers. `terminal`, `html`, `fragment` and `markdown`
+render it; the same page always gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import textwrap
+import warnings
+from abc import ABC, abstractmethod
+from base64 import b64encode
+from collections.abc import Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from io import StringIO
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import jinja2
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDEST = 100  # columns of running text in a wide terminal
+PIPE = 1000  # columns from which on no line is wrapped
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells; a last row whose first cell is "total" is separated.
+
+    numbers: indices of the right-aligned columns.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: tuple[int, ...] = ()
+
+    @property
+    def total(self) -> bool:
+        """Whether the last row is the sum of the others."""
+        return bool(self.rows) and self.rows[-1][0].lower() == "total"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the details: paragraphs, a list, a table, commands."""
+
+    title: str
+    text: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
+    table: Table | None = None
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A point of the figure; `map` is from 0 to 1."""
+
+    dollars: float
+    map: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """Expected mAP (0 to 1) over dollars, with its 90 % band and the measured runs."""
+
+    label: str
+    dollars: tuple[float, ...]
+    median: tuple[float, ...]
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+    measured: tuple[Mark, ...] = ()
+    chosen: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """The figure: lines, the chosen purchase, budget and target, alternative text and a note."""
+
+    lines: tuple[Line, ...]
+    chosen: Mark
+    budget: float
+    alt: str
+    target: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A whole plan; answers are pairs such as ("Spend", "$928 on complete labels").
+
+    That about trust begins with the grade `trust`.
+    """
+
+    title: str
+    answers: tuple[tuple[str, str], ...]
+    tables: tuple[Table, ...]
+    details: tuple[Section, ...]
+    chart: Chart | None = None
+    command: str = ""
+    trust: Literal["high", "medium", "low", ""] = ""
+
+
+class Readable(ABC):
+    """A value with a page for terminals, browsers, Markdown and notebooks."""
+
+    @property
+    @abstractmethod
+    def page(self) -> Page:
+        """The content of the page."""
+
+    def text(self, *, width: int = 100, details: bool = False) -> str:
+        """Plain text for a terminal of `width` columns."""
+        return terminal(self.page, width=width, details=details)
+
+    def html(self) -> str:
+        """One self-contained page."""
+        return html(self.page)
+
+    def markdown(self) -> str:
+        """A Markdown document."""
+        return markdown(self.page)
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        return fragment(self.page)
+
+
+def command(*words: str, **options: Any) -> str:
+    """`simkit plan` with these words, and the options that are not None."""
+    parts = ["simkit", "plan", *words]
+    for name, value in options.items():
+        if value is not None:
+            text = f"{value:.15g}" if isinstance(value, float) else str(value)
+            parts += [f"--{name.replace('_', '-')}", text]
+    return shlex.join(parts)
+
+
+# ---------------------------------------------------------------------------------- in a terminal
+
+
+def terminal(page: Page, *, width: int = 100, details: bool = False) -> str:
+    """The page as plain text, without a final line break.
+
+    Parameters
+    ----------
+    page : Page
+    width : int
+        Columns of the terminal. Text is at most 100 columns wide; from 1,000 columns on (a pipe)
+        lines are not wrapped.
+    details : bool
+        Whether to append the details.
+
+    Returns
+    -------
+    str
+        One screen, at most 40 lines for a usual page without its details.
+    """
+    width = max(width, 20)
+    wide = width if width >= PIPE else min(width, WIDEST)
+    parts = [_folded(page.title, wide), _columns(page.answers, wide)]
+    tables = (table for table in page.tables if table.rows)
+    parts += [_titled(table.title, _drawn(table, width), wide) for table in tables]
+    if not details:
+        hint = " (more: simkit plan ... --details)" if page.details or page.command else ""
+        return "\n\n".join([*parts, hint.strip()]).rstrip()
+    for section in page.details:
+        parts.append(_titled(section.title, "\n\n".join(_section(section, width, wide)), wide))
+    parts += [_titled("Command", _indented(page.command), wide)] if page.command else []
+    return "\n\n".join(parts)
+
+
+def _section(section: Section, width: int, wide: int) -> Iterator[str]:
+    yield from (_folded(text, wide) for text in section.text)
+    if section.items:
+        yield _columns([("-", item) for item in section.items], wide, gap=1)
+    if section.table is not None and section.table.rows:
+        yield _drawn(section.table, width)
+    if section.code:
+        yield _indented(section.code)
+
+
+def _titled(title: str, text: str, wide: int) -> str:
+    return f"{_folded(title, wide)}\n{text}" if title else text
+
+
+def _indented(code: str) -> str:
+    return textwrap.indent(_sound(code), "    ")
+
+
+def _drawn(table: Table, width: int) -> str:
+    rules = tuple(
+        "-" * max(_cells(row[place]) for row in table.rows) if place in table.numbers else ""
+        for place in range(len(table.columns))
+    )
+    rows = [*table.rows[:-1], rules, table.rows[-1]] if table.total else table.rows
+    return _columns([table.columns, *rows], width, numbers=table.numbers)
+
+
+def _columns(
+    rows: Iterable[tuple[str, ...]], width: int, *, numbers: tuple[int, ...] = (), gap: int = 2
+) -> str:
+    """Cells in columns, wrapped if they do not fit; the columns `numbers` wrap last."""
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    cells = [[_clean(cell) for cell in row] for row in rows]
+    grid = Grid.grid(padding=(0, gap, 0, 0))
+    for place, column in enumerate(zip(*cells, strict=True)):
+        least = max(_cells(cell) for cell in column[1:] or column) if place in numbers else None
+        right = place in numbers
+        grid.add_column(justify="right" if right else "left", min_width=least, overflow="fold")
+    for row in cells:
+        grid.add_row(*(Text(cell) for cell in row))
+    return _printed(grid, width)
+
+
+def _folded(text: str, width: int) -> str:
+    from rich.text import Text
+
+    return _printed(Text(_clean(text)), width)
+
+
+def _printed(drawn: Any, width: int) -> str:
+    from rich.console import Console
+
+    out = StringIO()
+    Console(file=out, width=max(width, 4), color_system=None, force_jupyter=False).print(drawn)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+def _cells(text: str) -> int:
+    from rich.cells import cell_len
+
+    return cell_len(_clean(text))
+
+
+def _clean(text: str) -> str:
+    """The text without unprintable characters, such as escape codes in a class name."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def _sound(text: str) -> str:
+    """The same for code, with its lines and spaces."""
+    return "\n".join("".join(filter(str.isprintable, line)) for line in text.splitlines())
+
+
+# ----------------------------------------------------------------------------------- in a browser
+
+
+def html(page: Page) -> str:
+    """The page as one file of HTML that needs neither network nor script."""
+    figures = [_image(page.chart, kind) for kind in ("wide", "narrow") if page.chart]
+    return _template().render(page=page, answers=_headed(page), figures=figures, whole=True)
+
+
+def fragment(page: Page) -> str:
+    """The page as an HTML fragment for notebooks, including untrusted ones.
+
+    Jupyter renders text between two dollar signs as a formula: so each dollar sign is an element.
+    """
+    figures = [_image(page.chart)] if page.chart else []
+    text = _template().render(page=page, answers=_headed(page), figures=figures, whole=False)
+    return re.sub(r"\$(?=[^<>]*<)", "<span>$</span>", text)
+
+
+def _headed(page: Page) -> list[tuple[str, str, str, str]]:
+    """Name, class, head and rest of each answer: the head is the grade of trust, or the text of the
+    first two answers up to the first full stop."""
+    headed = []
+    for place, (name, text) in enumerate(page.answers):
+        kind, split = "", None
+        if name.lower() == "trust" and page.trust:
+            kind = f"trust {page.trust}"
+            split = re.match(rf"({page.trust})\b[\s.,:;-]*(.*)", text, re.IGNORECASE | re.DOTALL)
+        elif place < 2:
+            kind, split = "head", re.match(r"(.{4,}?[.:;])\s+(.*)", text, re.DOTALL)
+        head, rest = split.groups() if split else (text, "") if kind else ("", text)
+        headed.append((name, kind, head.rstrip(":;") if place < 2 else head, rest))
+    return headed
+
+
+@cache
+def _template() -> jinja2.Template:
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup, escape
+
+    def finalize(value: Any) -> Any:
+        return value if isinstance(value, Markup) else _sound(str(value))
+
+    def code(text: str) -> Markup:
+        escaped = str(escape(_clean(text)))
+        return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped))
+
+    environment = Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+        undefined=StrictUndefined, finalize=finalize,
+    )  # fmt: skip
+    environment.filters["code"] = code
+    source = (files(__package__) / "page.html.j2").read_text(encoding="utf-8")
+    return environment.from_string(source)
+
+
+def _image(chart: Chart, kind: str = "") -> Any:
+    """The figure as an image, as Jupyter removes SVG elements from untrusted notebooks."""
+    from markupsafe import Markup, escape
+
+    frame, out = _NARROW if kind == "narrow" else _WIDE, StringIO()
+    with _look():
+        none = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure(chart, narrow=kind == "narrow").savefig(out, format="svg", metadata=none)
+    drawing = out.getvalue().replace("'DejaVu Sans', sans-serif", _FONTS)
+    data = b64encode(drawing.encode()).decode()
+    return Markup(
+        f'<img class="{kind}" width="{frame.width}" height="{frame.height}" '
+        f'alt="{escape(_clean(chart.alt))}" src="data:image/svg+xml;base64,{data}">'
+    )
+
+
+# -------------------------------------------------------------------------------------- in Markdown
+
+
+def markdown(page: Page) -> str:
+    """The page as Markdown, with tables in the pipe form."""
+    parts = [f"# {_marked(page.title)}"]
+    parts.append("\n".join(f"- **{_marked(n)}:** {_marked(text)}" for n, text in page.answers))
+    for table in page.tables:
+        parts += [f"**{_marked(table.title)}**", _piped(table)] if table.rows else []
+    for section in page.details:
+        parts += [f"## {_marked(section.title)}", *(_marked(text) for text in section.text)]
+        parts += ["\n".join(f"- {_marked(item)}" for item in section.items)]
+        parts += [_piped(section.table)] if section.table and section.table.rows else []
+        parts += [_fenced(section.code)] if section.code else []
+    parts += [_fenced(page.command)] if page.command else []
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _fenced(code: str) -> str:
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", code)), default=0))
+    return f"{fence}\n{_sound(code)}\n{fence}"
+
+
+def _piped(table: Table) -> str:
+    rules = ("---:" if place in table.numbers else "---" for place in range(len(table.columns)))
+    body = [tuple(_marked(cell) or " " for cell in row) for row in table.rows]
+    if table.total:
+        body[-1] = tuple(f"**{cell}**" if cell.strip() else cell for cell in body[-1])
+    head = tuple(_marked(name) or " " for name in table.columns)
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, tuple(rules), *body))
+
+
+def _marked(text: str) -> str:
+    """`text` on one line, escaped except for code between backticks."""
+    parts = re.split(r"`([^`|]+)`", _clean(text))
+    parts[::2] = [re.sub(r"([\\`*_\[\]<>&|#~$])", r"\\\1", part) for part in parts[::2]]
+    parts[1::2] = [f"`{part}`" for part in parts[1::2]]
+    return "".join(parts)
+
+
+# ------------------------------------------------------------------------------------- the figure
+
+_MOST = 5  # lines in the figure
+_LETTERS, _ROW = 14, 16  # size of letters and height of a line of text, in pixels
+# Colours of lines and of words, and dashes for prints in grey; the first is that of the choice.
+_STYLES: tuple[tuple[str, str, Any], ...] = (
+    ("#0072B2", "#0072B2", "-"),
+    ("#E69F00", "#7d5600", (0, (6, 2))),
+    ("#009E73", "#00664a", (0, (2, 2))),
+    ("#CC79A7", "#8a3f68", (0, (6, 2, 1, 2))),
+    ("#999999", "#5a5a5a", (0, (1, 1))),
+)
+_FONTS = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
+_PAPER = {"facecolor": "white", "alpha": 0.8, "lw": 0, "pad": 1}
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """The layout of the figure in pixels; phones get a narrower one."""
+
+    width: int
+    height: int
+    names: int  # width of the names of lines at the right
+    rows: int  # in such a name, at most
+    left: int = 38
+    top: int = 44
+    bottom: int = 50
+
+    @property
+    def right(self) -> int:
+        return self.names + 22
+
+
+_WIDE, _NARROW = _Frame(600, 372, names=152, rows=2), _Frame(358, 330, names=92, rows=3)
+
+
+@contextmanager
+def _look() -> Iterator[None]:
+    """The style of figures, independent of settings in a notebook."""
+    import matplotlib as mpl
+
+    from simkit.results.figures.style import STYLE
+
+    style = STYLE | {
+        "font.size": _LETTERS, "axes.labelsize": _LETTERS, "xtick.labelsize": 11,
+        "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"],
+        "axes.spines.left": False, "axes.grid.axis": "y", "ytick.major.size": 0,
+    }  # fmt: skip
+    with mpl.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # the browser has them
+        mpl.rcdefaults()
+        mpl.rcParams.update(style)
+        yield
+
+
+def figure(chart: Chart, *, narrow: bool = False) -> Figure:
+    """The figure of a plan: mAP in points over dollars on a log axis.
+
+    Parameters
+    ----------
+    chart : Chart
+        The figure shows at most five of its lines, the chosen ones first.
+    narrow : bool
+        For phones: 358 instead of 600 pixels wide, with letters of the same size.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Artists carry labels: "band", "chosen", "budget", "target", "median: ...", "measured: ...".
+    """
+    from matplotlib.figure import Figure
+
+    frame = _NARROW if narrow else _WIDE
+    with _look():
+        drawn = Figure(figsize=(frame.width / 72, frame.height / 72), dpi=72)
+        bottom, left = frame.bottom / frame.height, frame.left / frame.width
+        high = (frame.height - frame.top - frame.bottom) / frame.height
+        axes = drawn.add_axes((left, bottom, 1 - left - frame.right / frame.width, high))
+        lines = sorted(chart.lines, key=lambda line: not line.chosen)[:_MOST]
+        styles = _STYLES if lines and lines[0].chosen else _STYLES[1:]
+        for line, style in zip(lines, styles, strict=False):
+            _curve(axes, line, style)
+        _rulers(axes, chart)
+        _name_choice(axes, chart)
+        _name_lines(axes, lines, styles, frame)
+    return drawn
+
+
+def _curve(axes: Axes, line: Line, style: tuple[str, str, Any]) -> None:
+    colour, dark, dashes = style
+    width, mark, order = (3.2, 6.5, 4) if line.chosen else (1.8, 5.0, 3)
+    if line.chosen and line.low:
+        low, high = ([100 * v for v in side] for side in (line.low, line.high))
+        axes.fill_between(line.dollars, low, high, color=colour, alpha=0.18, lw=0, label="band")
+    median = [100 * v for v in line.median]
+    axes.plot(line.dollars, median, color=colour, ls=dashes, lw=width, zorder=order,
+              label=f"median: {line.label}")  # fmt: skip
+    if line.measured:
+        x, y = zip(*((at.dollars, 100 * at.map) for at in line.measured), strict=True)
+        axes.plot(x, y, "o", ms=mark, mfc="white", mec=dark, mew=1.3, zorder=order,
+                  label=f"measured: {line.label}")  # fmt: skip
+
+
+def _rulers(axes: Axes, chart: Chart) -> None:
+    """The chosen purchase, budget, target, and both axes."""
+    from simkit.results.figures.marks import ticks_at
+    from simkit.results.figures.style import INK
+
+    axes.plot(chart.chosen.dollars, 100 * chart.chosen.map, "D", ms=11, mfc="white",
+              mec=_STYLES[0][0], mew=3, zorder=6, label="chosen", clip_on=False)  # fmt: skip
+    axes.axvline(chart.budget, color=INK, lw=1, zorder=2, label="budget")
+    if chart.target is not None:
+        target = 100 * chart.target
+        axes.axhline(target, color=INK, lw=1, ls=(0, (4, 3)), zorder=2, label="target")
+        axes.annotate(f"target {target:.3g}", (0, target), xytext=(3, -2), va="top",
+                      xycoords=("axes fraction", "data"), textcoords="offset points",
+                      bbox=_PAPER)  # fmt: skip
+    axes.set_xscale("log")
+    axes.margins(x=0.04, y=0.06)
+    low, high = axes.get_ylim()
+    axes.set_ylim(max(low, 0.0), min(high, 100.0))
+    ticks_at(axes, [step * 10.0**d for step in (1, 3, 2, 5) for d in range(-2, 9)], named=_short)
+    axes.locator_params(axis="y", nbins=6, integer=True)
+    axes.set_xlabel("dollars (log scale)")
+    axes.annotate("mAP on new images, points", (0, 1), xytext=(-30, 4 + _ROW), va="bottom",
+                  xycoords="axes fraction", textcoords="offset points")  # fmt: skip
+    place, _ = _place(axes, chart.budget, low)
+    axes.annotate(f"budget ${chart.budget:,.0f}", (place, 1), xytext=(0, 3),
+                  xycoords="axes fraction", textcoords="offset points",
+                  ha="right" if place > 0.5 else "left", va="bottom")  # fmt: skip
+
+
+def _place(axes: Axes, dollars: float, points: float) -> Any:
+    """The place of a point as shares of the width and height of the axes."""
+    return axes.transAxes.inverted().transform(axes.transData.transform((dollars, points)))
+
+
+def _short(dollars: float) -> str:
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if dollars >= size:
+            return f"${dollars / size:.3g}{letter}"
+    return f"${dollars:.3g}"
+
+
+def _name_choice(axes: Axes, chart: Chart) -> None:
+    """The label of the chosen purchase, above its line where there is room."""
+    point = chart.chosen.dollars, 100 * chart.chosen.map
+    x, y = _place(axes, *point)
+    left, above = x > 0.5, y < 0.8
+    text = f"${chart.chosen.dollars:,.0f}: {point[1]:.1f} mAP"
+    axes.annotate(text, point, xytext=(-10 if left else 10, 10 if above else -10), zorder=7,
+                  textcoords="offset points", weight="bold", color=_STYLES[0][0], bbox=_PAPER,
+                  ha="right" if left else "left", va="bottom" if above else "top")  # fmt: skip
+
+
+def _name_lines(axes: Axes, lines: list[Line], styles: tuple[Any, ...], frame: _Frame) -> None:
+    """Names at the right, near the ends of their lines and without overlap."""
+    import numpy as np
+    from scipy.optimize import isotonic_regression
+
+    from simkit.results.figures.style import fold
+
+    room, named = frame.names / 72, []
+    for line, style in zip(lines, styles, strict=False):
+        end = line.dollars[-1], 100 * line.median[-1]
+        text = fold(_clean(line.label), room, size=_LETTERS, lines=frame.rows)
+        named.append((float(axes.transData.transform(end)[1]), text, end, line, style))
+    if not named:
+        return
+    named.sort(key=lambda name: name[0])
+    sizes = [_ROW * (1 + text.count("\n")) + 4 for _, text, *_ in named]
+    gaps = [(one + other) / 2 for one, other in pairwise(sizes)]
+    offsets = np.cumsum([0, *gaps])
+    low, high = 4 + sizes[0] / 2, frame.height - frame.top + 8 - sizes[-1] / 2 - offsets[-1]
+    places = isotonic_regression([height for height, *_ in named] - offsets).x
+    places = places.clip(low, high) + offsets
+    for place, (_, text, end, line, (colour, dark, _)) in zip(places, named, strict=True):
+        axes.annotate(
+            text, end, xytext=(frame.width - frame.right + 14, float(place)),
+            textcoords="figure points", va="center", color=dark, annotation_clip=False,
+            weight="bold" if line.chosen else "normal", zorder=3,
+            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 2, "shrinkB": 1,
+                        "relpos": (0, 0.5)},
+        )  # fmt: skip

@@ -1,0 +1,198 @@
+"""Mean scores by scheme, method and budget, their intervals, and the best method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from simkit.errors import BadInput
+from simkit.results.budget import Limit
+from simkit.results.result_tables import frame, opened
+from simkit.results.statistics import Best, Interval, best_of, interval
+
+SMALLEST = 0.0005  # a difference below 0.05 points prints as 0.0, and so counts as a tie
+COLUMNS: dict[str, Any] = {  # of runs, as `frame` checks them
+    "scheme": str, "method": str, "reference": bool, "draw": int,
+    "budget": float | None, "budget_hours": float | None,
+    "dollars": float | None, "seconds": float | None,
+    "images": int | None, "present": int | None, "absent": int | None, "unknown": int | None,
+    "epochs": int | None, "curve_of": str | None,
+    "scheme_spec": str | None, "labels_id": str | None, "test_id": str | None,
+    "class_present": list[int | None] | None, "class_absent": list[int | None] | None,
+    "ap": list[float | None] | None, "curve": list[float | None] | None,
+    "losses": list[float | None] | None,
+}  # fmt: skip
+RUN = ("scheme", "method", "reference", "budget", "budget_hours", "draw")
+_MEND = "pass the runs of a comparison, as simkit.open_runs returns them"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method under one scheme at one budget: means over draws.
+
+    Attributes
+    ----------
+    score
+        Mean score in [0, 1], with its interval.
+    dollars, hours, images
+        Mean cost of the labels, and number of images asked about; hours is None if unknown.
+    by_draw
+        Score of each draw.
+    """
+
+    scheme: str
+    method: str
+    limit: Limit
+    score: Interval
+    dollars: float
+    hours: float | None
+    images: float
+    by_draw: Mapping[int, float]
+
+
+@dataclass(frozen=True)
+class Line:
+    """All methods under one scheme at one budget, and the best of them."""
+
+    scheme: str
+    limit: Limit
+    cells: tuple[Cell, ...]
+
+    def cell(self, method: str) -> Cell | None:
+        """The cell of one method, or None if it has no finished run."""
+        return next((cell for cell in self.cells if cell.method == method), None)
+
+    @cached_property
+    def best(self) -> Best:
+        """The comparison of the methods, draw by draw."""
+        return best_of({c.method: c.by_draw for c in self.cells}, smallest=SMALLEST)
+
+    def difference(self, first: str, second: str) -> Interval:
+        """Mean of `first` minus `second` over the draws that both have, with its interval."""
+        by_method = {c.method: c.by_draw for c in self.cells}
+        higher, lower = by_method[first], by_method[second]
+        return interval([higher[draw] - lower[draw] for draw in higher if draw in lower])
+
+    @property
+    def highest(self) -> Cell:
+        """The cell of the method with the highest mean, over the draws that all methods have."""
+        return over_shared(next(c for c in self.cells if c.method == self.best.first), self.cells)
+
+
+def lines(runs: Any, *, metric: str = "map") -> list[Line]:
+    """One line for each scheme and budget, in the order of the table, without references.
+
+    Parameters
+    ----------
+    runs
+        The runs of a comparison, or a table of them.
+    metric
+        The column of scores in [0, 1].
+
+    Raises
+    ------
+    BadInput
+        For other tables, and if a draw has several results.
+    """
+    table = scored(runs, metric)
+    table = table[~table["reference"]]
+    keys = ["scheme", "budget", "budget_hours"]
+    return [
+        Line(rows["scheme"].iat[0], Limit.of(rows.iloc[0]), tuple(_cells(rows, metric)))
+        for _, rows in table.groupby(keys, sort=False, dropna=False)
+    ]
+
+
+def best_pairs(schemes: Sequence[Line]) -> tuple[Best, dict[tuple[str, str], Cell]]:
+    """The comparison of all pairs (scheme, method) at one budget, and the cell of each pair."""
+    pairs = {(cell.scheme, cell.method): cell for line in schemes for cell in line.cells}
+    scores = {pair: cell.by_draw for pair, cell in pairs.items()}
+    return best_of(scores, smallest=SMALLEST), pairs
+
+
+def over_shared(cell: Cell, cells: Sequence[Cell]) -> Cell:
+    """The cell with its score over the draws that all these cells have, if there are any."""
+    shared = set.intersection(*(set(other.by_draw) for other in cells))
+    scores = [score for draw, score in cell.by_draw.items() if draw in shared]
+    return replace(cell, score=interval(scores)) if scores else cell
+
+
+def references(runs: Any, *, metric: str = "map") -> list[Cell]:
+    """The runs of `full`, and of wrappers around it, on complete labels: a cell for each."""
+    table = scored(runs, metric)
+    return _cells(table[table["reference"] & table["method"].map(is_full)], metric)
+
+
+def zero_shot(runs: Any, *, metric: str = "map") -> Cell | None:
+    """The image-text model's scores themselves, without labels; None in comparisons without."""
+    attrs = opened(runs).attrs
+    if (score := attrs.get("zero_shot")) is None or metric != "map":
+        return None
+    name = f"zero-shot, {attrs.get('scored_by')}"
+    return Cell("no labels", name, Limit(0.0), interval([score]), 0.0, 0.0, 0.0, {})
+
+
+def is_full(method: str) -> bool:
+    """Whether a method is `full` or a wrapper around it: the upper bound on complete labels."""
+    return method.partition("+")[0] == "full"
+
+
+def limits(runs: Any) -> list[Limit]:
+    """Budgets in ascending order, those in hours last; empty where amounts are as written."""
+    rows = opened(runs)[["budget", "budget_hours"]].drop_duplicates().to_dict("records")
+    return sorted({limit for limit in map(Limit.of, rows) if limit}, key=lambda limit: limit.order)
+
+
+def scored(runs: Any, metric: str) -> pd.DataFrame:
+    """The runs that have this metric, with the columns that cells need."""
+    columns = {name: COLUMNS[name] for name in (*RUN, "dollars", "seconds", "images")}
+    table = frame(runs, columns | {metric: float | None}, asker="runs", mend=_MEND, empty=True)
+    return one_result(table[table[metric].notna()], metric, by=RUN[:-1])
+
+
+def one_result(
+    runs: pd.DataFrame, value: str, *, by: Sequence[str] = ("scheme", "method")
+) -> pd.DataFrame:
+    """The runs with one row for each draw of the groups `by`, repeated ones left out.
+
+    Raises BadInput where a draw has several values: then the table is about more than one
+    comparison.
+    """
+    keys = [*by, "draw"]
+    content = runs[value].map(lambda one: np.asarray(one, float).tobytes())
+    once = runs[~runs[keys].assign(content=content).duplicated()]
+    for row in once[once.duplicated(keys)].itertuples():
+        where = f"draw {row.draw} of {row.method!r} under {row.scheme!r}"
+        raise BadInput(f"two results of {where}; pass the runs of one comparison")
+    return once
+
+
+def _cells(rows: pd.DataFrame, metric: str) -> list[Cell]:
+    return [
+        Cell(
+            runs["scheme"].iat[0],
+            str(method),
+            Limit.of(runs.iloc[0]),
+            interval(runs[metric].to_numpy()),
+            float(runs["dollars"].mean()),
+            float(runs["seconds"].mean()) / 3600 if runs["seconds"].notna().all() else None,
+            float(runs["images"].mean()),
+            dict(zip(runs["draw"].tolist(), runs[metric].tolist(), strict=True)),
+        )
+        for method, runs in rows.groupby("method", sort=False)
+    ]  # fmt: skip
+
+
+def listed(names: Sequence[str], most: int = 3, *, last: str = "and") -> str:
+    """ "an", "an and ll-r", "an, ll-r, em and 5 others"; `last`: the word before the last one."""
+    shown = list(names[: most if len(names) > most + 1 else len(names)])
+    others = len(names) - len(shown)
+    if others:
+        return f"{', '.join(shown)} {last} {others} others"
+    *first, end = shown
+    return f"{', '.join(first)} {last} {end}" if first else end

@@ -1,0 +1,256 @@
+"""Matrices of a comparison: scheme x method at equal cost, and the best methods of each scheme."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize, to_rgb
+from matplotlib.figure import Figure as Drawing
+from matplotlib.patches import Rectangle
+
+from simkit.annotate import schemes
+from simkit.errors import BadInput
+from simkit.learn import methods as methods_by_name
+from simkit.registry import setting
+from simkit.results.budget import Limit, money
+from simkit.results.cells import Line, best_pairs, lines, over_shared, references, zero_shot
+from simkit.results.figures import base, marks
+from simkit.results.figures.base import Panels, register, single
+from simkit.results.figures.style import FAMILIES, INK, WIDTH, family, fold, label, looks
+from simkit.results.statistics import SURE, too_few_text
+
+_NAMES = 2.3  # inches for the schemes of a heat map, and as many for the text on the right
+_ROW, _HEAD = 0.185, 1.2  # inches of a row of a matrix, and of the upright names of the schemes
+_SIZE = 7.5  # points: 20 numbers of a matrix share the width
+
+
+@register
+class HeatMap(base.AtBudget):
+    """Mean mAP of every method under every scheme; the colour is the mAP.
+
+    On the right of each scheme is its best method, with the probability that it is the best.
+    """
+
+    name = "heat-map"
+    title = "mAP by scheme x method at equal cost, and the best of each row"
+    reads: ClassVar = base.PRICED
+
+    against: str = setting("", "show differences to this method, in points, instead of mAP")
+    metric: base.Metric = setting("map", "the score to average over draws")
+    so_far: str = setting("", "the finished part of a comparison under way, for the heading")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        limit, runs = self.at_budget(table)
+        rows = lines(runs, metric=self.metric)
+        self.require(rows, f"no run has {self.metric}; compare again")
+        methods = list(dict.fromkeys(cell.method for row in rows for cell in row.cells))
+        shared = [[over_shared(cell, row.cells) for cell in row.cells] for row in rows]
+        means = [{cell.method: 100 * cell.score.mean for cell in cells} for cells in shared]
+        values = pd.DataFrame(means, columns=methods).to_numpy(float)
+        width = max(WIDTH, 2 * _NAMES + 0.55 * len(methods))  # room for each number
+        level = len(methods) <= 6
+        head = 0.9 if level else 0.3 + 0.055 * max(len(label(method)) for method in methods)
+        panels, axes = single(head + 0.6 * len(rows))
+        panels.drawing.set_figwidth(width)
+        if self.against:
+            self.chosen("method", self.against, methods)
+            values = values - values[:, [methods.index(self.against)]]
+            shades, norm, form = mpl.colormaps["PuOr"], Normalize(-10, 10), "+.1f"
+        else:
+            norm, form = Normalize(np.nanmin(values), np.nanmax(values)), ".1f"
+            shades = mpl.colormaps["viridis"]  # readable in grey
+        texts = [["no run" if np.isnan(v) else format(v, form) for v in row] for row in values]
+        size = 13 if level else 10
+        marks.cells(axes, _colors(shades, norm(values)), texts, size=size, weight="normal")
+        axes.set_xlim(-0.52, len(methods) - 0.48)
+        for place, row in enumerate(rows):
+            _frame_best(axes, place, row, methods)
+        left, right = [_scheme(row) for row in rows], [_best(row) for row in rows]
+        marks.row_names(axes, left, lines=3, room=_NAMES, right=right)
+        room = (width - 2 * _NAMES) / len(methods)
+        names = [_method(method, room) if level else label(method) for method in methods]
+        slant: Any = {"rotation": 35, "ha": "left", "rotation_mode": "anchor"}
+        axes.set_xticks(range(len(methods)), names, fontsize=9, **({} if level else slant))
+        axes.tick_params(labeltop=True, labelbottom=False)
+        heading = _best_schemes(limit, rows, so_far=self.so_far)
+        return panels.finish(heading, *self._caption(table, rows, limit))
+
+    def _caption(self, table: pd.DataFrame, rows: list[Line], limit: Limit) -> Iterator[str]:
+        over = base.range_of(row.best.draws for row in rows)
+        difference = f", less that of {label(self.against)}" if self.against else ""
+        yield (
+            f"Rows: annotation schemes, {base.paid(limit)}. Columns: training methods. "
+            f"Numbers: mean average precision (mAP) on the test split in points{difference}; "
+            f"draws: {over}. "
+            "Frame: highest mean of the row; dashed if its probability of being the best (on the "
+            f"right) is below {SURE:.0%}."
+        )
+        if free := zero_shot(table, metric=self.metric):
+            yield f"Without labels: {label(free.method)} {free.score.percent}."
+        if full := references(table, metric=self.metric):
+            hours = full[0].hours if limit.hours else None
+            cost = money(full[0].dollars) if hours is None else f"{hours:,.3g} hours"
+            reached = ", ".join(f"{label(cell.method)} {cell.score.percent}" for cell in full)
+            yield f"All labels of all images, {cost}: {reached}."
+
+
+def _frame_best(axes: Axes, place: int, row: Line, methods: list[str]) -> None:
+    """A frame around the highest mean of a row, solid if it is probably the best."""
+    style = "-" if row.best.sure else (0, (3, 2))
+    for method in (row.best.first, *row.best.ties) if len(row.cells) > 1 else ():
+        corner = methods.index(method) - 0.475, place - 0.455
+        axes.add_patch(Rectangle(corner, 0.95, 0.91, fill=False, ec=INK, lw=2.4, ls=style))
+
+
+def _scheme(row: Line) -> str:
+    """A scheme, its mean cost unless there is a budget, and its gist below, if it has one."""
+    cost = "" if row.limit else ", " + money(np.mean([cell.dollars for cell in row.cells]).item())
+    try:
+        return f"{row.scheme}{cost}\n{getattr(schemes.make(row.scheme), 'gist', '')}".rstrip()
+    except BadInput:  # not a registered scheme, in a table of other origin
+        return row.scheme + cost
+
+
+def _method(spec: str, room: float) -> str:
+    """A method in lines of `room` inches, with its gist below unless it is a wrapper."""
+    name = fold(label(spec).replace(" + ", "\n+ "), room, size=9, lines=3)
+    try:
+        gist = "" if "+" in spec else methods_by_name.get(spec.partition("(")[0]).gist
+    except BadInput:
+        gist = ""
+    return f"{name}\n{fold(gist, room, size=9, lines=3)}" if gist else name
+
+
+def _best(row: Line) -> str:
+    """ "best: LL-R", or "LL-R: 62 %" and the number of possible others."""
+    best = row.best
+    name = fold(label(best.first), _NAMES - 0.4, size=9)
+    if len(row.cells) == 1:
+        return "one method"
+    if len(best.ties) + 1 == len(row.cells):
+        return "all equal"
+    if best.sure:
+        return f"best: {name}" + (f"\nand {len(best.ties)} equal" if best.ties else "")
+    if not best.probability:
+        return f"{name}?\n{fold(too_few_text(best), _NAMES, size=9)}"
+    others = len(best.rivals)
+    chance = f"{name}: {100 * best.probability[best.first]:.0f} %"
+    return f"{chance},\nor {others} other{'s' * (others > 1)}" if others else chance
+
+
+def _best_schemes(limit: Limit, rows: list[Line], *, so_far: str) -> str:
+    """The schemes whose models may be the best for the money, or the highest one so far."""
+    if not limit:
+        text = "mAP of each training method by annotation scheme; amounts as written, costs differ"
+        return text + (f" ({so_far})" if so_far else "")
+    best, _ = best_pairs(rows)
+    level = list(dict.fromkeys(scheme for scheme, _ in (best.first, *best.ties, *best.rivals)))
+    of_first = [pair for pair in best.order if pair[0] == level[0]]
+    reached = 100 * next(row.highest.score.mean for row in rows if row.scheme == level[0])
+    if so_far:
+        return f"{limit} of labels: {level[0]} is highest so far, {reached:.0f} mAP ({so_far})"
+    if best.settled(of_first):
+        return f"{limit} of labels: {level[0]} is best (up to {reached:.0f} mAP)"
+    many = " or ".join(level) if len(level) < 4 else f"{len(level)} of {len(rows)} schemes"
+    return f"{limit} of labels: the best models may come from {many}"
+
+
+@register
+class Matrix(base.AtBudget):
+    """Mean mAP of many methods under every scheme, and the probability that each is the best.
+
+    Methods are ordered by family, and by their mean over schemes within a family.
+    """
+
+    name = "matrix"
+    title = "mAP of many methods by scheme, and how probably each is the best"
+    reads: ClassVar = base.PRICED
+
+    metric: base.Metric = setting("map", "the score to average over draws")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        limit, runs = self.at_budget(table)
+        columns = lines(runs, metric=self.metric)
+        self.require(columns, f"no run has {self.metric}; compare again")
+        means = pd.DataFrame(
+            {line.scheme: {c.method: 100 * c.score.mean for c in line.cells} for line in columns}
+        )
+        means["mean"] = means.mean(axis=1)
+        means = means.loc[_ordered(means["mean"])]
+        probabilities = {line.scheme: line.best.probability for line in columns}
+        chances = 100 * pd.DataFrame(probabilities, means.index, dtype=float)
+        panels = Panels(
+            ["mAP", "probability of being the best, %"],
+            height=_HEAD + _ROW * len(means), widths=[len(columns) + 1, len(columns)], sharex=False,
+        )  # fmt: skip
+        left, right = panels
+        values = means.to_numpy()
+        shade = Normalize(np.nanpercentile(values, 2), np.nanmax(values))
+        _numbers(left, means, mpl.colormaps["viridis"], shade, ".1f")
+        _numbers(right, chances, mpl.colormaps["Greys"], Normalize(0, 150), ".0f")
+        names = marks.row_names(left, list(map(label, means.index)), size=_SIZE + 0.5, room=1.7)
+        for name, look in zip(names, looks(means.index).values(), strict=True):
+            name.set_color([0.7 * part for part in to_rgb(look.color)])  # legible on white
+        over = base.range_of(len(cell.by_draw) for line in columns for cell in line.cells)
+        free = zero_shot(table, metric=self.metric)
+        full = references(table, metric=self.metric)
+        ceiling = [f"{label(c.method)} {100 * c.score.mean:.1f}" for c in full]
+        shared = base.range_of(line.best.draws for line in columns)
+        sure = sum(line.best.sure for line in columns)
+        tied = any(line.best.ties for line in columns)
+        ties = " Methods with equal scores share a probability." if tied else ""
+        absent = sorted({*runs["scheme"]} - {line.scheme for line in columns})
+        return panels.finish(
+            _leaders(columns),
+            f"Columns: annotation schemes, {base.paid(limit)}, and the mean. Rows: how a model "
+            f"is trained on them, by family (colour). Means over {over} draws, probabilities over "
+            + ("the same" if shared == over else f"the {shared} that all methods have")
+            + f"; those below 0.5 % are left out. Under {sure or 'none'} of {len(columns)} schemes "
+            f"one method has {SURE:.0%} or more.{ties}",
+            f"Without {self.metric}: {', '.join(absent)}." if absent else "",
+            f"All labels of all images: {', '.join(ceiling)}." if ceiling else "",
+            f"Without labels: {label(free.method)} {free.score.percent}." if free else "",
+        )
+
+
+def _ordered(mean: pd.Series[float]) -> list[str]:
+    """The methods by family, the best within a family first."""
+    families = [*FAMILIES, *dict.fromkeys(map(family, mean.index))]
+    ranked = mean.sort_values(ascending=False, kind="stable").index
+    return sorted(ranked, key=lambda method: families.index(family(method)))
+
+
+def _numbers(axes: Axes, values: pd.DataFrame, shades: Any, norm: Normalize, form: str) -> None:
+    """A panel of coloured numbers; blank where a number is missing or prints as 0."""
+    numbers = values.to_numpy(float)
+    texts = [
+        ["" if np.isnan(v) or not float(format(v, form)) else format(v, form) for v in row]
+        for row in numbers
+    ]
+    marks.cells(axes, _colors(shades, norm(numbers)), texts, size=_SIZE, weight="normal")
+    families = list(map(family, values.index))
+    for place in np.flatnonzero(np.array(families[1:]) != np.array(families[:-1])):
+        axes.axhline(place + 0.5, color="white", linewidth=3)
+    axes.set_xlim(-0.5, values.shape[1] - 0.5)
+    names = [fold(name, _HEAD, size=_SIZE + 0.5, lines=2) for name in values.columns]
+    axes.set_xticks(range(len(names)), names, fontsize=_SIZE + 0.5, rotation=90)
+    axes.tick_params(labeltop=True, labelbottom=False)
+
+
+def _leaders(columns: list[Line]) -> str:
+    """How many methods may be the best."""
+    first = {name for line in columns for name in (line.best.first, *line.best.ties)}
+    if len(first) == 1:
+        return f"{label(first.pop())} has the highest mean under every scheme"
+    return f"{len(first)} of {len(columns[0].cells)} methods lead under one scheme or another"
+
+
+def _colors(shades: Any, values: Any) -> list[Any]:
+    """The colour of each value from 0 to 1; white for NaN."""
+    colors = shades.with_extremes(bad="white")(np.ma.masked_invalid(values))
+    return list(colors[..., :3].tolist())

@@ -1,0 +1,228 @@
+"""The house style: fonts, colours, wrapped texts, and the look of each method."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+
+from simkit.results.result_tables import label
+
+WIDTH = 9.0  # inches; at 100 dots each a figure fits a README's 900 pixels
+INK, PALE, FAINT = "#222222", "#767676", "#efefef"
+# Colours of Okabe & Ito (2008), which colour-blind readers can tell apart.
+BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
+PINK, SKY, PURPLE, GREY = "#CC79A7", "#56B4E9", "#7A5195", "#4D4D4D"
+PRESENT, ABSENT = BLUE, "#B87300"  # of known labels
+DASHED = (0, (4, 3))  # of lines for a single number, such as a baseline
+
+_FILE = Path(__file__).with_name("house.mplstyle")
+STYLE = dict(mpl.rc_params_from_file(_FILE, use_default_template=False))
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Our fonts and lines within the block; the user's settings are restored afterwards."""
+    with mpl.rc_context(STYLE):
+        yield
+
+
+@cache
+def text_width(text: str, size: float = 10, weight: str = "normal") -> float:
+    """The width of a line of text in inches. size: of its letters, in points."""
+    font = FontProperties(family=STYLE["font.family"], size=size, weight=weight)
+    points, *_ = text_to_path.get_text_width_height_descent(text, font, False)
+    return 1.05 * float(points) / 72  # a raster image rounds each letter to whole pixels
+
+
+def wrapped(text: str, room: float, size: float = 10, weight: str = "normal") -> list[str]:
+    """Lines of at most `room` inches.
+
+    Lines break at spaces, after hyphens, and after the commas and opening parentheses of settings;
+    a word longer than a line breaks after its last "_", "/" or "." that fits, else anywhere.
+    """
+
+    def fits(line: str) -> bool:
+        return text_width(line.rstrip(), size, weight) <= room
+
+    if "\n" in text:
+        return [line for part in text.split("\n") for line in wrapped(part, room, size, weight)]
+    lines = [""]
+    for part in re.findall(r" +|\(?(?:,\d|[^ ,(-])+[,(-]?|[,(-]", text):
+        if not fits(lines[-1] + part) and lines[-1].strip():
+            lines.append("")
+            part = part.lstrip()
+        while len(part) > 1 and not fits(part):
+            place = next(n for n in range(len(part) - 1, 0, -1) if n == 1 or fits(part[:n]))
+            place = 1 + max(part.rfind(sign, 0, place) for sign in "_/.") or place
+            lines[-1:] = [part[:place], ""]
+            part = part[place:]
+        lines[-1] += part
+    return [line.rstrip() for line in lines if line.strip()] or [""]
+
+
+def fold(
+    text: str, room: float, *, size: float = 10, lines: int = 2, weight: str = "normal"
+) -> str:
+    """A name in at most so many lines of `room` inches; longer ones end in "…"."""
+    folded = wrapped(text, room, size, weight)
+    if len(folded) > lines:
+        last = folded[lines - 1]
+        while last and text_width(last + "…", size, weight) > room:
+            last = last[:-1]
+        folded[lines - 1 :] = [last.rstrip() + "…"]
+    return "\n".join(folded)
+
+
+def family(method: str) -> str:
+    """The family of a method: `ll-r(delta=1)+boostlu` is of "large loss", as `ll-r` is.
+
+    Unlisted methods are of "others". `FAMILIES` has all families and their methods in order.
+    """
+    base = re.split(r"[(+]", method, maxsplit=1)[0]
+    return next((name for name, members in FAMILIES.items() if base in members), "others")
+
+
+def power(value: float) -> str:
+    """A tick of a logarithmic axis: 0.01, 1, 1,000, and 10⁻⁵ or 2·10⁸ for longer numbers."""
+    if value == 0 or 1e-3 <= value < 1e5:
+        return f"{value:,.0f}" if value == 0 or value >= 10 else f"{value:g}"
+    factor, exponent = f"{value:.0e}".split("e")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return ("" if factor == "1" else f"{factor}·") + f"10{raised}"
+
+
+def count(mean: float) -> str:
+    """A mean of counts: 1,234, 52, 5.7, 0.33; 0 only for a mean of 0."""
+    return f"{mean:,.0f}" if mean >= 10 or mean == round(mean) else f"{mean:.2g}"
+
+
+def over_draws(draws: pd.Series[int], what: str = "Bands") -> str:
+    """A sentence of the caption about intervals. draws: number of draws of each mean."""
+    many = int(draws.max())
+    return f"{what}: 95 % over {many} draws." if many > 1 else f"One draw: no {what.lower()}."
+
+
+@dataclass(frozen=True)
+class Look:
+    """The look of a method, or of another thing with its own lines and markers.
+
+    Dashes and marker distinguish it without colour. fill: of the marker, "full", "none", "pale", or
+    the filled half, such as "left". name: in the legend.
+    """
+
+    color: str
+    marker: str = ""
+    dashes: Any = "-"  # any line style of matplotlib
+    fill: str = "full"
+    name: str = ""
+
+    def line(self) -> dict[str, Any]:
+        """Keyword arguments for a matplotlib line."""
+        inside = {"none": "white", "pale": _pale(self.color)}.get(self.fill)
+        return {
+            "color": self.color,
+            "marker": self.marker or None,
+            "linestyle": self.dashes,
+            "fillstyle": "full" if inside else self.fill,
+            "markerfacecolor": inside or self.color,
+            "markerfacecoloralt": "white",
+            "markeredgecolor": self.color,
+            "markeredgewidth": 1.4,
+            "label": self.name,
+        }
+
+
+# A hue for each family, another lightness for each member: most remain distinct to colour-blind
+# readers, and the markers of a family all differ.
+_LOOKS = {
+    "baselines": {
+        "full": (INK, "*"), "an": (BLUE, "o"), "ignore": ("#6CBDF7", "s"), "fe": ("#0A3A6B", "p"),
+    },
+    "weights and smoothing": {
+        "wan": ("#BBA8F5", "v"), "partial-bce": ("#7438B8", "d"), "lsan": ("#836AFB", "p"),
+        "ls-constant": ("#4A1870", "H"),
+    },
+    "focal": {
+        "focal": ("#FF9A1F", "v"), "asl": ("#F7B98A", "d"), "p-asl": ("#A04E14", "s"),
+        "csl": ("#EE5F02", "D"), "hill": ("#5B2B00", "^"),
+    },
+    "large loss": {
+        "ll-r": ("#00965F", "^"), "ll-ct": ("#3AD29D", "v"), "ll-cp": ("#004524", "<"),
+        "ll-r-abs": ("#00965F", ">"), "ll-ct-abs": ("#3AD29D", "h"), "ll-cp-abs": ("#004524", "8"),
+    },
+    "expected positives": {
+        "epr": ("#5E204C", "s"), "role": ("#F89AD7", "X"), "en": ("#A51C82", "h"),
+        "ep": ("#E31FB8", "d"),
+    },
+    "entropy": {"em": ("#6E6300", "P"), "em-apl": ("#C9B574", "X"), "vlpl": ("#A89800", "D")},
+    "robust": {"splc": ("#07979E", "<"), "gr-loss": ("#0DCEE3", ">"), "aevlp": ("#04545A", "d")},
+    "soft exposure": {"se": ("#EB4A5B", "P"), "se-l": ("#7C0022", "X"), "se-i": ("#FDA298", "v")},
+    "others": {
+        "curriculum": ("#9A9A9A", "<"), "imcl": ("#4D4D4D", "8"), "latent-noise": ("#757575", "D"),
+        "cnn-rnn": ("#C0C0C0", ">"),
+    },
+}  # fmt: skip
+FAMILIES = {name: tuple(members) for name, members in _LOOKS.items()}
+_METHODS = {method: look for members in _LOOKS.values() for method, look in members.items()}
+_COLORS = [RED, PINK, SKY, PURPLE, "#9A6324", "#5B7F00", "#A50034", GREY]
+_MARKERS = "DvPX<>hpd8"
+# Fills and dashes of the variations of a method; the first three are of the usual wrappers.
+_FILLS = ("none", "left", "pale", "top", "right")
+_DASHES: tuple[Any, ...] = ("--", "-.", ":", (0, (7, 1.5, 1, 1.5, 1, 1.5)), (0, (2.5, 1)))
+_WRAPPERS = ("+boostlu", "+cl", "+scl")
+_PALETTE = [BLUE, RED, INK, GREEN, ORANGE, PINK, SKY, PURPLE]
+
+
+def looks(methods: Iterable[str], named: Callable[[str], str] = label) -> dict[str, Look]:
+    """The looks of the methods of a table, in their order; pass all of them.
+
+    The innermost method determines colour and marker, the same in every figure; methods of a
+    family have the same hue. Settings and wrappers are variations of it, with another fill and
+    other dashes: `ll-r+boostlu` is `ll-r` dashed and hollow.
+    """
+    parts = {method: re.split(r"(?=[(+])", method, maxsplit=1) for method in methods}
+    drawn = {}
+    for method, (base, *variation) in parts.items():
+        color, marker = _METHODS.get(base) or _chosen(base)
+        look = Look(color, marker, name=named(method))
+        if variation:
+            others = {each[1] for each in parts.values() if each[0] == base and len(each) > 1}
+            order = [*_WRAPPERS, *sorted(others - set(_WRAPPERS))]
+            again, place = divmod(order.index(variation[0]), len(_FILLS))
+            dashes = _DASHES[(place + again) % len(_DASHES)]
+            look = Look(color, marker, dashes, _FILLS[place], look.name)
+        drawn[method] = look
+    return drawn
+
+
+def palette(names: Iterable[Any], named: Callable[[Any], str] = str) -> dict[Any, Look]:
+    """The looks of other things than methods, such as schemes: by their place among the names."""
+    dashes = ("-", "--", ":", "-.")
+    by_name = {}
+    for place, name in enumerate(dict.fromkeys(names)):
+        again, at = divmod(place, len(_PALETTE))
+        fill = ("full", "none", "left")[again % 3]
+        by_name[name] = Look(_PALETTE[at], "os^DvPXh"[at], dashes[place % 4], fill, named(name))
+    return by_name
+
+
+def _chosen(name: str) -> tuple[str, str]:
+    # By the name alone, so that a method looks the same in all figures.
+    digest = hashlib.sha256(name.encode()).digest()
+    return _COLORS[digest[0] % len(_COLORS)], _MARKERS[digest[1] % len(_MARKERS)]
+
+
+def _pale(color: str) -> str:
+    return to_hex([1 - 0.4 * (1 - part) for part in to_rgb(color)])

@@ -1,0 +1,174 @@
+"""Tables as pandas DataFrames: their columns, types and missing values are checked on reading.
+
+`attrs` holds the facts of a comparison beside its rows: the names of the classes, the indices of
+the leaves, a sentence for each failure, and the number of planned runs.
+"""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args, get_origin
+
+import pandas as pd
+import pyarrow as pa
+
+from simkit.errors import BadInput
+from simkit.results.job_store import facts
+
+Columns = Mapping[str, Any]
+Unique = tuple[tuple[str, ...], ...]
+
+
+_NAMES = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
+_ARROW = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+
+
+def frame(
+    table: Any,
+    columns: Columns,
+    *,
+    asker: str,
+    mend: str,
+    unique: Unique = (),
+    empty: bool = False,
+) -> pd.DataFrame:
+    """The declared columns of a table, checked.
+
+    Parameters
+    ----------
+    table
+        A DataFrame, a pyarrow Table, or a comparison's `Runs`, references included.
+    columns
+        The type of each column: str, bool, int, float, or a list such as list[float];
+        `float | None` if values may be missing. Missing numbers are NaN, missing strings and lists
+        None; lists become arrays.
+    asker, mend
+        Start and end of error messages: who needs the table, and the remedy, such as "pass the
+        result of simkit.analysis.x".
+    unique
+        Sets of columns, such as (("scheme",), ("class",)) for a table with exactly one row for
+        each scheme and class.
+    empty
+        Whether the table may have no rows.
+
+    Raises
+    ------
+    BadInput
+        If this is no table or has no rows; if a column is missing, has another type, or has missing
+        values that are not allowed; if rows are missing or repeated.
+    """
+    table = opened(table)
+    if not isinstance(table, pd.DataFrame):
+        raise BadInput(f"{asker}: a table is expected, not {type(table).__name__}; {mend}")
+    if not len(table) and not empty:
+        raise BadInput(f"{asker}: the table is empty; {mend}")
+    names = list(table.columns)
+    if missing := [name for name in columns if names.count(name) != 1]:
+        raise BadInput(f"{asker}: the table has no {_listed(missing)}; {mend}")
+    values = {}
+    for name, kind in columns.items():
+        try:
+            values[name] = _column(table[name], kind)
+        except ValueError as error:
+            raise BadInput(f"{asker}: column {name!r} {error}{mend}") from None
+    checked = pd.DataFrame(values, index=pd.RangeIndex(len(table)))
+    checked.attrs = dict(table.attrs)
+    if unique and not _complete(checked, unique):
+        keys = " and ".join(", ".join(part) for part in unique)
+        raise BadInput(f"{asker}: the table does not hold one row for each {keys}; {mend}")
+    return checked
+
+
+def opened(table: Any) -> Any:
+    """A pyarrow Table or the runs of a comparison as a DataFrame; other values unchanged."""
+    table = getattr(table, "every", table)
+    if not isinstance(table, pa.Table):
+        return table
+    frame = table.replace_schema_metadata(None).to_pandas()
+    frame.attrs = facts(table)
+    return frame
+
+
+def class_names(table: pd.DataFrame) -> tuple[str, ...]:
+    """Names of the classes in the order of `ap`; empty if the table does not name them."""
+    return tuple(table.attrs.get("classes", ()))
+
+
+def leaves(table: pd.DataFrame) -> tuple[int, ...]:
+    """Indices of the leaf classes; empty if the table does not name them."""
+    return tuple(table.attrs.get("leaves", ()))
+
+
+def failures(table: pd.DataFrame) -> tuple[str, ...]:
+    """A sentence for each failure of the comparison behind a table."""
+    return tuple(table.attrs.get("failures", ()))
+
+
+def _column(values: pd.Series[Any], declared: Any) -> Any:
+    """The column as an array. Raises ValueError with a message that lacks the mend."""
+    try:
+        array = pa.array(values.to_numpy(object), from_pandas=True)
+        _check(array, declared)
+        array = array.cast(_arrow(declared))  # floats that are no whole numbers are no integers
+    except (TypeError, pa.ArrowException):
+        raise ValueError(f"holds {values.dtype} where {_named(declared)} is expected; ") from None
+    numbers = array.to_numpy(zero_copy_only=False)
+    missing = array.null_count and numbers.dtype == object
+    return pd.Series(numbers, dtype=object) if missing else numbers  # None stays None
+
+
+def _check(array: pa.Array, declared: Any) -> None:
+    """Raise TypeError for values of another type, ValueError for missing ones."""
+    kind, given = _without_none(declared), array.type
+    if array.null_count and kind is declared:
+        raise ValueError("has missing values; leave out these rows, or ")
+    if pa.types.is_null(given):
+        return
+    if get_origin(kind) is list and pa.types.is_list(given):
+        return _check(array.flatten(), *get_args(kind))
+    numeric = pa.types.is_integer(given) or pa.types.is_floating(given)
+    if not (numeric if kind in (int, float) else given == _ARROW.get(kind)):
+        raise TypeError
+
+
+def _arrow(declared: Any) -> pa.DataType:
+    kind = _without_none(declared)
+    return pa.list_(_arrow(*get_args(kind))) if get_origin(kind) is list else _ARROW[kind]
+
+
+def _complete(table: pd.DataFrame, unique: Unique) -> bool:
+    distinct = len(table.drop_duplicates([name for part in unique for name in part]))
+    combinations = math.prod(len(table.drop_duplicates(list(part))) for part in unique)
+    return distinct == len(table) == combinations
+
+
+def _without_none(declared: Any) -> Any:
+    if not isinstance(declared, types.UnionType):
+        return declared
+    return next(part for part in get_args(declared) if part is not types.NoneType)
+
+
+def _named(declared: Any) -> str:
+    kind = _without_none(declared)
+    return f"a list of {_named(*get_args(kind))}" if get_origin(kind) is list else _NAMES[kind]
+
+
+def _listed(names: Sequence[str]) -> str:
+    *first, last = map(repr, names)
+    return f"columns {', '.join(first)} and {last}" if first else f"column {last}"
+
+
+def label(method: str) -> str:
+    """A method's display name: `ll-r(delta=1)+boostlu` is "LL-R(delta=1) + BoostLU"."""
+    from simkit.learn import methods
+
+    names = []
+    for part in method.split("+"):
+        name, bracket, settings = part.partition("(")
+        try:
+            names.append(methods.get(name).title + bracket + settings)
+        except BadInput:  # not a registered method, in a table of other origin
+            names.append(part)
+    return " + ".join(names)

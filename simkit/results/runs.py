@@ -1,0 +1,366 @@
+"""The runs of a comparison: one row each, as a pandas table, as files and in a few lines.
+
+>>> runs = simkit.open_runs("runs/")  # or runs = simkit.compare(...)
+>>> runs.table.groupby("method")["map"].mean()
+>>> runs.reference  # the trainings on complete labels
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property, partial
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.csv
+import pyarrow.parquet
+
+from simkit.errors import BadInput
+from simkit.files import readable, reading, whole
+from simkit.quantities import duration
+from simkit.results import job_store as store
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simkit.results.cells import Line
+
+Row = dict[str, Any]
+SWEEP = -1  # the draw of a sweep; draws of compared runs are numbered from 0
+
+
+class Column(NamedTuple):
+    """The Arrow type of a column, and its meaning in one line."""
+
+    type: pa.DataType
+    meaning: str
+
+
+_TEXT, _WHOLE, _NUMBER, _YES = pa.string(), pa.int64(), pa.float64(), pa.bool_()
+_WHOLES, _NUMBERS, _TEXTS = pa.list_(_WHOLE), pa.list_(_NUMBER), pa.list_(_TEXT)
+
+COLUMNS = {
+    "scheme": Column(_TEXT, "the scheme as the grid names it"),
+    "scheme_spec": Column(_TEXT, "the complete name, with the amount that was bought"),
+    "method": Column(_TEXT, "the method as the grid names it"),
+    "method_spec": Column(_TEXT, "the complete name, with the settings of the training"),
+    "reference": Column(_YES, "true for runs on complete labels, which are not compared"),
+    "budget": Column(_NUMBER, "budget in dollars; null: in hours, or fixed amounts"),
+    "budget_hours": Column(_NUMBER, "budget in hours of annotation"),
+    "draw": Column(_WHOLE, "from 0; methods are compared within a draw"),
+    "seed": Column(_WHOLE, "of the grid"),
+    "dollars": Column(_NUMBER, "cost of all labels, paid validation labels included"),
+    "seconds": Column(_NUMBER, "time of annotators for the same labels; null: unknown"),
+    "validation_dollars": Column(_NUMBER, "the part of dollars that paid for validation labels"),
+    "effort": Column(_TEXT, "questions asked for the training labels, JSON"),
+    "validation_effort": Column(_TEXT, "the same for paid validation labels; null: none"),
+    "images": Column(_WHOLE, "training images asked about"),
+    "present": Column(_WHOLE, "number of training labels known to be present"),
+    "absent": Column(_WHOLE, "number of training labels known to be absent"),
+    "unknown": Column(_WHOLE, "number of unknown labels of asked images"),
+    "class_present": Column(_WHOLES, "number of images in which each class is known to be present"),
+    "class_absent": Column(_WHOLES, "number of images in which each class is known to be absent"),
+    "map": Column(_NUMBER, "mean AP over leaf classes on the test split, 0 to 1"),
+    "map_all": Column(_NUMBER, "mean AP over all classes"),
+    "map_o": Column(_NUMBER, "mean AP over leaf classes, weighted by their positives"),
+    "ap": Column(_NUMBERS, "AP of every class; null: no positives in the test split"),
+    "precision": Column(_NUMBER, "mean over leaf classes, at the validation labels' highest F1"),
+    "recall": Column(_NUMBER, "mean over leaf classes, at the same thresholds"),
+    "epochs": Column(_WHOLE, "the epoch, from 1, whose weights are scored"),
+    "lr": Column(_NUMBER, "the learning rate"),
+    "tuned": Column(_TEXT, "settings chosen for this method and scheme, JSON; null: none"),
+    "tuned_runs": Column(_WHOLE, "number of settings tried; null: chosen before"),
+    "tuned_map": Column(_NUMBER, "mAP of the chosen settings on validation labels, 0 to 1"),
+    "tuned_edge": Column(_YES, "whether a chosen number is the smallest or largest tried"),
+    "trained": Column(_TEXT, "head (on features), or backbone (with its head, on images)"),
+    "select": Column(_TEXT, "the scored epoch: last, or best on validation labels"),
+    "validation": Column(_TEXT, "validation labels: none, complete or partial"),
+    "losses": Column(_NUMBERS, "mean training loss of every epoch"),
+    "curve": Column(_NUMBERS, "mAP after every epoch; empty unless requested"),
+    "curve_of": Column(_TEXT, "split of the curve: val, or test, which then chooses nothing"),
+    "stack": Column(_WHOLE, "number of runs trained together"),
+    "train_seconds": Column(_NUMBER, "training time of the stack, divided by its runs"),
+    "bundle_seconds": Column(_NUMBER, "time of the whole job of this run, with all its runs"),
+    "peak_memory_mb": Column(_NUMBER, "peak memory of the process so far"),
+    "environment": Column(_TEXT, "versions, platform and device, JSON"),
+    "notes": Column(_TEXTS, "warnings of annotation and training"),
+    "labels_id": Column(_TEXT, "content id of the training labels"),
+    "truth_id": Column(_TEXT, "content id of the truth of the training split"),
+    "test_id": Column(_TEXT, "content id of the truth of the test split"),
+    "features_id": Column(_TEXT, "content id of the features, or of the initial backbone"),
+    "key": Column(_TEXT, "of the job: a hash of all that decides its results, and one of the code"),
+}  # fmt: skip
+
+SCHEMA = pa.schema([(name, column.type) for name, column in COLUMNS.items()])
+MEASURED = ("train_seconds", "bundle_seconds", "peak_memory_mb")  # others repeat bit for bit
+LISTS = tuple(field.name for field in SCHEMA if pa.types.is_list(field.type))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Runs:
+    """Finished runs of a comparison.
+
+    Attributes
+    ----------
+    rows
+        All runs as an Arrow table with the columns of `COLUMNS`; its metadata name the classes.
+    """
+
+    rows: pa.Table
+
+    @cached_property
+    def every(self) -> pd.DataFrame:
+        """All runs, references included, as a DataFrame whose `attrs` are those of `frames`."""
+        from simkit.results.result_tables import opened  # pandas takes a second to load
+
+        return opened(self.rows)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The compared runs, one row each; `simkit list columns` has the columns."""
+        return self.every[~self.every["reference"].astype(bool)].reset_index(drop=True)
+
+    @cached_property
+    def reference(self) -> pd.DataFrame:
+        """The runs on complete labels of all images, one row each."""
+        return self.every[self.every["reference"].astype(bool)].reset_index(drop=True)
+
+    def summary(self) -> list[Line]:
+        """For each scheme and budget, the means of all methods and the best of them."""
+        from simkit.results.cells import lines
+
+        return lines(self)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """A sentence for each failed job, or failed method of a job."""
+        return tuple(self.every.attrs.get("failures", ()))
+
+    @property
+    def planned(self) -> int:
+        """Number of planned runs; 0 if the files do not have it."""
+        return int(self.every.attrs.get("planned", 0))
+
+    def __repr__(self) -> str:
+        all_labels = len(self.reference)
+        return f"<{type(self).__name__}: {len(self.table):,} runs, {all_labels:,} on all labels>"
+
+
+def open_runs(folder: str | PathLike[str]) -> Runs:
+    """Open the runs in the folder of a comparison.
+
+    Parameters
+    ----------
+    folder
+        The folder that `compare` wrote.
+
+    Returns
+    -------
+    Runs
+        The runs of the last finished comparison or, if none is finished, the finished runs of the
+        running one.
+
+    Raises
+    ------
+    BadInput
+        If the folder has no runs.
+    """
+    return Runs(read(folder))
+
+
+def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -> pa.Table:
+    """The runs of `open_runs` as an Arrow table, references included; `columns`: only these."""
+    folder = Path(folder)
+    if (folder / "table.parquet").is_file():
+        files = [folder / "table.parquet", folder / "reference.parquet"]
+        parts = [_parquet(file, columns) for file in files if file.is_file()]
+        # A table that other programs wrote again may have other types of strings and more columns.
+        return pa.concat_tables(parts, promote_options="permissive")
+    if not folder.is_dir():
+        raise BadInput(f"{folder} is not a folder; give the folder that `simkit compare` wrote to")
+    plan = store.under_way(folder)
+    results = [store.load(folder / "bundles", stem, SCHEMA) for stem in plan["keys"]]
+    finished = [result for result in results if result]
+    compared = [job for job in finished if job.table["draw"][:1].to_pylist() != [SWEEP]]
+    parts = [job.table.select(list(columns or COLUMNS)) for job in compared]
+    if not sum(map(len, parts)):
+        sweep = ", all of the sweep that chooses settings" if finished else ""
+        raise BadInput(
+            f"{folder} holds no finished runs ({len(finished)} of {len(results)} jobs are finished"
+            f"{sweep}); resume `simkit compare`, or give the folder that it wrote to"
+        )
+    failures = [f"{name}: {why}" for job in compared for name, why in job.failures.items()]
+    return together(parts, classes=plan["classes"], leaves=plan["leaves"], failures=failures)
+
+
+def _parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
+    with reading(path, "a table of runs", "remove it and compare again"):
+        table = pyarrow.parquet.read_table(
+            path, columns=list(columns) if columns else None, page_checksum_verification=True
+        )
+        store.facts(table)  # refuses damaged metadata
+        lost = sorted({*(columns or COLUMNS)}.difference(table.column_names))
+        if lost and store.has_checksum(table):  # files of version 0.1 may have fewer columns
+            raise ValueError(f"it has no column {lost[0]!r}")
+        fields = [SCHEMA.field(f.name) if f.name in SCHEMA.names else f for f in table.schema]
+        table = table.cast(pa.schema(fields, table.schema.metadata))
+        return table.select(list(columns)) if columns else table
+
+
+def together(parts: Sequence[pa.Table], **facts: Any) -> pa.Table:
+    """The rows of several tables as one.
+
+    Parameters
+    ----------
+    parts
+        Tables with the columns of `COLUMNS`, or with the same selection of them.
+    **facts
+        classes (of `ap`) and leaves (indices of the leaf classes); failures, a sentence for each
+        failed job or method of a job; planned, the number of runs, 0 if unknown; zero_shot and
+        scored_by, mAP and name of the image-text model whose scores were used, None without one.
+    """
+    facts = {"classes": (), "leaves": (), "failures": (), "planned": 0} | facts
+    rows = pa.concat_tables(parts or [SCHEMA.empty_table()])
+    if "reference" in rows.column_names:  # compared runs first, as in the files
+        rows = pa.concat_tables(_by_reference(rows))
+    rows = rows.combine_chunks()
+    known = {name: value for name, value in facts.items() if value is not None}
+    return rows.replace_schema_metadata(
+        {name: json.dumps(value, ensure_ascii=False) for name, value in known.items()}
+    )
+
+
+def _by_reference(rows: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """The compared runs and the references."""
+    reference = pa.compute.fill_null(rows["reference"], False)
+    return rows.filter(pa.compute.invert(reference)), rows.filter(reference)
+
+
+def tidy(rows: Iterable[Row], **facts: Any) -> pa.Table:
+    """Rows as a table; further arguments are those of `together`."""
+    return together([pa.Table.from_pylist(list(rows), schema=SCHEMA)], **facts)
+
+
+def writers(rows: pa.Table) -> dict[str, Callable[[Path], object]]:
+    """The writer of each file by its name: compared runs and references, as parquet and as CSV
+    without the columns of lists."""
+    files: dict[str, Callable[[Path], object]] = {}
+    for name, part in zip(("table", "reference"), _by_reference(rows), strict=True):
+        selected = store.with_checksum(part)
+        if name == "table" or len(selected):
+            flat = selected.drop_columns(list(LISTS))
+            files[f"{name}.parquet"] = partial(
+                pyarrow.parquet.write_table, selected, compression="zstd", write_page_checksum=True
+            )
+            files[f"{name}.csv"] = partial(pyarrow.csv.write_csv, flat)
+    return files
+
+
+def write(files: Mapping[str, Callable[[Path], object]], folder: Path) -> None:
+    """Write files that belong together: none appears before all of them are ready."""
+    with ExitStack() as ready:
+        for name, writer in files.items():
+            writer(ready.enter_context(whole(folder / name)))
+
+
+# Lists over classes are most of a table; none of them is needed to describe a folder.
+_DESCRIBED = (
+    "scheme", "method", "reference", "budget", "budget_hours", "draw", "trained", "train_seconds",
+    "peak_memory_mb", "environment", "bundle_seconds", "key",
+)  # fmt: skip
+
+
+def describe(folder: str | PathLike[str]) -> dict[str, Any]:
+    """Facts about a comparison's folder by name, and as `text` in sentences.
+
+    Raises
+    ------
+    BadInput
+        If the folder has no runs.
+    """
+    folder = Path(folder)
+    table = read(folder, columns=_DESCRIBED)
+    file = folder / "table.parquet"
+    with reading(file if file.is_file() else folder / store.PLAN, "a comparison", "compare again"):
+        return _described(folder, table)
+
+
+def _described(folder: Path, table: pa.Table) -> dict[str, Any]:
+    about = store.facts(table)
+    compared, _ = _by_reference(table)
+
+    def distinct(name: str, rows: pa.Table = table) -> list[Any]:
+        return pa.compute.drop_null(rows[name].unique()).to_pylist()
+
+    by_job = table.group_by("key").aggregate([("bundle_seconds", "max")])
+    facts: dict[str, Any] = {
+        "runs": len(table),
+        "schemes": distinct("scheme", compared),
+        "methods": distinct("method", compared),
+        "budgets": distinct("budget", compared),
+        "budgets_hours": distinct("budget_hours", compared),
+        "draws": len(distinct("draw")),
+        "trained": distinct("trained"),
+        "planned": about.get("planned", 0),
+        "failures": list(about.get("failures", ())),
+        "training_hours": (pa.compute.sum(table["train_seconds"]).as_py() or 0.0) / 3600,
+        "bundle_hours": (pa.compute.sum(by_job["bundle_seconds_max"]).as_py() or 0.0) / 3600,
+        "peak_memory_mb": pa.compute.max(table["peak_memory_mb"]).as_py(),
+        "environments": [json.loads(text) for text in distinct("environment")],
+    }
+    of = f" of {facts['planned']:,}" if facts["planned"] > facts["runs"] else ""
+    backbones = "; whole backbones were trained" if facts["trained"] == ["backbone"] else ""
+    lines = [
+        f"{facts['runs']:,}{of} runs: {len(facts['schemes'])} schemes, {len(facts['methods'])} "
+        f"methods, {facts['draws']} draw{'s' * (facts['draws'] != 1)}{backbones}",
+        *_provenance(facts),
+    ]
+    if unfinished := _unfinished(folder):
+        facts["unfinished"] = unfinished
+        lines.append(f"a comparison in this folder is unfinished: {unfinished} are finished")
+    summary = folder / "summary.md"
+    from simkit.results.summary import grouped
+
+    lines += [f"failed: {why}" for why in grouped(facts["failures"])]
+    if summary.is_file():
+        text = readable(summary, "a summary").read_text("utf-8", "replace")
+        answer = text.partition("\n# ")[0] if text.startswith("# What to buy") else ""
+        lines += [line.removeprefix("- ") for line in answer.splitlines() if line.startswith("- ")]
+        lines.append(f"full table: {summary}")
+    return facts | {"text": "\n".join(lines)}
+
+
+def _unfinished(folder: Path) -> str:
+    """ "3 of 8 jobs" of a comparison under way, or nothing."""
+    plan, grid_file = store.under_way(folder), folder / "grid.toml"
+    finished_grid = grid_file.read_text("utf-8", "replace") if grid_file.is_file() else None
+    if plan["grid"] in ("", finished_grid):
+        return ""
+    done = sum(store.finished(folder / "bundles", stem) for stem in plan["keys"])
+    return f"{done} of {len(plan['keys'])} jobs"
+
+
+def _provenance(facts: dict[str, Any]) -> Iterator[str]:
+    """Versions, machines, training time and memory."""
+    if environments := facts["environments"]:
+        programs = [
+            f"{name} {' and '.join(sorted({str(e[name]) for e in environments if name in e}))}"
+            for name in ("simkit", "code", "torch", "python")
+            if any(environment.get(name) for environment in environments)
+        ]
+        machines = {
+            " ".join(str(e[name]) for name in ("system", "machine", "device") if name in e)
+            for e in environments
+        }
+        yield f"made with {', '.join(programs)} on {' and '.join(sorted(machines))}"
+    training, total, peak = facts["training_hours"], facts["bundle_hours"], facts["peak_memory_mb"]
+    if training:
+        annotation = f", {duration(3600 * total)} with annotation and evaluation" if total else ""
+        memory = "" if peak is None else f"; at most {peak:,.0f} MB in one process"
+        yield f"{duration(3600 * training)} of training{annotation}{memory}"

@@ -1,0 +1,221 @@
+"""The results of a comparison in sentences, and its summary."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from simkit.results.budget import money
+from simkit.results.cells import (
+    Cell,
+    Line,
+    best_pairs,
+    lines,
+    listed,
+    over_shared,
+    references,
+    zero_shot,
+)
+from simkit.results.statistics import more_draws_text, too_few_text
+
+_NOTE = (
+    "mAP is the mean AP over leaf classes on the test split, in points; intervals are 95 % "
+    "confidence intervals over draws. P(best) is the probability that a method is the best for its "
+    "scheme and budget, from a normal random-effects model over the draws that all methods share."
+)
+
+
+def sentences(runs: Any) -> list[str]:
+    """One sentence for each scheme and budget, then one about complete labels."""
+    results = [sentence(line) for line in lines(runs)]
+    if free := zero_shot(runs):
+        text = f"Without labels, the scores reach {_mean(free)} mAP for $0 ({free.method})."
+        results.insert(0, text)
+    if full := references(runs):
+        scores = ", ".join(f"{cell.score.percent} with {cell.method}" for cell in full)
+        results.append(f"Complete labels cost {money(full[0].dollars)} and reach {scores}.")
+    return results
+
+
+def sentence(line: Line) -> str:
+    """The best method under this scheme, with the probability that it is the best."""
+    best, score = line.best, _score(line.highest, line.cells)
+    names = listed([best.first, *best.ties])
+    where = f"{line.scheme}{line.limit.at}: {names}"
+    if len(line.cells) == 1:
+        return f"{where} reaches {score}."
+    if len(best.ties) + 1 == len(line.cells):
+        return f"{where} have the same scores: {score}."
+    verb, equal = ("are", " and equal") if best.ties else ("is", "")
+    if not best.probability:
+        return f"{where} {verb} highest{equal} with {score}, but {too_few_text(best)}."
+    probability = f"probability {shown_probability(best.probability[best.first])}"
+    if best.sure:
+        second = next(c for c in line.cells if c.method == best.order[1 + len(best.ties)])
+        follows = f"{second.method} follows with {_mean(over_shared(second, line.cells))}"
+        return f"{where} {verb} best{equal} with {score} ({probability}); {follows}."
+    others = _no_difference(best.rivals, best.first, best.extra_draws)
+    return f"{where} {verb} highest{equal} with {score} and best with {probability}{others}."
+
+
+def _score(highest: Cell, cells: Sequence[Cell]) -> str:
+    """The score, with the number of shared draws if the methods have different ones."""
+    draws = {frozenset(cell.by_draw) for cell in cells}
+    if len(draws) < 2 or not frozenset.intersection(*draws):
+        return highest.score.percent
+    number, fewest = highest.score.draws, min(cells, key=lambda cell: len(cell.by_draw))
+    over = "one draw" if number == 1 else f"{number} draws"
+    fewer = f"{fewest.method} under {fewest.scheme} has {len(fewest.by_draw)}"
+    return f"{highest.score.percent} (over the {over} that all have; {fewer})"
+
+
+def _mean(cell: Cell) -> str:
+    return f"{100 * cell.score.mean:.1f}"
+
+
+def verdicts(runs: Any) -> list[str]:
+    """One sentence for each budget, cheapest first: the scheme to buy and the method to train.
+
+    All pairs of scheme and method are compared at once, which accounts for the selection of the
+    best of many; the probability of a scheme is the sum of those of its methods.
+    """
+    schemes = lines(runs)
+    budgets = sorted({ln.limit for ln in schemes if ln.limit}, key=lambda limit: limit.order)
+    return [_verdict([line for line in schemes if line.limit == limit]) for limit in budgets]
+
+
+def _verdict(schemes: list[Line]) -> str:
+    best, pairs = best_pairs(schemes)
+    scheme, method = best.first
+    cells = list(pairs.values())
+    score = _score(over_shared(pairs[best.first], cells), cells)
+    start = f"For {schemes[0].limit}"
+    if not best.probability and len(pairs) > 1:
+        return f"{start}, {scheme} with {method} is highest with {score}, but {too_few_text(best)}."
+    rivals = [*best.ties, *best.rivals]
+    other_schemes = list(dict.fromkeys(other for other, _ in rivals if other != scheme))
+    tied = dict.fromkeys(name for name, _ in (best.first, *best.ties))
+    of_scheme = [pair for pair in best.order if pair[0] == scheme]
+    if best.settled(of_scheme) or len(pairs) == 1:
+        train = listed([method, *(name for _, name in rivals)], last="or")
+        return f"{start}, buy {scheme} and train {train}: {score}."
+    verb = "are equal, and the best schemes" if len(tied) > 1 else "is the best scheme"
+    others = [name for name in other_schemes if name not in tied]
+    return (
+        f"{start}, {scheme} with {method} is highest with {score}, and {listed([*tied])} {verb} "
+        f"with probability {shown_probability(best.of(of_scheme))}"
+        f"{_no_difference(others, scheme, best.extra_draws)}."
+    )
+
+
+def _no_difference(rivals: Sequence[str], first: str, extra_draws: float | None) -> str:
+    if not rivals:
+        return ""
+    verb = "does" if len(rivals) == 1 else "do"
+    text = f"; {listed(rivals)} {verb} not differ significantly from {first} yet"
+    return f"{text}; {more_draws_text(extra_draws)}" if extra_draws is not None else text
+
+
+def shown_probability(value: float) -> str:
+    """ "0.62"; neither 0 nor 1 is ever certain: "<0.01", ">0.99"."""
+    return "<0.01" if value < 0.005 else ">0.99" if value > 0.995 else f"{value:.2f}"
+
+
+def markdown(runs: Any) -> str:
+    """The summary as Markdown: the best purchases, then sentences and a table of all cells."""
+    purchases = [f"- {text}" for text in verdicts(runs)]
+    columns = "scheme budget method mAP interval P(best) draws dollars hours images".split()
+    head = ["| " + " | ".join(columns) + " |", "|---|--:|---|--:|---|--:|--:|--:|--:|--:|"]
+    free = zero_shot(runs)
+    rows = [_row(free, None)] if free else []
+    rows += [
+        _row(cell, line.best.probability.get(cell.method))
+        for line in lines(runs)
+        for cell in line.cells
+    ]
+    rows += [_row(cell, None) for cell in references(runs)]
+    results = [f"- {text}" for text in sentences(runs)]
+    parts = ["# What to buy", "", *purchases, ""] if purchases else []
+    parts += ["# Which method is best under which scheme?", "", *results, "", _NOTE, ""]
+    parts += [*head, *rows]
+    return "\n".join([*parts, ""])
+
+
+def _row(cell: Cell, probability: float | None) -> str:
+    score = cell.score
+    ends = [100 * end for end in (score.low, score.high) if end is not None]
+    columns = [
+        cell.scheme,
+        str(cell.limit),
+        cell.method,
+        _mean(cell),
+        " to ".join(f"{end:.1f}" for end in ends),
+        "" if probability is None else shown_probability(probability),
+        str(score.draws),
+        f"{cell.dollars:,.2f}",
+        "unknown" if cell.hours is None else f"{cell.hours:,.2f}",
+        f"{cell.images:,.0f}",
+    ]
+    return "| " + " | ".join(columns) + " |"
+
+
+def grouped(failures: Sequence[str]) -> list[str]:
+    """Failures with the same reason in one sentence: the first run and the number of others."""
+    by_reason: dict[str, list[str]] = {}
+    for failure in failures:
+        run, _, reason = failure.partition(": ")
+        by_reason.setdefault(reason, []).append(run)
+    sentences = []
+    for reason, runs in by_reason.items():
+        others_count = len(runs) - 1
+        others = f" and {others_count} other run{'s' * (others_count > 1)}" if others_count else ""
+        sentences.append(f"{runs[0]}{others}: {reason}" if reason else runs[0])
+    return sentences
+
+
+def choices(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """A row for each scheme and method with chosen settings."""
+    rows = table[table["tuned_runs"].fillna(0) > 0]
+    keys = ["reference", "scheme", "method"]
+    columns = [*keys, "tuned", "tuned_runs", "tuned_map", "tuned_edge"]
+    return list(rows.drop_duplicates(keys)[columns].to_dict("records"))
+
+
+def chapter_of_settings(chosen: list[dict[str, Any]]) -> str:
+    """A table of the chosen settings as Markdown."""
+    rows = []
+    for row in chosen:
+        values = ", ".join(f"{name}={value}" for name, value in json.loads(row["tuned"]).items())
+        edge = "yes" if row["tuned_edge"] else "no"
+        scheme = f"{row['scheme']} (all images)" if row["reference"] else row["scheme"]
+        score, runs = f"{100 * row['tuned_map']:.1f}", f"{row['tuned_runs']:.0f}"
+        rows.append(f"| {scheme} | {row['method']} | {values} | {score} | {runs} | {edge} |")
+    head = [
+        "| scheme | method | chosen | mAP on validation | tried | at an edge |",
+        "|---|---|---|--:|--:|---|",
+    ]
+    return "\n".join(["", "## Chosen settings", "", *head, *rows, ""])
+
+
+def notes_of(table: pd.DataFrame) -> tuple[str, ...]:
+    """Notes on the runs: settings at an edge first, then each kind of note once for each scheme, in
+    its last form (that of the largest budget)."""
+    edges = [row for row in choices(table) if row["tuned_edge"]]
+    texts: dict[Any, str] = {}
+    if edges:
+        names = list(dict.fromkeys(f"{row['method']} under {row['scheme']}" for row in edges))
+        texts["edge"] = (
+            f"the chosen settings of {listed(names)} lie at the edge of the values tried; widen "
+            "these with [tuning.space]"
+        )
+    for scheme, notes in zip(table["scheme"], table["notes"], strict=True):
+        for note in notes if notes is not None else ():
+            name = scheme.partition("(")[0]
+            # Some notes name their scheme, always without its settings.
+            text = re.sub(rf"^{re.escape(name)}(: | (?=can spend ))", "", note)
+            texts[scheme, re.sub(r"[\d.,]+", "", note)] = f"{scheme}: {text}"
+    return tuple(texts.values())

@@ -1,0 +1,150 @@
+"""Sets to measure on: by hand, against the truth by simulation, and what they cost."""
+
+import math
+
+import numpy as np
+import pytest
+
+from simkit.annotate import evaluation_set as module
+from simkit.annotate.evaluation_set import evaluation_set
+from simkit.annotate.prices import cost, prices
+from simkit.annotate.simulate import simulate
+from simkit.errors import BadInput
+from simkit.labels.truth import Truth
+from simkit.metrics import average_precision, mean_ap
+from tests.annotate.conftest import random_truth
+
+
+def test_one_class_by_hand():
+    # 95 % of a normal are within 1.96; 1.96 sqrt(0.25 / n) is 0.01 at n = 9,604 present images,
+    # which is 19,208 images of which half show the class (one more, as n varies).
+    found = evaluation_set(1.0, [0.5], "google")
+    assert found.images == 19_210 and 0.9999 < found.half_width <= 1.0
+    # Twenty classes are one pass, and so is one.
+    assert found.cost.dollars == pytest.approx(19_210 * 0.035)
+    # The 16-fold images for a quarter of the width, and an AP of 0.9 varies 0.36 times as much.
+    assert evaluation_set(0.25, [0.5], "google").images == pytest.approx(16 * 19_208, rel=1e-3)
+    easy = evaluation_set(1.0, [0.5], "google", level=0.9)
+    assert easy.images == pytest.approx(0.36 * 19_208, rel=1e-3)
+
+
+def test_classes_average_out():
+    one, hundred = (evaluation_set(1.0, [0.2] * n, "google").images for n in (1, 100))
+    assert hundred == pytest.approx(one / 100, rel=0.02)
+
+
+def test_confidence_widens_the_interval():
+    usual, rare = (evaluation_set(1.0, [0.5], "google", confidence=c).images for c in (0.95, 0.99))
+    assert rare / usual == pytest.approx((2.5758 / 1.9600) ** 2, rel=1e-3)
+
+
+SHARES = np.array([0.4, 0.2, 0.1, 0.05, 0.05, 0.02])
+
+
+def draw(rng: np.random.Generator, images: int, classes: int):
+    """Normal scores, one half to two deviations higher where the class is present."""
+    shares = np.resize(SHARES, classes)
+    present = rng.random((images, classes)) < shares
+    raised = np.resize([0.5, 1.0, 1.5, 2.0], classes)
+    return rng.standard_normal((images, classes)) + raised * present, present
+
+
+@pytest.mark.parametrize(
+    "classes, images", [(6, 100), (6, 400), (24, 100), (24, 400), (3, 1500), (60, 500)]
+)
+def test_the_deviation_of_map_is_that_of_simulated_sets(classes, images):
+    # 300 sets tell a standard deviation to 4 %; the formula itself is off by up to a fifth.
+    rng = np.random.default_rng(classes + images)
+    level = average_precision(*draw(rng, 60_000, classes))
+    shares = np.resize(SHARES, classes)
+    measured = [mean_ap(average_precision(*draw(rng, images, classes))) for _ in range(300)]
+    deviation, bias = module.error(images, shares, level, z=1.0)
+    assert np.std(measured) == pytest.approx(deviation, rel=0.2)
+    # On few images the mean is too high, by half to twice of what is said.
+    off = np.mean(measured) - level.mean()
+    assert 0.5 * bias - 0.005 < off < 2 * bias + 0.005
+
+
+def test_a_set_keeps_its_promise():
+    # Of sets of the size found, 95 % are to be within 4 points (300 sets: 92 to 98 %).
+    rng = np.random.default_rng(1)
+    level = average_precision(*draw(rng, 60_000, 6))
+    found = evaluation_set(4.0, SHARES, "google", level=level)
+    maps = [mean_ap(average_precision(*draw(rng, found.images, 6))) for _ in range(300)]
+    near = np.abs(np.array(maps) - level.mean()) <= 0.04
+    assert 300 < found.images < 3000 and 0.92 <= near.mean() <= 0.99
+
+
+def test_classes_that_hardly_show_are_left_out_and_told():
+    # 667 images, 600 of which show the frequent class, do for 4 points: 1.96 sqrt(0.25 / 600).
+    found = evaluation_set(4.0, [0.9, 1e-4, 0.0], "google")
+    assert found.images == evaluation_set(4.0, [0.9], "google").images == pytest.approx(667, abs=2)
+    assert found.rare == (1, 2)
+    assert found.unseen == pytest.approx(1 + math.exp(-found.images * 1e-4), rel=1e-6)
+
+
+def test_a_class_that_one_image_is_expected_to_show_counts_however_it_rounds():
+    shares = np.full(20, 1 / 49)
+    assert 49 * shares[0] < 1
+    wide = module.error(49, shares, np.full(20, 0.5), 1.96)[0]
+    assert wide == pytest.approx(module.error(50, shares, np.full(20, 0.5), 1.96)[0], rel=0.02)
+
+
+def test_a_stricter_precision_never_needs_fewer_images():
+    shares = 0.5 / np.arange(1, 301) ** 1.5  # a long tail, whose classes join in one by one
+    images = [evaluation_set(h, shares, "google").images for h in np.linspace(9, 0.5, 60)]
+    assert images == sorted(images) and images[-1] > 100 * images[0]
+
+
+def test_different_classes_that_may_be_missing_add_to_the_error():
+    # Whether the hard class is among those measured shifts mAP between 0.9 and 0.5.
+    shares = np.array([0.9, 0.9, 0.004])  # 1.2 images of 300 show the last one
+    same, mixed = ((0.9, 0.9, 0.9), (0.9, 0.9, 0.1))
+    wide = [module.error(300, shares, np.array(level), 1.0)[0] for level in (same, mixed)]
+    assert wide[1] > 1.5 * wide[0]
+
+
+def test_a_truth_tells_its_shares(truth):
+    by_hand = evaluation_set(5.0, truth.counts / 300, "careful")
+    assert evaluation_set(5.0, truth, "careful") == by_hand
+    # Where only half of the images are known, shares are those of that half.
+    known = np.zeros(truth.shape)
+    known[:150] = 1
+    part = Truth.of(truth.present.multiply(known).astype(int), known=known)
+    half = truth.select(np.arange(150))
+    assert evaluation_set(5.0, part, "careful") == evaluation_set(5.0, half, "careful")
+
+
+def test_it_costs_what_sweeping_that_many_images_costs():
+    truth = random_truth(N=400, L=25)
+    found = evaluation_set(9.0, truth, "google", workers=3)
+    assert 10 < found.images < 400
+    swept = simulate(truth, "full-subset", images=found.images)
+    assert found.cost.dollars == pytest.approx(3 * cost(swept, "google").dollars)
+    assert found.cost.lines[0].full == 25 / 40
+
+
+def test_the_project_is_set_up_already(tmp_path):
+    file = tmp_path / "agency.toml"
+    file.write_text('like = "google"\nsetup = 1000\nsetup_class = 10\nqa = 0.5\n')
+    plain, agency = (evaluation_set(5.0, [0.3] * 20, p) for p in ("google", prices(file)))
+    assert agency.cost.dollars == pytest.approx(1.5 * plain.cost.dollars)
+    assert [line.kind for line in agency.cost.lines] == ["sweep", "quality assurance"]
+
+
+@pytest.mark.parametrize("given, message", [
+    ({"precision": 0}, "precision is 0"),
+    ({"confidence": 95}, "confidence is 95"),
+    ({"workers": 0}, "workers is 0"),
+    ({"level": 1.0}, "level is 1.0"),
+    ({"about": [[0.5]]}, "the shares of images that show a class must be one number"),
+    ({"about": [0.5, 1.5]}, "the shares of images that show a class must be one number"),
+    ({"about": [1e-12]}, "a precision of 1 points takes more than 1e+12 images"),
+])  # fmt: skip
+def test_what_cannot_be_planned_is_refused(given, message):
+    settings = {"precision": 1.0, "about": [0.5, 0.1], "prices": "google"} | given
+    with pytest.raises(BadInput) as error:
+        evaluation_set(
+            settings.pop("precision"), settings.pop("about"), settings.pop("prices"), **settings
+        )
+    assert message in str(error.value)

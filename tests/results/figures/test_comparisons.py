@@ -1,0 +1,325 @@
+"""The scores, intervals and tests of a comparison are what is drawn."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from simkit import figures
+from simkit.errors import BadInput
+from simkit.results import runs
+from simkit.results.figures.style import looks
+from simkit.results.statistics import best_of
+from tests.results import planted, planted_classes
+from tests.results.figures.made import caption, legend, named_lines
+from tests.results.figures.test_every_table import check_picture
+
+
+def panels(drawing) -> dict:
+    return {axes.get_title("left"): axes for axes in drawing.axes if axes.get_title("left")}
+
+
+def beside(axes) -> list[str]:
+    return [text.get_text() for text in axes.child_axes[0].get_yticklabels()]
+
+
+def ticks(axes) -> list[str]:
+    axes.figure.draw_without_rendering()
+    return [text.get_text() for text in axes.get_xticklabels()]
+
+
+def means(values, **fields) -> pd.DataFrame:
+    """Rows of means from 0 to 1 over 3 draws, with intervals of 0.02 to both sides."""
+    mean = np.array(values, float)
+    rows = pd.DataFrame({"mean": mean, "low": mean - 0.02, "high": mean + 0.02, "draws": 3})
+    return rows.assign(scheme="rpa", missing=0, **fields)
+
+
+# --- heat-map -------------------------------------------------------------------------------------
+
+
+def heat_map(scores):
+    """Numbers, and the texts on the right, for scores by scheme and method: {draw: score}."""
+    rows = [
+        planted.row(scheme=scheme, method=method, budget=9.5, draw=draw, map=score)
+        for (scheme, method), by_draw in scores.items() for draw, score in by_draw.items()
+    ]  # fmt: skip
+    drawing = figures.make("heat-map")(runs.tidy(rows))
+    axes = drawing.axes[0]
+    return [text.get_text() for text in axes.texts], beside(axes)
+
+
+def test_a_heat_map_compares_the_draws_that_all_methods_of_a_row_have() -> None:
+    an, em = {0: 0.4, 1: 0.42, 5: 0.1}, {0: 0.39, 1: 0.41, 2: 0.99}
+    numbers, _ = heat_map({("fpc", "an"): an, ("fpc", "em"): em})
+    assert numbers == ["41.0", "40.0"]  # not 30.7, framed as the highest, and 59.7
+
+
+def test_a_heat_map_names_the_cost_of_schemes_that_keep_their_amounts() -> None:
+    for budget, shown in ((9.5, "rpa"), (None, "rpa, $9.50")):
+        row = planted.row(scheme="rpa", method="an", budget=budget, draw=0, map=0.4)
+        drawing = figures.make("heat-map")(runs.tidy([row | {"dollars": 9.5}]))
+        (label,) = drawing.axes[0].get_yticklabels()
+        assert label.get_text().splitlines()[0] == shown
+
+
+def test_a_heat_map_says_how_sure_it_is() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(200):  # rivals that are faint one by one, but not all together
+        draws = 0.4 + rng.normal(0, 0.008, (12, 3))
+        draws[0] += 0.02
+        scores = {("fpc", f"m{k}"): dict(enumerate(one)) for k, one in enumerate(draws)}
+        best = best_of({method: by_draw for (_, method), by_draw in scores.items()}, smallest=5e-4)
+        if not best.rivals and not best.sure:
+            break
+    (text,) = heat_map(scores)[1]
+    assert text.endswith(" %") and text.startswith(f"{best.first}: ")
+
+
+# --- matrix ---------------------------------------------------------------------------------------
+
+
+def test_a_matrix_has_families_in_order_and_leaves_out_what_is_improbable() -> None:
+    means = {"ll-r": 0.3, "lsan": 0.5, "ignore": 0.2, "ll-ct": 0.4, "an": 0.6}
+    rows = [
+        planted.row(scheme=scheme, method=method, budget=9.5, draw=draw, map=mean + draw / 100)
+        for scheme in ("fpc", "rpa") for method, mean in means.items() for draw in range(3)
+        if (scheme, method) != ("rpa", "an")
+    ]  # fmt: skip
+    left, right = figures.make("matrix")(runs.tidy(rows)).axes
+    names = [text.get_text() for text in left.get_yticklabels()]
+    assert names == ["AN", "Ignore", "LSAN", "LL-Ct", "LL-R"]  # the best of a family first
+    numbers = [text.get_text() for text in left.texts]
+    assert numbers[:3] == ["61.0", "", "61.0"] and numbers[3:6] == ["21.0", "21.0", "21.0"]
+    chances = [text.get_text() for text in right.texts]
+    assert chances == ["100", "", "", "", "", "100", "", "", "", ""]
+
+
+# --- ablation, sweep ------------------------------------------------------------------------------
+
+VARIATIONS = means(
+    [0.5, 0.6, 0.51], method=["an", "an+boostlu", "an+cl"], base=[True, False, False],
+    significant=[None, True, False], gap=[None, 0.1, 0.01], gap_low=[None, 0.08, -0.02],
+    gap_high=[None, 0.12, 0.04],
+)  # fmt: skip
+
+
+def test_an_ablation_shows_means_and_significant_differences_to_the_base() -> None:
+    drawing = figures.make("ablation")(VARIATIONS)
+    (axes,) = drawing.axes
+    assert ticks(axes) and [t.get_text() for t in axes.get_yticklabels()][1] == "AN + BoostLU"
+    dots = [line for line in axes.lines if line.get_marker() == "o"]
+    assert [dot.get_xdata()[0] for dot in dots] == pytest.approx([50, 60, 51])
+    filled = [dot.get_markerfacecolor() == dot.get_color() for dot in dots]
+    assert filled == [True, True, False]
+    assert beside(axes) == ["base", "+10.0  (+8.0 to +12.0)", "+1.0  (-2.0 to +4.0)"]
+    weights = [text.get_fontweight() for text in axes.child_axes[0].get_yticklabels()]
+    assert weights == ["normal", "bold", "normal"]
+    assert "against AN" in drawing.get_suptitle()
+    several = pd.concat([VARIATIONS, VARIATIONS.assign(scheme="rpa")])  # with a common label
+    found = figures.make("ablation")(several, "BoostLU gains ten points")
+    assert found.get_suptitle() == "BoostLU gains ten points"
+
+
+def test_an_ablation_says_where_a_base_and_runs_are_missing() -> None:
+    other = VARIATIONS[1:].assign(scheme="fpc", gap=np.nan, gap_low=np.nan, missing=2)
+    both = pd.concat([VARIATIONS, other])
+    both.attrs["failures"] = ["why"]
+    drawing = figures.make("ablation")(both)
+    assert list(panels(drawing)) == ["rpa", "fpc"]
+    assert beside(drawing.axes[1]) == ["no baseline"] * 2
+    note = caption(drawing)
+    assert "left out: 4" in note and "Failures of the comparison: 1" in note
+
+
+def swept(values: dict, **fields) -> pd.DataFrame:
+    """Scores rise by a point with each value; the second is the default."""
+    rows = means(0.5 + 0.01 * np.arange(len(values)), value=list(values), method="se", setting="k")
+    default = [place == 1 for place in range(len(values))]
+    return rows.assign(number=list(values.values()), default=default, **fields)
+
+
+@pytest.mark.parametrize(
+    "values, places, scale",
+    [
+        ({"20": 20, "5": 5, "10": 10}, [5, 10, 20], "linear"),
+        ({"1": 1, "5": 5, "100": 100}, [1, 5, 100], "log"),
+        ({"0": 0, "0.01": 0.01, "1": 1}, [0, 1, 2], "linear"),  # no place for 0 on a log axis
+        ({"b": np.nan, "a": np.nan, "1": 1}, [0, 1, 2], "linear"),
+    ],
+)
+def test_values_of_a_sweep_stand_at_their_numbers_or_side_by_side(values, places, scale) -> None:
+    drawing = figures.make("sweep")(swept(values))
+    (axes,) = drawing.axes
+    words = "a" in values
+    names = list(values) if words else sorted(values, key=values.get)
+    assert ticks(axes) == names and axes.get_xscale() == scale
+    line = named_lines(axes)["SE"]
+    assert list(line.get_xdata()) == places
+    assert list(line.get_ydata()) == pytest.approx([50 + list(values).index(v) for v in names])
+    assert (line.get_linestyle() == "None") == words
+    ring = named_lines(axes)["default"]
+    assert ring.get_ydata() == pytest.approx([51]) and len(axes.collections) == 1
+
+
+def test_a_sweep_has_panels_of_schemes_or_of_methods() -> None:
+    values = {"1": 1, "2": 2}
+    both = pd.concat([swept(values), swept(values).assign(scheme="fpc")])
+    assert list(panels(figures.make("sweep")(both))) == ["rpa", "fpc"]
+    drawing = figures.make("sweep", panels="method")(both)
+    assert list(panels(drawing)) == ["SE"] and legend(drawing) == ["rpa", "fpc", "default"]
+
+
+# --- amounts and costs of labels ------------------------------------------------------------------
+
+
+def test_images_and_labels_have_the_same_scores() -> None:
+    full = means([0.3, 0.6], method="full", share=[0.25, 1], labels=[1000.0, 4000])
+    weak = means([0.2, 0.4], method="an", share=[0.25, 1], labels=[100.0, 400])
+    table = pd.concat([full.assign(scheme="full-subset"), weak, weak.assign(scheme="fpc")])
+    drawing = figures.make("images-or-labels")(table)
+    images, labels = drawing.axes
+    assert legend(drawing) == ["Full labels, full-subset", "AN, rpa", "AN, fpc"]
+    np.testing.assert_allclose(named_lines(images)["AN, rpa"].get_xydata(), [[0.25, 20], [1, 40]])
+    line = named_lines(labels)["Full labels, full-subset"]
+    np.testing.assert_allclose(line.get_xydata(), [[1000, 30], [4000, 60]])
+    dashes = {line.get_linestyle() for line in named_lines(images).values()}
+    assert len(dashes) == 3 and labels.get_xscale() == "log"
+
+
+def shared(base: str | None) -> pd.DataFrame:
+    columns = {"reference": False, "base": base, "positives": [0.5, 0.1], "labels": [0.2, 0.04]}
+    gap = dict.fromkeys(("gap", "gap_low", "gap_high"), np.nan)
+    an = means([0.4, 0.2], method="an", **columns, **gap)
+    better = dict(zip(gap, (0.02, 0.01, 0.03), strict=True)) if base else gap
+    rows = pd.concat([an, means([0.42, 0.22], method="se", **columns, **better)])
+    whole = dict.fromkeys(("positives", "labels"), 1.0) | {"reference": True, "base": None}
+    oracles = means([0.9, 0.8], method=["full", "an"], **whole, **gap).assign(scheme="")
+    return pd.concat([rows, oracles])
+
+
+def test_scores_by_share_stand_below_the_oracle() -> None:
+    drawing = figures.make("label-shares")(shared(None))
+    (axes,) = drawing.axes
+    lines = named_lines(axes)
+    assert list(lines) == ["AN", "SE", "Full labels: 90.0"]  # AN on all labels is no oracle
+    np.testing.assert_allclose(lines["SE"].get_xydata(), [[0.1, 22], [0.5, 42]])
+    assert set(legend(drawing)) == set(lines)
+    other = figures.make("label-shares", share="labels")(shared(None)).axes[0]
+    assert list(named_lines(other)["AN"].get_xdata()) == [0.04, 0.2]
+
+
+def test_differences_to_a_base_stand_below_the_scores() -> None:
+    drawing = figures.make("label-shares")(shared("an"))
+    scores, gaps = drawing.axes
+    assert list(named_lines(gaps)) == ["SE"] and "AN" in gaps.get_ylabel()
+    assert list(named_lines(gaps)["SE"].get_ydata()) == pytest.approx([2, 2])
+    assert list(named_lines(scores)["AN"].get_ydata()) == pytest.approx([20, 40])
+    only = shared("an")[lambda rows: rows["reference"]]
+    with pytest.raises(BadInput, match=r"label-shares.* references alone"):
+        figures.make("label-shares")(only)
+
+
+def test_cost_curves_rise_from_budget_to_budget() -> None:
+    drawn = panels(figures.make("cost-curve")(planted.table()))
+    assert list(drawn) == planted.SCHEMES
+    lines = named_lines(drawn["fpc"])
+    assert list(lines)[-2:] == ["LL-R + BoostLU", "Full labels, $1,650"]
+    assert list(lines["AN"].get_xdata()) == pytest.approx([49.5, 148.5, 445.5])
+    cell = {"scheme": "fpc", "method": "an", "budget": 50.0}
+    scores = [row["map"] for row in planted.rows() if cell.items() <= row.items()]
+    assert lines["AN"].get_ydata()[0] == pytest.approx(100 * np.mean(scores))
+    assert lines["AN"].get_color() == looks(["an"])["an"].color
+    assert ticks(drawn["fpc"]) == ["$50", "$150", "$450"] and len(drawn["fpc"].collections) == 5
+    methods = panels(figures.make("cost-curve", panels="method", methods="an")(planted.table()))
+    assert list(methods) == ["AN"] and list(named_lines(methods["AN"]))[:5] == planted.SCHEMES
+
+
+def bought(**fields) -> pd.DataFrame:
+    rows = [
+        planted.row(scheme="fpc", method="an", draw=d, map=0.4 + 0.01 * d, seconds=3500 * h,
+                    budget_hours=h, dollars=20 * h) | fields
+        for h in (2.0, 8.0)
+        for d in range(3)
+    ]  # fmt: skip
+    return runs.tidy(rows, classes=())
+
+
+def test_cost_is_drawn_in_hours_where_budgets_are() -> None:
+    (axes,) = figures.make("cost-curve")(bought()).axes
+    assert list(axes.lines[0].get_xdata()) == pytest.approx([2 * 35 / 36, 8 * 35 / 36])
+    assert ticks(axes) == ["2 h", "8 h"]
+    (axes,) = figures.make("cost-curve", over="dollars")(bought()).axes
+    assert list(axes.lines[0].get_xdata()) == [40, 160]
+    with pytest.raises(BadInput, match=r"cost-curve: .* draw over dollars"):
+        figures.make("cost-curve", over="hours")(bought(seconds=None))
+
+
+def test_amounts_as_written_make_one_curve_of_each_scheme() -> None:
+    rows = [
+        planted.row(scheme=f"fpc(per_class={k})", method="an", draw=0, map=0.1, dollars=0.09 * 4**k)
+        for k in range(1, 9)
+    ]
+    drawing = figures.make("cost-curve")(runs.tidy(rows, classes=()))
+    (axes,) = drawing.axes
+    assert list(panels(drawing)) == ["fpc"] and len(axes.lines[0].get_xdata()) == 8
+    assert {"$1", "$10", "$100", "$1,000"} <= set(ticks(axes)) and not axes.collections
+    check_picture(drawing)
+
+
+# --- training, ranks ------------------------------------------------------------------------------
+
+
+def test_courses_have_bands_as_far_as_all_draws_go_and_marks_at_scored_epochs() -> None:
+    rows = planted_classes.rows(schemes=["fpc"], methods=["an"], curve_of="val")
+    rows[0] |= {"curve": [0.2, 0.3], "epochs": 2}
+    drawing = figures.make("convergence")(planted_classes.table(rows))
+    (axes,) = drawing.axes
+    line, *marked = axes.lines[:3]
+    np.testing.assert_allclose(line.get_xydata(), [[1, 20], [2, 37], [3, 50]])
+    (band,) = axes.collections
+    assert max(path.vertices[:, 0].max() for path in band.get_paths()) == 2
+    assert [mark.get_xdata()[0] for mark in marked] == [2, 3]
+    assert marked[0].get_markersize() < marked[1].get_markersize()
+    assert legend(drawing) == ["AN"] and "validation" in axes.get_ylabel()
+
+
+def test_losses_of_training_have_a_panel_for_each_scheme() -> None:
+    drawing = figures.make("convergence", of="losses")(planted_classes.table(draws=1))
+    assert list(panels(drawing)) == ["fpc", "rpa"] and not drawing.axes[0].collections
+    assert list(drawing.axes[0].lines[0].get_ydata()) == [1.0, 0.5, 0.25]
+    longer = planted_classes.table(curve=[0.5] * 8)
+    (axes,) = figures.make("convergence", scheme="rpa")(longer).axes
+    starts = {line.get_markevery() for line in named_lines(axes).values()}
+    assert len(starts) == 3  # lines that lie upon each other have markers at other epochs
+
+
+def test_methods_stand_at_their_mean_rank_and_bars_join_those_that_do_not_differ() -> None:
+    some = planted.table(schemes=["rpa"], methods=["an", "ignore", "ll-r"])
+    left, right = figures.make("rank-diagram")(some).axes
+    assert [t.get_text() for t in left.get_yticklabels()] == ["Ignore", "LL-R", "AN"]
+    assert beside(left) == ["1.0", "2.0", "3.0"]
+    assert [line.get_xdata()[0] for line in left.lines] == [1, 2, 3] and not right.lines
+    same = planted.table(schemes=["full-subset"], methods=["an", "ignore"])
+    _, right = figures.make("rank-diagram")(same).axes
+    assert [list(bar.get_ydata()) for bar in right.lines] == [[0, 1]]
+    drawing = figures.make("rank-diagram")(planted.table(draws=1))
+    assert not drawing.axes[1].lines and "not tested" in caption(drawing)
+
+
+def test_ranks_say_their_test_and_what_was_left_out() -> None:
+    drawing = figures.make("rank-diagram", test="nemenyi")(planted.table())
+    # q = 2.728 for five methods (Demsar 2006), 25 blocks: 2.728 sqrt(5 * 6 / (6 * 25)) = 1.22
+    assert [text.get_text() for text in drawing.axes[0].texts] == ["critical difference 1.22"]
+    assert "Nemenyi" in caption(drawing)
+    rows = [r for r in planted.rows() if (r["scheme"], r["method"]) != ("fpc", "an")]
+    note = caption(figures.make("rank-diagram")(runs.tidy(rows, classes=())))
+    assert "20 blocks" in note and "has no score: 5" in note
+
+
+@pytest.mark.parametrize("name", ["cost-curve", "convergence"])
+def test_of_many_methods_the_best_are_drawn(name: str) -> None:
+    rows = planted_classes.rows(schemes=["fpc"], methods=["an"], draws=2)
+    many = [row | {"method": f"m{k}", "map": 0.5 + 0.01 * k} for row in rows for k in range(12)]
+    drawing = figures.make(name)(planted_classes.table(many))
+    assert sorted(named_lines(drawing.axes[0])) == sorted(f"m{k}" for k in range(4, 12))
+    assert "4 other methods" in caption(drawing)

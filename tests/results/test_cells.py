@@ -1,0 +1,254 @@
+"""What a table of runs says: cells, sentences, verdicts, the summary, and what a folder holds."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from simkit.errors import BadInput
+from simkit.results import job_store as store
+from simkit.results import runs
+from simkit.results import summary as report
+from simkit.results.budget import Limit
+from simkit.results.cells import limits, lines, references
+from simkit.results.runs import describe
+from tests.results import planted
+
+
+def table(scores, *, budget=100.0, **more):
+    """Runs by (scheme, method) or method: scores by draw, or {draw: score}."""
+    rows = []
+    for name, values in scores.items():
+        scheme, method = ("fpc", name) if isinstance(name, str) else name
+        by_draw = values if isinstance(values, dict) else dict(enumerate(values))
+        rows += [
+            planted.row(scheme=scheme, method=method, budget=budget, draw=draw, map=one) | more
+            for draw, one in by_draw.items()
+        ]
+    return runs.tidy(rows)
+
+
+def said(scores, **more):
+    (sentence,) = report.sentences(table(scores, **more))
+    return sentence
+
+
+def bought(scores):
+    (verdict,) = report.verdicts(table(scores))
+    return verdict
+
+
+LUCK = np.array([0.0, 0.02, -0.01, 0.01, -0.02])
+
+
+def test_cells_hold_means_intervals_and_costs():
+    (line,) = lines(table({"an": [0.25, 0.75], "ll-r": [0.5, 0.75]}, dollars=9.5))
+    cell = line.cell("an")
+    assert (cell.score.mean, cell.score.draws, cell.by_draw) == (0.5, 2, {0: 0.25, 1: 0.75})
+    assert cell.score.half == pytest.approx(12.706 * 0.25, abs=1e-3)  # t(0.975, 1) s / sqrt 2
+    assert (cell.dollars, cell.hours, cell.images) == (9.5, 0.5, 20)
+    assert line.cell("csl") is None
+    (line,) = lines(table({"an": [0.5]}, seconds=None))
+    assert line.cell("an").hours is None
+
+
+def test_lines_stand_for_schemes_and_limits_and_references_stand_apart():
+    planted_runs = planted.table()
+    every = {(line.scheme, line.limit.dollars): line for line in lines(planted_runs)}
+    assert len(every) == 15 and {len(line.cells) for line in every.values()} == {5}
+    assert every["rpa", 150.0].best.first == "ignore" and every["rpa", 150.0].best.sure
+    assert not every["full-subset", 450.0].best.sure
+    (full,) = references(planted_runs)
+    assert full.score.mean == pytest.approx(0.8, abs=0.01) and full.dollars == 1650
+    assert "$1,650" in report.sentences(planted_runs)[-1]
+    assert references(planted.table(reference=False)) == []
+    some = ((None, 12.0), (50.0, None), (None, 2.5), (None, None))
+    cell = planted.row(scheme="fpc", method="an", draw=0, map=0.5)
+    rows = [cell | {"budget": dollars, "budget_hours": hours} for dollars, hours in some]
+    mixed = runs.tidy(rows)
+    assert limits(mixed) == [Limit(50.0), Limit(hours=2.5), Limit(hours=12.0)]
+    assert [text.split(":")[0] for text in report.sentences(mixed)] == [
+        "fpc in 12 hours", "fpc at $50", "fpc in 2.5 hours", "fpc",
+    ]  # fmt: skip
+    assert len(report.verdicts(mixed)) == 3  # amounts as written have none
+
+
+def test_other_tables_are_refused():
+    with pytest.raises(BadInput, match=r"method.*open_runs"):
+        lines(pd.DataFrame({"scheme": ["fpc"], "map": [0.5]}))
+
+
+def test_a_best_method_is_named_with_its_score_probability_and_the_next():
+    text = said({"an": 0.4 + LUCK, "ll-r": 0.51 + LUCK + 0.001 * LUCK[::-1]})
+    assert text.startswith("fpc at $100: ll-r is best with 51.0 ±") and ">0.99" in text
+    assert "an follows with 40.0" in text
+
+
+def test_what_does_not_differ_significantly_is_named():
+    scores = {"an": [0.40, 0.50, 0.42], "ll-r": [0.45, 0.41, 0.47]}
+    assert re.search(r"ll-r is highest with 44\.3 .* an does not differ .* draws", said(scores))
+    scores = {"a": [0.1, 0.1, 0.1], "b": [0.5, 0.52, 0.54], "c": [0.51, 0.5, 0.54]}
+    assert re.search(r"b is highest .* c does not differ", said(scores))
+    assert "but one draw" in said({"an": [0.4], "ll-r": [0.5]})
+    assert "reaches 40.0" in said({"an": [0.4]})
+
+
+def test_equal_methods_are_said_to_be_equal():
+    same = 0.5 + LUCK
+    assert "an and ll-r have the same scores: 50.0" in said({"an": same, "ll-r": same})
+    text = said({"an": same, "ll-r": same, "em": same - 0.2 + 0.01 * LUCK[::-1]})
+    assert "an and ll-r are best and equal with 50.0" in text and "em follows with 30.0" in text
+    text = said({"an": same, "ll-r": same, "em": same[::-1] - 0.001})
+    assert "an and ll-r are highest and equal" in text and "em does not differ" in text
+    assert bought({"an": same, "ll-r": same}).startswith("For $100, buy fpc and train an or ll-r")
+
+
+def test_a_draw_with_two_results_is_refused_and_a_repeated_row_counts_once():
+    scores = table({"an": 0.4 + LUCK, "em": 0.5 + LUCK})
+    assert report.markdown(runs.Runs(pa.concat_tables([scores] * 2))) == report.markdown(scores)
+    other = table({"an": 0.2 + LUCK, "em": 0.3 + LUCK}, seed=1)
+    with pytest.raises(BadInput, match="two results of draw 0 of 'an' under 'fpc'"):
+        lines(pa.concat_tables([scores, other]))
+
+
+def test_a_gap_that_reads_as_nothing_is_no_lead():
+    text = said({"an": [0.4, 0.5, 0.6], "ignore": [0.4001, 0.5001, 0.6001]})
+    assert "is best" not in text and "an does not differ" in text
+
+
+def test_what_is_called_highest_has_the_highest_mean_that_is_said():
+    seldom = {"an": [0.16, 0.17, 0.168], "ll-r": [0.161, 0.169, 0.168], "epr": [0.31, 0.1, 0.295]}
+    assert said(seldom).startswith("fpc at $100: epr is highest with 23.5")
+    assert bought(seldom).startswith("For $100, buy fpc and train epr")
+    rng = np.random.default_rng(0)
+    for _ in range(25):
+        draws, m = int(rng.integers(1, 5)), int(rng.integers(2, 12))
+        effects = rng.normal(0.4, 0.005 * rng.integers(1, 5), (2, m))
+        noise = rng.normal(0, 0.01, draws) + rng.normal(0, 0.01, (2, m, draws))
+        scores = effects[:, :, None] + noise
+        named = {(s, f"m{k}"): scores[i, k] for i, s in enumerate(("fpc", "rpa")) for k in range(m)}
+        for text, scheme in zip(report.sentences(table(named)), ("fpc", "rpa"), strict=True):
+            means = {k: v.mean() for (s, k), v in named.items() if s == scheme}
+            top = max(means, key=means.get)
+            assert re.match(rf"{scheme} at \$100: {top} is \w+ with {100 * means[top]:.1f}", text)
+        scheme, top = max(named, key=lambda pair: named[pair].mean())
+        what = rf"(buy {scheme} and train {top}\b.*:|{scheme} with {top} is highest with)"
+        score = f"{100 * named[scheme, top].mean():.1f}"
+        assert re.match(rf"For \$100, {what} {score}", bought(named))
+
+
+def test_luckier_draws_make_nothing_the_highest():
+    scores = {"an": {0: 0.40, 1: 0.42, 2: 0.41}, "ll-r": {0: 0.41, 1: 0.43, 5: 0.1},
+              "em": {0: 0.39, 1: 0.41, 2: 0.99}}  # fmt: skip
+    for text in (said(scores), bought(scores)):
+        assert "ll-r" in text.partition(" 42.0")[0] and "over the 2 draws that all have" in text
+        assert "59.7" not in text
+    text = said({"an": [0.4, 0.5], "em": {0: 0.3}})
+    assert "over the one draw that all have; em under fpc has 1" in text
+    apart = {"an": {0: 0.4, 1: 0.5}, "em": {2: 0.3}}
+    assert "an is highest with 45.0" in said(apart) and "no draw has all" in said(apart)
+
+
+def test_a_verdict_compares_all_pairs_and_sums_over_the_methods_of_a_scheme():
+    noise = np.random.default_rng(1).normal(0, 0.002, (4, 5))
+    rpa, fpc = {("rpa", "an"): 0.4 + LUCK + noise[0]}, {("fpc", "an"): 0.5 + LUCK + noise[1]}
+    text = bought(rpa | fpc)
+    assert text.startswith("For $100, buy fpc and train an: 50.0 ±") and "rpa" not in text
+    text = bought(rpa | fpc | {("fpc", "ll-r"): 0.5001 + LUCK + noise[2]})
+    assert re.match(r"For \$100, buy fpc and train (an or ll-r|ll-r or an)", text)
+    near = {("rpa", "an"): 0.501 + LUCK + noise[2], ("fpc", "em"): 0.5 + LUCK + noise[3]}
+    text = bought(fpc | near)
+    chance = float(re.search(r"best scheme with probability (0\.\d\d)", text)[1])
+    assert 0.4 < chance < 0.9 and "does not differ significantly" in text
+    twins = {("rpa", "an"): 0.5 + LUCK, ("rpa", "em"): 0.5 + LUCK, ("fpc", "an"): 0.5 + LUCK[::-1]}
+    chance = float(re.search(r"best scheme with probability (0\.\d\d)", bought(twins))[1])
+    assert 0.4 < chance < 0.6  # equal scores count once
+    twins = {("rpa", "an"): 0.5 + LUCK, ("fpc", "an"): 0.5 + LUCK, ("fpc", "em"): 0.2 + LUCK**2}
+    assert "rpa and fpc are equal, and the best schemes with probability >0.99." in bought(twins)
+    assert "but one draw" in bought({("rpa", "an"): [0.5], ("fpc", "an"): [0.4]})
+    clear = {("rpa", "an"): [0.5, 0.53], ("fpc", "an"): [0.1, 0.12]}
+    assert "buy" not in bought(clear) and "two draws are too few" in bought(clear)
+    broken = {
+        ("rpa\n(keep=0.5)", "an"): 0.4 + LUCK + noise[0],
+        ("fpc", "an"): 0.5 + LUCK + noise[1],
+    }
+    assert bought(broken).startswith("For $100, buy fpc and train an")
+    assert bought({("rpa", "an"): [0.5]}) == "For $100, buy rpa and train an: 50.0 mAP."
+
+
+def test_many_faint_rivals_are_a_sentence_too():
+    # Each is better than the first with less than 5 %, all together with more.
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        scores = {f"m{k}": 0.4 + 0.02 * (k == 0) + rng.normal(0, 0.008, 3) for k in range(12)}
+        (line,) = lines(table(scores))
+        if not line.best.rivals and not line.best.sure:
+            break
+    assert f"{line.best.first} is highest" in report.sentence(line)
+
+
+def test_markdown_has_every_cell_with_its_probability():
+    text = report.markdown(planted.table())
+    rows = [row for row in text.splitlines() if row.startswith("| ") and "interval" not in row]
+    assert len(rows) == 5 * 3 * 5 + 1 and {row.count("|") for row in rows} == {11}
+    assert text.index("# What to buy") < text.index("# Which method") < text.index("| rpa |")
+    chances = {row.split("|")[6].strip() for row in rows if row.startswith("| rpa | $150 |")}
+    assert chances == {">0.99", "<0.01"}
+    hours = report.markdown(table({"an": [0.5]}, budget=None, budget_hours=2.5, seconds=None))
+    assert "| fpc | 2.5 hours | an |" in hours and "| unknown |" in hours and "to buy" in hours
+
+
+MADE = {"simkit": "0.1.0", "torch": "2.11.0", "python": "3.11.9", "numpy": "2.0.0", "code": "ab12",
+        "system": "Linux", "machine": "x86_64", "device": "cpu", "threads": 1}  # fmt: skip
+
+
+def test_a_folder_is_described(tmp_path):
+    here = {"environment": json.dumps(MADE), "train_seconds": 36.0, "peak_memory_mb": 850.4}
+    there = here | {"environment": json.dumps(MADE | {"torch": "2.12.0", "machine": "arm64"})}
+    both = zip(planted.rows(draws=2), [here, there] * 76, strict=True)
+    rows = [row | how | {"bundle_seconds": 90.0, "key": f"{row['draw']}"} for row, how in both]
+    table = runs.tidy(rows, failures=["fpc, draw 1: it broke"], planned=154)
+    runs.write(runs.writers(table), tmp_path)
+    facts = describe(tmp_path)
+    json.dumps(facts)
+    counts = (facts["runs"], facts["planned"], facts["draws"], len(facts["methods"]))
+    assert counts == (152, 154, 2, 5) and facts["budgets"] == [50.0, 150.0, 450.0]
+    assert facts["training_hours"] == pytest.approx(152 / 100) and facts["bundle_hours"] == 0.05
+    assert facts["environments"] == [json.loads(one["environment"]) for one in (here, there)]
+    for words in (
+        "152 of 154 runs", "5 schemes", "torch 2.11.0 and 2.12.0", "arm64", "code ab12",
+        "1.5 hours of training", "3.0 minutes", "850 MB", "failed: fpc, draw 1",
+    ):  # fmt: skip
+        assert words in facts["text"]
+    summary = tmp_path / "summary.md"
+    summary.write_text("# What to buy\n\n- For $50, buy fpc.\n\n# Tables\n\n- others\n", "utf-8")
+    text = describe(tmp_path)["text"]
+    assert text.endswith(f"\nFor $50, buy fpc.\nfull table: {summary}") and "others" not in text
+    store.begin(tmp_path, grid="draws = 2", keys=["a", "b"], classes=[], leaves=[])
+    assert describe(tmp_path)["unfinished"] == "0 of 2 jobs"
+
+
+def test_chosen_settings_are_a_chapter_and_edges_a_note():
+    inside = {"tuned": '{"lr": 0.01}', "tuned_runs": 4, "tuned_map": 0.5, "tuned_edge": False}
+    edge = inside | {"tuned": '{"lr": 0.1, "delta": 0.2}', "tuned_edge": True}
+    parts = [table({"an": [0.4, 0.5]}, **inside), table({"ll-r": [0.4, 0.5]}, **edge)]
+    rows = runs.Runs(runs.together(parts, classes=())).every
+    chosen = report.choices(rows)
+    assert [one["method"] for one in chosen] == ["an", "ll-r"]  # each once, whatever the draws
+    lines = report.chapter_of_settings(chosen).splitlines()
+    (an,), (ll_r,) = ([line for line in lines if f"| {m} |" in line] for m in ("an", "ll-r"))
+    assert "lr=0.01 | 50.0 | 4 | no" in an and "lr=0.1, delta=0.2 | 50.0 | 4 | yes" in ll_r
+    (note,) = report.notes_of(rows)
+    assert "ll-r under fpc" in note and "an " not in note and "[tuning.space]" in note
+
+
+def test_notes_stand_once_for_each_scheme_in_their_last_form():
+    parts = [
+        table({"an": [0.4]}, notes=[f"fpc can spend {spent} of {of} dollars", "odd"])
+        for spent, of in (("1.5", "10"), ("2,000.5", "3,000"))
+    ]
+    notes = report.notes_of(runs.Runs(runs.together(parts, classes=())).every)
+    assert notes == ("fpc: can spend 2,000.5 of 3,000 dollars", "fpc: odd")

@@ -1,0 +1,104 @@
+"""The hash of the code that runs, and what changes it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import simkit
+
+# simkit is loaded once; every hash is taken by a child of its own, after an edit of the files.
+HASHES = """
+import json, os, sys
+from dataclasses import dataclass
+from pathlib import Path
+from simkit.learn import methods
+from simkit.study.code_hash import code_id
+import mine
+
+@dataclass(frozen=True)
+class Here(methods.Method):
+    name = "here"
+
+root, found = Path(sys.argv[1]), {}
+
+def take(name, *parts, file="mine.py", old="", new=""):
+    path, (read, write) = root / file, os.pipe()
+    before = path.read_text()
+    assert old in before
+    path.write_text(before.replace(old, new, 1) if old else before + new)
+    if not os.fork():
+        try:
+            os.write(write, code_id(parts).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    found[name] = os.read(read, 100).decode()
+    os.wait()
+    path.write_text(before)
+
+own, an = mine.Mine(), "simkit/learn/methods/assume_negative.py"
+metrics = "simkit/metrics/thresholds.py"
+wrapped = methods.make("an+boostlu")
+object.__setattr__(wrapped, "inner", own)
+take("as it is")
+take("again")
+take("docstring", file=an, old='\\"\\"\\"', new='\\"\\"\\"Other words: ')
+take("comment", file=an, old="\\n", new="\\n# why\\n\\n")
+take("a method", file=an, new="ONE = 1\\n")
+take("what is imported within", file=metrics, old="2 *", new="3 *")
+take("the shell", file="simkit/cli/main.py", new="ONE = 1\\n")
+take("outside", own)
+take("outside, docstring", own, old="What it is", new="Other")
+take("outside, code", own, old="1.0", new="2.0")
+take("wrapped", wrapped)
+take("wrapped, code", wrapped, old="1.0", new="2.0")
+take("script", Here())
+print(json.dumps(found))
+"""
+MINE = '''
+from dataclasses import dataclass
+from simkit.learn.methods import Method
+
+@dataclass(frozen=True)
+class Mine(Method):
+    """What it is."""
+    name = "mine"
+    scale: float = 1.0
+'''
+
+
+@pytest.fixture(scope="module")
+def hashes(tmp_path_factory):
+    """By what was changed in a copy of simkit, the hash."""
+    if not hasattr(os, "fork"):
+        pytest.skip("a child for each hash")
+    root = tmp_path_factory.mktemp("copy")
+    skip = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(simkit.__file__).parent, root / "simkit", ignore=skip)
+    (root / "mine.py").write_text(MINE)
+    (root / "program.py").write_text(HASHES)
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    command = [sys.executable, root / "program.py", root]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_code_changes_the_hash_and_words_do_not(hashes):
+    plain = hashes["as it is"]
+    assert len(plain) == 8 and int(plain, 16) >= 0
+    for name in ("again", "docstring", "comment", "the shell"):
+        assert hashes[name] == plain, name
+    changed = ("a method", "what is imported within", "outside", "script")
+    assert len({plain, *(hashes[name] for name in changed)}) == 5
+
+
+def test_a_method_of_another_module_counts_in(hashes):
+    assert hashes["outside"] == hashes["outside, docstring"] != hashes["outside, code"]
+    assert hashes["wrapped"] == hashes["outside"]  # the wrapper is simkit's own
+    assert hashes["wrapped, code"] == hashes["outside, code"]

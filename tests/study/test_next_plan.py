@@ -1,0 +1,118 @@
+"""Plans from earlier purchases: three rounds with simulated people."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+
+import numpy as np
+import pytest
+
+import simkit
+from simkit.cli.main import code
+from simkit.errors import BadInput
+from simkit.orders.answers import checked, keep
+from simkit.orders.order import Order
+from simkit.study.next_plan import plan_next
+from tests.orders.people import rows
+from tests.planning import planted
+
+DATA = "scenes:images=900,seed=1,val=20,test=20"
+
+
+@pytest.fixture(scope="module")
+def pilot(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pilot")
+    grid = simkit.Grid(
+        data="scenes:images=150,val=20,test=400", schemes=["rpa", "full-subset"],
+        methods=["an", "ll-r"], budgets=[1.5, 3, 6], prices="hourly", draws=3,
+        train=dataclasses.replace(simkit.demo_grid().train, epochs=6),
+    )  # fmt: skip
+    simkit.compare(grid, out=folder, workers=1)
+    return folder
+
+
+def people_answer(order: Order, folder, number: int) -> None:
+    """One person answers with 3 % errors and measured times, as the page writes them."""
+    raw = rows(order, simkit.data.open(DATA).truth["train"], worker="ann", wrong=0.03)
+    raw["seconds"] = np.random.default_rng(number).lognormal(0.5, 0.4, len(raw))
+    file = folder / f"{number}.jsonl"
+    raw.assign(order=order.id).to_json(file, orient="records", lines=True)
+    assert code(["receive", str(order.folder), str(file)]) == 0
+
+
+def test_after_two_rounds_the_prediction_is_closer_to_the_result(pilot, tmp_path):
+    before = simkit.plan(pilot, 30, images=900)
+    folder = tmp_path / "order1"
+    words = ["order", "--data", DATA, "--scheme", "rpa", "--budget", "8", "--to", "csv"]
+    assert code([*words, "--out", str(folder)]) == 0
+    people_answer(Order.read(folder), tmp_path, 1)
+    first = plan_next(folder, pilot, 22, images=900)
+    for number, dollars in ((2, "8"), (3, "14")):
+        if number == 3:
+            second = plan_next(folder, pilot, 14, images=900)
+        assert code(["order", "--next", str(folder), "--budget", dollars, "--to", "csv"]) == 0
+        people_answer(Order.read(folder), tmp_path, number)
+    final = plan_next(folder, pilot, 14, images=900, prices="hourly").evidence.received
+    expected = [np.median(made.curves.expected(final)) for made in (before, first, second)]
+    errors = np.abs(np.array(expected) - final.score)
+    assert errors[2] < 0.5 * errors[0]
+    spread = [np.std(made.curves.expected(final)) for made in (before, first, second)]
+    assert spread[0] > spread[1] and spread[2] < 0.5 * spread[0]
+    # Measured times, 1.8 seconds in place of 1, make the questions dearer.
+    assert 1.6 < second.prices.rates["verify"].seconds < 2.0
+    assert "So far" in second.text() and "predictions that agree" in second.text()
+    measured = plan_next(folder, pilot, 14, images=900, measured=30)
+    assert measured.evidence.received.score == pytest.approx(0.3, abs=0.02)
+
+
+def test_bad_input(pilot, tmp_path, capsys):
+    words = [
+        "order",
+        "--data",
+        DATA,
+        "--scheme",
+        "fpc(per_class=2)",
+        "--to",
+        "csv",
+        "--people",
+        "2",
+    ]
+    assert code([*words, "--out", str(tmp_path / "o")]) == 0
+    with pytest.raises(BadInput, match="no answers yet"):
+        plan_next(tmp_path / "o", pilot, 14)
+    order = Order.read(tmp_path / "o")
+    unsure = rows(order, simkit.data.open(DATA).truth["train"], worker="bo")
+    keep(order, checked(order, unsure.assign(answer="unsure")).answers)
+    with pytest.raises(BadInput, match="no answers yet that give labels"):
+        plan_next(tmp_path / "o", pilot, 14)
+    people_answer(Order.read(tmp_path / "o"), tmp_path, 1)
+    with pytest.raises(BadInput, match="did not measure fpc"):
+        plan_next(tmp_path / "o", pilot, 14)
+    assert code(["plan", str(pilot), "--budget", "9", "--measured", "30"]) == 2
+    assert "--continue" in capsys.readouterr().err
+
+
+def test_the_plan_has_annotators_who_err_as_those_of_the_order(tmp_path):
+    spec, folder = planted.data(tmp_path / "data", 400), tmp_path / "order1"
+    erring = {"habits": {"miss": 0.1, "false_alarm": 0.1, "workers": 3}}
+    pilots = [
+        planted.write(tmp_path / name, spec, schemes=("rpa", "full-subset"), **habits)
+        for name, habits in (("perfect", {}), ("erring", erring))
+    ]
+    words = ["order", "--data", spec, "--scheme", "rpa(keep=0.5)", "--people", "3", "--to", "csv"]
+    assert code([*words, "--out", str(folder)]) == 0
+    order, truth = Order.read(folder), simkit.data.open(spec).truth["train"]
+    for worker in ("ann", "ben", "cat"):
+        keep(order, checked(order, rows(order, truth, worker, wrong=0.1)).answers)
+    plan = plan_next(folder, pilots, 50, measured=40, images=400)
+    received = plan.evidence.received
+    assert received.errors == pytest.approx((0.1, 0.1), abs=0.02)
+    assert {option.habits.miss for option, _ in plan.evidence.cells} == {0.1}
+    assert plan.chosen.option.habits.workers == 3 and "simulates no errors" not in " ".join(
+        plan.text().split()
+    )
+    perfect = plan_next(folder, pilots[0], 50, measured=40, images=400)
+    assert "simulates no errors" in " ".join(perfect.text().split())
+    with warnings.catch_warnings(action="error"):  # hardly a sample agrees with this mAP
+        plan_next(folder, pilots[0], 50, measured=99, images=400)
