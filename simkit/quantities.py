@@ -150,6 +150,16 @@ def duration(seconds: float | None) -> str:
     return f"{seconds / 60:,.1f} minutes" if seconds >= 60 else f"{seconds:,.1f} seconds"
 
 
+def money(dollars: float) -> str:
+    """A sum with few digits: $0.75, $12, $1,250."""
+    return f"${dollars:,.2f}" if dollars < 10 and dollars != round(dollars) else f"${dollars:,.0f}"
+
+
+def exact_money(dollars: float) -> str:
+    """A sum to the cent, as on a bill: $1,250.00."""
+    return f"${dollars:,.2f}"
+
+
 def _read(value: Any) -> tuple[float, set[str]]:
     """The number, or nan, and the marks ($ k m %) beside it."""
     if isinstance(value, str):

@@ -24,7 +24,7 @@ REGISTRIES = {
     "methods": "simkit.learn.methods",
     "data": "simkit.data",
     "formats": "simkit.labels.formats",
-    "figures": "simkit.results.figures",
+    "figures": "simkit.figures",
 }
 _NAME = re.compile(r'^    name(?:: ClassVar\[str\])? = "([a-z0-9-]+)"$', re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""The budget of a purchase, and how dollars are written."""
+"""The budget of a purchase."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from simkit.quantities import money
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,3 @@ class Limit:
     def at(self) -> str:
         """ " at $100", " in 10 hours", or nothing if amounts are as written."""
         return f" {'at' if self.dollars is not None else 'in'} {self}" if self else ""
-
-
-def money(dollars: float) -> str:
-    """A sum with few digits: $0.75, $12, $1,250."""
-    return f"${dollars:,.2f}" if dollars < 10 and dollars != round(dollars) else f"${dollars:,.0f}"

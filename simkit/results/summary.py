@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from simkit.results.budget import money
+from simkit.quantities import money
 from simkit.results.cells import (
     Cell,
     Line,

@@ -20,10 +20,10 @@ from pyarrow import Table
 from simkit.annotate.prices import cost
 from simkit.errors import BadInput
 from simkit.progress import Progress, notebook_bar, silent
+from simkit.quantities import money
 from simkit.results import job_store as store
 from simkit.results import runs
 from simkit.results import summary as report
-from simkit.results.budget import money
 from simkit.results.figures.base import figures
 from simkit.results.result_tables import opened
 from simkit.results.runs import Runs, write, writers

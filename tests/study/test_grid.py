@@ -8,7 +8,8 @@ import pytest
 from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.learn.optim import Settings
-from simkit.results.budget import Limit, money
+from simkit.quantities import money
+from simkit.results.budget import Limit
 from simkit.study import grid as grids
 from simkit.study.grid import Grid, Pictures, Setting, Tuning, at_edge
 from simkit.toml import toml

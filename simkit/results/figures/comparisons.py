@@ -11,11 +11,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
+from simkit.quantities import money
 from simkit.registry import setting
 from simkit.results.analysis import selection
 from simkit.results.analysis.comparisons import Ranks, Test, What, courses, ranks
 from simkit.results.analysis.selection import METRICS, Methods
-from simkit.results.budget import money
 from simkit.results.cells import is_full, lines, references, zero_shot
 from simkit.results.figures import base, marks
 from simkit.results.figures.base import Facets, Figure, Panels, register, single, split

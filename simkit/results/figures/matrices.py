@@ -16,8 +16,9 @@ from matplotlib.patches import Rectangle
 from simkit.annotate import schemes
 from simkit.errors import BadInput
 from simkit.learn import methods as methods_by_name
+from simkit.quantities import money
 from simkit.registry import setting
-from simkit.results.budget import Limit, money
+from simkit.results.budget import Limit
 from simkit.results.cells import Line, best_pairs, lines, over_shared, references, zero_shot
 from simkit.results.figures import base, marks
 from simkit.results.figures.base import Panels, register, single
