@@ -45,7 +45,7 @@ import pandas as pd
 
 import simkit
 from simkit import Grid, Similarities, Source, interval, open_source
-from simkit.embed.similarities import write_similarities
+from simkit.annotate.similarities import write_similarities
 from simkit.methods import Task, make
 from simkit.results.statistics import holm, p_value, paired_interval
 

@@ -32,9 +32,9 @@ import pyarrow.parquet as pq
 import simkit
 import simkit.data
 from simkit.annotate import schemes
+from simkit.annotate.similarities import write_similarities
 from simkit.embed.backbones import backbone
 from simkit.embed.features import extract
-from simkit.embed.similarities import write_similarities
 from simkit.errors import BadInput
 from simkit.files import whole
 from simkit.learn import methods

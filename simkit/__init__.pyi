@@ -12,13 +12,13 @@ from simkit.annotate.evaluation_set import evaluation_set as evaluation_set
 from simkit.annotate.label_preference import fit_naming as fit_naming
 from simkit.annotate.prices import cost as cost
 from simkit.annotate.prices import prices as prices
+from simkit.annotate.similarities import Similarities as Similarities
 from simkit.annotate.simulate import replay as replay
 from simkit.annotate.simulate import simulate as simulate
 from simkit.annotate.votes import read_votes as read_votes
 from simkit.embed.backbones import backbone as backbone
 from simkit.embed.label_embeddings import LabelMedians as LabelMedians
 from simkit.embed.neighbours import Neighbours as Neighbours
-from simkit.embed.similarities import Similarities as Similarities
 from simkit.errors import BadInput as BadInput
 from simkit.history import __version__ as __version__
 from simkit.labels.partial import PartialLabels as PartialLabels

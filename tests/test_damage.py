@@ -15,12 +15,12 @@ import pytest
 from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits
 from simkit.annotate.prices import prices
+from simkit.annotate.similarities import Similarities, write_similarities
 from simkit.annotate.simulate import simulate
 from simkit.cli.main import main
 from simkit.data.dataset import open as open_data
 from simkit.embed.feature_files import FeatureWriter, Index
 from simkit.embed.features import read_features
-from simkit.embed.similarities import Similarities, write_similarities
 from simkit.errors import BadInput, located
 from simkit.history import History
 from simkit.labels.hierarchy import Hierarchy

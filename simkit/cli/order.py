@@ -156,8 +156,8 @@ def _planned(arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
     """An order without rounds, the terms of the first round, and no answers."""
+    from simkit.annotate.similarities import read_scores
     from simkit.data.folder import classes_of
-    from simkit.embed.similarities import read_scores
     from simkit.labels.hierarchy import by_name_or_file
     from simkit.orders.order import ABOUT, Order, Terms
     from simkit.orders.project import with_absolute_paths
@@ -198,7 +198,7 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
 
 def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, State]:
     """The earlier order, the terms of its next round, and the answers so far."""
-    from simkit.embed.similarities import read_scores
+    from simkit.annotate.similarities import read_scores
     from simkit.orders.order import Order
     from simkit.orders.receiving import State
     from simkit.orders.rounds import rows_in

@@ -50,9 +50,9 @@ def command(splits: tuple[str, ...], out: Path, **options: Any) -> None:
     The scores need no labels. They are the zero-shot baseline of a comparison, the teacher of vlpl
     and aevlp, and an input of machine, proposals(by=scores) and picked(by=uncertainty).
     """
+    from simkit.annotate.similarities import write_similarities
     from simkit.data.dataset import WHOLE
     from simkit.data.folder import classes_of
-    from simkit.embed.similarities import write_similarities
 
     data = simkit.data.open(options["spec"])
     chosen = splits or [split for split in data.truth if split != WHOLE]

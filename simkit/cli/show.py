@@ -101,7 +101,7 @@ def _say_all(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _scores(path: Path) -> dict[str, Any]:
-    from simkit.embed.similarities import splits_of
+    from simkit.annotate.similarities import splits_of
 
     parts = {split: simkit.Similarities.read(path, split) for split in splits_of(path)}
     first = next(iter(parts.values()))

@@ -296,7 +296,7 @@ def features_of(
 def _scores(
     scheme: Scheme, file: Path | None, split: str, truth: simkit.Truth
 ) -> NDArray[np.floating] | None:
-    from simkit.embed.similarities import read_scores
+    from simkit.annotate.similarities import read_scores
 
     if file is not None and not scheme.needs_scores:
         raise BadInput(f"--scores is given, but {scheme.name} uses none; leave it out")

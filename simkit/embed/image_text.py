@@ -17,10 +17,10 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from simkit.annotate.similarities import Similarities
 from simkit.data.dataset import Dataset, Pictures
 from simkit.embed.features import features
 from simkit.embed.networks import Backbone
-from simkit.embed.similarities import Similarities
 from simkit.errors import BadInput, unknown
 from simkit.files import readable, reading
 from simkit.history import History, content_id

@@ -483,7 +483,7 @@ def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSet]:
 
 def _scores(file: str, truth: Truth) -> Array | None:
     """The scores of the comparison; None if their file is gone, and schemes need them in vain."""
-    from simkit.embed.similarities import Similarities
+    from simkit.annotate.similarities import Similarities
 
     try:
         return Similarities.read(file, "train").logits(truth.images, truth.classes)

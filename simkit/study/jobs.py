@@ -19,8 +19,8 @@ import torch
 
 from simkit.annotate import schemes
 from simkit.annotate.prices import Prices, cost, prices
+from simkit.annotate.similarities import Similarities
 from simkit.annotate.simulate import how_many, simulate
-from simkit.embed.similarities import Similarities
 from simkit.errors import BadInput
 from simkit.history import content_id, versions
 from simkit.learn import methods

@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
+from simkit.annotate.similarities import Similarities, splits_of
 from simkit.data import Dataset
 from simkit.data import open as open_data
 from simkit.data.dataset import WHOLE
@@ -24,7 +25,6 @@ from simkit.embed.features import Features, cache_folder, extract, read_features
 from simkit.embed.label_embeddings import LabelMeans, LabelMedians
 from simkit.embed.neighbours import Neighbours
 from simkit.embed.networks import Backbone
-from simkit.embed.similarities import Similarities, splits_of
 from simkit.errors import BadInput
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import simkit
-from simkit.embed.similarities import read_scores
+from simkit.annotate.similarities import read_scores
 
 SMALL = "scenes:images=60,val=10,test=10"
 

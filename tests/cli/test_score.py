@@ -8,8 +8,8 @@ import torch
 from PIL import Image
 
 import simkit
+from simkit.annotate.similarities import Similarities, write_similarities
 from simkit.cli.main import code
-from simkit.embed.similarities import Similarities, write_similarities
 from simkit.errors import BadInput
 from simkit.labels.effort import Effort
 from simkit.metrics.ap import average_precision, mean_ap

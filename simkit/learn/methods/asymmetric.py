@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from simkit.annotate.similarities import Similarities
 from simkit.chance import Chance
-from simkit.embed.similarities import Similarities
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.losses import Clip, Gamma, Reduction, Weight, focused, log_of, power, reduce, wide
 from simkit.learn.method import Method, register, sizes_of

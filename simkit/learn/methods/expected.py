@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from simkit.annotate.schemes import of_labels
+from simkit.annotate.similarities import Similarities
 from simkit.chance import Chance
-from simkit.embed.similarities import Similarities
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN, PartialLabels
 from simkit.learn.losses import Epsilon, bce, reduce, wide

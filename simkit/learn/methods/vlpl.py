@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from torch import Tensor, nn
 
+from simkit.annotate.similarities import Similarities
 from simkit.chance import Chance
-from simkit.embed.similarities import Similarities
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN
 from simkit.learn.losses import Epsilon, bce, entropy, reduce, wide
 from simkit.learn.method import Method, WarmedUp, register

@@ -19,8 +19,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from simkit.annotate.similarities import Similarities
 from simkit.chance import Chance
-from simkit.embed.similarities import Similarities
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.labels.truth import Truth

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simkit.embed.similarities import Similarities
+from simkit.annotate.similarities import Similarities
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth

@@ -7,8 +7,8 @@ from functools import lru_cache
 import numpy as np
 import torch
 
+from simkit.annotate.similarities import Similarities
 from simkit.chance import Chance
-from simkit.embed.similarities import Similarities
 from simkit.errors import BadInput
 from simkit.history import History
 from simkit.labels.partial import PartialLabels
