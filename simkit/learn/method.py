@@ -31,6 +31,13 @@ class Method:
     words. alternative: one more value of its most important setting, which a fair comparison tries
     beside the default. presets: the fields of a published repository, by the value of `reproduce`.
     decayed: whether weight decay applies to the parameters of the state.
+
+    family: heading of the method in lists and its hue in figures. look: its colour and its
+    marker, as matplotlib writes them; None: chosen by the name. unknown_as_absent: unknown and
+    absent labels are the same to it; a plan then measures labels by their positives alone, and
+    counts them as complete once all positives are known. known_alone: it learns from known labels
+    alone and, without absent ones, predicts everything present; a plan then proposes no labels
+    without absent ones for it. A wrapper answers for its inner method.
     """
 
     name: ClassVar[str]
@@ -41,6 +48,10 @@ class Method:
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     decayed: ClassVar[bool] = True
     own_needs: ClassVar[Needs] = Needs()
+    family: ClassVar[str] = "others"
+    look: ClassVar[tuple[str, str] | None] = None
+    unknown_as_absent: ClassVar[bool] = False
+    known_alone: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Convert the fields to their types. Raises BadInput; subclasses add further checks."""
@@ -185,6 +196,12 @@ class Around(Method):
     """
 
     inner: Method
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # Figures and plans treat a wrapped method as the inner one.
+        for fact in ("family", "look", "unknown_as_absent", "known_alone"):
+            object.__setattr__(self, fact, getattr(self.inner, fact))
 
     def changed(self, out: Outputs, state: nn.Module, *, training: bool) -> Outputs:
         """The outputs for the inner method."""

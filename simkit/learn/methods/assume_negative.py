@@ -23,6 +23,9 @@ class AssumedNegatives(Method):
     reduction: Reduction = setting("mean_all", "mean or sum; sum_classes: Soft Exposure")
     epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
 
+    family: ClassVar[str] = "baselines"
+    unknown_as_absent: ClassVar[bool] = True
+
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         present = batch.labels == PRESENT
         values = bce(out.logits, present, self.epsilon)
@@ -46,6 +49,7 @@ class AssumeNegative(AssumedNegatives):
     name: ClassVar[str] = "an"
     title: ClassVar[str] = "AN"
     gist: ClassVar[str] = "unknown = absent"
+    look: ClassVar = ("#0072B2", "o")
     source: ClassVar[str] = "Cole et al. CVPR 2021, eq. 3; naive AN of Kim et al., CVPR 2022"
     presets: ClassVar = {
         "spml": {"pos_weight": 1.0, "reduction": "mean_all", "epsilon": "spml"},
@@ -67,6 +71,7 @@ class FullExposure(AssumedNegatives):
     name: ClassVar[str] = "fe"
     title: ClassVar[str] = "FE"
     gist: ClassVar[str] = "unknown = absent, present count more"
+    look: ClassVar = ("#0A3A6B", "p")
     alternative: ClassVar = {"pos_weight": 2.0}
     source: ClassVar[str] = "Soft Exposure, baseline Full Exposure"
 
@@ -90,6 +95,8 @@ class WeakAssumeNegative(Method):
     name: ClassVar[str] = "wan"
     title: ClassVar[str] = "WAN"
     gist: ClassVar[str] = "unknown = absent, weigh less"
+    family: ClassVar[str] = "weights and smoothing"
+    look: ClassVar = ("#BBA8F5", "v")
     source: ClassVar[str] = "Cole et al. CVPR 2021, weak assume negative loss"
     presets: ClassVar = {
         "spml": {"weight_known_negatives": True, "epsilon": "spml"},
@@ -125,6 +132,9 @@ class SmoothedAssumeNegative(Method):
     name: ClassVar[str] = "lsan"
     title: ClassVar[str] = "LSAN"
     gist: ClassVar[str] = "unknown = absent, smoothed"
+    family: ClassVar[str] = "weights and smoothing"
+    look: ClassVar = ("#836AFB", "p")
+    unknown_as_absent: ClassVar[bool] = True
     alternative: ClassVar = {"epsilon": 0.2}
     source: ClassVar[str] = "Cole et al. CVPR 2021, assume negative loss with label smoothing"
     presets: ClassVar = {
@@ -158,6 +168,8 @@ class ConstantTemperature(Method):
     name: ClassVar[str] = "ls-constant"
     title: ClassVar[str] = "LS (constant temperature)"
     gist: ClassVar[str] = "unknown = softly absent"
+    family: ClassVar[str] = "weights and smoothing"
+    look: ClassVar = ("#4A1870", "H")
     alternative: ClassVar = {"temperature": -1.0}
     source: ClassVar[str] = "Soft Exposure, baseline LS"
 

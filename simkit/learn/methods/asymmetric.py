@@ -42,6 +42,9 @@ class Focal(Method):
     name: ClassVar[str] = "focal"
     title: ClassVar[str] = "Focal"
     gist: ClassVar[str] = "unknown = absent, hard ones count more"
+    family: ClassVar[str] = "focal"
+    look: ClassVar = ("#FF9A1F", "v")
+    unknown_as_absent: ClassVar[bool] = True
     alternative: ClassVar = {"gamma": 1.0}
     source: ClassVar[str] = "Lin et al. ICCV 2017, eq. 4-5"
 
@@ -76,6 +79,9 @@ class AsymmetricLoss(Method):
     name: ClassVar[str] = "asl"
     title: ClassVar[str] = "ASL"
     gist: ClassVar[str] = "unknown = absent, easy ones weigh less"
+    family: ClassVar[str] = "focal"
+    look: ClassVar = ("#F7B98A", "d")
+    unknown_as_absent: ClassVar[bool] = True
     alternative: ClassVar = {"gamma_neg": 2.0}
     source: ClassVar[str] = "Ridnik et al. ICCV 2021, eq. 4-7"
     presets: ClassVar = {
@@ -187,6 +193,8 @@ class PartialAsymmetric(Asymmetric):
     name: ClassVar[str] = "p-asl"
     title: ClassVar[str] = "P-ASL"
     gist: ClassVar[str] = "unknown weigh less"
+    family: ClassVar[str] = "focal"
+    look: ClassVar = ("#A04E14", "s")
     alternative: ClassVar = {"gamma_unknown": 4.0}
     source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, eq. 2-3"
 
@@ -256,6 +264,8 @@ class ClassAwareSelective(Asymmetric):
     name: ClassVar[str] = "csl"
     title: ClassVar[str] = "CSL"
     gist: ClassVar[str] = "likely positives ignored"
+    family: ClassVar[str] = "focal"
+    look: ClassVar = ("#EE5F02", "D")
     alternative: ClassVar = {"eta": 0.01}
     source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, eq. 4-9"
     presets: ClassVar = {"csl": {"top_k_scope": "batch"}, "paper": {"top_k_scope": "image"}}

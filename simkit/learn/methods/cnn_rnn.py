@@ -44,6 +44,7 @@ class CNNRNN(Method):
     name: ClassVar[str] = "cnn-rnn"
     title: ClassVar[str] = "CNN-RNN"
     gist: ClassVar[str] = "classes one after another"
+    look: ClassVar = ("#C0C0C0", ">")
     source: ClassVar[str] = "Wang et al. CVPR 2016, eq. 3-6"
 
     own_needs: ClassVar[Needs] = Needs(labels=True)

@@ -34,6 +34,8 @@ class ExpectedCount(Method):
     Its state holds the number as `positives`.
     """
 
+    family: ClassVar[str] = "expected positives"
+
     # Positives per image. auto: estimated from completely labelled images, or from rpa; other
     # labels do not determine it. scores: the mean sum of an image-text model's probabilities. The
     # papers: VOC 1.5, COCO 2.9, NUS-WIDE 1.9, CUB 31.4.
@@ -122,6 +124,7 @@ class ExpectedPositives(ExpectedCount):
     name: ClassVar[str] = "epr"
     title: ClassVar[str] = "EPR"
     gist: ClassVar[str] = "positives per image regularised"
+    look: ClassVar = ("#5E204C", "s")
     source: ClassVar[str] = "Cole et al. CVPR 2021, expected positive regularisation"
     presets: ClassVar = {"spml": {"epsilon": "spml"}, "paper": {"epsilon": None}}
 
@@ -231,6 +234,7 @@ class ExpectedNegative(Expecting):
     name: ClassVar[str] = "en"
     title: ClassVar[str] = "EN"
     gist: ClassVar[str] = "likely positives ignored, others absent"
+    look: ClassVar = ("#A51C82", "h")
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         values = bce(out.logits, batch.labels == PRESENT)
@@ -288,6 +292,7 @@ class ExpectedPositive(Expecting):
     name: ClassVar[str] = "ep"
     title: ClassVar[str] = "EP"
     gist: ClassVar[str] = "likely positives count as present"
+    look: ClassVar = ("#E31FB8", "d")
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         present = (batch.labels == PRESENT) | self.selected(batch, out, state)
@@ -322,6 +327,7 @@ class LabelEstimation(ExpectedCount):
     name: ClassVar[str] = "role"
     title: ClassVar[str] = "ROLE"
     gist: ClassVar[str] = "labels estimated online"
+    look: ClassVar = ("#F89AD7", "X")
     alternative: ClassVar = {"ratio": 1.0}
     source: ClassVar[str] = "Cole et al. CVPR 2021, regularised online label estimation"
 

@@ -33,6 +33,8 @@ class Full(Method):
     name: ClassVar[str] = "full"
     title: ClassVar[str] = "Full labels"
     gist: ClassVar[str] = "all labels known"
+    family: ClassVar[str] = "baselines"
+    look: ClassVar = ("#222222", "*")
     source: ClassVar[str] = "binary cross-entropy; every paper's upper bound"
     presets: ClassVar = {"spml": {"epsilon": "spml"}, "paper": {"epsilon": None}}
 
@@ -89,6 +91,9 @@ class Ignore(KnownLabels):
     name: ClassVar[str] = "ignore"
     title: ClassVar[str] = "Ignore"
     gist: ClassVar[str] = "unknown ignored"
+    family: ClassVar[str] = "baselines"
+    look: ClassVar = ("#6CBDF7", "s")
+    known_alone: ClassVar[bool] = True
     source: ClassVar[str] = "IU of Cole et al. CVPR 2021; Ignore of Ben-Baruch et al., CVPR 2022"
     presets: ClassVar = {
         "spml": {"reduction": "mean_all", "epsilon": "spml"},
@@ -144,6 +149,9 @@ class PartialBCE(KnownLabels):
     name: ClassVar[str] = "partial-bce"
     title: ClassVar[str] = "Partial BCE"
     gist: ClassVar[str] = "known labels, reweighted"
+    family: ClassVar[str] = "weights and smoothing"
+    look: ClassVar = ("#7438B8", "d")
+    known_alone: ClassVar[bool] = True
     source: ClassVar[str] = "Durand et al. CVPR 2019; wCE of Ben-Baruch et al., CVPR 2022"
 
     presets: ClassVar = {

@@ -38,6 +38,8 @@ _ROWS = 4096  # images packed at a time
 class LargeLoss(Method):
     """Assume negative, except for unknown labels with a large loss: the base class."""
 
+    family: ClassVar[str] = "large loss"
+
     def open(self, batch: Batch, state: nn.Module) -> Tensor:
         """(..., b, L) bool: labels that may be modified, never known ones."""
         return batch.labels == UNKNOWN
@@ -290,6 +292,7 @@ class LargeLossRejection(Rejecting, Relative):
 
     name: ClassVar[str] = "ll-r"
     title: ClassVar[str] = "LL-R"
+    look: ClassVar = ("#00965F", "^")
     alternative: ClassVar = {"delta": 0.1}
     source: ClassVar[str] = "Kim et al., CVPR 2022, eq. 3-4"
 
@@ -309,6 +312,7 @@ class LargeLossCorrection(Correcting, Relative):
 
     name: ClassVar[str] = "ll-ct"
     title: ClassVar[str] = "LL-Ct"
+    look: ClassVar = ("#3AD29D", "v")
     alternative: ClassVar = {"delta": 0.05}
     source: ClassVar[str] = "Kim et al., CVPR 2022, eq. 3, 5-6"
 
@@ -334,6 +338,7 @@ class LargeLossPermanentCorrection(Remembering, Relative):
 
     name: ClassVar[str] = "ll-cp"
     title: ClassVar[str] = "LL-Cp"
+    look: ClassVar = ("#004524", "<")
     alternative: ClassVar = {"delta": 0.02}
     source: ClassVar[str] = "Kim et al., CVPR 2022, eq. 3, 7-9"
     grows: ClassVar[bool] = False
@@ -363,6 +368,7 @@ class AbsoluteRejection(Rejecting, Absolute):
 
     name: ClassVar[str] = "ll-r-abs"
     title: ClassVar[str] = "LL-R (abs)"
+    look: ClassVar = ("#00965F", ">")
 
 
 @register
@@ -376,6 +382,7 @@ class AbsoluteCorrection(Correcting, Absolute):
 
     name: ClassVar[str] = "ll-ct-abs"
     title: ClassVar[str] = "LL-Ct (abs)"
+    look: ClassVar = ("#3AD29D", "h")
 
 
 @register
@@ -389,3 +396,4 @@ class AbsolutePermanentCorrection(Remembering, Absolute):
 
     name: ClassVar[str] = "ll-cp-abs"
     title: ClassVar[str] = "LL-Cp (abs)"
+    look: ClassVar = ("#004524", "8")

@@ -38,6 +38,8 @@ class EntropyMaximisation(Method):
     name: ClassVar[str] = "em"
     title: ClassVar[str] = "EM"
     gist: ClassVar[str] = "entropy of unknown maximised"
+    family: ClassVar[str] = "entropy"
+    look: ClassVar = ("#6E6300", "P")
     alternative: ClassVar = {"alpha": 0.01}
     source: ClassVar[str] = "Zhou et al. ECCV 2022, entropy-maximisation loss"
     presets: ClassVar = {"em": {"epsilon": "spml"}, "paper": {"epsilon": None}}
@@ -85,6 +87,8 @@ class AsymmetricPseudoLabels(Method):
     name: ClassVar[str] = "em-apl"
     title: ClassVar[str] = "EM+APL"
     gist: ClassVar[str] = "EM and pseudo-labels"
+    family: ClassVar[str] = "entropy"
+    look: ClassVar = ("#C9B574", "X")
     alternative: ClassVar = {"alpha": 0.01}
     source: ClassVar[str] = "Zhou et al. ECCV 2022"
     presets: ClassVar = {"em": {"epsilon": "spml"}}
@@ -182,6 +186,7 @@ class Curriculum(Method):
     name: ClassVar[str] = "curriculum"
     title: ClassVar[str] = "Curriculum"
     gist: ClassVar[str] = "confident predictions added"
+    look: ClassVar = ("#9A9A9A", "<")
     alternative: ClassVar = {"theta": 1.0}
     source: ClassVar[str] = "Durand et al. CVPR 2019, section 3.3"
 

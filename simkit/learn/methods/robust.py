@@ -52,6 +52,8 @@ class Hill(Method):
     name: ClassVar[str] = "hill"
     title: ClassVar[str] = "Hill"
     gist: ClassVar[str] = "unknown = absent, probable ones left alone"
+    family: ClassVar[str] = "focal"
+    look: ClassVar = ("#5B2B00", "^")
     alternative: ClassVar = {"margin": 0.5}
     source: ClassVar[str] = "Zhang et al. 2021 (arXiv 2112.07368), Hill loss"
 
@@ -89,6 +91,8 @@ class SelfPacedCorrection(WarmedUp):
     name: ClassVar[str] = "splc"
     title: ClassVar[str] = "SPLC"
     gist: ClassVar[str] = "probable unknown labels count as present"
+    family: ClassVar[str] = "robust"
+    look: ClassVar = ("#07979E", "<")
     alternative: ClassVar = {"tau": 0.8}
     source: ClassVar[str] = "Zhang et al. 2021 (arXiv 2112.07368), SPLC"
 
@@ -143,6 +147,8 @@ class GeneralisedRobust(Method):
     name: ClassVar[str] = "gr-loss"
     title: ClassVar[str] = "GR-Loss"
     gist: ClassVar[str] = "unknown read both ways, weighted by score"
+    family: ClassVar[str] = "robust"
+    look: ClassVar = ("#0DCEE3", ">")
     alternative: ClassVar = {"w1": 10.0, "b1": -8.0}
     source: ClassVar[str] = "Chen et al. IJCAI 2024"
 
@@ -226,6 +232,7 @@ class LatentNoise(Method):
     name: ClassVar[str] = "latent-noise"
     title: ClassVar[str] = "Latent noise"
     gist: ClassVar[str] = "label noise modelled"
+    look: ClassVar = ("#757575", "D")
     alternative: ClassVar = {"reported": 0.7}
     source: ClassVar[str] = "Misra et al. CVPR 2016, eq. 1, visual part"
 

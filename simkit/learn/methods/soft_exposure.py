@@ -62,6 +62,7 @@ class Exposure(Method):
     )
 
     alternative: ClassVar = {"beta": 1.0}
+    family: ClassVar[str] = "soft exposure"
     aids: ClassVar[tuple[type, ...]]
 
     @property
@@ -259,6 +260,7 @@ class SoftExposure(Exposure):
     name: ClassVar[str] = "se"
     title: ClassVar[str] = "SE"
     gist: ClassVar[str] = "nearest known labels"
+    look: ClassVar = ("#EB4A5B", "P")
     source: ClassVar[str] = "Soft Exposure, eq. 3-8"
     aids: ClassVar[tuple[type, ...]] = (Neighbours, LabelMedians)
 
@@ -284,6 +286,7 @@ class SoftExposureByLabels(Exposure):
     name: ClassVar[str] = "se-l"
     title: ClassVar[str] = "SE-L"
     gist: ClassVar[str] = "nearest known classes"
+    look: ClassVar = ("#7C0022", "X")
     source: ClassVar[str] = "Soft Exposure, eq. 3, 4, 8"
     aids: ClassVar[tuple[type, ...]] = (LabelMedians,)
 
@@ -310,6 +313,7 @@ class SoftExposureByImages(Exposure):
     name: ClassVar[str] = "se-i"
     title: ClassVar[str] = "SE-I"
     gist: ClassVar[str] = "nearest images"
+    look: ClassVar = ("#FDA298", "v")
     source: ClassVar[str] = "Soft Exposure, eq. 3, 5, 8"
     aids: ClassVar[tuple[type, ...]] = (Neighbours,)
 

@@ -107,6 +107,8 @@ class VisionLanguagePseudoLabels(WarmedUp, PseudoLabelled):
     name: ClassVar[str] = "vlpl"
     title: ClassVar[str] = "VLPL"
     gist: ClassVar[str] = "EM and an image-text model's pseudo-labels"
+    family: ClassVar[str] = "entropy"
+    look: ClassVar = ("#A89800", "D")
     alternative: ClassVar = {"threshold": 0.1}
     source: ClassVar[str] = "Xing et al. CVPR-W 2024"
     presets: ClassVar = {"vlpl": {"epsilon": "spml"}}
@@ -176,6 +178,8 @@ class GeneralisedPseudoLabelRobust(GeneralisedRobust, PseudoLabelled, ExpectedCo
     name: ClassVar[str] = "aevlp"
     title: ClassVar[str] = "AEVLP"
     gist: ClassVar[str] = "GR-Loss and pseudo-labels from views"
+    family: ClassVar[str] = "robust"
+    look: ClassVar = ("#04545A", "d")
     alternative: ClassVar = {"threshold": 0.3}
     source: ClassVar[str] = "Tran et al. ICCV 2025"
 

@@ -3,6 +3,8 @@
 import copy
 import re
 import warnings
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -13,7 +15,8 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.learn.method import stack_states, state_of_run
-from simkit.learn.methods import Outputs, Sizes, Task, get, make, names, spell
+from simkit.learn.methods import Method, Outputs, Sizes, Task, get, make, names, spell
+from simkit.learn.methods.wrappers import ConsistencyLoss
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
 from simkit.learn.train import train, train_stack
@@ -330,5 +333,27 @@ def test_the_loop_trains_it_and_it_is_read_back(spec, tmp_path):
 def test_every_method_says_what_it_is():
     for name in names():
         part = get(name)
-        assert part.title and part.source and part.__doc__, name
+        assert part.title and part.source and part.__doc__ and part.family, name
+        assert part.look is None or len(part.look) == 2, name
+        assert not (part.unknown_as_absent and part.known_alone), name
+
+
+@dataclass(frozen=True)
+class PlugIn(Method):
+    name: ClassVar[str] = "plug-in"
+
+
+def test_a_wrapper_answers_for_its_inner_method():
+    inner = make("asl")
+    facts = ("focal", inner.look, True, False)
+    for method in (inner, make("asl+cl+boostlu(alpha=2)"), copy.copy(make("asl+cl"))):
+        assert (
+            method.family, method.look, method.unknown_as_absent, method.known_alone
+        ) == facts  # fmt: skip
+    wrapped = ConsistencyLoss(PlugIn())
+    assert (wrapped.family, wrapped.look, wrapped.unknown_as_absent) == ("others", None, False)
+    assert make("ignore+scl").known_alone
+
+
+def test_the_package_has_its_public_names():
     assert set(methods.__all__) <= set(dir(methods))
