@@ -42,7 +42,7 @@ from sklearn.metrics import average_precision_score
 from torch import nn
 from torch.utils.data import DataLoader
 
-from simkit import FeatureInputs, Source, Task, open_source, simulate, train
+from simkit import FeatureInputs, Source, Task, open_source, train
 from simkit.chance import Chance
 from simkit.data.splits import published_split
 from simkit.labels import formats
@@ -51,6 +51,7 @@ from simkit.learn.model import initial
 from simkit.learn.protocols import protocol
 from simkit.learn.validation import Validation
 from simkit.methods import make
+from simkit.papers.published_simulators import simulate_published
 
 IMAGES, TEST, EPOCHS, BATCH, RATE = 400, 250, 6, 16, 0.01  # a fifth of the images for validation
 PATCHES = (  # what numpy removed, the device, the number of classes
@@ -110,13 +111,13 @@ def export(form: str) -> int:
     data = open_source(scenes)
     for phase, split in (("train", "train"), ("val", "test")):  # their val file is for testing
         truth = data.truth(split)
-        labels = simulate(truth, "single-positive", legacy_rng=True)
+        labels = simulate_published(truth, "single-positive")
         path = DATA / f"formatted_{phase}_labels_obs.npy"
         formats.make("npy-triple").write_with_truth(labels, path, truth)
         values = np.asarray(data.inputs(split, kind).values, np.float32)
         values = values[..., None, None] if form == "points" else values
         np.save(DATA / f"{phase}_features.npy", values)
-    labels = simulate(data.truth("train"), "rpa(keep=0.2)", legacy_rng=True)
+    labels = simulate_published(data.truth("train"), "rpa(keep=0.2)")
     formats.make("csl-csv").write(labels, DATA / "rpa.csv")
     return truth.shape[1]
 

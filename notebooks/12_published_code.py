@@ -53,9 +53,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
-from simkit import FeatureInputs, Settings, Source, Task, open_source, simulate, train
+from simkit import FeatureInputs, Settings, Source, Task, open_source, train
 from simkit.methods import make
 from simkit.metrics import average_precision
+from simkit.papers.published_simulators import simulate_published
 
 sys.path.insert(0, "../benchmarks")
 warnings.simplefilter("ignore", UserWarning)
@@ -87,7 +88,7 @@ dense, schemes = truth.present.toarray().astype(int), ("single-positive", "rpa(k
 different = {}
 for scheme in schemes:
     name = scheme.split("(")[0]
-    ours = simulate(truth, scheme, legacy_rng=True).codes.toarray()
+    ours = simulate_published(truth, scheme).codes.toarray()
     count = {"count": 100} if name == "fpc" else {}  # the default of the scheme; theirs is 1,000
     theirs = PUBLISHED[name](dense, 1200, **count)
     coded = theirs if name == "single-positive" else np.choose(theirs + 1, (0, -1, 1))
@@ -118,7 +119,7 @@ assert not any(different.values()) and 3 * dense.size == 62_400
 from simkit.labels import formats
 
 folder = tempfile.TemporaryDirectory()
-labels = simulate(truth, "single-positive", legacy_rng=True)
+labels = simulate_published(truth, "single-positive")
 formats.make("npy-triple").write_with_truth(labels, folder.name, truth)
 for file in sorted(Path(folder.name).iterdir()):
     array = np.load(file)
@@ -153,7 +154,7 @@ observed = np.load(Path(folder.name) / "formatted_train_labels_obs.npy")
 # %%
 from published_training import train_alone
 
-rpa = simulate(truth, "rpa(keep=0.1)", legacy_rng=True)
+rpa = simulate_published(truth, "rpa(keep=0.1)")
 how, gaps = {"epochs": 2 if quick else 6, "batch_size": 16, "lr": 0.01}, {}
 for method, codes in {"an": observed.astype(np.int8), "ignore": rpa.codes.toarray()}.items():
     task = Task(codes, FeatureInputs(x.values))
@@ -283,20 +284,20 @@ assert quick or abs(without_last - by_sigmoids) > 1e-4
 # ## Exercises
 #
 # 1. Are the published labels sensitive to the order of the images? Label the images in reverse order with
-#    `legacy_rng=True` and count the images that are given another class; then do the same without `legacy_rng`.
+#    `simulate_published` and count the images that are given another class; then do the same with `simulate`.
 #
 # <details><summary>Solution</summary>
 #
 # ```python
 # backwards = truth.select(np.arange(truth.shape[0])[::-1])
-# for legacy in (True, False):
+# for simulator in (simulate_published, simulate):
 #     one, other = (
-#         simulate(t, "single-positive", legacy_rng=legacy).codes.toarray() for t in (truth, backwards)
+#         simulator(t, "single-positive").codes.toarray() for t in (truth, backwards)
 #     )
-#     print(legacy, (one != other[::-1]).any(axis=1).mean())
+#     print(simulator.__name__, (one != other[::-1]).any(axis=1).mean())
 # ```
 #
-# 89 % of the images are given another class, and 86 % without `legacy_rng`: random numbers depend on the position in
+# 89 % of the images are given another class, and 86 % with `simulate`: random numbers depend on the position in
 # the data set in both cases. So the order is part of the labels, and `order=published` matters for COCO.
 #
 # </details>

@@ -5,18 +5,21 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Unpack, get_type_hints
+from functools import partial
+from typing import Any, Literal, get_type_hints
 
 from simkit.annotate import ledger, schemes
+from simkit.annotate.annotators import Habits
 from simkit.annotate.prices import Cost, Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.schemes import Scheme
 from simkit.annotate.schemes.base import largest
-from simkit.annotate.simulate import Options, how_many, simulate
+from simkit.annotate.simulate import how_many, simulate
+from simkit.data.dataset import Boxes
 from simkit.errors import BadInput, unknown
-from simkit.labels.partial import PartialLabels
+from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
 from simkit.registry import convert
 
@@ -25,7 +28,7 @@ FIRST_FACTOR = 10  # a guess is at most this many times the largest affordable a
 
 
 @dataclass(frozen=True, eq=False)
-class Bought:
+class Affordable:
     """One amount of a scheme: number of images, labels and bill.
 
     spent   in the unit of the budget; infinite, without labels, where there are too many answers.
@@ -49,8 +52,15 @@ def amount_for(
     prices: Prices | str,
     *,
     unit: Literal["dollars", "seconds"] = "dollars",
-    **options: Unpack[Options],
-) -> Bought:
+    images: float | int = 1.0,
+    hierarchy: Hierarchy | None = None,
+    habits: Habits = Habits(),
+    boxes: Boxes | None = None,
+    features: Any = None,
+    scores: Any = None,
+    seed: int = 0,
+    draw: int = 0,
+) -> Affordable:
     """The largest amount of a scheme whose cost does not exceed a budget.
 
     The search is over the scheme's amount field (a share in steps as fine as one label), or, for a
@@ -69,13 +79,26 @@ def amount_for(
         A price list, its name or file.
     unit : "dollars" or "seconds"
         Unit of the budget.
-    **options
-        images (an upper limit), hierarchy, habits, boxes, features, scores, seed and draw, as in
-        `simulate`.
+    images : float or int, default 1.0
+        Upper limit: the share (a float up to 1.0) or number (an int) of images to annotate.
+    hierarchy : Hierarchy, optional
+        Needed by schemes that ask along a hierarchy; the truth must be closed under it.
+    habits : Habits, optional
+        The annotator model; by default annotators never err.
+    boxes : Boxes, optional
+        Boxes of the objects, for schemes that choose by size or position.
+    features : (N, D) float, optional
+        Features of the images, for schemes that choose images by them.
+    scores : (N, L) float, optional
+        A model's scores of the images (logits), for schemes that choose images by them.
+    seed : int, default 0
+        Same seed, same labels.
+    draw : int, default 0
+        Index of the repetition, with other images, choices and errors.
 
     Returns
     -------
-    Bought
+    Affordable
 
     Warns
     -----
@@ -93,8 +116,14 @@ def amount_for(
         raise BadInput(f"the budget is {budget:g}; a number of at least 0 is expected")
     if unit not in ("dollars", "seconds"):
         raise unknown("unit", unit, ("dollars", "seconds"))
-    ladder = Ladder.of_truth(truth, scheme, prices, unit, options)
-    best, above = affordable(ladder, budget)
+    truth = Truth.of(truth)
+    simulated = partial(
+        simulate, truth, hierarchy=hierarchy, habits=habits, boxes=boxes, features=features,
+        scores=scores, seed=seed, draw=draw,
+    )  # fmt: skip
+    shape = how_many(images, truth.shape[0]), truth.shape[1]
+    ladder = Ladder.of(simulated, shape, scheme, prices, unit)
+    best, above = largest_affordable(ladder, budget)
     name = ladder.scheme.name
     scale, counted = (3600, "hours") if unit == "seconds" and budget >= 3600 else (1, unit)
     spent = f"{name} can spend {best.spent / scale:,.2f} of {budget / scale:,.2f} {counted}"
@@ -109,13 +138,20 @@ def amount_for(
 
 
 def least(
-    truth: Truth, scheme: Scheme | str, prices: Prices | str, **options: Unpack[Options]
-) -> Cost:
-    """The bill of the smallest amount with at least one question; options as in `simulate`.
+    truth: Truth, scheme: Scheme | str, prices: Prices | str, *, seed: int = 0,
+    hierarchy: Hierarchy | None = None, boxes: Boxes | None = None, features: Any = None,
+    scores: Any = None,
+) -> Cost:  # fmt: skip
+    """The bill of the smallest amount of a scheme with at least one question.
 
-    It has a line for each kind of question of larger amounts. Raises BadInput.
+    It has a line for each kind of question of larger amounts. Parameters and errors are those of
+    `amount_for`.
     """
-    ladder, step = Ladder.of_truth(truth, scheme, prices, "dollars", options), 1
+    simulated = partial(
+        simulate, truth, hierarchy=hierarchy, boxes=boxes, features=features, scores=scores,
+        seed=seed,
+    )  # fmt: skip
+    ladder, step = Ladder.of(simulated, truth.shape, scheme, prices), 1
     while True:
         trial = ladder.buy(step)
         if trial.refused is not None:
@@ -129,15 +165,15 @@ def least(
 class Ladder:
     """Amounts of a scheme as whole numbers 1 .. steps, tried and billed one at a time.
 
-    annotate: function of a scheme and a number of images; its labels or effort are billed;
-    classes: number of classes; top: the amount of the last step; share: whether amounts are shares
-    of it.
+    annotate: function of a scheme and the keyword images, a number; its labels or effort are
+    billed;  classes: number of classes;  top: the amount of the last step;  share: whether amounts
+    are shares of it.
     """
 
     scheme: Scheme
     prices: Prices
     unit: str
-    annotate: Callable[[Scheme, int], Any]
+    annotate: Callable[..., Any]
     images: int
     classes: int
     steps: int
@@ -146,37 +182,23 @@ class Ladder:
 
     @staticmethod
     def of(
-        annotate: Callable[[Scheme, int], Any], shape: tuple[int, int], scheme: Scheme | str,
-        prices: Any, unit: str = "dollars",
+        annotate: Callable[..., Any], shape: tuple[int, int], scheme: Scheme | str,
+        prices: Prices | str, unit: str = "dollars",
     ) -> Ladder:  # fmt: skip
         """The ladder for at most shape = (images, classes)."""
         (images, classes), share = shape, False
-        chosen = schemes.make(scheme) if isinstance(scheme, str) else scheme
+        scheme = schemes.make(scheme) if isinstance(scheme, str) else scheme
         top = steps = images
-        if chosen.amount is not None:
-            share = get_type_hints(type(chosen))[chosen.amount] is float
-            top = largest(chosen, images, classes)
-            # A power of ten, so that the share that is found has a short spelling.
+        if scheme.amount is not None:
+            share = get_type_hints(type(scheme))[scheme.amount] is float
+            top = largest(scheme, images, classes)
+            # A power of ten, so that the share in the answer has a short spelling.
             steps = 10 ** len(str(images * classes)) if share else top
         return Ladder(
-            chosen, price_list(prices), unit, annotate, images, classes, steps, share, top
+            scheme, price_list(prices), unit, annotate, images, classes, steps, share, top
         )
 
-    @staticmethod
-    def of_truth(
-        truth: Any, scheme: Scheme | str, prices: Any, unit: str, options: Mapping[str, Any]
-    ) -> Ladder:
-        """The ladder of labels simulated from a truth."""
-        truth = Truth.of(truth)
-        images = how_many(options.get("images", 1.0), truth.shape[0])
-        others = {key: value for key, value in options.items() if key != "images"}
-
-        def annotate(scheme: Scheme, images: int) -> PartialLabels:
-            return simulate(truth, scheme, images=images, **others)
-
-        return Ladder.of(annotate, (images, truth.shape[1]), scheme, prices, unit)
-
-    def buy(self, step: int) -> Bought:
+    def buy(self, step: int) -> Affordable:
         """Try the amount at this step; warnings are kept for later."""
         scheme, images = self.scheme, step
         if scheme.amount is not None:
@@ -186,24 +208,52 @@ class Ladder:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                labels = self.annotate(scheme, images)
+                labels = self.annotate(scheme, images=images)
             except ledger.TooManyAnswers as refused:
                 nothing = Cost(None, math.inf, (), 0, self.prices.name)
-                return Bought(scheme, images, None, nothing, math.inf, step, refused=refused)
+                return Affordable(scheme, images, None, nothing, math.inf, step, refused=refused)
         bill = cost(labels, self.prices)
         spent = getattr(bill, self.unit)
         if spent is None:
             raise BadInput(f"price list {self.prices.name!r} has no times; give dollars instead")
         texts = tuple(str(warning.message) for warning in caught)
-        return Bought(scheme, images, labels, bill, spent, step, texts)
+        return Affordable(scheme, images, labels, bill, spent, step, texts)
 
 
-def affordable(ladder: Ladder, budget: float) -> tuple[Bought, Bought | None]:
+def largest_affordable(ladder: Ladder, budget: float) -> tuple[Affordable, Affordable | None]:
     """The trial of the largest affordable step, and that of the next one (None: there is none).
 
-    Raises BadInput if the first step is not affordable, or if no affordable step asks a question.
+    Each trial is a simulation, so few of them matter. Secant steps first bracket the answer; then
+    regula falsi (Illinois form, which halves the weight of an end that stays) narrows the bracket,
+    with a bisection whenever it was not halved. Raises BadInput if the first step is not
+    affordable, or if no affordable step asks a question.
     """
-    best, above = _largest(ladder, budget)
+    best: Affordable | None = None
+    low, low_spent, slope = 0, 0.0, 0.0
+    guess = max(1, math.isqrt(ladder.steps))
+    while (trial := ladder.buy(guess)).spent <= budget:
+        best = trial
+        if guess == ladder.steps:
+            break
+        slope = (trial.spent - low_spent) / (guess - low) or slope
+        low, low_spent = guess, trial.spent
+        ahead = OVERSHOOT * (budget - low_spent) / slope if slope else math.inf
+        # At least 2 % further, as the slope may have fallen to nearly nothing.
+        guess = int(min(max(low + 1 + ahead, low * 1.02), low * FIRST_FACTOR + 1, ladder.steps))
+    above = None if trial is best else trial
+    high = low if above is None else above.step
+    short, over = budget - low_spent, trial.spent - budget
+    halve = False
+    while high - low > 1:
+        width = high - low
+        halve |= math.isinf(over)  # a trial with too many answers has no price to interpolate
+        guess = low + (width // 2 if halve else int(width * short / (short + over)))
+        trial = ladder.buy(min(max(guess, low + 1), high - 1))
+        if trial.spent <= budget:
+            best, low, short, over = trial, trial.step, budget - trial.spent, over / 2
+        else:
+            above, high, short, over = trial, trial.step, short / 2, trial.spent - budget
+        halve = high - low > width / 2
     if best is None and above is not None and above.refused is not None:
         raise above.refused
     if best is None or not best.cost.lines:
@@ -215,37 +265,4 @@ def affordable(ladder: Ladder, budget: float) -> tuple[Bought, Bought | None]:
             f"{budget:,g} {ladder.unit} do not buy anything of {ladder.scheme.name}{costs}; raise "
             "the budget"
         )
-    return best, above
-
-
-def _largest(ladder: Ladder, budget: float) -> tuple[Bought | None, Bought | None]:
-    """The trial of the largest affordable step (None: not even 1), and that of the next step
-    (None: no larger step exists).
-
-    Secant steps first bracket the answer; then regula falsi (Illinois form) narrows the bracket,
-    with a bisection whenever it was not halved.
-    """
-    best: Bought | None = None
-    low, low_spent, slope = 0, 0.0, 0.0
-    guess = max(1, math.isqrt(ladder.steps))
-    while (trial := ladder.buy(guess)).spent <= budget:
-        if guess == ladder.steps:
-            return trial, None
-        slope = (trial.spent - low_spent) / (guess - low) or slope
-        best, low, low_spent = trial, guess, trial.spent
-        ahead = OVERSHOOT * (budget - low_spent) / slope if slope else math.inf
-        guess = int(min(max(low + 1 + ahead, low * 1.02), low * FIRST_FACTOR + 1, ladder.steps))
-    above, high = trial, trial.step
-    short, over = budget - low_spent, above.spent - budget
-    halve = False
-    while high - low > 1:
-        width = high - low
-        halve |= math.isinf(over)
-        guess = low + (width // 2 if halve else int(width * short / (short + over)))
-        trial = ladder.buy(min(max(guess, low + 1), high - 1))
-        if trial.spent <= budget:
-            best, low, short, over = trial, trial.step, budget - trial.spent, over / 2
-        else:
-            above, high, short, over = trial, trial.step, short / 2, trial.spent - budget
-        halve = high - low > width / 2
     return best, above

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -20,73 +19,21 @@ from simkit.history import History, content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.papers import published_simulators as published
 
 
-class Options(TypedDict, total=False):
-    """The keyword arguments of `simulate`, which explains them, for type checkers."""
-
-    images: float | int
-    hierarchy: Hierarchy | None
-    habits: Habits
-    boxes: Boxes | None
-    features: Any
-    scores: Any
-    seed: int | None
-    draw: int
-    legacy_rng: bool
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Setting:
-    """The keyword arguments of `simulate` with their defaults, checked."""
-
-    images: float | int = 1.0
-    hierarchy: Hierarchy | None = None
-    habits: Habits = Habits()
-    boxes: Boxes | None = None
-    features: Any = None
-    scores: Any = None
-    seed: int | None = None
-    draw: int = 0
-    legacy_rng: bool = False
-
-    def __post_init__(self) -> None:
-        usual = published.SEED if self.legacy_rng else 0
-        seed = usual if self.seed is None else whole_number(self.seed, "seed")
-        object.__setattr__(self, "seed", seed)
-        object.__setattr__(self, "draw", whole_number(self.draw, "draw"))
-
-    def history(self, truth: Truth, scheme: Scheme) -> History:
-        """The history of labels of this scheme: equal histories mean equal labels."""
-        images = self.images
-        settings: dict[str, Any] = {
-            "scheme": schemes.spell(scheme),
-            "images": float(images) if isinstance(images, float | np.floating) else int(images),
-            "habits": self.habits.to_json(),
-            "draw": self.draw,
-        }
-        if self.legacy_rng:
-            settings |= {"images": 1.0, "legacy_rng": True}
-        for name in ("boxes", "features", "scores"):
-            given = getattr(self, name)
-            if getattr(scheme, f"needs_{name}") and given is not None:
-                settings[name] = _id(name, given)
-        parents = (truth.id,) if self.hierarchy is None else (truth.id, self.hierarchy.id)
-        return History("simulate", settings, self.seed, parents)
-
-    def check_published(self, N: int) -> None:
-        """Raise BadInput for settings that the published simulators lack, given N images."""
-        part = isinstance(self.images, bool) or self.images not in (1.0, N)
-        if self.draw or part or self.habits != Habits():
-            raise BadInput(
-                "draw, images or habits is given, but the published simulators label all images "
-                "once, without errors; leave these or legacy_rng out (another seed gives other "
-                "labels)"
-            )
-
-
-def simulate(truth: Truth | Any, scheme: Scheme | str, **options: Unpack[Options]) -> PartialLabels:
+def simulate(
+    truth: Truth | Any,
+    scheme: Scheme | str,
+    *,
+    images: float | int = 1.0,
+    hierarchy: Hierarchy | None = None,
+    habits: Habits = Habits(),
+    boxes: Boxes | None = None,
+    features: Any = None,
+    scores: Any = None,
+    seed: int = 0,
+    draw: int = 0,
+) -> PartialLabels:
     """Simulate the labels that a scheme collects from annotators.
 
     Parameters
@@ -109,12 +56,10 @@ def simulate(truth: Truth | Any, scheme: Scheme | str, **options: Unpack[Options
     scores : (N, L) float, optional
         A model's scores of the images (logits, as from `predict`), for schemes that choose images
         by them.
-    seed : int, optional
-        0 by default; with legacy_rng 1200, as in the published code.
+    seed : int, default 0
+        Same seed, same labels.
     draw : int, default 0
         Index of the repetition, with other images, choices and errors.
-    legacy_rng : bool, default False
-        Reproduce the arrays of the scheme's published simulator bit for bit.
 
     Returns
     -------
@@ -133,31 +78,37 @@ def simulate(truth: Truth | Any, scheme: Scheme | str, **options: Unpack[Options
         For images without any of the classes.
     """
     truth = Truth.of(truth)
-    chosen = schemes.make(scheme) if isinstance(scheme, str) else scheme
-    setting = _Setting(**options)
-    if setting.hierarchy is not None:
-        check_closed(truth, setting.hierarchy)
-    assert setting.seed is not None
-    if setting.legacy_rng:
-        setting.check_published(truth.shape[0])
-        codes, effort, asked = published.labelled(truth, chosen, setting.seed)
-        history = setting.history(truth, chosen)
-        return PartialLabels(codes, asked, truth.images, truth.classes, effort, history)
-    root = Chance.seeded(setting.seed).of("draw", setting.draw)
-    images = chosen_images(truth.shape[0], setting.images, root)
+    scheme = schemes.make(scheme) if isinstance(scheme, str) else scheme
+    seed, draw = whole_number(seed, "seed"), whole_number(draw, "draw")
+    if hierarchy is not None:
+        check_closed(truth, hierarchy)
+    root = Chance.seeded(seed).of("draw", draw)
+    chosen = chosen_images(truth.shape[0], images, root)
+    # Errors are keyed without the scheme's name: compared schemes meet the same errors.
     crowd = Crowd(
-        truth,
-        hierarchy=setting.hierarchy,
-        habits=setting.habits,
-        boxes=setting.boxes,
-        features=setting.features,
-        scores=setting.scores,
+        truth, hierarchy=hierarchy, habits=habits, boxes=boxes, features=features, scores=scores,
         chance=root.of("errors"),
-    )
-    _warn_of_empty(truth, images)
-    asked_about = crowd if images is None else crowd.among(images)
-    chosen.ask(asked_about, root.of("scheme", chosen.name))
-    return crowd.labels(setting.history(truth, chosen))
+    )  # fmt: skip
+    counts = np.diff(truth.present.indptr)[slice(None) if chosen is None else chosen]
+    if empty := int(np.count_nonzero(counts == 0)):
+        warnings.warn(
+            f"{empty:,} of {len(counts):,} images show none of the {truth.shape[1]} classes; "
+            "where a present class is asked for they get no label",
+            stacklevel=2,
+        )
+    scheme.ask(crowd if chosen is None else crowd.among(chosen), root.of("scheme", scheme.name))
+    settings: dict[str, Any] = {
+        "scheme": schemes.spell(scheme),
+        # One image (1) and all images (1.0) are different settings.
+        "images": float(images) if isinstance(images, float | np.floating) else int(images),
+        "habits": habits.to_json(),
+        "draw": draw,
+    }
+    for name, value in (("boxes", boxes), ("features", features), ("scores", scores)):
+        if getattr(scheme, f"needs_{name}") and value is not None:
+            settings[name] = _content_id(name, value)
+    parents = (truth.id,) if hierarchy is None else (truth.id, hierarchy.id)
+    return crowd.labels(History("simulate", settings, seed, parents))
 
 
 def replay(
@@ -196,30 +147,35 @@ def replay(
         If the history is not of a simulation, or has another truth, hierarchy, boxes,
         features or scores.
     """
+    settings: dict[str, Any] = dict(history.settings)
     if history.command != "simulate":
         raise BadInput(f"this history is of {history.command!r}; only 'simulate' can be replayed")
+    if "legacy_rng" in settings:
+        raise BadInput(
+            "a published simulator made these labels; call replay_published from "
+            "simkit.papers.published_simulators"
+        )
     truth = Truth.of(truth)
-    settings: dict[str, Any] = dict(history.settings)
-    given = {"boxes": boxes, "features": features, "scores": scores}
-    chosen_by = {name: settings.pop(name, None) for name in given}
+    aids = {"boxes": boxes, "features": features, "scores": scores}
+    chosen_by = {name: settings.pop(name, None) for name in aids}
     made_with = [*(*history.parents, None)[:2], *chosen_by.values()]
     now = [truth.id, None if hierarchy is None else hierarchy.id]
-    now += [None if chosen_by[name] is None else _id(name, given[name]) for name in given]
-    for what, before, here in zip(("truth", "hierarchy", *given), made_with, now, strict=True):
+    now += [None if chosen_by[name] is None else _content_id(name, aids[name]) for name in aids]
+    for what, before, here in zip(("truth", "hierarchy", *aids), made_with, now, strict=True):
         if before != here:
             raise BadInput(
                 f"the labels were made with {what} {before or 'none'}, but this is "
                 f"{here or 'none'}; give the {what} of the same data set and split"
             )
     settings["habits"] = Habits(**settings["habits"])
-    return simulate(truth, hierarchy=hierarchy, seed=history.seed or 0, **given, **settings)
+    return simulate(truth, hierarchy=hierarchy, seed=history.seed or 0, **aids, **settings)
 
 
-def _id(name: str, given: Any) -> str | None:
+def _content_id(name: str, value: Any) -> str | None:
     """Content id of boxes, or of an array of features or scores; None for None."""
-    if given is None or isinstance(given, Boxes):
-        return None if given is None else given.id
-    return content_id(name, np.asarray(given))
+    if value is None or isinstance(value, Boxes):
+        return None if value is None else value.id
+    return content_id(name, np.asarray(value))
 
 
 def chosen_images(N: int, images: float | int, chance: Chance) -> Ints | None:
@@ -256,6 +212,7 @@ def check_closed(truth: Truth, hierarchy: Hierarchy) -> None:
     parents = [p for above in hierarchy.parents for p in above]
     L = len(truth.classes)
     edges = csr_array((np.ones(len(parents), np.int32), (children, parents)), shape=(L, L))
+    # The product counts, for each image and class, the children of the class that are present.
     implied = (truth.present.astype(np.int32) @ edges).astype(bool)
     missing = implied > truth.present
     if missing.nnz:
@@ -263,14 +220,4 @@ def check_closed(truth: Truth, hierarchy: Hierarchy) -> None:
         raise BadInput(
             f"image {truth.images[image]} shows something below {truth.classes[c]!r} "
             f"but not {truth.classes[c]!r} itself; {mend}"
-        )
-
-
-def _warn_of_empty(truth: Truth, images: Ints | None) -> None:
-    counts = np.diff(truth.present.indptr)[slice(None) if images is None else images]
-    if empty := int(np.count_nonzero(counts == 0)):
-        warnings.warn(
-            f"{empty:,} of {len(counts):,} images show none of the {truth.shape[1]} classes; "
-            "where a present class is asked for they get no label",
-            stacklevel=3,
         )

@@ -263,13 +263,31 @@ def _annotate(
         "seed": arguments["seed"],
         "draw": arguments["draw"],
     }
-    if arguments["budget"] is None:
-        return simkit.simulate(truth, scheme, legacy_rng=arguments["legacy_rng"], **options)
+    if arguments["legacy_rng"]:
+        return _published(truth, scheme, options)
     options["seed"] = options["seed"] or 0
+    if arguments["budget"] is None:
+        return simkit.simulate(truth, scheme, **options)
     budget = arguments["budget"]
     if arguments["unit"] == "hours":
         budget, options["unit"] = 3600 * budget, "seconds"
     return simkit.amount_for(budget, truth, scheme, price_list, **options).labels
+
+
+def _published(
+    truth: simkit.Truth, scheme: Scheme, options: Mapping[str, Any]
+) -> simkit.PartialLabels:
+    """The labels of the scheme's published simulator. Raises BadInput for options that it lacks."""
+    from simkit.papers.published_simulators import SEED, simulate_published
+
+    part = options["images"] not in (1.0, truth.shape[0])
+    if options["draw"] or part or options["habits"] != simkit.Habits():
+        raise BadInput(
+            "draw, images or habits is given, but the published simulators label all images once, "
+            "without errors; leave these or --legacy-rng out (another seed gives other labels)"
+        )
+    seed = SEED if options["seed"] is None else options["seed"]
+    return simulate_published(truth, scheme, hierarchy=options["hierarchy"], seed=seed)
 
 
 def features_of(

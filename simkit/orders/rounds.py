@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simkit.annotate import schemes
-from simkit.annotate.budget import Ladder, affordable
+from simkit.annotate.budget import Ladder, largest_affordable
 from simkit.annotate.prices import cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.simulate import how_many
@@ -130,7 +130,8 @@ def _bought(
         return _effort(questions, terms, order, asked.labels)
 
     N, L = how_many(terms.images, len(order.images)), len(terms.classes)
-    trial, _ = affordable(Ladder.of(annotate, (N, L), terms.parsed_scheme, terms.prices), budget)
+    ladder = Ladder.of(annotate, (N, L), terms.parsed_scheme, terms.prices)
+    trial, _ = largest_affordable(ladder, budget)
     return dataclasses.replace(terms, scheme=schemes.spell(trial.scheme), images=trial.images)
 
 

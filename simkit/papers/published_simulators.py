@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.annotate import ledger, schemes
-from simkit.annotate.annotators import Bools
+from simkit.annotate.annotators import Bools, Habits
 from simkit.annotate.crowd import Crowd
 from simkit.annotate.schemes import Scheme
+from simkit.annotate.simulate import check_closed
 from simkit.annotate.sparse_draws import entries_of
 from simkit.chance import Chance
-from simkit.errors import BadInput
+from simkit.errors import BadInput, whole_number
 from simkit.history import History
 from simkit.labels.effort import Effort, histogram
-from simkit.labels.partial import ABSENT, PRESENT
+from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth, frozen, locked
 
 SEED = 1200  # the default of the code of Cole et al.; the code of the others sets no seed
@@ -27,29 +29,99 @@ _PUBLISHED = ("single-positive", "rpa", "fpc")
 PLACES = 1 << 21  # random numbers drawn at a time; changes no result
 
 
-def labelled(truth: Truth, scheme: Scheme, seed: int) -> tuple[csr_array, Effort, Bools]:
-    """The labels that the published code of a scheme makes, billed as the scheme would be.
+def simulate_published(
+    truth: Truth | Any,
+    scheme: Scheme | str,
+    *,
+    hierarchy: Hierarchy | None = None,
+    seed: int = SEED,
+) -> PartialLabels:
+    """The labels that the published code of a scheme makes, billed like the scheme.
 
     single-positive  Cole et al., CVPR 2021: `observe_uniform` with RandomState(seed).
     rpa, fpc         Ben-Baruch et al., CVPR 2022: `simulate_coco` after numpy.random.seed(seed).
 
-    The arrays depend on the order of the images; that of the published label matrices of COCO is
-    `data.split.published_order`. Give the training set before validation is held out, and the test
-    set by itself with the same seed, as the published code does. It hands labels out; here the
-    effort is that of the scheme with the same settings (for rpa a question for each label kept),
-    and asked are the images that carry a label, for single-positive all.
+    All images are labelled once, without errors. The arrays depend on the order of the images; that
+    of the published label matrices of COCO is `data.split.published_order`. Give the training set
+    before validation is held out, and the test set by itself with the same seed, as the published
+    code does. That code takes labels from the truth and asks nobody: the effort is the effort of
+    the scheme with the same settings (for rpa a question for each label kept). Asked are the images
+    that carry a label, for single-positive all.
+
+    Parameters
+    ----------
+    truth : Truth, or (N, L) array, scipy sparse matrix or pandas.DataFrame of 0 and 1
+        The complete labels, as for `simulate`.
+    scheme : Scheme or str
+        single-positive without bias, rpa or fpc, without keep_looks.
+    hierarchy : Hierarchy, optional
+        The hierarchy under which the truth is closed; it becomes part of the history.
+    seed : int, default 1200
+        From 0 to 2**32 - 1; the default is that of Cole et al., the other code sets no seed.
 
     Returns
     -------
-    codes : (N, L) int8 csr_array
-    effort : Effort
-    asked : (N,) bool
+    PartialLabels
 
     Raises
     ------
     BadInput
-        Where nothing was published: for other schemes and settings.
+        For other schemes and settings, of which no simulator was published.
     """
+    truth, seed = Truth.of(truth), whole_number(seed, "seed")
+    scheme = schemes.make(scheme) if isinstance(scheme, str) else scheme
+    if hierarchy is not None:
+        check_closed(truth, hierarchy)
+    codes, effort, asked = _labelled(truth, scheme, seed)
+    settings = {
+        "scheme": schemes.spell(scheme),
+        "images": 1.0,
+        "habits": Habits().to_json(),
+        "draw": 0,
+        "legacy_rng": True,
+    }
+    parents = (truth.id,) if hierarchy is None else (truth.id, hierarchy.id)
+    history = History("simulate", settings, seed, parents)
+    return PartialLabels(codes, asked, truth.images, truth.classes, effort, history)
+
+
+def replay_published(
+    history: History, truth: Truth | Any, hierarchy: Hierarchy | None = None
+) -> PartialLabels:
+    """Make labels of a published simulator again from their history: same content, same id.
+
+    Parameters
+    ----------
+    history : History
+        The history of labels that `simulate_published` made.
+    truth : Truth
+        The truth that the labels were made from.
+    hierarchy : Hierarchy, optional
+        The hierarchy that the labels were made with.
+
+    Returns
+    -------
+    PartialLabels
+
+    Raises
+    ------
+    BadInput
+        If the history is of other labels, or has another truth or hierarchy.
+    """
+    if "legacy_rng" not in history.settings:
+        raise BadInput("no published simulator made these labels; call simkit.replay")
+    scheme, seed = str(history.settings["scheme"]), history.seed or 0
+    labels = simulate_published(truth, scheme, hierarchy=hierarchy, seed=seed)
+    if labels.history.parents != history.parents:
+        raise BadInput(
+            f"the labels were made with truth and hierarchy {history.parents}, but these are "
+            f"{labels.history.parents}; give those of the same data set and split"
+        )
+    return labels
+
+
+def _labelled(truth: Truth, scheme: Scheme, seed: int) -> tuple[csr_array, Effort, Bools]:
+    """Codes (N, L) int8, the effort, and (N,) the images that were asked about."""
     root = Chance.seeded(seed).of("draw", 0)
     crowd = Crowd(truth, chance=root.of("errors"))
     settings: dict[str, Any] = vars(scheme)
@@ -58,7 +130,7 @@ def labelled(truth: Truth, scheme: Scheme, seed: int) -> tuple[csr_array, Effort
         raise BadInput(
             f"no published simulator of {schemes.spell(scheme)} with seed {seed} is known: there "
             "are those of single-positive without bias, rpa and fpc, without keep_looks and with "
-            "seeds from 0 to 2**32 - 1; leave legacy_rng out"
+            "seeds from 0 to 2**32 - 1; call simkit.simulate (in commands: leave --legacy-rng out)"
         )
     random = np.random.RandomState(seed)
     if scheme.name == "rpa":

@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 from simkit import data as datasets
 from simkit import quantities
 from simkit.annotate import schemes
-from simkit.annotate.budget import Bought, amount_for, least
+from simkit.annotate.budget import Affordable, amount_for, least
 from simkit.annotate.evaluation_set import error, shares_of
 from simkit.annotate.prices import Cost, Prices, cost
 from simkit.annotate.prices import prices as price_list
@@ -461,11 +461,11 @@ class _Pool:
             tuple(one.labels.codes.nnz / many for one, many in zip(bought, asked, strict=True)),
         )
 
-    def _bought(self, scheme: str, share: float) -> Bought:
+    def _bought(self, scheme: str, share: float) -> Affordable:
         dollars = share * self.truth.shape[0] * self.each * (1 + 1e-9)  # no less than its own price
         return amount_for(dollars, self.truth, scheme, self.prices, seed=self.seed)
 
-    def _pointless(self, scheme: str, bought: Bought) -> str:
+    def _pointless(self, scheme: str, bought: Affordable) -> str:
         """The reason why a scheme cannot be worth its price, or ""."""
         dollars, asked = bought.cost.dollars, int(bought.labels.asked.sum())
         if scheme != "full-subset" and dollars >= asked * self.each * (1 - 1e-9):

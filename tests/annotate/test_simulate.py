@@ -196,3 +196,10 @@ def test_numbers_of_numpy_give_the_same_labels_and_can_be_replayed(truth):
     numpys = simulate(truth, keep, habits=habits, seed=np.int64(1), draw=np.uint8(2))
     assert numpys.id == plain.id and numpys.history.to_json() == plain.history.to_json()
     assert replay(History.from_json(numpys.history.to_json()), truth).id == plain.id
+
+
+@pytest.mark.parametrize("function", [simulate, amount_for])
+def test_a_wrong_keyword_is_named(truth, function):
+    arguments = (truth, "rpa") if function is simulate else (3, truth, "rpa", "openimages")
+    with pytest.raises(TypeError, match="sead"):
+        function(*arguments, sead=1)

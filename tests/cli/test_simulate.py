@@ -10,6 +10,7 @@ from simkit.annotate import schemes
 from simkit.annotate.simulate import simulate
 from simkit.data import open as open_data
 from simkit.labels.partial import PartialLabels
+from simkit.papers.published_simulators import simulate_published
 from tests.cli.conftest import scores_of, truth_file
 
 SMALL = "scenes:images=300,val=20,test=20"
@@ -205,13 +206,13 @@ def test_the_published_arrays_by_option(shell, tmp_path) -> None:
     assert made.code == 0, made.err
     data = open_data(f"npz:{file}")
     truth = data.truth["train+val"]  # as published: before a part is held out
-    labels = simulate(truth, "single-positive", legacy_rng=True)
+    labels = simulate_published(truth, "single-positive")
     assert made.json["id"] == labels.id and labels.history.seed == 1200
     other = shell(
         "simulate", "--scheme", "single-positive", "--data", f"npz:{file}", "--legacy-rng",
         "--seed", 0, "--json",
     )  # fmt: skip
-    assert other.json["id"] == simulate(truth, "single-positive", seed=0, legacy_rng=True).id
+    assert other.json["id"] == simulate_published(truth, "single-positive", seed=0).id
 
 
 @pytest.mark.parametrize(
@@ -233,7 +234,7 @@ def test_published_arrays_warn_of_the_splits_that_the_published_code_does_not_la
     assert done.code == 0, done.err
     assert warned in done.err and ("leave --split" in done.err) == bool(warned)
     truth = open_data(spec).truth[split]
-    assert done.json["id"] == simulate(truth, scheme, legacy_rng=True).id
+    assert done.json["id"] == simulate_published(truth, scheme).id
 
 
 @pytest.mark.parametrize("spec", ["npz:src.npz", "npz:./src.npz,val=src.npz", "mine.toml"])

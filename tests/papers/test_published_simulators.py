@@ -5,17 +5,22 @@ import json
 import numpy as np
 import pytest
 
-from simkit.annotate.annotators import Habits
 from simkit.annotate.simulate import replay, simulate
 from simkit.errors import BadInput
 from simkit.history import History
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
 from simkit.papers import published_simulators as published
+from simkit.papers.published_simulators import replay_published, simulate_published
 from tests.annotate.conftest import random_truth
 from tests.reference import published as plain
 
 SEEDS = (1200, 7)
+
+
+@pytest.fixture(scope="module")
+def truth() -> Truth:
+    return random_truth()
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +41,7 @@ def vectors(golden):
 ])  # fmt: skip
 @pytest.mark.filterwarnings("ignore")
 def test_the_arrays_are_those_of_the_published_code(vectors, name, scheme, seed):
-    labels = simulate(Truth.of(vectors["Y"]), scheme, seed=seed, legacy_rng=True)
+    labels = simulate_published(Truth.of(vectors["Y"]), scheme, seed=seed)
     assert np.array_equal(labels.codes.toarray(), vectors[name.format(seed)])
 
 
@@ -67,36 +72,44 @@ def test_a_share_is_taken_as_it_is_written(monkeypatch):
         return truth.present.astype(np.int8)
 
     monkeypatch.setattr(published, "random_per_annotation", listen)
-    simulate(random_truth(N=50), "rpa(keep=0.7)", legacy_rng=True)
+    simulate_published(random_truth(N=50), "rpa(keep=0.7)")
     assert taken == [0.3]
 
 
 @pytest.mark.parametrize("scheme", ["single-positive", "rpa"])
 def test_the_seed_is_that_of_the_published_code_unless_another_is_given(truth, scheme):
-    usual = simulate(truth, scheme, legacy_rng=True)
+    usual = simulate_published(truth, scheme)
     assert usual.history.seed == 1200
-    assert usual.id == simulate(truth, scheme, seed=1200, legacy_rng=True).id
-    none = simulate(truth, scheme, seed=0, legacy_rng=True)
+    assert usual.id == simulate_published(truth, scheme, seed=1200).id
+    none = simulate_published(truth, scheme, seed=0)
     assert none.history.seed == 0 and none.id != usual.id
-    assert replay(none.history, truth).id == none.id
+    assert replay_published(none.history, truth).id == none.id
     assert simulate(truth, scheme).history.seed == 0
 
 
 def test_global_random_numbers_are_left_alone(truth):
     before = np.random.get_state()[1].tolist()
-    simulate(truth, "rpa", legacy_rng=True)
+    simulate_published(truth, "rpa")
     assert np.random.get_state()[1].tolist() == before
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("scheme", ["single-positive", "rpa(keep=0.3)", "fpc(per_class=9)"])
 def test_history_tells_and_replays_them(truth, scheme):
-    labels = simulate(truth, scheme, seed=5, legacy_rng=True)
+    labels = simulate_published(truth, scheme, seed=5)
     assert labels.history.settings["legacy_rng"] is True and labels.history.seed == 5
-    again = replay(History.from_json(labels.history.to_json()), truth)
+    history = History.from_json(labels.history.to_json())
+    again = replay_published(history, truth)
     assert again.id == labels.id and again.effort.to_json() == labels.effort.to_json()
     assert json.loads(again.history.to_json()) == json.loads(labels.history.to_json())
-    assert labels.id != simulate(truth, scheme, seed=5).id
+    ours = simulate(truth, scheme, seed=5)
+    assert labels.id != ours.id
+    with pytest.raises(BadInput, match="replay_published"):
+        replay(history, truth)
+    with pytest.raises(BadInput, match="call simkit"):
+        replay_published(ours.history, truth)
+    with pytest.raises(BadInput, match="give those of the same data set"):
+        replay_published(history, random_truth(seed=1))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -110,13 +123,13 @@ def test_history_tells_and_replays_them(truth, scheme):
     ],
 )
 def test_they_are_billed_like_the_scheme(truth, scheme):
-    ours, theirs = (simulate(truth, scheme, seed=5, legacy_rng=old) for old in (False, True))
+    ours, theirs = (make(truth, scheme, seed=5) for make in (simulate, simulate_published))
     assert theirs.effort.to_json() == ours.effort.to_json()
     assert theirs.counts() == ours.counts()
 
 
 def test_random_labels_are_billed_one_by_one(truth):
-    labels = simulate(truth, "rpa(keep=0.3)", legacy_rng=True)
+    labels = simulate_published(truth, "rpa(keep=0.3)")
     assert labels.effort.counts() == {"verify": labels.codes.nnz, "workers": None, "dropped": 0}
     per_image = np.diff(labels.codes.indptr)
     asked = np.bincount(per_image)[1:]
@@ -129,30 +142,27 @@ def test_an_empty_image_is_asked_and_stays_without_a_label():
     present[:2, 1] = True
     with pytest.warns(UserWarning, match="show none"):
         ours = simulate(Truth.of(present), "single-positive")
-    labels = simulate(Truth.of(present), "single-positive", legacy_rng=True)
+    labels = simulate_published(Truth.of(present), "single-positive")
     assert labels.asked.all() and labels.effort.to_json() == ours.effort.to_json()
     assert labels.counts() == {"present": 2, "absent": 0, "unknown": 10}
 
 
 @pytest.mark.parametrize("scheme, given, message", [
     ("full-subset", {}, "no published simulator of full-subset"),
-    ("rpa", {"images": 0.5}, "draw, images or habits is given"),
-    ("rpa", {"draw": 1}, "draw, images or habits is given"),
-    ("rpa", {"habits": Habits(miss=0.1)}, "draw, images or habits is given"),
     ("rpa", {"seed": -1}, "with seed -1 is known"),
     ("fpc(keep_looks=True)", {}, "no published simulator of fpc("),
     ("single-positive(bias=size)", {}, "no published simulator of single-positive("),
 ])  # fmt: skip
 def test_what_was_not_published_is_refused(truth, scheme, given, message):
     with pytest.raises(BadInput) as error:
-        simulate(truth, scheme, legacy_rng=True, **given)
+        simulate_published(truth, scheme, **given)
     assert message in str(error.value)
 
 
 @pytest.mark.parametrize("fill, what", [(0, "no class"), (1, "every class")])
 def test_labels_of_one_kind_are_refused_as_the_published_code_does(fill, what):
     with pytest.raises(BadInput) as error:
-        simulate(Truth.of(np.full((4, 3), fill)), "single-positive", legacy_rng=True)
+        simulate_published(Truth.of(np.full((4, 3), fill)), "single-positive")
     assert f"{what} is present in any image" in str(error.value)
 
 
