@@ -49,7 +49,7 @@ from PIL import Image
 
 import simkit
 from simkit.orders.order import Order
-from simkit.orders.receiving import State
+from simkit.orders.receiving import OrderState
 
 # %%
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
@@ -132,7 +132,7 @@ if drawn:
 # Do the labels match the images? A look at some of them costs nothing:
 
 # %%
-state = State.of(Order.read("project/order1"))
+state = OrderState.of(Order.read("project/order1"))
 labels, pictures = state.labels, simkit.data.open(f"folder:{folder},labels=none").pictures["train"]
 some = np.flatnonzero(labels.asked)[:6]
 figure, panels = plt.subplots(1, 6, figsize=(9, 2.3))
@@ -217,7 +217,7 @@ print(
 print(f"reached: {100 * reached:.1f} mAP on the pilot's test images")
 
 # %% tags=["remove-input"]
-final = State.of(Order.read("project/order1"))
+final = OrderState.of(Order.read("project/order1"))
 if drawn:
     known = final.labels.codes.toarray()[final.labels.asked]
     columns = [truth.classes.index(name) for name in final.labels.classes]

@@ -34,7 +34,7 @@ from simkit.learn.train import train
 from simkit.orders.answers import checked
 from simkit.orders.order import Order
 from simkit.orders.project import Project
-from simkit.orders.receiving import State
+from simkit.orders.receiving import OrderState
 from simkit.orders.tools import label_studio, sheet
 from simkit.results import job_store as store
 from simkit.results import runs
@@ -197,7 +197,7 @@ def test_damaged_kept_answers(tmp_path: Path) -> None:
         name = f"0001-{hashlib.sha256(text).hexdigest()[:12]}.jsonl"  # as if received like this
         (order.folder / "answers" / name).write_bytes(text)
         with located(str(folder)):
-            _ = State.of(order).labels
+            _ = OrderState.of(order).labels
 
     _damaged(tmp_path / "in", read)
 

@@ -164,7 +164,7 @@ class Prices:
 
 
 @dataclass(frozen=True)
-class Line:
+class BillItem:
     """One kind of question on the bill; seconds and dollars of all people together.
 
     questions  how many were asked; for "images" how many were loaded; 0 for "quality assurance" and
@@ -199,7 +199,7 @@ class Cost:
 
     seconds: float | None
     dollars: float
-    lines: tuple[Line, ...]
+    lines: tuple[BillItem, ...]
     workers: int
     prices: str
     dropped: int = 0
@@ -220,7 +220,7 @@ class Cost:
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:
         """Kind, questions, hours and dollars of each line and of the total, as text."""
-        for line in (*self.lines, Line("total", 0, self.seconds, self.dollars, "")):
+        for line in (*self.lines, BillItem("total", 0, self.seconds, self.dollars, "")):
             hours = "unknown" if line.seconds is None else f"{line.seconds / 3600:,.2f}"
             asked = f"{line.questions:,}" if line.questions else ""
             yield line.kind, asked, hours, f"{line.dollars:,.2f}"
@@ -376,14 +376,14 @@ def cost(labels: PartialLabels | Effort, prices: Prices | str = DEFAULT) -> Cost
 _listed = prices  # `cost` has an argument of this name
 
 
-def _line(effort: Effort, kind: str, listed: Prices, workers: int) -> Line:
+def _line(effort: Effort, kind: str, listed: Prices, workers: int) -> BillItem:
     rate = listed.rates.get(kind)
     if rate is None:
         raise BadInput(f"price list {listed.name!r} has no price for {kind!r}; add [{kind}]")
     units = rate.units(effort, kind)
     seconds, dollars = _amounts(rate, units * workers, listed)
     pages = (units, rate.page, effort.images(kind)) if rate.per == "page" else ()
-    return Line(kind, effort.count(kind), seconds, dollars, rate.source, *pages)
+    return BillItem(kind, effort.count(kind), seconds, dollars, rate.source, *pages)
 
 
 def _amounts(rate: Rate, units: int, listed: Prices) -> tuple[float | None, float]:
@@ -395,8 +395,8 @@ def _amounts(rate: Rate, units: int, listed: Prices) -> tuple[float | None, floa
 
 
 def _extras(
-    effort: Effort, asked: tuple[Line, ...], listed: Prices, workers: int, classes: int
-) -> Iterator[Line]:
+    effort: Effort, asked: tuple[BillItem, ...], listed: Prices, workers: int, classes: int
+) -> Iterator[BillItem]:
     """The costs besides the questions."""
     if listed.image is not None:
         loaded = sum(
@@ -404,21 +404,21 @@ def _extras(
             for line in asked
         )
         amounts = _amounts(listed.image, loaded * workers, listed)
-        yield Line(IMAGES, loaded, *amounts, listed.image.source)
+        yield BillItem(IMAGES, loaded, *amounts, listed.image.source)
     if listed.qa:
         seconds = _seconds(asked)
         dollars = _clean(listed.qa * math.fsum(line.dollars for line in asked))
         longer = None if seconds is None else _clean(listed.qa * seconds)
-        yield Line(ASSURANCE, 0, longer, dollars, listed.qa_source)
+        yield BillItem(ASSURANCE, 0, longer, dollars, listed.qa_source)
     if effort.machine:
         dollars = _clean(effort.machine * listed.machine)
-        yield Line(MACHINE, effort.machine, 0.0, dollars, listed.machine_source)
+        yield BillItem(MACHINE, effort.machine, 0.0, dollars, listed.machine_source)
     once = _clean(listed.setup + listed.setup_class * classes)
     if once:
-        yield Line(SET_UP, 0, 0.0, once, listed.setup_source)  # nobody answers in this time
+        yield BillItem(SET_UP, 0, 0.0, once, listed.setup_source)  # nobody answers in this time
 
 
-def _dropped(effort: Effort, asked: tuple[Line, ...], listed: Prices) -> float:
+def _dropped(effort: Effort, asked: tuple[BillItem, ...], listed: Prices) -> float:
     """Dollars for the answers that were dropped, at the mean price of questions of their kind."""
     dropped = (
         line.dollars * min(1.0, effort.dropped.get(line.kind, 0) / line.questions) for line in asked
@@ -426,7 +426,7 @@ def _dropped(effort: Effort, asked: tuple[Line, ...], listed: Prices) -> float:
     return _clean(math.fsum(dropped) * (1 + listed.qa))
 
 
-def _seconds(lines: tuple[Line, ...]) -> float | None:
+def _seconds(lines: tuple[BillItem, ...]) -> float | None:
     seconds = [line.seconds for line in lines if line.seconds is not None]
     return _clean(math.fsum(seconds)) if len(seconds) == len(lines) else None
 

@@ -24,8 +24,8 @@ from simkit.files import reading
 
 if TYPE_CHECKING:
     from simkit.annotate.prices import Cost
-    from simkit.orders.order import Order, Terms
-    from simkit.orders.receiving import State
+    from simkit.orders.order import Order, RoundSettings
+    from simkit.orders.receiving import OrderState
 
 FORMS = ("html", "csv", "jsonl", "label-studio")
 
@@ -154,12 +154,12 @@ def _planned(arguments: dict[str, Any]) -> dict[str, Any]:
     return {**arguments, **bought}
 
 
-def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
+def _first(arguments: Mapping[str, Any]) -> tuple[Order, RoundSettings, None]:
     """An order without rounds, the terms of the first round, and no answers."""
     from simkit.annotate.similarities import read_scores
     from simkit.data.folder import classes_of
     from simkit.labels.hierarchy import by_name_or_file
-    from simkit.orders.order import ABOUT, Order, Terms
+    from simkit.orders.order import ABOUT, Order, RoundSettings
     from simkit.orders.project import with_absolute_paths
 
     for name, option in (("spec", "--data"), ("scheme", "--scheme")):
@@ -186,7 +186,7 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
     elif arguments["tree"]:
         raise BadInput(f"--hierarchy is given, but {arguments['scheme']} uses none; leave it out")
     images = data.truth[split].images
-    terms = Terms(arguments["spec"], classes, scheme, split=split, **_given(arguments))
+    terms = RoundSettings(arguments["spec"], classes, scheme, split=split, **_given(arguments))
     scores = read_scores(arguments["scores_file"], split, images, classes)
     useful = arguments["known_file"] is not None  # for examples in the instructions
     if arguments["features"] and not (useful or terms.parsed_scheme.needs_features):
@@ -196,11 +196,11 @@ def _first(arguments: Mapping[str, Any]) -> tuple[Order, Terms, None]:
     return Order(out, images, (), hierarchy, scores, features), terms, None
 
 
-def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, State]:
+def _further(arguments: Mapping[str, Any]) -> tuple[Order, RoundSettings, OrderState]:
     """The earlier order, the terms of its next round, and the answers so far."""
     from simkit.annotate.similarities import read_scores
     from simkit.orders.order import Order
-    from simkit.orders.receiving import State
+    from simkit.orders.receiving import OrderState
     from simkit.orders.rounds import rows_in
 
     for name in ("spec", "names_file", "split", "tree", "out"):
@@ -210,14 +210,14 @@ def _further(arguments: Mapping[str, Any]) -> tuple[Order, Terms, State]:
                 "classes and folder of its order; leave it out, or start a new order without --next"
             )
     order = Order.read(arguments["earlier"])
-    state = State.of(order)
+    state = OrderState.of(order)
     changes = _given(arguments)
     if arguments["scheme"] is not None:
         changes["scheme"] = _scheme(arguments["scheme"], arguments)
     elif options := arguments["settings"]:
-        before = order.terms.parsed_scheme
+        before = order.settings.parsed_scheme
         changes["scheme"] = schemes.spell(chosen(before.name, {**vars(before), **options}))
-    terms = replace(order.terms, **changes)
+    terms = replace(order.settings, **changes)
     file, scores = arguments["scores_file"], order.scores
     if file is not None and terms.parsed_scheme.name == "machine":
         raise BadInput("--scores is given with --next, but machine goes on with the scores of its "
@@ -252,7 +252,7 @@ def _scheme(name: str, arguments: Mapping[str, Any]) -> str:
     return schemes.spell(scheme)
 
 
-def _largest(terms: Terms, arguments: Mapping[str, Any]) -> bool:
+def _largest(terms: RoundSettings, arguments: Mapping[str, Any]) -> bool:
     """Whether the budget decides the amount, because none was given."""
     amount, further = terms.parsed_scheme.amount, arguments["earlier"] is not None
     if amount is None:
@@ -264,7 +264,7 @@ def _largest(terms: Terms, arguments: Mapping[str, Any]) -> bool:
 
 def _tell(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> None:
     """timed: the bill by the measured times of earlier answers."""
-    table, terms = order.rounds[-1].table, order.terms
+    table, terms = order.rounds[-1].table, order.settings
     gold, images = int((table["gold"] != 0).sum()), int(table["image"].nunique())
     print_json({
         "order": order.id, "folder": str(order.folder), "round": len(order.rounds),

@@ -62,7 +62,7 @@ def command(
     from simkit.orders import project as projects
     from simkit.orders.order import Order
     from simkit.orders.rounds import write_round
-    from simkit.study.image_check import survey, with_nearest
+    from simkit.study.image_check import check_images, with_nearest
     from simkit.study.sources import SCENES_NET
 
     if out.exists() and any(out.iterdir()):
@@ -86,7 +86,7 @@ def command(
     if split not in data.pictures:
         raise BadInput(f"{spec} has no images; name their folder in the data")
     with progress("reading images", "features") as (looking, computing):
-        table = survey(data, split, looking)
+        table = check_images(data, split, looking)
         if net is not None:
             table = with_nearest(table, data, split, net, computing)
     images = data.truth[split].images[(table["left_out"] == "").to_numpy()]
@@ -192,7 +192,7 @@ def _some(texts: list[str], remark: str) -> str:
 
 def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: Cost) -> None:
     from simkit.orders.project import next_step
-    from simkit.orders.receiving import State
+    from simkit.orders.receiving import OrderState
     from simkit.orders.rounds import PAGE
 
     asked, N = order.table["image"].nunique(), len(order.images)
@@ -220,5 +220,5 @@ def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: C
     say(f"people answer the page in a browser: {order.round_folder / 'page.html'}")
     say("describe the classes: this page shows the descriptions in --instructions FILE, and the "
         f"page of a further round those in {order.round_folder / 'instructions.md'}")  # fmt: skip
-    say(f"next: {next_step(project, [State.of(order)])}")
+    say(f"next: {next_step(project, [OrderState.of(order)])}")
     say(f"at any time: simkit status {quote(str(project.folder))}")

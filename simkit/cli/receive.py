@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from simkit.orders.order import Order
-    from simkit.orders.receiving import State
+    from simkit.orders.receiving import OrderState
 
 
 # fmt: off
@@ -37,7 +37,7 @@ def command(folder: Path, files: tuple[Path, ...], columns: tuple[str, ...]) -> 
     from simkit.orders.answers import checked, keep, kept
     from simkit.orders.order import Order
     from simkit.orders.project import next_step, order_of, project_of, write_pilot
-    from simkit.orders.receiving import State, write
+    from simkit.orders.receiving import OrderState, write
 
     folder = order_of(folder, files)
     project = project_of(folder)
@@ -52,7 +52,7 @@ def command(folder: Path, files: tuple[Path, ...], columns: tuple[str, ...]) -> 
         problems += [(str(file), *row) for row in result.problems.itertuples(index=False)]
     state = None
     while state is None or len(kept(order)) > len(state.answers):  # others may receive, too
-        state = State.of(order)
+        state = OrderState.of(order)
         if not len(state.answers):
             raise BadInput(f"{folder} has no answers yet; give the files with people's answers"
                            + _of_problems(problems))
@@ -79,7 +79,9 @@ def _of_problems(problems: list[tuple[Any, ...]]) -> str:
     return f" ({len(problems)} rows were refused: {problems[0][2]})" if problems else ""
 
 
-def _tell(state: State, added: int, problems: list[tuple[Any, ...]], written: list[str]) -> None:
+def _tell(
+    state: OrderState, added: int, problems: list[tuple[Any, ...]], written: list[str]
+) -> None:
     order, total = state.order, len(state.order.table)
     rows = [{"file": one[0], "row": one[1], "problem": one[2]} for one in problems]
     print_json({
@@ -116,7 +118,7 @@ def _tell(state: State, added: int, problems: list[tuple[Any, ...]], written: li
     say(f"wrote {', '.join(written)} in {order.folder}")
 
 
-def _next(state: State) -> str:
+def _next(state: OrderState) -> str:
     """What to do next, outside a project."""
     from simkit.orders.receiving import DATA
 
@@ -124,12 +126,12 @@ def _next(state: State) -> str:
         return f"receive the answers to the {len(state.open):,} open questions (open.csv)"
     order = state.order
     data, labels = (quote(str(order.folder / name)) for name in (DATA, "labels.parquet"))
-    drawn = order.terms.data.partition(":")[0] == "scenes"
+    drawn = order.settings.data.partition(":")[0] == "scenes"
     network = "" if drawn else " --backbone mobilenet_v2 --weights imagenet"
     train = f"simkit train --method an --data {data} --labels {labels}{network} --out model"
     further = f"simkit order --next {quote(str(order.folder))}"
     if order.exhausted(state.joined):
         return train
-    if len(order.ask(order.terms, state.joined).questions):
+    if len(order.ask(order.settings, state.joined).questions):
         return f"{further} (the scheme has further questions)\nor train on these labels: {train}"
     return f"{train}\nor order more labels: {further} --budget DOLLARS"

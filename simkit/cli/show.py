@@ -209,7 +209,11 @@ def _order(path: Path) -> dict[str, Any]:
 
     order, project = Order.read(path), project_of(path)
     rows = [
-        {"round": number, "questions": len(part.table), "scheme": short(part.terms.parsed_scheme)}
+        {
+            "round": number,
+            "questions": len(part.table),
+            "scheme": short(part.settings.parsed_scheme),
+        }
         for number, part in enumerate(order.rounds, 1)
     ]
     say(f"{path} is an order of {len(order.images):,} images, {len(order.classes)} classes")

@@ -59,7 +59,7 @@ def _rounds(state: Any) -> list[dict[str, Any]]:
         people = int(state.answers.loc[state.answers["round"] == number, "worker"].nunique())
         rows.append({
             "order": state.order.folder.name, "round": number,
-            "scheme": part.terms.scheme.partition("(")[0], "questions": asked,
+            "scheme": part.settings.scheme.partition("(")[0], "questions": asked,
             "answered": asked - left, "open": left, "people": people,
         })  # fmt: skip
     return rows

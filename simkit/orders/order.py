@@ -51,7 +51,7 @@ SCHEMA = pa.schema(
 
 
 @dataclass(frozen=True)
-class Terms:
+class RoundSettings:
     """The settings of a round: images, classes, and how its questions are chosen."""
 
     data: str = setting(..., "the data set, such as folder:photos,labels=none")
@@ -86,22 +86,22 @@ class Round:
 
     Attributes
     ----------
-    terms : Terms
+    settings : RoundSettings
     table : DataFrame
         One row per question: question (its number), task (questions of one task are shown
         together), kind, image and class (indices; class 0 for kind name), nth (for kind name, the
         index of the question in its image) and gold (1 or -1: the known answer; 0: none).
     """
 
-    terms: Terms
+    settings: RoundSettings
     table: pd.DataFrame
 
     @cached_property
     def id(self) -> str:
-        """Content id of the terms and questions."""
+        """Content id of the settings and questions."""
         columns = [self.table[name].to_numpy() for name in SCHEMA.names if name != "kind"]
         kinds = self.table["kind"].to_numpy(str)
-        return content_id("order", json.dumps(dataclasses.asdict(self.terms)), kinds, *columns)
+        return content_id("order", json.dumps(dataclasses.asdict(self.settings)), kinds, *columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,13 +136,13 @@ class Order:
         return content_id("order", self.rounds[0].id, "\n".join(map(str, self.images.tolist())))
 
     @property
-    def terms(self) -> Terms:
-        """The terms of the last round."""
-        return self.rounds[-1].terms
+    def settings(self) -> RoundSettings:
+        """The settings of the last round."""
+        return self.rounds[-1].settings
 
     @property
     def classes(self) -> tuple[str, ...]:
-        return self.terms.classes
+        return self.settings.classes
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -153,7 +153,7 @@ class Order:
     def table(self) -> pd.DataFrame:
         """The questions of all rounds, by number, with columns round and people (who answer)."""
         tables = [
-            part.table.assign(round=n, people=part.terms.people)
+            part.table.assign(round=n, people=part.settings.people)
             for n, part in enumerate(self.rounds, 1)
         ]
         return pd.concat(tables).set_index("question", drop=False).rename_axis(None)
@@ -163,13 +163,13 @@ class Order:
         """The folder of the last round."""
         return self.folder / f"round-{len(self.rounds)}"
 
-    def ask(self, terms: Terms, joined: JoinedAnswers) -> Asked:
-        """Ask by the scheme of these terms, with the answers so far."""
+    def ask(self, settings: RoundSettings, joined: JoinedAnswers) -> Asked:
+        """Ask by the scheme of these settings, with the answers so far."""
         crowd = AskingCrowd(
-            self.images, terms.classes, joined, hierarchy=self.hierarchy, scores=self.scores,
-            features=self.features, batch=terms.batch,
+            self.images, settings.classes, joined, hierarchy=self.hierarchy, scores=self.scores,
+            features=self.features, batch=settings.batch,
         )  # fmt: skip
-        return ask(terms.parsed_scheme, crowd, part=terms.images, seed=terms.seed)
+        return ask(settings.parsed_scheme, crowd, part=settings.images, seed=settings.seed)
 
     def exhausted(self, joined: JoinedAnswers) -> bool:
         """Whether every class of every image is answered."""
@@ -187,8 +187,8 @@ class Order:
         """The effort of asking these rows of `table`, in the first round with a machine's work."""
         machine = 0
         if self.scores is not None and len(self.rounds) == 1:
-            machine = self.ask(self.terms, JoinedAnswers()).labels.effort.machine
-        return effort_of(questions, self.shape, self.terms.people, machine)
+            machine = self.ask(self.settings, JoinedAnswers()).labels.effort.machine
+        return effort_of(questions, self.shape, self.settings.people, machine)
 
     def write(self, place: Path) -> None:
         """Write the last round into a folder `place`, which becomes `round_folder`.
@@ -207,7 +207,7 @@ class Order:
         with whole(place / QUESTIONS) as part:
             table = pa.Table.from_pandas(last.table, schema=SCHEMA, preserve_index=False)
             pq.write_table(table, part, write_page_checksum=True)
-        about = {"id": last.id, "order": self.id, **dataclasses.asdict(last.terms)}
+        about = {"id": last.id, "order": self.id, **dataclasses.asdict(last.settings)}
         write_lines(place / ABOUT, [json.dumps(about, indent=1, ensure_ascii=False)])
 
     @staticmethod
@@ -288,14 +288,14 @@ def _read_round(file: Path) -> tuple[Round, str | None]:
     with reading(file, "an order", mend):
         values: Mapping[str, Any] = parse_json(file.read_text("utf-8"))
         about = {k: v for k, v in values.items() if k not in ("id", "order")}
-        terms = build(Terms, about, "order")
+        settings = build(RoundSettings, about, "order")
     with reading(file.parent / QUESTIONS, "questions", mend) as questions:
         table = (
             pq.read_table(questions, page_checksum_verification=True)
             .select(SCHEMA.names)
             .cast(SCHEMA)
         )
-    part = Round(terms, table.to_pandas())
+    part = Round(settings, table.to_pandas())
     if part.id != values["id"]:
         raise BadInput(f"{file.parent} was changed after it was written; {mend}")
     return part, values.get("order")

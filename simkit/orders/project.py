@@ -33,8 +33,8 @@ from simkit.data.dataset import LABELS, Source, read_spec
 from simkit.errors import BadInput
 from simkit.files import expanded, readable, reading, whole
 from simkit.labels.formats.base import write_lines
-from simkit.orders.order import ABOUT, Order, Terms, effort_of
-from simkit.orders.receiving import DATA, State, write_data
+from simkit.orders.order import ABOUT, Order, RoundSettings, effort_of
+from simkit.orders.receiving import DATA, OrderState, write_data
 from simkit.orders.rounds import round_of
 from simkit.planning import pilot as pilots
 from simkit.planning.pilot import PilotPlan
@@ -108,12 +108,12 @@ class Project:
             return build(Project, {**values, "folder": Path(folder)}, "project")
 
     @property
-    def states(self) -> list[State]:
+    def states(self) -> list[OrderState]:
         """All orders of the project with their answers, by name. Raises BadInput without any."""
         places = sorted(self.folder.glob(f"*/round-1/{ABOUT}"))
         if not places:
             raise BadInput(f"{self.folder} holds no order; restore the folder order1")
-        return [State.of(Order.read(place.parents[1])) for place in places]
+        return [OrderState.of(Order.read(place.parents[1])) for place in places]
 
     def pilot(self, images: int) -> PilotPlan | None:
         """The pilot to label first, of a number of images.
@@ -151,13 +151,13 @@ def first_round(project: Project, order: Order, split: str, plan: PilotPlan | No
     -------
     Order
     """
-    terms = Terms(
+    settings = RoundSettings(
         project.data, project.classes, "full-subset", split=split, people=project.people,
         prices=project.prices, seed=project.seed,
         images=1.0 if plan is None else plan.images + plan.test_images,
     )  # fmt: skip
     budget = project.budget if plan is None else None
-    first = round_of(terms, order, budget=budget, largest=plan is None)
+    first = round_of(settings, order, budget=budget, largest=plan is None)
     return dataclasses.replace(order, rounds=(first,))
 
 
@@ -181,7 +181,7 @@ def project_of(order: Path) -> Project | None:
     return Project.read(home) if (home / FILE).is_file() else None
 
 
-def spent(project: Project, states: Sequence[State], *, measured: bool = False) -> float:
+def spent(project: Project, states: Sequence[OrderState], *, measured: bool = False) -> float:
     """Dollars for all answers.
 
     Each person is paid for each answer, and the set-up is paid once.
@@ -189,7 +189,7 @@ def spent(project: Project, states: Sequence[State], *, measured: bool = False) 
     Parameters
     ----------
     project : Project
-    states : sequence of State
+    states : sequence of OrderState
         All orders of the project.
     measured : bool, default False
         Use the measured times of an order, if there are any, instead of the price list.
@@ -206,7 +206,7 @@ def spent(project: Project, states: Sequence[State], *, measured: bool = False) 
     return total + (listed.setup + listed.setup_class * len(project.classes)) * (total > 0)
 
 
-def write_pilot(project: Project, state: State) -> list[str]:
+def write_pilot(project: Project, state: OrderState) -> list[str]:
     """Write the first round of the first order as a labelled data set, with grids to compare on it.
 
     A quarter of its images is for testing. Existing grids are kept, because they may be edited.
@@ -216,7 +216,7 @@ def write_pilot(project: Project, state: State) -> list[str]:
     if not project.unlabelled or order.folder.absolute().name != FIRST:
         return []
     # Labels of later rounds may be incomplete.
-    pilot = State(
+    pilot = OrderState(
         dataclasses.replace(order, rounds=order.rounds[:1]),
         state.answers[state.answers["round"] == 1],
     )
@@ -295,7 +295,7 @@ def _spelled(source: type[Source], settings: Mapping[str, str]) -> str:
     return ":".join([source.name, *filter(None, [",".join(parts)])])
 
 
-def next_step(project: Project, states: Sequence[State]) -> str:
+def next_step(project: Project, states: Sequence[OrderState]) -> str:
     """The next command of the project."""
     folder = quote(str(project.folder))
     for state in states:

@@ -40,7 +40,7 @@ _STATES = {"yes": YES, "no": NO, "unsure": UNSURE}
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class OrderState:
     """An order with its answers so far.
 
     Attributes
@@ -54,11 +54,11 @@ class State:
     answers: pd.DataFrame
 
     @staticmethod
-    def of(order: Order) -> State:
+    def of(order: Order) -> OrderState:
         """Read the answers in the order's folder. Raises BadInput."""
         answers = kept(order)
         about = order.table.drop(columns="question")
-        return State(order, answers.join(about, on="question"))
+        return OrderState(order, answers.join(about, on="question"))
 
     @cached_property
     def joined(self) -> JoinedAnswers:
@@ -70,9 +70,9 @@ class State:
         said = said.assign(place=said["image"] * L + said["class"])
         each = said["answer"].map(_STATES).astype(np.int64).groupby(said["place"])
         states = np.sign(each.sum())  # a tie of yes and no is unsure
-        if self.order.terms.join == "union":
+        if self.order.settings.join == "union":
             states = states.mask(each.max() == YES, YES)
-        if self.order.terms.join == "dawid-skene" and self.votes is not None:
+        if self.order.settings.join == "dawid-skene" and self.votes is not None:
             states.update(self._weighed(self.votes))
         named = self._names(real[naming])
         return JoinedAnswers(states.index.to_numpy(np.int64), states.to_numpy(np.int8), named)
@@ -85,10 +85,10 @@ class State:
         and, unless the scheme has keep_looks=False, all other answers, such as those of rounds with
         other schemes.
         """
-        order, terms = self.order, self.order.terms
-        of_scheme = order.ask(terms, self.joined).labels
+        order, settings = self.order, self.order.settings
+        of_scheme = order.ask(settings, self.joined).labels
         codes = of_scheme.codes
-        if getattr(terms.parsed_scheme, "keep_looks", True):
+        if getattr(settings.parsed_scheme, "keep_looks", True):
             others = self._all_labels()
             codes = codes + others - others.multiply(codes != 0)
         answered = self.answers[self.answers["gold"] == 0].drop_duplicates("question")
@@ -97,12 +97,12 @@ class State:
         people = answered["people"]
         if people.nunique() > 1:  # an effort has one number of people
             answered, people = answered.loc[answered.index.repeat(people)], pd.Series([1])
-        effort = effort_of(answered, order.shape, max(people, default=terms.people))
-        settings = {
-            "scheme": terms.scheme, "order": order.id, "join": terms.join,
-            "people": terms.people, "answers": len(self.answers),
+        effort = effort_of(answered, order.shape, max(people, default=settings.people))
+        about = {
+            "scheme": settings.scheme, "order": order.id, "join": settings.join,
+            "people": settings.people, "answers": len(self.answers),
         }  # fmt: skip
-        history = History("receive", settings, terms.seed, (order.id,))
+        history = History("receive", about, settings.seed, (order.id,))
         return PartialLabels.of(
             codes, order.images, order.classes, of_scheme.asked | asked,
             effort=replace(
@@ -219,7 +219,7 @@ class State:
         """
         if not len(self.seconds):
             return None
-        listed = price_list(self.order.terms.prices)
+        listed = price_list(self.order.settings.prices)
         if listed.wage is None:
             return None
         try:
@@ -284,7 +284,7 @@ class State:
         return {image: tuple(classes) for image, classes in named.items()}
 
 
-def write(state: State) -> list[str]:
+def write(state: OrderState) -> list[str]:
     """Write labels, votes, times and open questions into the order's folder; the files' names."""
     order, folder, columns = state.order, state.order.folder, ["question", "round", "kind"]
     questions = with_names(order, state.open)[[*columns, "image", "class"]]
@@ -313,9 +313,14 @@ def write(state: State) -> list[str]:
 
 def write_data(order: Order, file: Path, scored: str | None = None) -> None:
     """Write the images of an order as a data set (TOML), with val and test of the data `scored`."""
-    terms = order.terms
-    values = {"source": "unlabelled", "images": terms.data, "split": terms.split, "scored": scored}
-    write_lines(file, toml_lines({**values, "classes": terms.classes}))
+    settings = order.settings
+    values = {
+        "source": "unlabelled",
+        "images": settings.data,
+        "split": settings.split,
+        "scored": scored,
+    }
+    write_lines(file, toml_lines({**values, "classes": settings.classes}))
 
 
 def _votes_table(votes: Votes) -> pd.DataFrame:
@@ -330,14 +335,14 @@ def _votes_table(votes: Votes) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def _toml(listed: Prices, state: State) -> list[str]:
+def _toml(listed: Prices, state: OrderState) -> list[str]:
     """The lines of a price list in TOML: the order's list with the measured rates."""
-    own = state.order.terms.prices
+    own = state.order.settings.prices
     # Lists complete presets only: those of a file are written out.
     values: dict[str, Any] = {"like": own}
     if own.endswith(".toml"):
         values = tomllib.loads(Path(own).read_text("utf-8"))
-    values["workers"] = state.order.terms.people
+    values["workers"] = state.order.settings.people
     for kind, rate in listed.rates.items():
         if rate.dollars is None:
             values[kind] = {"per": rate.per, "seconds": rate.seconds, "source": rate.source}

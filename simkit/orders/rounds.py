@@ -24,7 +24,7 @@ from simkit.errors import BadInput
 from simkit.files import whole_folder
 from simkit.labels.effort import Effort
 from simkit.labels.partial import PartialLabels
-from simkit.orders.order import SCHEMA, Order, Round, Terms, effort_of
+from simkit.orders.order import SCHEMA, Order, Round, RoundSettings, effort_of
 from simkit.orders.order_crowd import JoinedAnswers
 from simkit.orders.tools import label_studio, page, sheet
 
@@ -32,7 +32,7 @@ PAGE = 20  # classes of one image that are shown together
 
 
 def round_of(
-    terms: Terms,
+    settings: RoundSettings,
     order: Order,
     joined: JoinedAnswers = JoinedAnswers(),
     *,
@@ -45,7 +45,7 @@ def round_of(
 
     Parameters
     ----------
-    terms : Terms
+    settings : RoundSettings
         Settings of the round.
     order : Order
         Gives images, hierarchy, scores, features and earlier rounds.
@@ -60,7 +60,7 @@ def round_of(
     answers : PartialLabels, optional
         Labels known to be correct, for gold questions.
     opened : DataFrame, optional
-        Open questions of earlier rounds, as `State.open`; they are not asked again.
+        Open questions of earlier rounds, as `OrderState.open`; they are not asked again.
 
     Returns
     -------
@@ -77,9 +77,9 @@ def round_of(
             f"all {len(joined.places):,} questions are answered; nothing is left to order"
         )
     if budget is not None and largest:
-        terms = _bought(terms, order, joined, budget, opened)
+        settings = _bought(settings, order, joined, budget, opened)
         budget = None
-    asked = order.ask(terms, joined)
+    asked = order.ask(settings, joined)
     questions = in_turn(_not_open(asked.questions, opened)).assign(gold=np.int8(0))
     if not len(questions):
         if opened is not None and len(opened):
@@ -89,12 +89,12 @@ def round_of(
             )
         raise BadInput("no question is left to ask; raise the amount of the scheme or the images")
     if budget is not None:
-        questions = questions.head(_paid(questions, terms, order, budget, asked.labels))
-    gold = _gold(terms, order, questions, answers) if terms.gold else questions.head(0)
+        questions = questions.head(_paid(questions, settings, order, budget, asked.labels))
+    gold = _gold(settings, order, questions, answers) if settings.gold else questions.head(0)
     first = 1 + max((int(part.table["question"].max()) for part in order.rounds), default=0)
-    table = _in_tasks(questions, gold, Chance.seeded(terms.seed).of("order", first))
+    table = _in_tasks(questions, gold, Chance.seeded(settings.seed).of("order", first))
     table["question"] = first + np.arange(len(table))
-    return Round(terms, table[SCHEMA.names].reset_index(drop=True))
+    return Round(settings, table[SCHEMA.names].reset_index(drop=True))
 
 
 def _not_open(questions: pd.DataFrame, opened: pd.DataFrame | None) -> pd.DataFrame:
@@ -113,12 +113,16 @@ def _pairs(questions: pd.DataFrame) -> pd.MultiIndex:
 
 
 def _bought(
-    terms: Terms, order: Order, joined: JoinedAnswers, budget: float, opened: pd.DataFrame | None
-) -> Terms:
-    """The terms with the largest amount that the budget pays for."""
+    settings: RoundSettings,
+    order: Order,
+    joined: JoinedAnswers,
+    budget: float,
+    opened: pd.DataFrame | None,
+) -> RoundSettings:
+    """The settings with the largest amount that the budget pays for."""
 
     def annotate(scheme: schemes.Scheme, images: int) -> Effort:
-        tried = dataclasses.replace(terms, scheme=schemes.spell(scheme), images=images)
+        tried = dataclasses.replace(settings, scheme=schemes.spell(scheme), images=images)
         asked = order.ask(tried, joined)
         questions = _not_open(asked.questions, opened)
         if (questions["kind"] == "search").any():
@@ -127,22 +131,26 @@ def _bought(
                 f"amount, such as '{scheme.name}({scheme.amount}=50)', and --budget limits each "
                 "round"
             )
-        return _effort(questions, terms, order, asked.labels)
+        return _effort(questions, settings, order, asked.labels)
 
-    N, L = how_many(terms.images, len(order.images)), len(terms.classes)
-    ladder = Ladder.of(annotate, (N, L), terms.parsed_scheme, terms.prices)
+    N, L = how_many(settings.images, len(order.images)), len(settings.classes)
+    ladder = Ladder.of(annotate, (N, L), settings.parsed_scheme, settings.prices)
     trial, _ = largest_affordable(ladder, budget)
-    return dataclasses.replace(terms, scheme=schemes.spell(trial.scheme), images=trial.images)
+    return dataclasses.replace(settings, scheme=schemes.spell(trial.scheme), images=trial.images)
 
 
 def _paid(
-    questions: pd.DataFrame, terms: Terms, order: Order, budget: float, so_far: PartialLabels
+    questions: pd.DataFrame,
+    settings: RoundSettings,
+    order: Order,
+    budget: float,
+    so_far: PartialLabels,
 ) -> int:
     """The number of first questions that the budget pays for."""
-    listed = price_list(terms.prices)
+    listed = price_list(settings.prices)
 
     def spent(count: int) -> float:
-        return cost(_effort(questions.head(count), terms, order, so_far), listed).dollars
+        return cost(_effort(questions.head(count), settings, order, so_far), listed).dollars
 
     paid = bisect_right(range(1, len(questions) + 1), budget, key=spent)
     if not paid:
@@ -150,13 +158,15 @@ def _paid(
     return paid
 
 
-def _effort(questions: pd.DataFrame, terms: Terms, order: Order, so_far: PartialLabels) -> Effort:
+def _effort(
+    questions: pd.DataFrame, settings: RoundSettings, order: Order, so_far: PartialLabels
+) -> Effort:
     """The effort of these questions, the gold ones among them, and a machine in the first round."""
-    shape = len(order.images), len(terms.classes)
-    images = np.arange(round(terms.gold * len(questions))) % max(1, shape[0])
+    shape = len(order.images), len(settings.classes)
+    images = np.arange(round(settings.gold * len(questions))) % max(1, shape[0])
     gold = pd.DataFrame({"kind": "verify", "image": images, "class": 0})
     machine = 0 if order.rounds else so_far.effort.machine
-    return effort_of(pd.concat([questions, gold]), shape, terms.people, machine)
+    return effort_of(pd.concat([questions, gold]), shape, settings.people, machine)
 
 
 def in_turn(questions: pd.DataFrame) -> pd.DataFrame:
@@ -166,16 +176,16 @@ def in_turn(questions: pd.DataFrame) -> pd.DataFrame:
 
 
 def _gold(
-    terms: Terms, order: Order, questions: pd.DataFrame, answers: PartialLabels | None
+    settings: RoundSettings, order: Order, questions: pd.DataFrame, answers: PartialLabels | None
 ) -> pd.DataFrame:
     """Gold questions: pairs with a known answer, half of them present if there are enough."""
-    wanted = round(terms.gold * len(questions))
+    wanted = round(settings.gold * len(questions))
     if answers is None:
         raise BadInput(
             "gold questions need known answers; give --known, a file of labels, or --gold 0 for no "
             "gold questions"
         )
-    if answers.classes != terms.classes:
+    if answers.classes != settings.classes:
         raise BadInput(
             "the labels of --known have other classes; give labels of the order's classes"
         )
@@ -187,7 +197,7 @@ def _gold(
     asked = pd.concat([questions[pair], *(part.table[pair] for part in order.rounds)])
     new = ~pd.MultiIndex.from_frame(table[pair]).isin(pd.MultiIndex.from_frame(asked))
     table = table[new & (table["image"] >= 0)]
-    numbers = Chance.seeded(terms.seed).of("gold", len(order.rounds))(
+    numbers = Chance.seeded(settings.seed).of("gold", len(order.rounds))(
         table["image"], table["class"]
     )
     drawn = table.iloc[np.argsort(numbers, kind="stable")]
@@ -248,20 +258,20 @@ def write_round(
 
 def _pictures(order: Order) -> tuple[Pictures, NDArray[np.integer]]:
     """The pictures of the order's data, and the row of each image among them."""
-    terms = order.terms
+    settings = order.settings
     with warnings.catch_warnings(action="ignore"):  # they were shown when the order was made
-        data = open_data(terms.data)
-    if terms.split not in data.pictures:
-        raise BadInput(f"{terms.data} has no pictures to show; give --to csv")
-    return data.pictures[terms.split], rows_in(order, data)
+        data = open_data(settings.data)
+    if settings.split not in data.pictures:
+        raise BadInput(f"{settings.data} has no pictures to show; give --to csv")
+    return data.pictures[settings.split], rows_in(order, data)
 
 
 def rows_in(order: Order, data: Dataset) -> NDArray[np.integer]:
     """(N,) the row of each image of the order in its data. Raises BadInput."""
-    ids = pd.Index(data.truth[order.terms.split].images.astype(str))
+    ids = pd.Index(data.truth[order.settings.split].images.astype(str))
     rows = ids.get_indexer(order.images.astype(str))
     if (rows < 0).any():
         raise BadInput(
-            f"{order.terms.data} no longer has image {order.images[rows < 0][0]}; restore it"
+            f"{order.settings.data} no longer has image {order.images[rows < 0][0]}; restore it"
         )
     return rows

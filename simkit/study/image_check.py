@@ -24,7 +24,7 @@ from simkit.progress import Progress, silent
 COPY, BROKEN = "copy of ", "cannot be read: "
 
 
-def survey(data: Dataset, split: str, progress: Progress = silent) -> pd.DataFrame:
+def check_images(data: Dataset, split: str, progress: Progress = silent) -> pd.DataFrame:
     """Decode every image of a split.
 
     Parameters

@@ -14,7 +14,7 @@ from simkit.annotate.prices import cost
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT
 from simkit.orders.order import Order
-from simkit.orders.receiving import State, write_data
+from simkit.orders.receiving import OrderState, write_data
 from simkit.planning.evidence import Evidence, Folder, Pair, Received
 from simkit.planning.plan import Plan, plan
 
@@ -69,14 +69,14 @@ def plan_next(
         classes.
     """
     order = order if isinstance(order, Order) else Order.read(order)
-    state = State.of(order)
+    state = OrderState.of(order)
     if not state.labels.codes.nnz:
         raise BadInput(f"{order.folder} has no answers yet that give labels; run simkit receive "
                        "first")  # fmt: skip
     places = [folders] if isinstance(folders, str | PathLike) else list(folders)
     evidence = _with_nearest_errors(Evidence.of(*places), state.errors or (0.0, 0.0))
     file = order.folder / "measured.toml"
-    prices = options.pop("prices", None) or (str(file) if file.is_file() else order.terms.prices)
+    prices = options.pop("prices", None) or (str(file) if file.is_file() else order.settings.prices)
     pair = _measured_pair(evidence, order)
     if measured is None:
         scores = _trained(state, evidence, pair, progress)
@@ -109,7 +109,7 @@ def _with_nearest_errors(evidence: Evidence, errors: tuple[float, float]) -> Evi
 
 def _measured_pair(evidence: Evidence, order: Order) -> Pair:
     """The pilot's label option for the order's scheme, with its best method."""
-    name = order.terms.parsed_scheme.name
+    name = order.settings.parsed_scheme.name
     pairs = [pair for pair in evidence.cells if pair[0].part.name == name]
     if not pairs:
         known = ", ".join(sorted({pair[0].part.name for pair in evidence.cells}))
@@ -133,7 +133,7 @@ def _scored_classes(evidence: Evidence, order: Order) -> list[int]:
 
 
 def _trained(
-    state: State, evidence: Evidence, pair: Pair, progress: Progress | None
+    state: OrderState, evidence: Evidence, pair: Pair, progress: Progress | None
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """(D,) mAP on the pilot's test images of models trained on the received labels."""
     from simkit.learn import methods

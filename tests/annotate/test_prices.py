@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simkit.annotate.prices import Cost, Line, Prices, Rate, cost, presets, prices
+from simkit.annotate.prices import BillItem, Cost, Prices, Rate, cost, presets, prices
 from simkit.errors import BadInput
 from simkit.labels.effort import QUESTIONS, Effort
 from simkit.labels.partial import PartialLabels
@@ -52,7 +52,7 @@ def test_openimages_and_careful_count_questions():
     asked = effort(verify=[0, 2, 1])
     assert cost(asked, "openimages").dollars == pytest.approx(4 * 0.0058)
     # Four questions of a second are $0.0167 at $15 an hour.
-    line = Line("verify", 4, 4.0, 0.016666667, "Bearman et al., ECCV 2016: about 1 s per class")
+    line = BillItem("verify", 4, 4.0, 0.016666667, "Bearman et al., ECCV 2016: about 1 s per class")
     assert cost(asked, "careful") == Cost(4.0, 0.016666667, (line,), 1, "careful")
 
 
@@ -136,11 +136,11 @@ OURS = Prices(
 def test_set_up_assurance_and_images_by_hand():
     # 4 questions of 2 s about 3 images and 12 looks of 1 s, by 2 people at one cent a second.
     bill = cost(effort(looks=(7, 5), verify=[0, 2, 1]), OURS)
-    verify = Line("verify", 4, 16.0, 0.16, "timed")
-    search = Line("search", 12, 24.0, 0.24, "timed")
-    images = Line("images", 15, 120.0, 1.2, "measured")
-    assurance = Line("quality assurance", 0, 20.0, 0.2, "claimed")
-    set_up = Line("set-up", 0, 0.0, 70.0, "offer")
+    verify = BillItem("verify", 4, 16.0, 0.16, "timed")
+    search = BillItem("search", 12, 24.0, 0.24, "timed")
+    images = BillItem("images", 15, 120.0, 1.2, "measured")
+    assurance = BillItem("quality assurance", 0, 20.0, 0.2, "claimed")
+    set_up = BillItem("set-up", 0, 0.0, 70.0, "offer")
     assert bill.lines == (verify, search, images, assurance, set_up)
     assert bill.seconds == 180 and bill.dollars == pytest.approx(71.8)
 

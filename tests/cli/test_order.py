@@ -212,8 +212,8 @@ def test_an_order_buys_the_purchase_of_a_plan(tmp_path, capsys):
     (tmp_path / "plan.json").write_text(json.dumps({"order": parts}))
     options = ("--plan", str(tmp_path / "plan.json"))
     a, b = (ordered(tmp_path / part, *options, "--part", part) for part in "ab")
-    assert (a.terms.scheme, a.terms.images) == ("rpa(keep=0.2)", 30)
-    assert b.terms.images == 5 and len(b.table) == 5 * len(b.classes)
+    assert (a.settings.scheme, a.settings.images) == ("rpa(keep=0.2)", 30)
+    assert b.settings.images == 5 and len(b.table) == 5 * len(b.classes)
     (tmp_path / "plan.json").write_text("{}")
     words = ["order", "--data", "scenes:images=60", *options, "--out", str(tmp_path / "c")]
     (tmp_path / "one.json").write_text(json.dumps({"order": parts[:1]}))
@@ -300,7 +300,7 @@ def test_a_round_that_is_cut_short_or_made_twice_leaves_one_round(rpa, monkeypat
     monkeypatch.setattr(Order, "write", overtaken)
     assert code([*words, "csv", "--keep", "0.2"]) == 2
     assert "round-2 exists and is not overwritten" in capsys.readouterr().err
-    assert Order.read(rpa.folder).terms.scheme == "rpa(keep=0.3)"
+    assert Order.read(rpa.folder).settings.scheme == "rpa(keep=0.3)"
     names = {file.name for file in {*rpa.folder.rglob("*")} - files}
     assert names == {
         "round-2", "order.json", "questions.parquet", "questions.jsonl", "instructions.md"
@@ -312,7 +312,7 @@ def test_a_further_round_keeps_the_settings_of_the_scheme(tmp_path, capsys):
     answer(order)
     words = ["order", "--next", str(order.folder), "--to", "csv"]
     assert code([*words, "--negatives", "3"]) == 0
-    scheme = Order.read(order.folder).terms.parsed_scheme
+    scheme = Order.read(order.folder).settings.parsed_scheme
     assert (scheme.positives, scheme.negatives, scheme.keep_looks) == (2, 3, True)
     assert code([*words, "--keep", "0.1"]) == 2
     assert "not of single-positive" in capsys.readouterr().err

@@ -83,8 +83,8 @@ def test_dawid_skene_weighs_people_by_their_errors(tmp_path):
         keep(order, checked(order, rows(order, TRUTH, worker=worker, wrong=wrong)).answers)
     truth = simulate(TRUTH, "rpa(keep=0.5)").codes
     state = State.of(order)
-    terms = dataclasses.replace(order.terms, join="majority")
-    rounds = (dataclasses.replace(order.rounds[0], terms=terms),)
+    settings = dataclasses.replace(order.settings, join="majority")
+    rounds = (dataclasses.replace(order.rounds[0], settings=settings),)
     majority = dataclasses.replace(state, order=dataclasses.replace(order, rounds=rounds))
     errors = [(one.labels.codes != truth).nnz for one in (state, majority)]
     assert errors[0] < 0.5 * errors[1]

@@ -18,7 +18,7 @@ from simkit.labels.truth import Truth
 from simkit.orders.answers import checked, keep
 from simkit.orders.order import NOTHING, Order
 from simkit.orders.order_crowd import END, NO, YES, Asked, AskingCrowd, JoinedAnswers, ask
-from simkit.orders.receiving import State
+from simkit.orders.receiving import OrderState
 
 
 def naming_chance(scheme: Scheme, seed: int = 0) -> Chance:
@@ -73,11 +73,11 @@ def finish(
 
 def rows(order: Order, truth: Truth, worker: str = "ann", wrong: float = 0.0) -> pd.DataFrame:
     """Raw answers of one person to all open questions; a share of yes and no is wrong."""
-    state = State.of(order)
+    state = OrderState.of(order)
     table = state.open if len(state.answers) else order.table
-    scheme = order.terms.parsed_scheme
+    scheme = order.settings.parsed_scheme
     most = int(table["nth"].max()) + 1 if len(table) else 1
-    named, answers = names(truth, scheme, most, order.terms.seed), []
+    named, answers = names(truth, scheme, most, order.settings.seed), []
     present = truth.present.toarray()
     chance = Chance.seeded(0).of("wrong", worker)
     for one in table.itertuples():
@@ -104,7 +104,7 @@ def ordered(folder: Path, *options: str) -> Order:
     return Order.read(folder)
 
 
-def answer(order: Order, **options) -> State:
+def answer(order: Order, **options) -> OrderState:
     """One person answers all open questions."""
     keep(order, checked(order, rows(order, TRUTH, **options)).answers)
-    return State.of(order)
+    return OrderState.of(order)

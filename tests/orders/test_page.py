@@ -12,7 +12,7 @@ import simkit
 from simkit.annotate.simulate import simulate
 from simkit.cli.main import code
 from simkit.orders.order import Order
-from simkit.orders.receiving import State
+from simkit.orders.receiving import OrderState
 from simkit.orders.tools import page
 from tests.cli.test_quickstart import photographs
 from tests.orders.browser import Browser
@@ -42,9 +42,9 @@ def test_labels_from_the_page_are_the_simulated_ones(browser, tmp_path, spec):
         assert code(["receive", str(folder), str(answers)]) == 0
         if code(["order", "--next", str(folder)]) == 2:
             break
-    state = State.of(order)
+    state = OrderState.of(order)
     assert not len(state.open)
-    labels = simulate(TRUTH, order.terms.scheme, images=6)
+    labels = simulate(TRUTH, order.settings.scheme, images=6)
     assert (state.labels.codes != labels.codes).nnz == 0
     assert (state.answers["seconds"] >= 0).all()
 
@@ -54,7 +54,7 @@ def fill_in(browser: Browser, order: Order) -> str:
     browser.open(order.round_folder / "page.html")
     browser.write("Ann")
     browser.press("Enter")
-    named = names(TRUTH, order.terms.parsed_scheme, 1)
+    named = names(TRUTH, order.settings.parsed_scheme, 1)
     places = {str(image): n for n, image in enumerate(TRUTH.images.tolist())}
     present = TRUTH.present.toarray()
     while browser.run("document.getElementById('done') === null"):

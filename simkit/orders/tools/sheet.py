@@ -61,7 +61,7 @@ def write(order: Order, questions: pd.DataFrame, folder: Path, *, jsonl: bool = 
     A question for several people has one row for each of them. Returns the file.
     """
     table = listed(order, questions).assign(order=order.id)
-    people = np.where(questions["gold"] == 0, order.terms.people, 1)
+    people = np.where(questions["gold"] == 0, order.settings.people, 1)
     table = table.loc[table.index.repeat(people)].assign(answer="", worker="", seconds="")
     file = folder / ("questions.jsonl" if jsonl else "questions.csv")
     if jsonl:
@@ -213,7 +213,7 @@ def instructions(
         f"# Instructions for order {order.id}, round {len(order.rounds)}", "",
         f"{len(questions):,} questions about {questions['image'].nunique():,} images.", "",
         *asked, "",
-        RULE + gold * bool(order.terms.gold), "",
+        RULE + gold * bool(order.settings.gold), "",
         CLASSES, described,
         *([] if labels is None else _examples(order, questions, labels)),
     ]  # fmt: skip

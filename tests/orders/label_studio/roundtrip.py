@@ -27,7 +27,7 @@ import simkit
 from simkit.cli.main import code
 from simkit.orders.answers import NOTHING, checked, keep
 from simkit.orders.order import Order
-from simkit.orders.receiving import State
+from simkit.orders.receiving import OrderState
 from tests.orders.people import rows
 
 HERE = Path(__file__).parent
@@ -61,21 +61,21 @@ def said(order: Order) -> pd.DataFrame:
     return pd.concat(every.values(), ignore_index=True)
 
 
-def direct(folder: Path, name: str) -> State:
+def direct(folder: Path, name: str) -> OrderState:
     """The same order with the same answers, without Label Studio."""
     order = ordered(folder, name)
     result = checked(order, said(order))
     assert not len(result.problems)
     keep(order, result.answers)
-    return State.of(order)
+    return OrderState.of(order)
 
 
-def received(order: Order, export: Path) -> State:
+def received(order: Order, export: Path) -> OrderState:
     assert code(["receive", str(order.folder), str(export)]) == 0
-    return State.of(order)
+    return OrderState.of(order)
 
 
-def facts(state: State) -> tuple[Any, ...]:
+def facts(state: OrderState) -> tuple[Any, ...]:
     """The results that do not depend on the names of people."""
     people = sorted(state.people.fillna(-1).to_numpy().tolist())
     answers = state.answers.value_counts(["task", "class", "answer"]).to_dict()
