@@ -375,6 +375,7 @@ def from_rows(
     rows: NDArray[np.integer],
     columns: NDArray[np.integer],
     states: NDArray[Any],
+    *,
     images: NDArray[Any],
     classes: tuple[str, ...],
     asked: NDArray[np.bool_] | None = None,
@@ -451,7 +452,7 @@ def from_lists(
     if not names:
         raise BadInput("no class is named in any list; add a list with names of classes")
     asked = np.any([lists.is_valid().to_numpy(False) for lists in sides], axis=0)
-    return from_rows(rows, columns, states, images, names, asked)
+    return from_rows(rows, columns, states, images=images, classes=names, asked=asked)
 
 
 def pairs(labels: PartialLabels) -> Iterator[tuple[list[int] | None, list[int] | None]]:

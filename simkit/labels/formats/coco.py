@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from scipy.sparse import csr_array
 
@@ -65,17 +65,15 @@ class Coco(Format):
 
     def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write the file, completely or not at all. Raises BadInput."""
-        write_labels(labels, path, self.like, "an instances file", _plain, _uncounted)
 
+        def without(*keys: str) -> Callable[..., Row]:
+            return lambda row, *_: {key: row[key] for key in row if key not in keys}
 
-def _plain(image: Row, place: int, ids: dict[int, Any]) -> Row:
-    """An image without LVIS's negative labels, which are not part of these labels."""
-    return {key: value for key, value in image.items() if key not in _LVIS}
-
-
-def _uncounted(category: Row) -> Row:
-    """A category without LVIS's counts, which would mark the file as LVIS."""
-    return {key: value for key, value in category.items() if key not in _COUNTS}
+        # LVIS's negative labels are not part of these labels, and its counts would mark the file.
+        image, category = without(*_LVIS), without(*_COUNTS)
+        write_labels(
+            labels, path, self.like, what="an instances file", image=image, category=category
+        )
 
 
 def read_instances(path: AnyPath) -> Instances:

@@ -124,12 +124,8 @@ def _indexed(lists: list[list[Any]], place: dict[Any, int]) -> csr_array:
     return from_indices([[place[identity] for identity in ids] for ids in lists], len(place))
 
 
-def _itself(row: Row) -> Iterable[Row]:
-    return (row,)
-
-
 def read_content(
-    path: Path, what: str, *, objects: Callable[[Row], Iterable[Row]] = _itself
+    path: Path, what: str, *, objects: Callable[[Row], Iterable[Row]] = lambda row: (row,)
 ) -> Content:
     """Read a COCO-like file into pycocotools' index, without masks.
 
@@ -165,8 +161,13 @@ def read_content(
     for key in _LISTS:
         if key not in coco.dataset:
             list(_rows(None, key, what))
-    ids, column = _ids(coco.dataset["images"]), _columns(coco.dataset["categories"])
+    ids = _ids(coco.dataset["images"])
     check_distinct(ids, "image id")
+    categories = coco.dataset["categories"]
+    numbers = [row.get("id") for row in categories if isinstance(row.get("name"), str)]
+    if not len({i for i in numbers if type(i) is int}) == len(numbers) == len(categories):
+        raise BadInput("every entry of 'categories' needs a unique id (number) and a name (text)")
+    column = {identity: c for c, identity in enumerate(sorted(numbers))}
     for number, row in enumerate(coco.dataset["annotations"]):
         row["id"] = number + 1  # the index needs unique ids, and files may omit or repeat them
     with redirect_stdout(io.StringIO()):
@@ -215,14 +216,6 @@ def _object(row: Row, place: int) -> Row:
     return kept
 
 
-def _columns(categories: list[Row]) -> dict[Any, int]:
-    """The column of each category id, in the order of the ids. Raises BadInput."""
-    ids: list[Any] = [row.get("id") for row in categories if isinstance(row.get("name"), str)]
-    if not len({i for i in ids if type(i) is int}) == len(ids) == len(categories):
-        raise BadInput("every entry of 'categories' needs a unique id (number) and a name (text)")
-    return {identity: c for c, identity in enumerate(sorted(ids))}
-
-
 def _ids(images: list[Row]) -> NDArray[Any]:
     ids: list[Any] = [image.get("id") for image in images]
     kinds = {type(identity) for identity in ids}
@@ -237,6 +230,7 @@ def write_labels(
     labels: PartialLabels,
     path: AnyPath,
     original: str,
+    *,
     what: str,
     image: Callable[[Row, int, dict[int, Any]], Row],
     category: Callable[[Row], Row],
@@ -271,7 +265,12 @@ def write_labels(
     rows = {identity: i for i, identity in enumerate(labels.images.tolist())}
     ids = {c: c + 1 for c in range(labels.shape[1])}
     categories = [{"id": ids[c], "name": name} for c, name in enumerate(labels.classes)]
-    plain = {"images": map(_plain_image, rows), "annotations": (), "categories": categories}
+    images = (
+        # An id that is a file name, as in a folder, is also its file_name.
+        {"id": identity} | ({"file_name": identity} if PurePosixPath(str(identity)).suffix else {})
+        for identity in rows
+    )
+    plain = {"images": images, "annotations": iter(()), "categories": iter(categories)}
     if original:
         ids = _category_ids(labels, original, what)
     lists = {
@@ -280,7 +279,9 @@ def write_labels(
         "categories": lambda found: map(category, found),
     }
     content = members(Path(original)) if original else plain.items()
-    write_json(path, ((key, lists.get(key, _same)(value)) for key, value in content))
+    write_json(
+        path, ((key, lists[key](value) if key in lists else value) for key, value in content)
+    )
 
 
 def write_json(path: AnyPath, parts: Iterable[tuple[str, Any]]) -> None:
@@ -298,16 +299,6 @@ def write_json(path: AnyPath, parts: Iterable[tuple[str, Any]]) -> None:
                 stream.write(f"{',' if place else ''}\n{encode(row)}")
             stream.write("\n]")
         stream.write("\n}\n")
-
-
-def _plain_image(identity: int | str) -> Row:
-    """An image; an id that is a file name, as in a folder, is also its file_name."""
-    named = isinstance(identity, str) and PurePosixPath(identity).suffix
-    return {"id": identity} | ({"file_name": identity} if named else {})
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 def _category_ids(labels: PartialLabels, original: str, what: str) -> dict[int, Any]:

@@ -6,7 +6,6 @@ import csv
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -51,7 +50,17 @@ class CslCsv(base.Format):
     def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write one row per asked image. Raises BadInput, also above 2**27 entries."""
         asked = base.asked_rows(labels, path)
-        base.write_lines(path, _lines(asked, base.file_names(asked.images, self.file)))
+        names = base.file_names(asked.images, self.file)
+
+        def lines() -> Iterator[str]:
+            yield ",".join(map(base.cell, ["image", *labels.classes]))
+            for start in range(0, len(names), _ROWS):
+                block = names[start : start + _ROWS]
+                codes = _THEIRS[asked.rows(range(start, start + len(block)))]
+                for name, row in zip(block, codes.tolist(), strict=True):
+                    yield ",".join([base.cell(name), *map(str, row)])
+
+        base.write_lines(path, lines())
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """Images not asked about, effort and history."""
@@ -59,37 +68,20 @@ class CslCsv(base.Format):
 
     def read(self, path: AnyPath) -> PartialLabels:
         """All images in the file count as asked about. Raises BadInput."""
-        with reading(path, _WHAT) as file:
-            classes, names, matrix = _table(file)
-            asked = np.ones(len(names), bool)
-            return PartialLabels.of(matrix, base.ids_of(names), base.distinct(classes, file), asked)
-
-
-def _lines(labels: PartialLabels, names: list[str]) -> Iterator[str]:
-    yield ",".join(map(base.cell, ["image", *labels.classes]))
-    for start in range(0, len(names), _ROWS):
-        block = names[start : start + _ROWS]
-        codes = _THEIRS[labels.rows(range(start, start + len(block)))]
-        for name, row in zip(block, codes.tolist(), strict=True):
-            yield ",".join([base.cell(name), *map(str, row)])
-
-
-def _table(path: Path) -> tuple[list[str], list[str], csr_array]:
-    """Class names, image names, and our codes (N, L).
-
-    Read row by row: a columnar reader needs ten thousand bytes per column.
-    """
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        rows = csv.reader(stream)
-        header = next(rows, [])
-        if header[:1] != ["image"] or len(header) < 2:
-            raise BadInput("the first row must name image and then the classes")
         names, codes = list[str](), array("b")
-        for row in filter(None, rows):  # an empty line is no row
-            names.append(row[0])
-            codes.extend(_codes(row, header, len(names)))
-    matrix = np.frombuffer(codes, np.int8).reshape(len(names), len(header) - 1)
-    return header[1:], names, csr_array(matrix)
+        with reading(path, _WHAT) as file:
+            # Row by row: a columnar reader needs ten thousand bytes per column.
+            with file.open(encoding="utf-8-sig", newline="") as stream:
+                rows = csv.reader(stream)
+                header = next(rows, [])
+                if header[:1] != ["image"] or len(header) < 2:
+                    raise BadInput("the first row must name image and then the classes")
+                for row in filter(None, rows):  # an empty line is no row
+                    names.append(row[0])
+                    codes.extend(_codes(row, header, len(names)))
+            classes = base.distinct(header[1:], file)
+            matrix = csr_array(np.frombuffer(codes, np.int8).reshape(len(names), len(classes)))
+            return PartialLabels.of(matrix, base.ids_of(names), classes, np.ones(len(names), bool))
 
 
 def _codes(row: list[str], header: list[str], place: int) -> list[int]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar
 
 import numpy as np
@@ -43,7 +43,17 @@ class Csv(base.Format):
     def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write rows in the order of the images, then of the classes. Raises BadInput."""
         base.check_any_label(labels)
-        base.write_lines(path, _lines(labels, self.as_text))
+
+        def cell(text: str) -> str:
+            return base.cell(_COMPUTED.sub("'", text) if self.as_text else text)
+
+        names = [cell(name) for name in labels.classes]
+        cells = np.array([cell(str(image)) for image in labels.images.tolist()], object)
+        images = np.repeat(cells, np.diff(labels.codes.indptr))
+        columns, states = labels.codes.indices.tolist(), labels.codes.data.tolist()
+        rows = zip(images, columns, states, strict=True)
+        lines = (f"{image},{names[c]},{state}" for image, c, state in rows)
+        base.write_lines(path, chain([",".join(COLUMNS)], lines))
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """Images and classes without a label, asked images, effort, history; see `holds`."""
@@ -59,17 +69,5 @@ class Csv(base.Format):
             if odd:
                 raise BadInput(f"state is {odd[0][:40]!r}; write 1 or -1, and no row for unknown")
             states = np.array([_STATES[text.strip()] for text in texts], np.int8)[place]
-            return base.from_rows(rows, columns, states, base.ids_of(ids), tuple(classes))
-
-
-def _lines(labels: PartialLabels, as_text: bool) -> Iterator[str]:
-    def cell(text: str) -> str:
-        return base.cell(_COMPUTED.sub("'", text) if as_text else text)
-
-    names = [cell(name) for name in labels.classes]
-    cells = np.array([cell(str(image)) for image in labels.images.tolist()], object)
-    images = np.repeat(cells, np.diff(labels.codes.indptr))
-    yield ",".join(COLUMNS)
-    states = labels.codes.data.tolist()
-    for image, c, state in zip(images, labels.codes.indices.tolist(), states, strict=True):
-        yield f"{image},{names[c]},{state}"
+            images = base.ids_of(ids)
+            return base.from_rows(rows, columns, states, images=images, classes=tuple(classes))

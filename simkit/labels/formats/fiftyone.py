@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,8 +57,13 @@ class FiftyOne(base.Format):
             )
         with ExitStack() as stack:
             for side, file in enumerate(self.files(path)):
-                stream = stack.enter_context(whole(file)).open("w", encoding="utf-8")
-                stack.enter_context(stream).writelines(_pieces(labels, names, side))
+                part = stack.enter_context(whole(file))
+                stream = stack.enter_context(part.open("w", encoding="utf-8"))
+                stream.write(f'{{"classes": {json.dumps(labels.classes)}, "labels": {{')
+                for i, (name, sides) in enumerate(zip(names, base.pairs(labels), strict=True)):
+                    comma = "," if i else ""
+                    stream.write(f"{comma}\n{json.dumps(name)}: {json.dumps(sides[side])}")
+                stream.write("\n}}\n")
 
     def _names(self, labels: PartialLabels) -> list[str]:
         return [_ENDING.sub("", name) for name in base.file_names(labels.images, self.file)]
@@ -91,13 +95,6 @@ class FiftyOne(base.Format):
             images = list(dict.fromkeys(image for side in read for image in side))
             sides = [pa.array(map(side.get, images), pa.list_(pa.string())) for side in read]
             return base.from_lists(base.ids_of(images), sides, classes)
-
-
-def _pieces(labels: PartialLabels, names: list[str], side: int) -> Iterator[str]:
-    yield f'{{"classes": {json.dumps(labels.classes)}, "labels": {{'
-    for i, (name, sides) in enumerate(zip(names, base.pairs(labels), strict=True)):
-        yield f"{',' if i else ''}\n{json.dumps(name)}: {json.dumps(sides[side])}"
-    yield "\n}}\n"
 
 
 def _content(path: Path) -> tuple[tuple[str, ...] | None, dict[str, list[str] | None]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy.sparse import csr_array
 
 from simkit.files import AnyPath, reading
 from simkit.labels.formats.base import Format, lost_provenance, register
-from simkit.labels.formats.coco_json import Content, Instances, Row, read_content, write_labels
+from simkit.labels.formats.coco_json import Instances, Row, read_content, write_labels
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth
 from simkit.registry import setting
@@ -71,12 +70,26 @@ class Lvis(Format):
     def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write the file, completely or not at all. Raises BadInput."""
 
-        def category(row: Row) -> Row:
-            return row if self.like else _category(row, int(counts[row["id"] - 1]))
-
         counts = labels.per_class(PRESENT)
-        image = partial(_image, labels)
-        write_labels(labels, path, self.like, "an LVIS file", image, category)
+
+        def category(row: Row) -> Row:
+            if self.like:
+                return row
+            count = int(counts[row["id"] - 1])
+            group = "r" if count <= _RARE else "c" if count <= _COMMON else "f"
+            texts = {"synset": "", "synonyms": [row["name"]], "def": ""}
+            numbers = {"image_count": count, "instance_count": count, "frequency": group}
+            return row | texts | numbers
+
+        def image(row: Row, i: int, ids: dict[int, Any]) -> Row:
+            part = slice(labels.codes.indptr[i], labels.codes.indptr[i + 1])
+            columns, codes = labels.codes.indices[part], labels.codes.data[part]
+            absent = [ids[c] for c in columns[codes == ABSENT].tolist()]
+            present = {ids[c] for c in columns[codes == PRESENT].tolist()}
+            partly = [c for c in row.get("not_exhaustive_category_ids", []) if c in present]
+            return row | {"neg_category_ids": absent, "not_exhaustive_category_ids": partly}
+
+        write_labels(labels, path, self.like, what="an LVIS file", image=image, category=category)
 
 
 def read_lvis(path: AnyPath) -> Instances:
@@ -89,8 +102,15 @@ def read_lvis(path: AnyPath) -> Instances:
     with reading(path, _WHAT) as file:
         content = read_content(file, "an LVIS file")
         for image in content.coco.dataset["images"]:
-            image.setdefault("file_name", _file_name(image.get("coco_url", "")))
-        truth, contradicted = _truth(content)
+            url = image.get("coco_url", "")
+            last_two = "/".join(url.split("/")[-2:]) if isinstance(url, str) else ""
+            image.setdefault("file_name", last_two)
+        annotated, listed = content.truth(), content.listed("neg_category_ids")
+        if listed is None:
+            return content.instances(replace(annotated, known=annotated.present))
+        known = csr_array(annotated.present + listed)
+        truth = Truth.of(annotated.present, annotated.images, annotated.classes, known)
+        contradicted = annotated.present.nnz + listed.nnz - known.nnz
         if contradicted:
             warnings.warn(
                 f"{file}: {contradicted:,} classes are annotated in an image that lists them as "
@@ -98,35 +118,3 @@ def read_lvis(path: AnyPath) -> Instances:
                 stacklevel=2,
             )
         return content.instances(truth)
-
-
-def _truth(content: Content) -> tuple[Truth, int]:
-    """The truth, and the number of entries both annotated and listed as absent."""
-    annotated = content.truth()
-    listed = content.listed("neg_category_ids")
-    if listed is None:
-        return replace(annotated, known=annotated.present), 0
-    known = csr_array(annotated.present + listed)
-    both = annotated.present.nnz + listed.nnz - known.nnz
-    return Truth.of(annotated.present, annotated.images, annotated.classes, known), both
-
-
-def _file_name(url: Any) -> str:
-    return "/".join(url.split("/")[-2:]) if isinstance(url, str) else ""
-
-
-def _image(labels: PartialLabels, image: Row, i: int, ids: dict[int, Any]) -> Row:
-    """An image of LVIS with the labels of row i."""
-    part = slice(labels.codes.indptr[i], labels.codes.indptr[i + 1])
-    columns, codes = labels.codes.indices[part], labels.codes.data[part]
-    absent = [ids[c] for c in columns[codes == ABSENT].tolist()]
-    present = {ids[c] for c in columns[codes == PRESENT].tolist()}
-    partly = [c for c in image.get("not_exhaustive_category_ids", []) if c in present]
-    return image | {"neg_category_ids": absent, "not_exhaustive_category_ids": partly}
-
-
-def _category(row: Row, count: int) -> Row:
-    """A category with the fields of LVIS, given its number of present labels."""
-    texts = {"synset": "", "synonyms": [row["name"]], "def": ""}
-    frequency = "r" if count <= _RARE else "c" if count <= _COMMON else "f"
-    return row | texts | {"image_count": count, "instance_count": count, "frequency": frequency}

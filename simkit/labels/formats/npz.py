@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import Any, ClassVar
 from zipfile import ZipFile
 
 import numpy as np
@@ -55,9 +55,17 @@ class Npz(base.Format):
         """
         with reading(path, _WHAT) as file, ZipFile(file) as archive:
             arrays = Arrays(archive, file)
-            if arrays.partial:
-                return _partial(arrays)
-            return base.complete(_truth(arrays), _optional(arrays, "difficult_"))
+            if not arrays.partial:
+                return base.complete(_truth(arrays), _optional(arrays, "difficult_"))
+            history = effort = None
+            if "history" in arrays:
+                history = History.from_json(str(arrays.get("history", "U", 0)))
+            if "effort" in arrays:
+                effort = Effort.from_json(json.loads(str(arrays.get("effort", "U", 0))))
+            codes = _matrix(arrays, data=arrays.get("data", "iu"))
+            asked = arrays.get("asked", "b") if "asked" in arrays else None
+            axes = _ids(arrays), arrays.names()
+            return PartialLabels.of(codes, *axes, asked, effort=effort, history=history)
 
 
 def read_truth(path: AnyPath) -> Truth:
@@ -123,8 +131,16 @@ class Arrays:
             raise BadInput(f"the array {name!r} is missing; the file holds {has}")
         entry = self._archive.getinfo(f"{name}.npy")
         base.check_memory(entry.file_size, self.path, name)
-        with self._archive.open(entry) as stream:
-            array = _parse(stream, name)
+        try:
+            with self._archive.open(entry) as stream:
+                array = np.lib.format.read_array(stream, allow_pickle=False)
+                if stream.read(1):
+                    raise ValueError("trailing data")
+        except (ValueError, MemoryError):
+            raise BadInput(
+                f"{name} holds Python objects or is cut off; save plain arrays"
+            ) from None
+        check_text(array, name)
         dimensions = array.ndim if dimensions is None else dimensions
         if array.dtype.kind not in kinds or array.ndim != dimensions:
             raise BadInput(
@@ -146,18 +162,6 @@ _KINDS = {
     "iu": "whole numbers", "U": "text", "b": "bool", "iuU": "whole numbers or text",
     "f": "numbers", "fiu": "numbers",
 }  # fmt: skip
-
-
-def _parse(stream: IO[bytes], name: str) -> NDArray[Any]:
-    """The array in an .npy file. Raises BadInput."""
-    try:
-        array = np.lib.format.read_array(stream, allow_pickle=False)
-        if stream.read(1):
-            raise ValueError("trailing data")
-    except (ValueError, MemoryError):
-        raise BadInput(f"{name} holds Python objects or is cut off; save plain arrays") from None
-    check_text(array, name)
-    return array
 
 
 def check_text(array: NDArray[Any], name: str) -> None:
@@ -191,19 +195,6 @@ def _truth(arrays: Arrays) -> Truth:
         )
     matrix = _matrix(arrays)
     return Truth.of(matrix, _ids(arrays), arrays.names(), _optional(arrays, "known_"))
-
-
-def _partial(arrays: Arrays) -> PartialLabels:
-    codes = _matrix(arrays, data=arrays.get("data", "iu"))
-    asked = arrays.get("asked", "b") if "asked" in arrays else None
-    history = effort = None
-    if "history" in arrays:
-        history = History.from_json(str(arrays.get("history", "U", 0)))
-    if "effort" in arrays:
-        effort = Effort.from_json(json.loads(str(arrays.get("effort", "U", 0))))
-    return PartialLabels.of(
-        codes, _ids(arrays), arrays.names(), asked, effort=effort, history=history
-    )
 
 
 def _optional(arrays: Arrays, prefix: str) -> csr_array | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -65,26 +66,19 @@ class OpenImages(base.Format):
     def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write rows in the order of the images, then of the classes. Raises BadInput."""
         base.check_any_label(labels)
-        base.write_lines(path, _lines(labels, self._mids(labels.classes)))
-
-    def _mids(self, classes: tuple[str, ...]) -> tuple[str, ...]:
-        """The LabelName of each class."""
-        if not self.names:
-            return classes
-        mids = {name: mid for mid, name in read_names(self.names).items()}
-        try:
-            return tuple(mids[name] for name in classes)
-        except KeyError as error:
-            raise BadInput(f"class {error} is not in {self.names}; add it with its MID") from None
-
-
-def _lines(labels: PartialLabels, mids: tuple[str, ...]) -> Iterator[str]:
-    names = _cells(mids)
-    images = np.repeat(_cells(labels.images.tolist()), np.diff(labels.codes.indptr))
-    states = (labels.codes.data == PRESENT).astype(int).tolist()
-    yield ",".join(COLUMNS)
-    for image, column, state in zip(images, labels.codes.indices.tolist(), states, strict=True):
-        yield f"{image},verification,{names[column]},{state}"
+        names = labels.classes
+        if self.names:
+            mids = {name: mid for mid, name in read_names(self.names).items()}
+            odd = next((name for name in names if name not in mids), None)
+            if odd is not None:
+                raise BadInput(f"class {odd!r} is not in {self.names}; add it with its MID")
+            names = tuple(mids[name] for name in names)
+        cells = _cells(names)
+        images = np.repeat(_cells(labels.images.tolist()), np.diff(labels.codes.indptr))
+        states = (labels.codes.data == PRESENT).astype(int).tolist()
+        rows = zip(images, labels.codes.indices.tolist(), states, strict=True)
+        lines = (f"{image},verification,{cells[c]},{state}" for image, c, state in rows)
+        base.write_lines(path, chain([",".join(COLUMNS)], lines))
 
 
 def _cells(texts: Sequence[Any]) -> NDArray[Any]:

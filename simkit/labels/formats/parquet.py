@@ -131,18 +131,23 @@ def _read(path: Path) -> PartialLabels:
         if table[name].null_count:
             raise BadInput(f"{name} is empty in a row; fill it or leave the row out")
     if metadata is None:
-        if _START in _footer(path):
-            raise ValueError("its metadata is damaged")
-        return _foreign(table, pa.types.is_dictionary(stored))
+        with path.open("rb") as stream:  # a damaged key would make it a table of another program
+            stream.seek(-8, os.SEEK_END)
+            size = int.from_bytes(stream.read(4), "little")
+            stream.seek(-8 - size, os.SEEK_END)
+            if _START in stream.read(size):
+                raise ValueError("its metadata is damaged")
+        import pandas as pd
+
+        values, place = _coded(table["image_id"])
+        names, columns = base.encoded(table["class"])
+        rows, order = pd.factorize(place)
+        if not pa.types.is_dictionary(stored):  # a dictionary lists all classes in order
+            columns, used = pd.factorize(columns)
+            names = [names[c] for c in used]
+        states = _numbers(table["state"])
+        return base.from_rows(rows, columns, states, images=values[order], classes=tuple(names))
     return _from_simkit(table, json.loads(metadata.decode()))
-
-
-def _footer(path: Path) -> bytes:
-    with path.open("rb") as stream:
-        stream.seek(-8, os.SEEK_END)
-        size = int.from_bytes(stream.read(4), "little")
-        stream.seek(-8 - size, os.SEEK_END)
-        return stream.read(size)
 
 
 def _check_columns(schema: pa.Schema) -> None:
@@ -262,19 +267,6 @@ def _unpack(text: str, size: int, *, exact: bool = True) -> bytes:
     if len(data) > size or (exact and len(data) != size):
         raise ValueError("a packed field has the wrong size")
     return data
-
-
-def _foreign(table: pa.Table, all_named: bool) -> PartialLabels:
-    """Labels of any other table; `all_named`: its dictionary lists all classes in order."""
-    import pandas as pd
-
-    values, place = _coded(table["image_id"])
-    names, columns = base.encoded(table["class"])
-    rows, order = pd.factorize(place)
-    if not all_named:
-        columns, used = pd.factorize(columns)
-        names = [names[c] for c in used]
-    return base.from_rows(rows, columns, _numbers(table["state"]), values[order], tuple(names))
 
 
 def _coded(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:
