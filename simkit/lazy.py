@@ -1,4 +1,4 @@
-"""Public names of a package, loaded at first use and listed in its stub file."""
+"""Public names of a package and packages of registered parts, loaded at first use."""
 
 from __future__ import annotations
 
@@ -8,6 +8,18 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+
+PACKAGES: dict[str, str] = {}  # by kind of registered parts, the package that registers them
+
+
+def announce(kind: str, package: str) -> None:
+    """Name the package whose import fills the registry of a kind of parts.
+
+    `registry.registry_of` imports it when it is first asked for: code early in the house may read
+    what parts of later packages say of themselves, and loads them only if it must.
+    """
+    PACKAGES[kind] = package
 
 
 def attach(module: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

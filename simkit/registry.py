@@ -23,6 +23,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_orig
 import numpy as np
 
 from simkit.errors import BadInput, unknown
+from simkit.lazy import PACKAGES
 
 T = TypeVar("T")
 _PART = re.compile(r"([a-z0-9][a-z0-9_-]*)(?:\((.*)\))?", re.DOTALL | re.IGNORECASE)
@@ -42,6 +43,7 @@ class Registry(Generic[T]):
         self._packages = [package]
         self._found: dict[str, type[T]] = {}
         self._complete = False
+        _REGISTRIES.setdefault(kind, self)
 
     def also_in(self, package: str) -> None:
         """Look for parts in another package as well."""
@@ -146,6 +148,16 @@ class Registry(Generic[T]):
                     f"plug-in {plug_in.name!r} ({plug_in.value}) cannot be loaded: {error}",
                     stacklevel=2,
                 )
+
+
+_REGISTRIES: dict[str, Registry[Any]] = {}
+
+
+def registry_of(kind: str) -> Registry[Any]:
+    """The registry of a kind, such as "method", of a package that the caller may not import."""
+    if kind not in _REGISTRIES:
+        importlib.import_module(PACKAGES[kind])
+    return _REGISTRIES[kind]
 
 
 def short(part: Any, *, without: str | None = None) -> str:

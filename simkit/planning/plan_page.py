@@ -16,7 +16,7 @@ from simkit.planning.choose import LOSS, MOST_TIMES, Candidate
 from simkit.planning.evidence import Pair, Received
 from simkit.planning.plan_figure import Chart, Line, Mark, Page, Section, Table
 from simkit.registry import short
-from simkit.results.result_tables import label
+from simkit.results.method_facts import label
 
 if TYPE_CHECKING:
     from simkit.planning.plan import Plan

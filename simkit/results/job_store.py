@@ -21,6 +21,7 @@ from simkit.errors import BadInput, unknown
 from simkit.files import reading, whole
 from simkit.history import content_id
 from simkit.registry import convert
+from simkit.results.method_facts import FACTS, check
 
 PLAN = "plan.json"  # the comparison under way in a folder; removed once its results are written
 _CHECKSUM = "checksum"
@@ -98,10 +99,15 @@ def check_code(folder: Path, code: str) -> None:
 
 
 def begin(
-    folder: Path, *, grid: str, keys: Sequence[str], classes: Sequence[str], leaves: Sequence[int]
+    folder: Path, *, grid: str, keys: Sequence[str], classes: Sequence[str], leaves: Sequence[int],
+    methods: str = "",
 ) -> None:
-    """Write the plan of the comparison under way: its grid as TOML, and the stems of its files."""
+    """Write the plan of the comparison under way: its grid as TOML, and the stems of its files.
+
+    classes, leaves and methods are the facts of its table.
+    """
     plan = {"grid": grid, "keys": list(keys), "classes": list(classes), "leaves": list(leaves)}
+    plan |= {FACTS: methods}
     with whole(folder / PLAN) as part:
         part.write_text(json.dumps(plan, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -114,18 +120,20 @@ def ended(folder: Path) -> None:
 def under_way(folder: Path) -> dict[str, Any]:
     """Grid, keys, classes and leaves of the comparison under way, or empty values."""
     if not (folder / PLAN).is_file():
-        return {"grid": "", "keys": (), "classes": (), "leaves": ()}
+        return {"grid": "", "keys": (), "classes": (), "leaves": (), FACTS: ""}
     with reading(folder / PLAN, "the plan of a comparison", "compare again") as file:
         values = json.loads(file.read_text(encoding="utf-8"))
         plan = _checked({name: values[name] for name in ("grid", "keys", "classes", "leaves")})
         tomllib.loads(plan["grid"])
-        return plan
+        return plan | _checked({FACTS: values.get(FACTS, "")})  # version 0.2.0 wrote none
 
 
 _KINDS = {
     "grid": str, "keys": tuple[str, ...], "classes": tuple[str, ...], "leaves": tuple[int, ...],
-    "failures": tuple[str, ...], "planned": int, "zero_shot": float, "scored_by": str,
+    "failures": tuple[str, ...], "planned": int, "zero_shot": float, "scored_by": str, FACTS: str,
 }  # fmt: skip
+# The facts of methods have a checksum of their own: version 0.2.0 does not expect them in this one.
+_SUMMED = [name for name in _KINDS if name != FACTS]
 
 
 def facts(table: pa.Table) -> dict[str, Any]:
@@ -151,13 +159,14 @@ def has_checksum(table: pa.Table) -> bool:
 
 
 def _checksum(metadata: Mapping[str, bytes]) -> str:
-    return json.dumps(content_id(*(metadata.get(name) for name in _KINDS)))  # all are JSON
+    return json.dumps(content_id(*(metadata.get(name) for name in _SUMMED)))  # all are JSON
 
 
 def _checked(facts: Mapping[str, Any]) -> dict[str, Any]:
     values = {name: convert(facts[name], _KINDS[name], name, spelled=False) for name in facts}
     if not {*values.get("leaves", ())} <= {*range(len(values.get("classes", ())))}:
         raise BadInput("leaves are no indices of the classes")
+    check(values.get(FACTS, ""))
     json.dumps(values, ensure_ascii=False).encode()  # refuses half characters
     return values
 

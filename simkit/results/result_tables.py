@@ -158,17 +158,3 @@ def _named(declared: Any) -> str:
 def _listed(names: Sequence[str]) -> str:
     *first, last = map(repr, names)
     return f"columns {', '.join(first)} and {last}" if first else f"column {last}"
-
-
-def label(method: str) -> str:
-    """A method's display name: `ll-r(delta=1)+boostlu` is "LL-R(delta=1) + BoostLU"."""
-    from simkit.learn import methods
-
-    names = []
-    for part in method.split("+"):
-        name, bracket, settings = part.partition("(")
-        try:
-            names.append(methods.get(name).title + bracket + settings)
-        except BadInput:  # not a registered method, in a table of other origin
-            names.append(part)
-    return " + ".join(names)

@@ -196,7 +196,8 @@ def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -
             f"{sweep}); resume `simkit compare`, or give the folder that it wrote to"
         )
     failures = [f"{name}: {why}" for job in compared for name, why in job.failures.items()]
-    return together(parts, classes=plan["classes"], leaves=plan["leaves"], failures=failures)
+    about = {name: plan[name] for name in ("classes", "leaves", "methods")}
+    return together(parts, failures=failures, **about)
 
 
 def _parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
@@ -223,14 +224,15 @@ def together(parts: Sequence[pa.Table], **facts: Any) -> pa.Table:
     **facts
         classes (of `ap`) and leaves (indices of the leaf classes); failures, a sentence for each
         failed job or method of a job; planned, the number of runs, 0 if unknown; zero_shot and
-        scored_by, mAP and name of the image-text model whose scores were used, None without one.
+        scored_by, mAP and name of the image-text model whose scores were used, None without one;
+        methods, the facts that `method_facts.written` returns.
     """
     facts = {"classes": (), "leaves": (), "failures": (), "planned": 0} | facts
     rows = pa.concat_tables(parts or [SCHEMA.empty_table()])
     if "reference" in rows.column_names:  # compared runs first, as in the files
         rows = pa.concat_tables(_by_reference(rows))
     rows = rows.combine_chunks()
-    known = {name: value for name, value in facts.items() if value is not None}
+    known = {name: value for name, value in facts.items() if value not in (None, "")}
     return rows.replace_schema_metadata(
         {name: json.dumps(value, ensure_ascii=False) for name, value in known.items()}
     )

@@ -22,7 +22,7 @@ from simkit.errors import BadInput
 from simkit.progress import Progress, notebook_bar, silent
 from simkit.quantities import money
 from simkit.results import job_store as store
-from simkit.results import runs
+from simkit.results import method_facts, runs
 from simkit.results import summary as report
 from simkit.results.figures.base import figures
 from simkit.results.result_tables import opened
@@ -231,7 +231,9 @@ class _Work:
 
     @property
     def about(self) -> dict[str, Any]:
-        return {"classes": self.data.data.classes, "leaves": self.data.data.leaves.tolist()}
+        data = self.data.data
+        facts = method_facts.written(self.grid.trained)
+        return {"classes": data.classes, "leaves": data.leaves.tolist(), "methods": facts}
 
     @property
     def zero_shot(self) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from simkit.errors import BadInput, located, unknown
 from simkit.registry import Registry, setting, settle
+from simkit.results import method_facts
 from simkit.results.analysis.selection import check_one_test, within
 from simkit.results.budget import Limit
 from simkit.results.cells import COLUMNS, RUN
@@ -69,7 +70,7 @@ class Figure(ABC):
         """
         mend = f"pass the result of {self.made_by}"
         rows = frame(table, self.reads, asker=self.name, mend=mend, unique=self.unique)
-        with house_style(), located(self.name):
+        with house_style(), method_facts.reading(rows), located(self.name):
             drawing = self.draw(rows)
         if heading:
             (title,) = (one for one in drawing.texts if one.get_text() == drawing.get_suptitle())

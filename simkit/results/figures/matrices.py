@@ -15,14 +15,14 @@ from matplotlib.patches import Rectangle
 
 from simkit.annotate import schemes
 from simkit.errors import BadInput
-from simkit.learn import methods as methods_by_name
 from simkit.quantities import money
 from simkit.registry import setting
 from simkit.results.budget import Limit
 from simkit.results.cells import Line, best_pairs, lines, over_shared, references, zero_shot
 from simkit.results.figures import base, marks
 from simkit.results.figures.base import Panels, register, single
-from simkit.results.figures.style import FAMILIES, INK, WIDTH, family, fold, label, looks
+from simkit.results.figures.style import INK, WIDTH, fold, label, looks
+from simkit.results.method_facts import ORDER, family, of
 from simkit.results.statistics import SURE, too_few_text
 
 _NAMES = 2.3  # inches for the schemes of a heat map, and as many for the text on the right
@@ -119,12 +119,9 @@ def _scheme(row: Line) -> str:
 
 def _method(spec: str, room: float) -> str:
     """A method in lines of `room` inches, with its gist below unless it is a wrapper."""
-    name = fold(label(spec).replace(" + ", "\n+ "), room, size=9, lines=3)
-    try:
-        gist = "" if "+" in spec else methods_by_name.get(spec.partition("(")[0]).gist
-    except BadInput:
-        gist = ""
-    return f"{name}\n{fold(gist, room, size=9, lines=3)}" if gist else name
+    facts = of(spec)
+    name = fold(facts.title.replace(" + ", "\n+ "), room, size=9, lines=3)
+    return f"{name}\n{fold(facts.gist, room, size=9, lines=3)}" if facts.gist else name
 
 
 def _best(row: Line) -> str:
@@ -221,7 +218,7 @@ class Matrix(base.AtBudget):
 
 def _ordered(mean: pd.Series[float]) -> list[str]:
     """The methods by family, the best within a family first."""
-    families = [*FAMILIES, *dict.fromkeys(map(family, mean.index))]
+    families = [*ORDER, *dict.fromkeys(map(family, mean.index))]
     ranked = mean.sort_values(ascending=False, kind="stable").index
     return sorted(ranked, key=lambda method: families.index(family(method)))
 

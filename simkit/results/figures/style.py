@@ -17,7 +17,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
-from simkit.results.result_tables import label
+from simkit.results.method_facts import label, of
 
 WIDTH = 9.0  # inches; at 100 dots each a figure fits a README's 900 pixels
 INK, PALE, FAINT = "#222222", "#767676", "#efefef"
@@ -85,15 +85,6 @@ def fold(
     return "\n".join(folded)
 
 
-def family(method: str) -> str:
-    """The family of a method: `ll-r(delta=1)+boostlu` is of "large loss", as `ll-r` is.
-
-    Unlisted methods are of "others". `FAMILIES` has all families and their methods in order.
-    """
-    base = re.split(r"[(+]", method, maxsplit=1)[0]
-    return next((name for name, members in FAMILIES.items() if base in members), "others")
-
-
 def power(value: float) -> str:
     """A tick of a logarithmic axis: 0.01, 1, 1,000, and 10⁻⁵ or 2·10⁸ for longer numbers."""
     if value == 0 or 1e-3 <= value < 1e5:
@@ -144,38 +135,6 @@ class Look:
         }
 
 
-# A hue for each family, another lightness for each member: most remain distinct to colour-blind
-# readers, and the markers of a family all differ.
-_LOOKS = {
-    "baselines": {
-        "full": (INK, "*"), "an": (BLUE, "o"), "ignore": ("#6CBDF7", "s"), "fe": ("#0A3A6B", "p"),
-    },
-    "weights and smoothing": {
-        "wan": ("#BBA8F5", "v"), "partial-bce": ("#7438B8", "d"), "lsan": ("#836AFB", "p"),
-        "ls-constant": ("#4A1870", "H"),
-    },
-    "focal": {
-        "focal": ("#FF9A1F", "v"), "asl": ("#F7B98A", "d"), "p-asl": ("#A04E14", "s"),
-        "csl": ("#EE5F02", "D"), "hill": ("#5B2B00", "^"),
-    },
-    "large loss": {
-        "ll-r": ("#00965F", "^"), "ll-ct": ("#3AD29D", "v"), "ll-cp": ("#004524", "<"),
-        "ll-r-abs": ("#00965F", ">"), "ll-ct-abs": ("#3AD29D", "h"), "ll-cp-abs": ("#004524", "8"),
-    },
-    "expected positives": {
-        "epr": ("#5E204C", "s"), "role": ("#F89AD7", "X"), "en": ("#A51C82", "h"),
-        "ep": ("#E31FB8", "d"),
-    },
-    "entropy": {"em": ("#6E6300", "P"), "em-apl": ("#C9B574", "X"), "vlpl": ("#A89800", "D")},
-    "robust": {"splc": ("#07979E", "<"), "gr-loss": ("#0DCEE3", ">"), "aevlp": ("#04545A", "d")},
-    "soft exposure": {"se": ("#EB4A5B", "P"), "se-l": ("#7C0022", "X"), "se-i": ("#FDA298", "v")},
-    "others": {
-        "curriculum": ("#9A9A9A", "<"), "imcl": ("#4D4D4D", "8"), "latent-noise": ("#757575", "D"),
-        "cnn-rnn": ("#C0C0C0", ">"),
-    },
-}  # fmt: skip
-FAMILIES = {name: tuple(members) for name, members in _LOOKS.items()}
-_METHODS = {method: look for members in _LOOKS.values() for method, look in members.items()}
 _COLORS = [RED, PINK, SKY, PURPLE, "#9A6324", "#5B7F00", "#A50034", GREY]
 _MARKERS = "DvPX<>hpd8"
 # Fills and dashes of the variations of a method; the first three are of the usual wrappers.
@@ -195,7 +154,7 @@ def looks(methods: Iterable[str], named: Callable[[str], str] = label) -> dict[s
     parts = {method: re.split(r"(?=[(+])", method, maxsplit=1) for method in methods}
     drawn = {}
     for method, (base, *variation) in parts.items():
-        color, marker = _METHODS.get(base) or _chosen(base)
+        color, marker = of(base).look or _chosen(base)
         look = Look(color, marker, name=named(method))
         if variation:
             others = {each[1] for each in parts.values() if each[0] == base and len(each) > 1}
