@@ -16,6 +16,7 @@ make = figures.make
 names = figures.names
 get = figures.__getitem__
 spell = figures.spell
+FAMILIES: dict[str, tuple[str, ...]]  # the methods of each family
 
 
 def __getattr__(name: str) -> Any:

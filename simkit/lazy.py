@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-
 PACKAGES: dict[str, str] = {}  # by kind of registered parts, the package that registers them
 
 

@@ -41,15 +41,14 @@ class Registry(Generic[T]):
     def __init__(self, kind: str, package: str) -> None:
         self.kind = kind
         self._packages = [package]
+        self._imported, self._plugged = 0, False  # number of packages; whether plug-ins are too
         self._found: dict[str, type[T]] = {}
-        self._complete = False
         _REGISTRIES.setdefault(kind, self)
 
     def also_in(self, package: str) -> None:
-        """Look for parts in another package as well."""
+        """Look for parts in another package as well, after the others."""
         if package not in self._packages:
             self._packages.append(package)
-            self._complete = False
 
     def register(self, part: type[T]) -> type[T]:
         """Class decorator: register `part` under its `name`."""
@@ -69,8 +68,9 @@ class Registry(Generic[T]):
 
     def __getitem__(self, name: str) -> type[T]:
         """The class called `name`, in any case. Raises BadInput with the nearest name otherwise."""
-        self._load()
-        part = self._found.get(name.strip().lower())
+        wanted = name.strip().lower()
+        self._load(wanted)
+        part = self._found.get(wanted)
         if part is None:
             raise unknown(self.kind, name, self._found)
         return part
@@ -131,15 +131,18 @@ class Registry(Generic[T]):
         except BadInput:
             return spec
 
-    def _load(self) -> None:
-        if self._complete:
-            return
-        for name in self._packages:
+    def _load(self, wanted: str = "") -> None:
+        """Import the packages in order, then plug-ins, only as far as the part `wanted`."""
+        while self._imported < len(self._packages) and wanted not in self._found:
+            name = self._packages[self._imported]
             package = importlib.import_module(name)
             folders = getattr(package, "__path__", [])  # a module has none
             for module in pkgutil.walk_packages(folders, f"{name}."):
                 importlib.import_module(module.name)
-        self._complete = True
+            self._imported += 1
+        if self._plugged or wanted in self._found:
+            return
+        self._plugged = True
         for plug_in in entry_points(group=f"simkit.{self._packages[0].rpartition('.')[2]}"):
             try:
                 plug_in.load()

@@ -99,7 +99,12 @@ def check_code(folder: Path, code: str) -> None:
 
 
 def begin(
-    folder: Path, *, grid: str, keys: Sequence[str], classes: Sequence[str], leaves: Sequence[int],
+    folder: Path,
+    *,
+    grid: str,
+    keys: Sequence[str],
+    classes: Sequence[str],
+    leaves: Sequence[int],
     methods: str = "",
 ) -> None:
     """Write the plan of the comparison under way: its grid as TOML, and the stems of its files.

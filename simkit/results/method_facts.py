@@ -75,15 +75,16 @@ def of(spec: str, table: Any = None) -> MethodFacts:
     Returns
     -------
     MethodFacts
-        Those of the table; if it has none, those of the registered method; for methods that nobody
-        knows, the spelling as title.
+        Those of the table; if it has none of any method, those of the registered method; for other
+        names, the spelling as title.
     """
     written = _parsed(_READ.get() if table is None else table.attrs.get(FACTS, ""))
     titles, innermost = [], None
     parts = split_sum(spec)
     for part in parts:
         name, bracket, settings = part.partition("(")
-        facts = written.get(name.strip().lower()) or _registered(name)
+        key = name.strip().lower()
+        facts = written.get(key, MethodFacts(name)) if written else _registered(name)
         innermost = innermost or facts
         titles.append(facts.title + bracket + settings)
     assert innermost is not None

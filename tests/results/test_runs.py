@@ -10,8 +10,8 @@ import pytest
 import simkit
 from simkit.errors import BadInput
 from simkit.results import job_store as store
+from simkit.results import method_facts, runs
 from simkit.results import result_tables as frames
-from simkit.results import runs
 from simkit.results.job_store import Result
 from tests.results import planted
 
@@ -134,6 +134,7 @@ def test_a_file_that_is_damaged_or_of_something_else_is_said_and_counts_for_noth
 def test_what_is_under_way_is_noted_until_it_ended(tmp_path):
     assert store.under_way(tmp_path)["keys"] == ()
     noted = {"grid": "draws = 2", "keys": (STEM,), "classes": ("köter",), "leaves": (0,)}
+    noted |= {"methods": method_facts.written(["an"])}
     store.begin(tmp_path, **noted)
     assert store.under_way(tmp_path) == noted
     (tmp_path / store.PLAN).write_text('{"keys": 3')

@@ -4,9 +4,7 @@ No other error and no warning, whatever came; what a run needs is named where it
 that an analysis does not look at may be missing.
 """
 
-import importlib
 import inspect
-import pkgutil
 import warnings
 
 import numpy as np
@@ -113,14 +111,6 @@ def refused(name, given) -> str:
     with pytest.raises(BadInput) as error:
         answer(name, given)
     return str(error.value)
-
-
-def test_public_names_are_no_modules() -> None:
-    """A file that is called like what it holds would hide it once it is imported."""
-    for module in pkgutil.walk_packages(analysis.__path__, f"{analysis.__name__}."):
-        importlib.import_module(module.name)
-    for name in dir(analysis):
-        assert not inspect.ismodule(getattr(analysis, name)), name
 
 
 def test_every_analysis_of_a_table_is_here() -> None:

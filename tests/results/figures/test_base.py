@@ -16,10 +16,8 @@ from simkit.learn import methods
 from simkit.results.figures import marks
 from simkit.results.figures.base import Facets, Panels
 from simkit.results.figures.style import (
-    FAMILIES,
     INK,
     Look,
-    family,
     house_style,
     label,
     looks,
@@ -87,14 +85,17 @@ def test_no_two_methods_share_colour_and_marker() -> None:
 
 def test_families_share_a_hue_and_their_members_differ_also_without_colour() -> None:
     wrappers = {"boostlu", "cl", "scl"}
-    assert sorted(chain(*FAMILIES.values())) == sorted(set(methods.names()) - wrappers)
-    for members in FAMILIES.values():
+    assert sorted(chain(*figures.FAMILIES.values())) == sorted(set(methods.names()) - wrappers)
+    for members in figures.FAMILIES.values():
         drawn = looks(members).values()
         assert len({look.marker for look in drawn}) == len(members)
         vivid = [rgb_to_hsv(to_rgb(look.color)) for look in drawn if look.color != INK]
         turned = [np.exp(2j * np.pi * hue) for hue, saturation, _ in vivid if saturation > 0.1]
         assert all(abs(np.angle(one / turned[0], deg=True)) < 36 for one in turned), members
-    assert family("ll-r(delta=1)+boostlu") == "large loss" and family("from-elsewhere") == "others"
+    assert (
+        figures.family("ll-r(delta=1)+boostlu") == "large loss"
+        and figures.family("from-elsewhere") == "others"
+    )
 
 
 def test_a_method_looks_the_same_whatever_else_is_in_a_table() -> None:
