@@ -297,13 +297,13 @@ def features_of(
 
     useful: --features is accepted for a scheme that uses none.
     """
-    from simkit.study.sources import SCENES_NET
-
     file, spec = arguments["features"], arguments["spec"]
     if not scheme.needs_features and file is None:
         return None
     if not (scheme.needs_features or useful):
         raise BadInput(f"--features is given, but {scheme.name} uses none; leave it out")
+    from simkit.study.sources import SCENES_NET  # imports torch, which most schemes do without
+
     precomputed = () if file is None else ((split, str(file)),)
     source = simkit.Source(spec, (split,), ("pooled",), SCENES_NET, features=precomputed)
     with progress("features") as (advance,):
