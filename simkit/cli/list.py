@@ -2,50 +2,31 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Any
 
 import click
 
+import simkit
 from simkit.cli import params
 from simkit.cli.output import print_json, say, table, width
 from simkit.cli.settings import settings, spelled
 from simkit.errors import unknown
 
-LISTS = {
-    "schemes": "annotation schemes",
-    "methods": "training methods for partial labels",
-    "data": "data sets, and how to name your own",
-    "formats": "label file formats",
-    "figures": "figures of comparisons and analyses",
-    "prices": "price lists for questions",
-    "protocols": "fine-tuning settings of the papers",
-    "backbones": "networks that compute features",
-    "grid": "fields of a grid for simkit compare",
-    "columns": "columns of the result table of simkit compare",
-}
-_UNSEEN = {  # columns that only the details of a row have
-    "methods": ("what", "memory", "bytes", "wraps"),
-    "figures": ("draws",),
-    "protocols": ("training", "left out"),
-    "backbones": ("about",),
-}
+Row = dict[str, Any]
 _WIDE = 120  # columns of a terminal in which a row of all parts is readable
 _NARROW = 80  # columns below which papers are left out
 _NUMBERS = ("epochs", "px", "features", "parameters")
 
 
-def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    known = params.names(ctx.params["what"]) if param.name == "name" else LISTS
-    return [word for word in known if word.startswith(incomplete)]
-
-
 @click.command(epilog="Example: simkit list methods csl")
-@click.argument("what", metavar="[WHAT]", required=False, shell_complete=_complete)
-@click.argument("name", required=False, shell_complete=_complete)
+@click.argument("what", metavar="[WHAT]", required=False, shell_complete=lambda *a: _complete(*a))
+@click.argument("name", required=False, shell_complete=lambda *a: _complete(*a))
 @params.json
 def command(what: str | None, name: str | None) -> None:
     """List schemes, methods, data sets, formats, price lists and more.
@@ -55,81 +36,48 @@ def command(what: str | None, name: str | None) -> None:
     with its default and meaning.
     """
     if what is None:
-        print_json({"lists": LISTS})
-        table(["list", "of"], [list(row) for row in LISTS.items()], words=(0, 1))
+        about = {key: listed.about for key, listed in LISTS.items()}
+        print_json({"lists": about})
+        table(["list", "of"], [list(row) for row in about.items()], words=(0, 1))
         say("\n`simkit list schemes` shows a list, `simkit list schemes fpc` one entry")
         return
     what = what.lower()
     if what not in LISTS:
         raise unknown("list", what, LISTS)
-    rows = _rows(what)
+    rows = list(LISTS[what].rows())
     if name is None:
         print_json({what: rows})
         _print(what, rows)
-    else:
-        row = _detailed(what, name, rows)
-        print_json(row)
-        _print_detail(row)
-
-
-def _rows(what: str) -> list[dict[str, Any]]:
-    if what in params.REGISTRIES:
-        return _parts(what)
-    if what == "prices":
-        return _prices()
-    if what == "protocols":
-        return _protocols()
-    if what == "backbones":
-        from simkit.embed.backbones import outlines
-
-        return outlines()
-    if what == "grid":
-        return _grid()
-    from simkit.results.runs import COLUMNS
-
-    return [
-        {"name": name, "type": str(column.type), "meaning": column.meaning}
-        for name, column in COLUMNS.items()
-    ]
-
-
-def _detailed(what: str, name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """One row with its details; its name as in a grid will do: `+boostlu`, `[train]`."""
-    name = name.lstrip("+").partition("(")[0].strip(" []")
-    by_name = {row["name"].lower(): row for row in rows}
-    if name.lower() not in by_name:
+        return
+    name = name.lstrip("+").partition("(")[0].strip(" []")  # as in a grid: +boostlu, [train]
+    row = next((row for row in rows if row["name"].lower() == name.lower()), None)
+    if row is None:
         raise unknown(f"name in {what!r}", name, [row["name"] for row in rows])
-    row = by_name[name.lower()]
-    if what in params.REGISTRIES:
-        part = importlib.import_module(params.REGISTRIES[what]).get(row["name"])
-        about = inspect.cleandoc(part.__doc__ or "")
-        return row | {"about": about, "settings": list(map(vars, settings(part)))}
-    if what == "prices":
-        return row | _rates(row["name"])
-    if what == "grid" and row["name"] in _tables():
-        return row | {"settings": list(map(vars, settings(_tables()[row["name"]])))}
-    return row
+    row = row | LISTS[what].details(row["name"])
+    print_json(row)
+    _print_details(row)
 
 
-def _print(what: str, rows: list[dict[str, Any]]) -> None:
-    columns = [column for column in rows[0] if column not in _UNSEEN.get(what, ())]
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    known = params.names(ctx.params["what"]) if param.name == "name" else LISTS
+    return [word for word in known if word.startswith(incomplete)]
+
+
+def _print(what: str, rows: list[Row]) -> None:
+    listed = LISTS[what]
+    columns = [column for column in rows[0] if column not in listed.unseen]
     if what in params.REGISTRIES and width() < _WIDE:  # a line each
         about = next(name for name in ("gist", "what", "title") if name in columns)
         shown = ("name", about, "scaled by", "paper" if width() >= _NARROW else "")
         columns = [name for name in shown if name in columns]
         if what == "methods":
             rows = [row | {"paper": _authors(row["paper"])} for row in rows]
-    cells = [[_cell(row[column]) for column in columns] for row in rows]
-    for line, row in zip(cells, rows, strict=True):
-        line[0] = _name(row)
+    cells = [[_name(row), *(_cell(row[column]) for column in columns[1:])] for row in rows]
     words = [place for place, name in enumerate(columns) if name not in _NUMBERS]
     long = next((name for name in ("what", "paper") if name in columns), None)
     table(columns, cells, words=words, cut=None if long is None else columns.index(long))
-    if what == "methods":
-        wrappers = ", ".join(row["name"] for row in rows if row["wraps"])
-        say(f"\n{wrappers} are added to another method with a plus: ll-r+boostlu")
-    if what == "protocols":
-        say("\nepochs 25 + 10: first the head alone, then the whole network")
+    if listed.note:
+        say(f"\n{listed.note}")
     if what == "grid":
         say(f"\n`simkit list grid train` shows [train]; also {', '.join(_tables())}")
     else:
@@ -140,23 +88,7 @@ def _print(what: str, rows: list[dict[str, Any]]) -> None:
         say(ABOUT)
 
 
-def _authors(paper: str) -> str:
-    """Authors and year of a paper: "Cole et al. 2021"."""
-    found = re.match(r"(.+? et al\.|[^,;]+? & \w+),? .*?(\d{4})", paper)
-    return " ".join(found.groups()) if found else re.split("[,;]", paper)[0]
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, int):
-        return f"{value:,}"
-    return ", ".join(value) if isinstance(value, list) else str(value)
-
-
-def _name(row: dict[str, Any]) -> str:
-    return f"+{row['name']}" if row.get("wraps") else str(row["name"])
-
-
-def _print_detail(row: dict[str, Any]) -> None:
+def _print_details(row: Row) -> None:
     if "memory" in row:
         from simkit.learn.method_info import COCO_WORDS
 
@@ -179,48 +111,66 @@ def _print_detail(row: dict[str, Any]) -> None:
         say("no settings")
 
 
-def _parts(what: str) -> list[dict[str, Any]]:
-    package = importlib.import_module(params.REGISTRIES[what])
-    rows = []
-    for name in package.names():
-        part = package.get(name)
+def _authors(paper: str) -> str:
+    """Authors and year of a paper: "Cole et al. 2021"."""
+    match = re.match(r"(.+? et al\.|[^,;]+? & \w+),? .*?(\d{4})", paper)
+    return " ".join(match.groups()) if match else re.split("[,;]", paper)[0]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def _name(row: Row) -> str:
+    return f"+{row['name']}" if row.get("wraps") else str(row["name"])
+
+
+def _parts(what: str) -> Iterator[Row]:
+    """The parts of a registry."""
+    package = getattr(simkit, what)
+    for part in map(package.get, package.names()):
         summary = (part.__doc__ or "").strip().partition("\n")[0]
-        row = {"name": name, "title": part.title, "what": summary}
+        row = {"name": part.name, "title": part.title, "what": summary}
         for key in ("source", "amount", "example"):
             if hasattr(part, key):
                 row["scaled by" if key == "amount" else key] = getattr(part, key) or "images"
         if what == "figures":
             row["draws"] = f"what {part.made_by} returns"
         if what == "methods":
-            from simkit.learn import method_info as catalogue
+            from simkit.learn import method_info
 
-            method = catalogue.plain(part)
+            method = method_info.plain(part)
             row |= {
                 "gist": method.gist,
-                "needs": catalogue.needs(method),
-                "memory": catalogue.memory(method),
-                "bytes": catalogue.training_bytes(method, catalogue.COCO),
+                "needs": method_info.needs(method),
+                "memory": method_info.memory(method),
+                "bytes": method_info.training_bytes(method, method_info.COCO),
                 "wraps": hasattr(method, "inner"),
                 "paper": row.pop("source"),
             }
-        rows.append(row)
-    return rows
+        yield row
 
 
-def _prices() -> list[dict[str, Any]]:
+def _part(what: str, name: str) -> Row:
+    """The details of a part of a registry."""
+    part = getattr(simkit, what).get(name)
+    about = inspect.cleandoc(part.__doc__ or "")
+    return {"about": about, "settings": list(map(vars, settings(part)))}
+
+
+def _prices() -> Iterator[Row]:
     """The price lists with the date of their numbers, and their age."""
     from simkit.annotate.prices import preset, presets
 
-    rows = []
-    for name in presets():
-        listed = preset(name)
+    for listed in map(preset, presets()):
         age = f"{date.today().year - int(listed.as_of[:4])} years" if listed.as_of else "unknown"
-        rows.append({"name": name, "as of": listed.as_of, "age": age, "title": listed.title})
-    return rows
+        yield {"name": listed.name, "as of": listed.as_of, "age": age, "title": listed.title}
 
 
-def _rates(name: str) -> dict[str, str]:
-    """What a price list asks for one unit of each kind of work, in words."""
+def _rates(name: str) -> Row:
+    """The prices of a list for one unit of each kind of work, in words."""
     from simkit.annotate.prices import preset
 
     chosen = preset(name)
@@ -237,13 +187,12 @@ def _rates(name: str) -> dict[str, str]:
     return rates
 
 
-def _protocols() -> list[dict[str, Any]]:
+def _protocols() -> Iterator[Row]:
     from simkit.learn.protocols import names, protocol, summary
 
-    rows = []
     for each in map(protocol, names()):
         epochs = (each.settings.head_epochs, each.settings.epochs)
-        rows.append({
+        yield {
             "name": each.name,
             "paper": each.source,
             "backbone": each.backbone,
@@ -251,28 +200,81 @@ def _protocols() -> list[dict[str, Any]]:
             "epochs": " + ".join(str(number) for number in epochs if number),
             "training": summary(each),
             "left out": each.left_out,
-        })  # fmt: skip
-    return rows
+        }
 
 
-def _grid() -> list[dict[str, Any]]:
+def _backbones() -> list[Row]:
+    from simkit.embed.backbones import outlines
+
+    return outlines()
+
+
+def _grid() -> Iterator[Row]:
     """A row for each field; defaults are spelled as TOML has them."""
     from simkit.study.grid import Grid
     from simkit.toml import toml
 
-    rows = []
     for field in settings(Grid):
         default = "(needed)" if field.needed else toml(field.default)
         if field.name in ("features", *_tables()):
             default = f"[{field.name}]"
-        rows.append({"name": field.name, "default": default, "meaning": field.meaning})
-    return rows
+        yield {"name": field.name, "default": default, "meaning": field.meaning}
 
 
 def _tables() -> dict[str, type[Any]]:
-    """The fields of a grid that have settings of their own."""
+    """The fields of a grid that have settings themselves."""
     from simkit.annotate.annotators import Habits
-    from simkit.learn.optim import Settings
+    from simkit.learn.settings import Settings
     from simkit.study.grid import Pictures, Tuning
 
     return {"train": Settings, "pictures": Pictures, "habits": Habits, "tuning": Tuning}
+
+
+def _table(name: str) -> Row:
+    tables = _tables()
+    return {"settings": list(map(vars, settings(tables[name])))} if name in tables else {}
+
+
+def _columns() -> Iterator[Row]:
+    from simkit.results.runs import COLUMNS
+
+    for name, column in COLUMNS.items():
+        yield {"name": name, "type": str(column.type), "meaning": column.meaning}
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """One list.
+
+    unseen: columns that only the details of a row have.  note: stands below the table.
+    """
+
+    about: str
+    rows: Callable[[], Any]
+    details: Callable[[str], Row] = lambda _: {}
+    unseen: tuple[str, ...] = ()
+    note: str = ""
+
+
+def _registry(what: str, about: str, unseen: tuple[str, ...] = (), note: str = "") -> _Listed:
+    return _Listed(about, partial(_parts, what), partial(_part, what), unseen, note)
+
+
+LISTS = {
+    "schemes": _registry("schemes", "annotation schemes"),
+    "methods": _registry(
+        "methods", "training methods for partial labels", ("what", "memory", "bytes", "wraps"),
+        "names with a plus are added to another method: ll-r+boostlu",
+    ),
+    "data": _registry("data", "data sets, and how to name your own"),
+    "formats": _registry("formats", "label file formats"),
+    "figures": _registry("figures", "figures of comparisons and analyses", ("draws",)),
+    "prices": _Listed("price lists for questions", _prices, _rates),
+    "protocols": _Listed(
+        "fine-tuning settings of the papers", _protocols, unseen=("training", "left out"),
+        note="epochs 25 + 10: first the head alone, then the whole network",
+    ),
+    "backbones": _Listed("networks that compute features", _backbones, unseen=("about",)),
+    "grid": _Listed("fields of a grid for simkit compare", _grid, _table),
+    "columns": _Listed("columns of the result table of simkit compare", _columns),
+}  # fmt: skip

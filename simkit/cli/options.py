@@ -60,12 +60,9 @@ def of(path: str, *names: str, **types: click.ParamType) -> Callable[[Any], Any]
             continue
         typed = types.get(name) or _type(kind)
         shown = default not in (None, ..., "")
-        made.append(
-            click.option(
-                *word, type=typed, default=default if shown else None, show_default=shown,
-                required=default is ..., help=meaning,
-            )  # fmt: skip
-        )
+        how = {"default": default, "show_default": True} if shown else {}
+        needed = default is ...
+        made.append(click.option(*word, type=typed, required=needed, help=meaning, **how))
 
     def decorate(command: Any) -> Any:
         for option in reversed(made):

@@ -19,12 +19,12 @@ from simkit.files import may_write
 FILE = click.Path(path_type=Path)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 POSITIVE = click.IntRange(min=1)
-REGISTRIES = {
-    "schemes": "simkit.annotate.schemes",
-    "methods": "simkit.learn.methods",
-    "data": "simkit.data",
-    "formats": "simkit.labels.formats",
-    "figures": "simkit.figures",
+REGISTRIES = {  # public names of simkit, and the folders of their parts
+    "schemes": ("annotate/schemes",),
+    "methods": ("learn/methods",),
+    "data": ("data",),
+    "formats": ("labels/formats",),
+    "figures": ("results/figures", "papers/figures"),
 }
 _NAME = re.compile(r'^    name(?:: ClassVar\[str\])? = "([a-z0-9-]+)"$', re.MULTILINE)
 
@@ -41,20 +41,18 @@ class Quantity(click.ParamType):
 
 
 def names(what: str, files: str = "*.py") -> list[str]:
-    """The names of one list, read from the source files, as importing methods takes seconds.
+    """The names of a list whose entries have names; empty for others.
 
-    files: the pattern of the source files to read. Names from other packages are missing; empty
-    for lists of other things than names.
+    They are read from the source files that match `files`: a shell waits for them at every Tab, and
+    importing methods takes seconds. Names from other packages are missing for that reason.
     """
     if what == "prices":
         from simkit.annotate.prices import presets
 
         return presets()
-    if what not in REGISTRIES:
-        return []
-    folder = Path(__file__).parents[1].joinpath(*REGISTRIES[what].split(".")[1:])
-    texts = (path.read_text(encoding="utf-8") for path in folder.rglob(files))
-    return sorted(name for text in texts for name in _NAME.findall(text))
+    root = Path(__file__).parents[1]
+    paths = [p for place in REGISTRIES.get(what, ()) for p in (root / place).rglob(files)]
+    return sorted(name for path in paths for name in _NAME.findall(path.read_text("utf-8")))
 
 
 class Name(click.ParamType):
@@ -70,9 +68,9 @@ class Name(click.ParamType):
     ) -> list[CompletionItem]:
         head = incomplete[: incomplete.rfind("+") + 1]  # of ll-r+boostlu
         files = "wrappers.py" if head else "*.py"  # only wrappers stand behind a plus
-        found = [CompletionItem(head + name) for name in names(self.what, files)]
-        found = [item for item in found if item.value.startswith(incomplete)]
-        return found or [CompletionItem(incomplete, type="file")]
+        items = [CompletionItem(head + name) for name in names(self.what, files)]
+        items = [item for item in items if item.value.startswith(incomplete)]
+        return items or [CompletionItem(incomplete, type="file")]
 
 
 class Output(click.Path):
@@ -105,59 +103,35 @@ def _remember(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     ctx.meta[JSON] = wanted
 
 
-json = click.option(
-    "--json", is_flag=True, expose_value=False, callback=_remember,
-    help="Print one JSON object instead of text.",
-)  # fmt: skip
-scheduler = click.option(
-    "--scheduler", metavar="ADDRESS", default="",
-    help="Run on the dask.distributed cluster at tcp://HOST:PORT.",
-)  # fmt: skip
-draw = click.option(
-    "--draw", type=int, default=0, show_default=True, help="Which repetition of the seed."
-)
-
-
-def data(meaning: str) -> Callable[[Any], Any]:
-    """`--data`, the text of a data set; its default is `scenes`."""
-    return click.option(
-        "--data", "spec", type=DATA, default="scenes", show_default=True, help=meaning
-    )
-
-
-splits = click.option(
-    "--split", "splits", multiple=True, help="Such as train; may be repeated. [default: all]"
-)
-batch = click.option(
-    "--batch", type=POSITIVE, default=32, show_default=True, help="Images at a time."
-)
-device = click.option(
-    "--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1 or mps."
-)
-
-
-classes = click.option(
-    "--classes", "names_file", type=FILE,
-    help="The classes, one per line. [default: those of the data]",
-)  # fmt: skip
-
-
+# fmt: off
+json = click.option("--json", is_flag=True, expose_value=False, callback=_remember,
+                    help="Print one JSON object instead of text.")
+scheduler = click.option("--scheduler", metavar="ADDRESS", default="",
+                         help="Run on the dask.distributed cluster at tcp://HOST:PORT.")
+splits = click.option("--split", "splits", multiple=True,
+                      help="Such as train; may be repeated. [default: all]")
+batch = click.option("--batch", type=POSITIVE, default=32, show_default=True,
+                     help="Images at a time.")
+classes = click.option("--classes", "names_file", type=FILE,
+                       help="The classes, one per line. [default: those of the data]")
 instructions = click.option(
     "--instructions", "described", type=FILE,
     help="Descriptions of the classes for the page: a text file, or the instructions.md of another "
     "order. [default: those of the previous round, if any]",
-)  # fmt: skip
+)
+prices = click.option("--prices", type=PRICES, default="hourly", show_default=True,
+                      help="A preset or a TOML file; see `simkit list prices`.")
+
+
+def data(meaning: str) -> Callable[[Any], Any]:
+    """`--data`, the text of a data set; its default is `scenes`."""
+    return click.option("--data", "spec", type=DATA, default="scenes", show_default=True,
+                        help=meaning)
 
 
 def seed(meaning: str) -> Callable[[Any], Any]:
     """`--seed`; its default is 0."""
     return click.option("--seed", type=int, default=0, show_default=True, help=meaning)
-
-
-prices = click.option(
-    "--prices", "price_list", type=PRICES, default="hourly", show_default=True,
-    help="A preset or a TOML file; see `simkit list prices`.",
-)  # fmt: skip
 
 
 def backbone(meaning: str, default: str | None = None) -> Callable[[Any], Any]:
@@ -166,8 +140,9 @@ def backbone(meaning: str, default: str | None = None) -> Callable[[Any], Any]:
     weights = click.option(
         "--weights", metavar="FILE",
         help="A weights file; imagenet, or pretrained for timm:NAME, to download them; or random.",
-    )  # fmt: skip
+    )
     return lambda command: name(weights(command))
+# fmt: on
 
 
 def network(backbone: str | None, weights: str | None) -> Any:

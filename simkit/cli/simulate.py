@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,7 @@ from click.core import ParameterSource
 import simkit
 from simkit import quantities
 from simkit.annotate import schemes
-from simkit.cli import params
-from simkit.cli.convert import files_of
+from simkit.cli import options, params
 from simkit.cli.habits import loaded
 from simkit.cli.output import cost_table, counts_line, print_json, progress, say
 from simkit.cli.settings import settings, spelled
@@ -24,10 +24,8 @@ from simkit.files import may_write, spare
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from simkit.annotate.prices import Cost, Prices
+    from simkit.annotate.label_card import DataSheet
+    from simkit.annotate.prices import Prices
     from simkit.annotate.schemes import Scheme
     from simkit.data import Dataset
 
@@ -75,13 +73,16 @@ class SchemeOption(click.Option):
 
 def images_of(text: Any, option: str) -> float | int:
     """`0.5` and `50%` are half of the images and `1.0` all; `500` is five hundred and `1` one."""
-    number = re.fullmatch(r"[0-9][0-9,_ ]*|.*k", text.strip(), re.IGNORECASE)
+    number = re.fullmatch(r"[0-9][0-9,_ ]*|.*k", str(text).strip(), re.IGNORECASE)
     try:
         return quantities.count(text, option) if number else quantities.share(text, option)
     except BadInput:
         raise BadInput(
             f"{option} is {text!r}; a share such as 0.5 or 50%, or a number of images is expected"
         ) from None
+
+
+IMAGES = params.Quantity("images", images_of)
 
 
 # fmt: off
@@ -95,9 +96,7 @@ def images_of(text: Any, option: str) -> float | int:
              "data`.")
 @click.option("--split", help="train, val, test or train+val. [default: the training set; "
               "train+val if val was held out of the training file]")
-@click.option("--images", type=params.Quantity("images", images_of), default="1.0",
-              show_default=True, metavar="SHARE|NUMBER",
-              help="Share or number of the images to ask about.")
+@options.of("simkit.annotate.simulate.simulate", "draw", images=IMAGES)
 @click.option("--budget", type=params.DOLLARS, metavar="AMOUNT",
               help="Buy the largest amount that this pays for.")
 @click.option("--unit", type=click.Choice(["dollars", "hours"]), default="dollars",
@@ -110,21 +109,14 @@ def images_of(text: Any, option: str) -> float | int:
               "from simkit score, or a table from simkit predict.")
 @click.option("--habits", "habits_file", type=params.FILE,
               help="Annotator model fitted by `simkit habits`; replaces the four options below.")
-@click.option("--workers", type=int,
-              help="People who answer each question. [default: the price list's]")
-@click.option("--miss", type=float, default=0.0, show_default=True, metavar="SHARE",
-              help="How often a person overlooks a class that is present.")
-@click.option("--false-alarm", type=float, default=0.0, show_default=True, metavar="SHARE",
-              help="How often a person sees a class that is absent.")
-@click.option("--vote", type=click.Choice(["majority", "union"]), default="majority",
-              show_default=True, help="How to combine their answers.")
+@options.of("simkit.annotate.annotators.Habits", "vote", workers=click.INT, miss=click.FLOAT,
+            false_alarm=click.FLOAT)
 @params.prices
 @click.option("--legacy-rng", is_flag=True,
               help="Reproduce the published simulator's labels bit for bit.")
 @click.option("--seed", type=int,
               help="Same seed, same labels. [default: 0; with --legacy-rng 1200, the published "
               "seed for single-positive; rpa and fpc have none]")
-@params.draw
 @click.option("--out", type=params.FILE,
               help="Output file; its extension selects the format. [default: SCHEME.parquet]")
 @click.option("--no-card", is_flag=True, help="Write the labels alone, without cards beside them.")
@@ -136,14 +128,16 @@ def command(**arguments: Any) -> None:
     folder, with a card on procedure, counts and cost (SCHEME.card.md) and the same as metadata
     (SCHEME.croissant.json).
     """
-    from simkit.annotate import label_card as datasheet
+    from simkit.annotate.label_card import DataSheet
+    from simkit.data.dataset import terms
+    from simkit.labels.formats.base import files_of
 
     if arguments["scheme"] is None:
         raise BadInput(
             "--scheme is missing, such as --scheme fpc; see simkit list schemes"
         )
     scheme = _scheme(arguments)
-    price_list = simkit.prices(arguments["price_list"])
+    price_list = simkit.prices(arguments["prices"])
     out = arguments["out"] or Path(f"{scheme.name}.parquet")
     form = simkit.formats.for_path(out, writing=True)
     _check_places(out, arguments)
@@ -153,17 +147,12 @@ def command(**arguments: Any) -> None:
     wrong = labels.wrong(data.truth[split])
     bill = simkit.cost(labels, price_list)  # before a file is written: the list may lack a price
     replaced = out.is_file()
-    file = files_of(form, out)[0]
-    if not arguments["no_card"]:
-        datasheet.check_free(file, labels.id)
-    for card in datasheet.own(file):  # none stays beside other labels
-        card.unlink()
-    form.write(labels, out)
-    for part in form.loses(labels):
-        warnings.warn(f"{out} does not hold {part}", stacklevel=1)
-    cards = []
-    if not arguments["no_card"]:
-        cards = _describe(labels, form, out, data, arguments, bill, wrong)
+    sheet = DataSheet(
+        labels=labels, files=files_of(form, out), form=form.name, lost=form.loses(labels),
+        data=data.name, split=split, terms=terms(arguments["spec"], data.classes), bill=bill,
+        wrong=wrong, command=_again(labels, arguments, out),
+    )
+    cards = _write(sheet, form, out, card=not arguments["no_card"])
     print_json({
         "id": labels.id,
         "scheme": labels.history.settings["scheme"],
@@ -250,44 +239,53 @@ def _annotate(
     data: Dataset, split: str, scheme: Scheme, price_list: Prices, arguments: dict[str, Any]
 ) -> simkit.PartialLabels:
     """The labels of one split: for the stated amount, or for the budget where there is one."""
-    if arguments["legacy_rng"] and split != data.to_label:
-        _warn_of_published(split, scheme, whole=data.to_label != "train")
-    truth = data.truth[split]
-    options: dict[str, Any] = {
+    from simkit.annotate.similarities import read_scores
+
+    truth, file, seed = data.truth[split], arguments["scores"], arguments["seed"]
+    if file is not None and not scheme.needs_scores:
+        raise BadInput(f"--scores is given, but {scheme.name} uses none; leave it out")
+    shared: dict[str, Any] = {
         "images": arguments["images"],
         "hierarchy": data.hierarchy,
         "habits": _habits(arguments, truth.classes),
         "boxes": data.boxes.get(split),
         "features": features_of(scheme, arguments, data, split),
-        "scores": _scores(scheme, arguments["scores"], split, truth),
-        "seed": arguments["seed"],
+        "scores": read_scores(file, split, truth.images, truth.classes),
+        "seed": seed or 0,
         "draw": arguments["draw"],
     }
     if arguments["legacy_rng"]:
-        return _published(truth, scheme, options)
-    options["seed"] = options["seed"] or 0
+        part = shared["images"] not in (1.0, truth.shape[0])
+        if shared["draw"] or part or shared["habits"] != simkit.Habits():
+            raise BadInput(
+                "draw, images or habits is given, but the published simulators label all images "
+                "once, without errors; leave these or --legacy-rng out (another seed gives other "
+                "labels)"
+            )
+        return _published(data, split, scheme, seed)
     if arguments["budget"] is None:
-        return simkit.simulate(truth, scheme, **options)
+        return simkit.simulate(truth, scheme, **shared)
     budget = arguments["budget"]
     if arguments["unit"] == "hours":
-        budget, options["unit"] = 3600 * budget, "seconds"
-    return simkit.amount_for(budget, truth, scheme, price_list, **options).labels
+        budget, shared["unit"] = 3600 * budget, "seconds"
+    return simkit.amount_for(budget, truth, scheme, price_list, **shared).labels
 
 
-def _published(
-    truth: simkit.Truth, scheme: Scheme, options: Mapping[str, Any]
-) -> simkit.PartialLabels:
-    """The labels of the scheme's published simulator. Raises BadInput for options that it lacks."""
+def _published(data: Dataset, split: str, scheme: Scheme, seed: int | None) -> simkit.PartialLabels:
+    """The labels of the scheme's published simulator; warns of a split that it labels otherwise."""
     from simkit.papers.published_simulators import SEED, simulate_published
 
-    part = options["images"] not in (1.0, truth.shape[0])
-    if options["draw"] or part or options["habits"] != simkit.Habits():
-        raise BadInput(
-            "draw, images or habits is given, but the published simulators label all images once, "
-            "without errors; leave these or --legacy-rng out (another seed gives other labels)"
-        )
-    seed = SEED if options["seed"] is None else options["seed"]
-    return simulate_published(truth, scheme, hierarchy=options["hierarchy"], seed=seed)
+    # Cole et al. label the training file, before val is held out of it, and the test file by itself
+    # with the same seed (preproc/generate_observed_labels.py); rpa and fpc the training file alone.
+    problem = ""
+    if split == "test" and scheme.name != "single-positive":
+        problem = f"the published code of {scheme.name} labels the training set alone"
+    elif split not in ("test", data.to_label) and data.to_label != "train":
+        problem = "the published code labels the whole training file and divides it afterwards"
+    if problem:
+        warnings.warn(f"{problem}; leave --split {split} out for its arrays", stacklevel=1)
+    seed = SEED if seed is None else seed
+    return simulate_published(data.truth[split], scheme, hierarchy=data.hierarchy, seed=seed)
 
 
 def features_of(
@@ -311,32 +309,6 @@ def features_of(
     return opened.features[split, "pooled"].values
 
 
-def _scores(
-    scheme: Scheme, file: Path | None, split: str, truth: simkit.Truth
-) -> NDArray[np.floating] | None:
-    from simkit.annotate.similarities import read_scores
-
-    if file is not None and not scheme.needs_scores:
-        raise BadInput(f"--scores is given, but {scheme.name} uses none; leave it out")
-    return read_scores(file, split, truth.images, truth.classes)
-
-
-def _warn_of_published(split: str, scheme: Scheme, *, whole: bool) -> None:
-    """Warn where the published code makes no such labels.
-
-    Cole et al. label the training file, before val is held out of it, and the test file by itself
-    with the same seed (preproc/generate_observed_labels.py); rpa and fpc the training file alone.
-    whole: val was held out of the training file.
-    """
-    if split == "test" and scheme.name != "single-positive":
-        problem = f"the published code of {scheme.name} labels the training set alone"
-    elif split != "test" and whole:
-        problem = "the published code labels the whole training file and divides it afterwards"
-    else:
-        return
-    warnings.warn(f"{problem}; leave --split {split} out for its arrays", stacklevel=1)
-
-
 def _habits(arguments: dict[str, Any], classes: tuple[str, ...]) -> simkit.Habits:
     """How people err: from a file, its rates by class going with the names, or from the options."""
     if arguments["habits_file"] is None:
@@ -350,36 +322,32 @@ def _habits(arguments: dict[str, Any], classes: tuple[str, ...]) -> simkit.Habit
 
 def _check_places(out: Path, arguments: dict[str, Any]) -> None:
     """Raise BadInput where labels or cards cannot be written or would replace what is read."""
-    from simkit.annotate import label_card as datasheet
+    from simkit.annotate import label_card
     from simkit.data.dataset import originals
 
-    for path in (out,) if arguments["no_card"] else (out, *datasheet.paths(out)):
+    for path in (out,) if arguments["no_card"] else (out, *label_card.paths(out)):
         read = [arguments[name] or "" for name in ("habits_file", "features", "scores")]
         spare(path, *read, *originals(arguments["spec"]))
         may_write(path)
 
 
-def _describe(
-    labels: simkit.PartialLabels, form: simkit.formats.Format, out: Path, data: Dataset,
-    arguments: dict[str, Any], bill: Cost, wrong: dict[str, int],
-) -> list[str]:  # fmt: skip
-    """Write the cards of labels that stand in `out`, and return their paths."""
-    from simkit.annotate.label_card import DataSheet, write
-    from simkit.data.dataset import terms
+def _write(sheet: DataSheet, form: simkit.formats.Format, out: Path, *, card: bool) -> list[str]:
+    """Write labels, and their cards where wanted; returns the paths of the cards."""
+    from simkit.annotate import label_card
 
-    sheet = DataSheet(
-        labels=labels,
-        files=tuple(path for path in files_of(form, out) if path.is_file()),
-        form=form.name,
-        lost=form.loses(labels),
-        data=data.name,
-        split=arguments["split"] or data.to_label,
-        terms=terms(arguments["spec"], data.classes),
-        bill=bill,
-        wrong=wrong,
-        command=_again(labels, arguments, out),
-    )
-    return [str(path) for path in write(sheet)]
+    file, labels = sheet.files[0], sheet.labels
+    if card:
+        label_card.check_free(file, labels.id)
+    # First, so that an interrupt leaves no card beside labels that it does not describe.
+    for old in label_card.own(file):
+        old.unlink()
+    form.write(labels, out)
+    for part in sheet.lost:
+        warnings.warn(f"{out} does not hold {part}", stacklevel=1)
+    if not card:
+        return []
+    written = tuple(path for path in sheet.files if path.is_file())
+    return [str(path) for path in label_card.write(replace(sheet, files=written))]
 
 
 def _again(labels: simkit.PartialLabels, arguments: dict[str, Any], out: Path) -> tuple[str, ...]:

@@ -109,7 +109,7 @@ def test_cards_of_labels_that_are_replaced_do_not_stay(shell, monkeypatch, no_ca
         words = ["--no-card"]
     else:  # an end between the labels and their cards
         words = []
-        monkeypatch.setattr("simkit.cli.simulate._describe", lambda *_: (_ for _ in ()).throw(
+        monkeypatch.setattr("simkit.annotate.label_card.write", lambda *_: (_ for _ in ()).throw(
             KeyboardInterrupt))  # fmt: skip
     shell("simulate", "--scheme", "rpa", "--data", SMALL, "--out", "a.parquet", *words)
     assert not Path("a.card.md").exists() and not Path("a.croissant.json").exists()

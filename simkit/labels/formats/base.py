@@ -77,6 +77,11 @@ class SeveralFiles(Protocol):
         ...
 
 
+def files_of(form: Format, path: AnyPath) -> tuple[Path, ...]:
+    """The files of labels at `path`; the first one is what cards are named after."""
+    return form.files(path) if isinstance(form, SeveralFiles) else (Path(path),)
+
+
 formats: Registry[Format] = partial.formats
 register = formats.register
 names = formats.names
