@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
-from simkit.cli import params
+from simkit.cli import options, params
 from simkit.cli.output import print_json, progress, say
 from simkit.errors import BadInput, printable
 
@@ -32,25 +32,15 @@ _FILES = "summary.md, grid.toml, heat_map.png, cost_curve.png, table.csv, table.
 @click.argument("grid_file", type=params.FILE, required=False, metavar="[GRID.toml]")
 @click.option("--out", type=params.FOLDER, default=Path("runs"), show_default=True,
               help="Folder for all results; finished jobs in it are kept.")
-@click.option("--workers", type=params.POSITIVE,
-              help="Number of processes. [default: one per core, or per GPU for backbones]")
+@options.of("simkit.study.compare.compare", "part", "accept", "fair", workers=params.POSITIVE)
 @params.scheduler
-@click.option("--part", metavar="I/N",
-              help="Run only this share of the jobs, into the same folder: --part 3/16. The part "
-              "that finishes last writes the tables.")
 @click.option("--dry-run", is_flag=True,
               help="Print the number of jobs and their estimated duration, and stop.")
-@click.option("--fair", is_flag=True,
-              help="Try up to four settings of every method under every scheme first, and compare "
-              "the best ones.")
-@click.option("--accept", metavar="HASH", default="",
-              help="Also use finished results of the code version with this hash (a warning names "
-              "it).")
 @click.option("--seed", type=int, help="Seed of all draws. [default: the grid's, or 0]")
 @params.json
 def command(
-    grid_file: Path | None, seed: int | None, fair: bool, dry_run: bool, scheduler: str,
-    **options: Any,
+    *, grid_file: Path | None, seed: int | None, fair: bool, dry_run: bool, scheduler: str,
+    **shared: Any,
 ) -> int:
     """Train every method on every scheme at equal cost, and report the best ones.
 
@@ -72,16 +62,16 @@ def command(
     from simkit.study.estimate import estimate
     from simkit.study.scheduler import cluster
 
-    if scheduler and (options["workers"] or dry_run):
+    if scheduler and (shared["workers"] or dry_run):
         odd = "--dry-run" if dry_run else "--workers"
         raise BadInput(f"{odd} is for this machine, not for a scheduler; leave one of the two out")
     grid = simkit.Grid.load(grid_file, seed=seed) if grid_file else simkit.demo_grid(seed=seed)
-    out = options["out"]
+    out = shared["out"]
     if fair:
         grid = replace(grid, fair=True, settings={})
     if dry_run:
         with progress("computing features") as (preparing,):
-            planned = estimate(grid, preparing=preparing, **options)
+            planned = estimate(grid, preparing=preparing, **shared)
         print_json(planned.to_json())
         say(planned.text())
         return 0
@@ -93,10 +83,10 @@ def command(
         progress("computing features", "trainings") as (preparing, advance),
     ):
         hooks = simkit.Hooks(advance, preparing, _show, _show_picture)
-        result = simkit.compare(grid, executor=executor, hooks=hooks, **options)
+        result = simkit.compare(grid, executor=executor, hooks=hooks, **shared)
     print_json(result.to_json())
     if result.left:
-        say(f"part {options['part']} has {len(result.every):,} runs in {out}; unfinished jobs of "
+        say(f"part {shared['part']} has {len(result.every):,} runs in {out}; unfinished jobs of "
             f"the grid: {result.left:,}; the part that finishes last writes tables and figures, "
             "and so does the same command without --part, which runs the other jobs")
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
-from simkit.cli import params
+from simkit.cli import options, params
 from simkit.cli.output import cost_table, counts_line, hours, print_json, say, table
 from simkit.errors import BadInput
 
@@ -30,11 +30,10 @@ SETS = ("validation set", "test set")
 @click.option("--data", "spec", type=params.DATA,
               help="The data set with the class frequencies for --evaluation. [default: those of "
               "the labels, if their scheme does not select classes, such as rpa]")
-@click.option("--level", type=params.SCORE, default=0.5, show_default=True, metavar="AP",
-              help="Expected AP of each class, for --evaluation; 0.5 needs the most images.")
+@options.of("simkit.annotate.evaluation_set.evaluation_set", level=params.SCORE)
 @params.json
 def command(
-    file: Path, price_list: str, wage: float | None, evaluation: float | None, spec: str | None,
+    *, file: Path, prices: str, wage: float | None, evaluation: float | None, spec: str | None,
     level: float,
 ) -> None:
     """Compute the cost of the questions behind a label file, at a price list.
@@ -44,7 +43,7 @@ def command(
     """
     if spec is not None and evaluation is None:
         raise BadInput("--data is for --evaluation, which is not given; add it or leave --data out")
-    chosen = simkit.prices(price_list)
+    chosen = simkit.prices(prices)
     if wage is not None:
         chosen = chosen.at_wage(wage)
     labels = simkit.formats.for_path(file).read(file)
@@ -54,20 +53,24 @@ def command(
             "npz file that `simkit simulate` wrote"
         )
     bill, extra = simkit.cost(labels, chosen), None
+    total: tuple[float | None, float] = None, 0.0
     if evaluation is not None:
         extra = simkit.evaluation_set(
             evaluation, _frequencies(labels, spec, file), chosen,
             level=level, workers=labels.effort.workers,
-        )  # fmt: skip
+        )
+        times = bill.seconds, extra.cost.seconds
+        seconds = None if None in times else times[0] + len(SETS) * times[1]  # type: ignore
+        total = seconds, round(bill.dollars + len(SETS) * extra.cost.dollars, 9)
     values = bill.to_json()
     facts = {"id": labels.id, "cost": {key: values.pop(key) for key in ("seconds", "dollars")}}
     if extra is not None:
-        both = dict(zip(("seconds", "dollars"), _total(bill, extra), strict=True))
+        both = dict(zip(("seconds", "dollars"), total, strict=True))
         facts |= {"evaluation": extra.to_json(), "with_evaluation": both}
     print_json(values | facts)
     say(counts_line(labels))
     if extra is not None:
-        _sets_table(bill, extra, labels.classes)
+        _sets_table(bill, extra, total, labels.classes)
     cost_table(bill, chosen)
 # fmt: on
 
@@ -95,19 +98,22 @@ def _frequencies(labels: simkit.PartialLabels, spec: str | None, file: Path) -> 
     return present / (present + absent).clip(1)
 
 
-def _sets_table(bill: Cost, extra: EvaluationSet, classes: tuple[str, ...]) -> None:
+def _sets_table(
+    bill: Cost, extra: EvaluationSet, total: tuple[float | None, float], classes: tuple[str, ...]
+) -> None:
     """Labels to train on, validation set and test set, one below the other."""
     one = f"{extra.images:,}", extra.cost.seconds, extra.cost.dollars
     rows = [
         ("labels above", "", bill.seconds, bill.dollars),
         *((name, *one) for name in SETS),
-        ("total", "", *_total(bill, extra)),
+        ("total", "", *total),
     ]
     say()
     table(
         ["set", "images", "hours", "$"],
         [[name, images, hours(time), f"{price:,.2f}"] for name, images, time, price in rows],
     )
+    # Both are of a single model: the bias is common to all and cancels where models are compared.
     say(
         f"on each, a model's mAP varies by +- {extra.half_width:.2g} points (95 %) around a mean\n"
         f"that is about {extra.bias:.2g} points too high for every model (small-sample AP bias)"
@@ -120,11 +126,3 @@ def _sets_table(bill: Cost, extra: EvaluationSet, classes: tuple[str, ...]) -> N
             f"each and left out: {names}{ellipsis}"
         )
     say()
-
-
-def _total(bill: Cost, extra: EvaluationSet) -> tuple[float | None, float]:
-    """Seconds (None: unknown) and dollars of the labels and both sets."""
-    sets, seconds = len(SETS), None
-    if bill.seconds is not None and extra.cost.seconds is not None:
-        seconds = bill.seconds + sets * extra.cost.seconds
-    return seconds, round(bill.dollars + sets * extra.cost.dollars, 9)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
-from simkit.cli import params
+from simkit.cli import options, params
 from simkit.cli.output import print_json, progress, say
 from simkit.errors import BadInput
 from simkit.progress import Progress, peak_memory
@@ -39,14 +39,14 @@ _PARTS = 64  # tasks on a cluster, for any number of workers
               help="What to do with an image that cannot be read, even if only its last byte is "
               "missing; training leaves out skipped images. drop_missing=yes in --data leaves out "
               "missing files.")
-@params.device
+@options.of("simkit.learn.predict.predict", "device")
 @click.option("--part", metavar="I/N",
               help="Compute only this share of the images, in whole batches, into the same folder: "
               "--part 3/16. The part that finishes last joins all. With fewer batches than parts, "
               "every part computes all.")
 @params.scheduler
 @params.json
-def command(**options: Any) -> None:
+def command(**given: Any) -> None:
     """Extract image features with a frozen network, into fp16 files.
 
     The same command resumes an interrupted run. Use the folder with simkit train --features OUT.
@@ -56,11 +56,11 @@ def command(**options: Any) -> None:
     One process for each of four GPUs:
       for i in 1 2 3 4; do simkit features ... --device cuda:$((i-1)) --part $i/4 & done; wait
     """
-    if options["scheduler"]:
-        if options["part"]:
+    if given["scheduler"]:
+        if given["part"]:
             raise BadInput("--part is for processes without a scheduler; leave one of the two out")
-        _on_cluster(options)
-    made = _made(options)
+        _on_cluster(given)
+    made = _made(given)
     peak = peak_memory()
     print_json({"features": made, "peak_memory_mb": peak})
     for facts in made:
@@ -70,34 +70,34 @@ def command(**options: Any) -> None:
 # fmt: on
 
 
-def _on_cluster(options: dict[str, Any]) -> None:
+def _on_cluster(given: dict[str, Any]) -> None:
     """Compute the features on the workers of a cluster, which see the same files."""
     from simkit.embed.features import cache_folder
     from simkit.study.scheduler import cluster, outcomes
     from simkit.study.worker import sentence
 
     parts = [f"{number}/{_PARTS}" for number in range(1, _PARTS + 1)]
-    place = {"cache": cache_folder().resolve(), "out": options["out"] and options["out"].resolve()}
-    work = partial(_made, options | place)
-    with cluster(options["scheduler"]) as executor, progress("parts") as (advance,):
+    place = {"cache": cache_folder().resolve(), "out": given["out"] and given["out"].resolve()}
+    work = partial(_made, given | place)
+    with cluster(given["scheduler"]) as executor, progress("parts") as (advance,):
         for done, (part, outcome) in enumerate(outcomes(work, parts, executor=executor), 1):
             if isinstance(outcome, Exception):
                 raise BadInput(f"part {part}: {sentence(outcome)}; run the same command to resume")
             advance(done, _PARTS)
 
 
-def _made(options: dict[str, Any], part: str | None = None) -> list[dict[str, Any]]:
+def _made(given: dict[str, Any], part: str | None = None) -> list[dict[str, Any]]:
     """Facts about the features of all splits, or of one part of them."""
     from simkit.study.sources import warn_of_scenes_net
 
-    data = simkit.data.open(options["spec"])
-    splits = _splits(options["splits"], data)
-    net = simkit.backbone(options["backbone"], options["weights"], size=options["size"])
-    warn_of_scenes_net(data, options["backbone"])
+    data = simkit.data.open(given["spec"])
+    splits = _splits(given["splits"], data)
+    net = simkit.backbone(given["backbone"], given["weights"], size=given["size"])
+    warn_of_scenes_net(data, given["backbone"])
     made: list[dict[str, Any]] = []
     for split in splits:
         with progress(split, quiet=part is not None) as (advance,):
-            made += _extract(data, split, net, options | {"part": part or options["part"]}, advance)
+            made += _extract(data, split, net, given | {"part": part or given["part"]}, advance)
     return made
 
 
@@ -117,14 +117,14 @@ def _splits(wanted: tuple[str, ...], data: simkit.data.Dataset) -> list[str]:
 
 
 def _extract(
-    data: simkit.data.Dataset, split: str, net: Any, options: dict[str, Any], advance: Progress
+    data: simkit.data.Dataset, split: str, net: Any, given: dict[str, Any], advance: Progress
 ) -> list[dict[str, Any]]:
     """Facts about the features of a split, one for each kind."""
     from simkit.embed.features import extract
     from simkit.study.scheduler import Part
 
-    place = {"out": options["out"] / split} if options["out"] else {"cache": options.get("cache")}
-    kinds, part = _KINDS[options["kind"]], Part.read(options["part"] or "1/1")
+    place = {"out": given["out"] / split} if given["out"] else {"cache": given.get("cache")}
+    kinds, part = _KINDS[given["kind"]], Part.read(given["part"] or "1/1")
     calls: list[tuple[int, float]] = []  # the first and the last one
 
     def count(done: int, of: int) -> None:
@@ -132,8 +132,8 @@ def _extract(
         calls[1:] = [(done, time.perf_counter())]
 
     features = extract(
-        data, split, net, kinds=kinds, batch=options["batch"], part=(part.number, part.of),  # type: ignore[arg-type]
-        unreadable=options["unreadable"], device=options["device"], progress=count, **place,
+        data, split, net, kinds=kinds, batch=given["batch"], part=(part.number, part.of),  # type: ignore[arg-type]
+        unreadable=given["unreadable"], device=given["device"], progress=count, **place,
     )  # fmt: skip
     (kept, start), (done, end) = (calls[0], calls[-1]) if calls else ((0, 0.0), (0, 0.0))
     counts = {"kept": kept, "computed": done - kept, "seconds": end - start}

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 import simkit
-from simkit.cli import params
+from simkit.cli import options, params
 from simkit.cli.output import print_json, progress, say, table, write_figure
 from simkit.files import spare
-
-if TYPE_CHECKING:
-    pass
 
 _NAMES = 4  # of absent classes that the table writes out
 
@@ -24,8 +21,7 @@ _NAMES = 4  # of absent classes that the table writes out
 @click.option("--query", required=True, metavar="ID",
               help="The id of an image of the split; or, where ids are names, the number of its "
               "row from 0.")
-@click.option("--k", type=params.POSITIVE, default=10, show_default=True,
-              help="How many neighbours.")
+@options.of("simkit.papers.analysis.embedding.neighbours", k=params.POSITIVE)
 @params.backbone("Network for the features; timm:NAME is a network of timm.", "scenes-net")
 @click.option("--features", type=params.FILE,
               help="A folder from simkit features, or an npz file, instead of a backbone.")
@@ -33,31 +29,31 @@ _NAMES = 4  # of absent classes that the table writes out
               help="A label file: show what it knows. [default: the truth]")
 @click.option("--figure", type=params.PICTURE, help="Draw the images: .png, .pdf or .svg.")
 @params.json
-def command(**options: Any) -> None:
+def command(**given: Any) -> None:
     """Show the images nearest to one image, and their labels.
 
     Distances are Euclidean, between pooled features of unit length.
     """
-    figure, split, file = options["figure"], options["split"], options["labels_file"]
+    figure, split, file = given["figure"], given["split"], given["labels_file"]
     if figure is not None:
-        spare(figure, file or "", options["features"] or "")
+        spare(figure, file or "", given["features"] or "")
     labels = None if file is None else simkit.formats.for_path(file).read(file)
-    data = simkit.data.open(options["spec"])
-    precomputed = ((split, str(options["features"])),) if options["features"] else ()
-    network = options["backbone"], options["weights"] or ""
-    source = simkit.Source(options["spec"], (split,), ("pooled",), *network, precomputed)
+    data = simkit.data.open(given["spec"])
+    precomputed = ((split, str(given["features"])),) if given["features"] else ()
+    network = given["backbone"], given["weights"] or ""
+    source = simkit.Source(given["spec"], (split,), ("pooled",), *network, precomputed)
     with progress("features") as (advance,):
         material = simkit.open_source(source, data=data, progress=advance)
     near = simkit.analysis.neighbours(
         material.truth(split),
         material.inputs(split, "pooled"),
-        options["query"],
-        k=options["k"],
+        given["query"],
+        k=given["k"],
         labels=labels,
         without=material.skipped(split),
     )
     rows = near.to_dict("records")
-    print_json({"split": split, "query": options["query"], "neighbours": rows})
+    print_json({"split": split, "query": given["query"], "neighbours": rows})
     _print(rows)
     if figure is not None:
         pictures = None

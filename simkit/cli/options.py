@@ -38,7 +38,9 @@ class Parameter:
     meaning: str
 
 
-def of(path: str, *names: str, **types: click.ParamType) -> Callable[[Any], Any]:
+def of(
+    path: str, *names: str, unset: bool = False, **types: click.ParamType
+) -> Callable[[Any], Any]:
     """A decorator with options for parameters of a public function or dataclass.
 
     Parameters
@@ -47,6 +49,9 @@ def of(path: str, *names: str, **types: click.ParamType) -> Callable[[Any], Any]
         Module and name, such as "simkit.learn.predict.predict".
     *names
         Parameters with the type of their annotation.
+    unset
+        Pass None where an option is not given, and only name the default in the help: something
+        else, such as a protocol, may decide then.
     **types
         Parameters whose text is read by another type, such as `params.DOLLARS`.
     """
@@ -60,7 +65,8 @@ def of(path: str, *names: str, **types: click.ParamType) -> Callable[[Any], Any]
             continue
         typed = types.get(name) or _type(kind)
         shown = default not in (None, ..., "")
-        how = {"default": default, "show_default": True} if shown else {}
+        how = {"default": default, "show_default": True} if shown and not unset else {}
+        meaning += f" [default: {default}]" if shown and unset else ""
         needed = default is ...
         made.append(click.option(*word, type=typed, required=needed, help=meaning, **how))
 
@@ -82,9 +88,16 @@ def parameters(path: str) -> dict[str, Parameter]:
     assert isinstance(node, ast.FunctionDef | ast.ClassDef)
     meanings = dict(_documented(ast.get_docstring(node) or ""))
     found = _keywords(node) if isinstance(node, ast.FunctionDef) else _fields(node)
+    rows = {
+        key: (kind, default, said or meanings.get(key, "")) for key, kind, default, said in found
+    }
+
+    def option(word: re.Match[str]) -> str:  # docstrings name parameters as Python does
+        return f"--{word[1].replace('_', '-')}" if word[1] in rows else word[0]
+
     return {
-        key: Parameter(kind, default, meaning or meanings.get(key, ""))
-        for key, kind, default, meaning in found
+        key: Parameter(kind, default, re.sub(r"`(\w+)`", option, meaning))
+        for key, (kind, default, meaning) in rows.items()
     }
 
 
@@ -132,12 +145,13 @@ def _type(kind: ast.expr) -> click.ParamType:
         words = ast.literal_eval(kind.slice)
         return click.Choice(words if isinstance(words, tuple) else (words,))
     if isinstance(kind, ast.Subscript) and ast.unparse(kind.value) == "Annotated":
-        assert isinstance(kind.slice, ast.Tuple) and isinstance(kind.slice.elts[1], ast.Call)
-        plain, limits = ast.unparse(kind.slice.elts[0]), kind.slice.elts[1]
-        named = dict(zip(("least", "most"), limits.args, strict=False))
+        assert isinstance(kind.slice, ast.Tuple)
+        base, limits = kind.slice.elts
+        assert isinstance(limits, ast.Call)
+        named: dict[str, ast.expr] = dict(zip(("least", "most"), limits.args, strict=False))
         named |= {word.arg: word.value for word in limits.keywords if word.arg}
         ends: dict[str, Any] = {_ENDS[name]: _literal(end) for name, end in named.items()}
-        if plain == "int":
+        if ast.unparse(base) == "int":
             return click.IntRange(**ends)
         return click.FloatRange(**ends, min_open="above" in named, max_open="below" in named)
     return _PLAIN.get(ast.unparse(kind), click.STRING)

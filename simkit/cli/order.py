@@ -77,7 +77,7 @@ def _share_or_none(value: Any, option: str) -> float:
 @click.option("--features", type=params.FILE,
               help="Features for picked, or for examples in the instructions: a folder from simkit "
               "features, or an npz file. [default: computed by scenes-net for picked, else none]")
-@click.option("--prices", "price_list", type=params.PRICES,
+@click.option("--prices", type=params.PRICES,
               help="A preset or a TOML file. [default: hourly]")
 @click.option("--to", "forms", type=click.Choice(FORMS), multiple=True,
               help="Files for people: a page for the browser, a table, Label Studio; repeatable. "
@@ -238,7 +238,7 @@ def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
     names = ("images", "people", "join", "gold", "seed")
     terms = {name: arguments[name] for name in names if arguments[name] is not None}
-    price_list = arguments["price_list"]
+    price_list = arguments["prices"]
     return terms if price_list is None else terms | {"prices": absolute_path(price_list)}
 
 

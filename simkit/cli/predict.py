@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 import simkit
-from simkit.cli import params
+from simkit.cli import options, params
 from simkit.cli.output import print_json, progress, say
 from simkit.files import spare, whole
 
@@ -19,17 +20,14 @@ from simkit.files import spare, whole
               help="A data set with images, such as folder:DIR.")
 @click.option("--split", help="Such as test. [default: all images]")
 @params.backbone("Network for the features. [default: that of the training]")
-@click.option("--unreadable", type=click.Choice(["stop", "skip"]), default="stop",
-              show_default=True,
-              help="What to do with an unreadable image; scores of skipped ones are empty.")
-@params.device
+@options.of("simkit.learn.predict.predict", "unreadable", "device")
 @click.option("--out", type=params.Output(".csv", ".parquet"), default=Path("scores.csv"),
               show_default=True,
               help="The table, .csv or .parquet.")
 @params.json
 def command(
-    model: Path, spec: str, split: str | None, backbone: str | None, weights: str | None,
-    out: Path, **options: str,
+    *, model: Path, spec: str, split: str | None, backbone: str | None, weights: str | None,
+    out: Path, **how: Any,
 ) -> None:
     """Score images with a model written by `simkit train --out`.
 
@@ -44,7 +42,7 @@ def command(
         spec += ",labels=none"  # scores need no labels
     with progress("predicting") as (advance,):
         scores = simkit.predict(
-            model, spec, split=split, backbone=network, progress=advance, **options,  # type: ignore[arg-type]
+            model, spec, split=split, backbone=network, progress=advance, **how,
         )
     table = scores.reset_index()
     with whole(out) as part:

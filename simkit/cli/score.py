@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import simkit
-from simkit.cli import params
+from simkit.cli import options, params
 from simkit.cli.output import print_json, progress, say, table
 from simkit.errors import BadInput
 
@@ -41,10 +41,10 @@ SIMULATED = "simulated"
 @click.option("--out", type=params.Output(".npz"), default=Path("scores.npz"), show_default=True,
               help="Output file: cosine similarities of all images, views and classes.")
 @params.batch
-@params.device
+@options.of("simkit.learn.predict.predict", "device")
 @params.seed("Seed of simulated scores.")
 @params.json
-def command(splits: tuple[str, ...], out: Path, **options: Any) -> None:
+def command(splits: tuple[str, ...], out: Path, **given: Any) -> None:
     """Score images with an image-text model: cosine similarities of images and class texts.
 
     The scores need no labels. They are the zero-shot baseline of a comparison, the teacher of vlpl
@@ -54,53 +54,53 @@ def command(splits: tuple[str, ...], out: Path, **options: Any) -> None:
     from simkit.data.dataset import WHOLE
     from simkit.data.folder import classes_of
 
-    data = simkit.data.open(options["spec"])
+    data = simkit.data.open(given["spec"])
     chosen = splits or [split for split in data.truth if split != WHOLE]
     for split in chosen:
         params.split_of(data, split)
-    classes = classes_of(options["names_file"], data)
-    parts = _scored(data, chosen, classes, options)
+    classes = classes_of(given["names_file"], data)
+    parts = _scored(data, chosen, classes, given)
     write_similarities(parts, out)
     maps = {split: _map(data, split, part) for split, part in parts.items()}
-    print_json({"file": str(out), "model": options["model"], "map": maps})
+    print_json({"file": str(out), "model": given["model"], "map": maps})
     rows = [
         [split, f"{len(part.views):,}", str(part.views.shape[1]),
          "no labels" if score is None else f"{100 * score:.1f}"]
         for (split, part), score in zip(parts.items(), maps.values(), strict=True)
     ]  # fmt: skip
     table(["split", "images", "views", "mAP without training"], rows)
-    say(f"wrote {out} ({len(classes):,} classes, {options['model']})")
+    say(f"wrote {out} ({len(classes):,} classes, {given['model']})")
 # fmt: on
 
 
 def _scored(
-    data: simkit.data.Dataset, splits: Any, classes: tuple[str, ...], options: dict[str, Any]
+    data: simkit.data.Dataset, splits: Any, classes: tuple[str, ...], given: dict[str, Any]
 ) -> dict[str, simkit.Similarities]:
-    if options["model"] == SIMULATED:
-        if options["quality"] is None:
+    if given["model"] == SIMULATED:
+        if given["quality"] is None:
             raise BadInput("--model simulated needs --quality, the mAP of its scores, such as 50")
         if classes != data.classes or not all(data.truth[split].present.nnz for split in splits):
             raise BadInput("--model simulated needs the labels of all splits, and makes scores of "
                            "their classes; leave --classes out, or name labelled data")  # fmt: skip
-        how = {"leaves": data.leaves, "seed": options["seed"]}
+        how = {"leaves": data.leaves, "seed": given["seed"]}
         return {
-            split: simkit.Similarities.simulated(data.truth[split], options["quality"], **how)
+            split: simkit.Similarities.simulated(data.truth[split], given["quality"], **how)
             for split in splits
         }
     from simkit.embed.image_text import image_text, prompts_of, similarities
 
-    if options["quality"] is not None:
+    if given["quality"] is not None:
         raise BadInput("--quality is for --model simulated; leave it out")
-    if options["weights"] is None:
+    if given["weights"] is None:
         raise BadInput("--weights is missing; give a file, or a tag to download, such as openai")
-    model = image_text(options["model"], options["weights"])
-    prompts = prompts_of(classes, options["prompts"])
+    model = image_text(given["model"], given["weights"])
+    prompts = prompts_of(classes, given["prompts"])
     parts = {}
     for split in splits:
         with progress(split) as (advance,):
             parts[split] = similarities(
-                data, split, model, prompts, classes=classes, tiles=options["tiles"],
-                batch=options["batch"], device=options["device"], progress=advance,
+                data, split, model, prompts, classes=classes, tiles=given["tiles"],
+                batch=given["batch"], device=given["device"], progress=advance,
             )  # fmt: skip
     return parts
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
-from simkit.cli import params
+from simkit.cli import options, params
 from simkit.cli.output import Advance, print_json, progress, say
 from simkit.errors import BadInput
 from simkit.files import may_write
@@ -19,11 +19,11 @@ from simkit.registry import build, short
 
 if TYPE_CHECKING:
     from simkit.learn.distributed import Team
-    from simkit.learn.protocols import Protocol
     from simkit.learn.validation import Reached
     from simkit.study.trial import Trial
 
 FEW, EXACT = 200, 500  # test images: mAP is printed with its precision; with two decimals
+_OFTEN = ("epochs", "batch_size", "lr")  # settings with options of their own
 _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report")
 
 
@@ -47,9 +47,7 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report
 @click.option("--protocol",
               help="Fine-tune with the settings of a paper (`simkit list protocols`); other "
               "options override them.")
-@click.option("--epochs", type=params.POSITIVE, help="Passes over the asked images.")
-@click.option("--batch-size", type=params.POSITIVE, help="Images in a batch.")
-@click.option("--lr", type=float, help="Learning rate.")
+@options.of("simkit.learn.settings.Settings", *_OFTEN, unset=True)
 @click.option("--set", "other_settings", multiple=True, metavar="KEY=VALUE",
               help="Any other setting of the training, such as precision=bf16, accumulate=4, "
               "ema=0.999, schedule=cosine, or both schedule=step and milestones=5,8.")
@@ -57,69 +55,52 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report
               help="Fine-tuning: side of images, pixels.")
 @click.option("--crop", type=click.FloatRange(min=0, max=1, min_open=True),
               help="Fine-tuning: show at least this share of the area.")
+@options.of("simkit.learn.train.train", "seed", "draw")
+@options.of("simkit.study.trial.trial", "report", unasked=click.Choice(["skip", "absent"]))
 @click.option("--device", default="auto", show_default=True,
               help="cpu, cuda, cuda:1; auto fine-tunes on a GPU if there is one.")
 @click.option("--compile", is_flag=True, help="Use torch.compile for the backbone.")
 @click.option("--checkpoint", type=params.FILE,
               help="File written after every epoch; if it exists, training resumes from it.")
-@params.seed("Same seed, same model.")
-@params.draw
-@click.option("--unasked", type=click.Choice(["skip", "absent"]), default="skip",
-              show_default=True,
-              help="Images without any question: skip them, or train on them with unknown labels, "
-              "which AN and others treat as absent.")
 @click.option("--out", type=params.FOLDER, help="Folder for the trained model.")
-@click.option("--report", is_flag=True,
-              help="Also F1 (thresholds from the val split), mAP by groups of classes and by "
-              "labels per image, top-1, and the pointing game if there are boxes.")
 @params.json
-def command(**options: Any) -> None:
+def command(**given: Any) -> None:
     """Train one method on partial labels and score it on the test split (mAP, masked).
 
     Masked: unknown labels of the test split, difficult objects and unreadable images are left out,
     class by class; classes without positives are not part of mAP.
 
     Several GPUs: torchrun --nproc-per-node 4 --no-python simkit train ... Every process holds
-    the method's whole state. After an error torchrun adds a report of its own to simkit's sentence.
+    the method's whole state. After an error torchrun adds its report to simkit's sentence.
     """
     from simkit.learn.distributed import together
     from simkit.study.trial import trial
 
-    method = simkit.methods.make(options["method"])
-    for place in (options["out"] and options["out"] / "model.json", options["checkpoint"]):
+    method = simkit.methods.make(given["method"])
+    for place in (given["out"] and given["out"] / "model.json", given["checkpoint"]):
         if place is not None:
             may_write(place)
-    preset = _preset(options)
-    settings = _settings(options, preset)
-    file = options["labels_file"]
-    labels = _labels(file, options["spec"])
-    with together() as team, _reporting(options, team) as reporter:
+    source, transform, settings = _recipe(given)
+    file = given["labels_file"]
+    labels = _labels(file, given["spec"])
+    with together() as team, _reporting(given, team) as reporter:
         done = trial(
-            labels,
-            method,
-            _source(options, preset),
-            transform=_transform(options, preset) if options["fine_tune"] else None,
-            where=str(file),
-            settings=settings,
-            progress=reporter,
-            team=team,
-            **{name: options[name] for name in _PASSED},
+            labels, method, source, transform=transform, where=str(file), settings=settings,
+            progress=reporter, team=team, **{name: given[name] for name in _PASSED},
         )
     if not team.first:
         return
-    if options["out"] is not None:
-        done.trained.save(options["out"])
-    spelled = simkit.methods.spell(method)
-    print_json(
-        {"method": spelled, **_facts(done), "labels": labels.id, "processes": team.processes}
-    )
-    others = " and the others" if options["unasked"] == "absent" else ""
+    if given["out"] is not None:
+        done.trained.save(given["out"])
+    facts = {"method": simkit.methods.spell(method), **_facts(done)}
+    print_json(facts | {"labels": labels.id, "processes": team.processes})
+    others = " and the others" if given["unasked"] == "absent" else ""
     say(f"{short(method)} on {file}: {done.asked:,} asked images{others}, {settings.epochs} epochs")
-    _print(done, options["spec"])
+    _print(done, given["spec"])
     if team.processes > 1:
         say(f"{team.processes} processes trained it together")
-    if options["out"] is not None:
-        say(f"wrote {options['out']}/")
+    if given["out"] is not None:
+        say(f"wrote {given['out']}/")
 # fmt: on
 
 
@@ -130,35 +111,55 @@ def _labels(file: Path, spec: str) -> simkit.PartialLabels:
 
     form = simkit.formats.for_path(file)
     if form.name == "csv" and file.is_file():
+        # Both are .csv: only the names of the columns tell a table of a folder from our format.
         with file.open(encoding="utf-8-sig", errors="replace") as stream:
             if not set(COLUMNS) <= set(stream.readline().strip().replace('"', "").split(",")):
                 return table_labels(file, spec)
     return form.read(file)
 
 
-def _preset(options: dict[str, Any]) -> Protocol | None:
-    """The protocol, where one is named. Raises BadInput for options that need --fine-tune."""
+def _recipe(
+    given: dict[str, Any],
+) -> tuple[simkit.Source, simkit.ImageTransform | None, simkit.Settings]:
+    """Data and network, transform of images, settings: a protocol's with options in their place."""
     from simkit.learn.protocols import protocol
 
     for name in ("protocol", "size", "crop"):
-        if options[name] is not None and not options["fine_tune"]:
+        if given[name] is not None and not given["fine_tune"]:
             raise BadInput(f"{params.flag(name)} is for training from pixels; add --fine-tune")
-    return None if options["protocol"] is None else protocol(options["protocol"])
-
-
-def _source(options: dict[str, Any], preset: Protocol | None) -> simkit.Source:
-    """Data, backbone and features; another backbone than the protocol's brings its own weights."""
-    if options["backbone"] is not None or preset is None:
-        backbone, weights = options["backbone"] or "scenes-net", options["weights"] or ""
-    elif preset.weights == "random" or options["weights"] is not None:
-        backbone, weights = preset.backbone, options["weights"] or preset.weights
+    preset = None if given["protocol"] is None else protocol(given["protocol"])
+    expected = "a setting and its value, as in ema=0.999"
+    chosen: dict[str, Any] = dict(params.pairs(given["other_settings"], "--set", expected))
+    if "milestones" in chosen:
+        chosen["milestones"] = chosen["milestones"].split(",")
+    for key in _OFTEN:
+        if given[key] is not None:
+            if key in chosen:
+                raise BadInput(f"{params.flag(key)} and --set {key} are both given; leave one out")
+            chosen[key] = given[key]
+    crop, size = None if given["crop"] is None else (given["crop"], 1.0), given["size"]
+    backbone, weights = given["backbone"], given["weights"]
+    if preset is None:
+        settings = build(simkit.Settings, chosen, "training")
+        transform = simkit.ImageTransform(size, True, False, crop=crop)
     else:
-        raise BadInput(
-            f"protocol {preset.name!r} starts from a {preset.backbone} trained on ImageNet; give "
-            "--weights FILE, or imagenet to download torchvision's, or random"
+        settings = preset.changed(chosen)
+        transform = simkit.ImageTransform(
+            size or preset.size, preset.flip, preset.upside_down, crop=crop or preset.crop
         )
-    features, scores = _features(options["features"]), str(options["scores"] or "")
-    return simkit.Source(options["spec"], (), (), backbone, str(weights), features, scores=scores)
+        if backbone is None:  # another one than the protocol's brings its own weights
+            if weights is None and preset.weights != "random":
+                raise BadInput(
+                    f"protocol {preset.name!r} starts from a {preset.backbone} trained on "
+                    "ImageNet; give --weights FILE, or imagenet to download torchvision's, or "
+                    "random"
+                )
+            backbone, weights = preset.backbone, weights or preset.weights
+    source = simkit.Source(
+        given["spec"], (), (), backbone or "scenes-net", str(weights or ""),
+        _features(given["features"]), scores=str(given["scores"] or ""),
+    )  # fmt: skip
+    return source, transform if given["fine_tune"] else None, settings
 
 
 def _features(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -171,28 +172,6 @@ def _features(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
         spelled += [f"{split}={place}" for split, place in splits.items()] or [text]
     expected = "a split and a file, as in train=FILE.npz, or a folder of splits"
     return tuple(params.pairs(tuple(spelled), "--features", expected).items())
-
-
-def _settings(options: dict[str, Any], preset: Protocol | None) -> simkit.Settings:
-    """What is set by hand, over the protocol's settings where one is named."""
-    expected = "a setting and its value, as in ema=0.999"
-    chosen: dict[str, Any] = dict(params.pairs(options["other_settings"], "--set", expected))
-    if "milestones" in chosen:
-        chosen["milestones"] = chosen["milestones"].split(",")
-    for key in ("epochs", "batch_size", "lr"):
-        if options[key] is not None:
-            if key in chosen:
-                raise BadInput(f"{params.flag(key)} and --set {key} are both given; leave one out")
-            chosen[key] = options[key]
-    return preset.changed(chosen) if preset else build(simkit.Settings, chosen, "training")
-
-
-def _transform(options: dict[str, Any], preset: Protocol | None) -> simkit.ImageTransform:
-    crop = None if options["crop"] is None else (options["crop"], 1.0)
-    if preset is None:
-        return simkit.ImageTransform(options["size"], True, False, crop=crop)
-    size = options["size"] or preset.size
-    return simkit.ImageTransform(size, preset.flip, preset.upside_down, crop=crop or preset.crop)
 
 
 class TrainingProgress:
@@ -208,7 +187,7 @@ class TrainingProgress:
         self._advance(done, of, "computing features")
 
     def report(self, now: Reached) -> None:
-        """Take note of a step, of the end of an epoch, or of where a checkpoint goes on."""
+        """Take note of a step, of the end of an epoch, or of the epoch after a checkpoint."""
         self._now = now
         if now.loss is not None:
             self._done, self._result = int(now.epochs), f"loss {now.loss:.4g}"
@@ -219,7 +198,7 @@ class TrainingProgress:
             say(f"goes on after epoch {now.epochs:.0f} of {now.of}", err=True)
 
     def interrupted(self, checkpoint: Path | None) -> str:
-        """What is kept after an interrupt."""
+        """The message of an interrupt: what is kept, and how to go on."""
         if self._now is None:
             return "interrupted before training began; what was finished is kept"
         done, of = self._done, self._now.of
@@ -235,14 +214,14 @@ class TrainingProgress:
 
 
 @contextmanager
-def _reporting(options: dict[str, Any], team: Team) -> Iterator[TrainingProgress]:
-    """Progress, and what an interrupt says."""
+def _reporting(given: dict[str, Any], team: Team) -> Iterator[TrainingProgress]:
+    """Progress, and the message of an interrupt."""
     with progress("training", quiet=not team.first) as (advance,):
         reporter = TrainingProgress(advance, quiet=not team.first)
         try:
             yield reporter
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(reporter.interrupted(options["checkpoint"])) from None
+            raise KeyboardInterrupt(reporter.interrupted(given["checkpoint"])) from None
 
 
 def _facts(done: Trial) -> dict[str, Any]:
@@ -265,22 +244,18 @@ def _means(done: Trial) -> str:
     return f"{leaves}, {over(done.map_all, 'classes', 'classes in all')}"
 
 
-def _noise(done: Trial, spec: str) -> str:
-    """The precision of mAP on few test images."""
-    from simkit.planning.test_split import half_width
-
-    if done.images >= FEW:
-        return ""
-    data = simkit.data.open(spec)
-    points = half_width(data.truth[done.split].counts[data.leaves])
-    return f", which determine mAP to about ±{points:.0f} points"
-
-
 def _print(done: Trial, spec: str) -> None:
     if not done.split:
         say("not scored: there are no labelled test images (field `scored` of the data)")
         return
-    say(f"mAP {_means(done)} ({done.split} split, {done.images:,} images{_noise(done, spec)})")
+    noise = ""
+    if done.images < FEW:  # fewer digits would still say too much
+        from simkit.planning.test_split import half_width
+
+        data = simkit.data.open(spec)
+        points = half_width(data.truth[done.split].counts[data.leaves])
+        noise = f", which determine mAP to about ±{points:.0f} points"
+    say(f"mAP {_means(done)} ({done.split} split, {done.images:,} images{noise})")
     if done.chosen_by:
         say(
             f"complete labels of {done.chosen_by:,} further images (split val) chose epoch "

@@ -1,0 +1,49 @@
+"""Options of commands have the type, default and help of the parameters they stand for."""
+
+import click
+import pytest
+
+from simkit.cli import options, params
+
+WORDS = {
+    "simkit.annotate.evaluation_set.evaluation_set": "level",
+    "simkit.learn.settings.Settings": "batch_size",
+    "simkit.planning.costs.Staff": "hours_a_week",
+}
+
+
+def made(path: str, *names: str, **how) -> dict[str, click.Option]:
+    command = click.command()(options.of(path, *names, **how)(lambda **_: None))
+    return {str(option.name): option for option in command.params}
+
+
+@pytest.mark.parametrize(("path", "name"), WORDS.items())
+def test_a_parameter_has_a_type_and_a_sentence(path: str, name: str) -> None:
+    known = options.parameters(path)[name]
+    assert known.meaning.endswith(".")
+
+
+def test_types_ranges_and_defaults_are_those_of_the_signature() -> None:
+    made_ = made("simkit.learn.settings.Settings", "batch_size", "lr", "decay_vectors", "schedule")
+    batch, lr = made_["batch_size"], made_["lr"]
+    assert isinstance(batch.type, click.IntRange) and (batch.type.min, batch.default) == (1, 64)
+    assert isinstance(lr.type, click.FloatRange) and lr.type.min_open and lr.default is None
+    assert made_["decay_vectors"].is_flag and batch.opts == ["--batch-size"]
+    assert isinstance(made_["schedule"].type, click.Choice)
+    assert "cosine" in made_["schedule"].type.choices
+
+
+def test_a_default_may_be_left_to_others_and_is_named_all_the_same() -> None:
+    (option,) = made("simkit.learn.settings.Settings", "epochs", unset=True).values()
+    assert option.default is None and "[default: 10]" in str(option.help)
+
+
+def test_another_type_reads_the_text_and_parameters_are_named_as_options() -> None:
+    found = made("simkit.planning.costs.Staff", people=params.COUNT, hours_a_week=params.COUNT)
+    assert found["people"].type is params.COUNT
+    assert "if --hours-a-week is set" in str(found["people"].help)
+
+
+def test_an_unknown_parameter_is_an_error() -> None:
+    with pytest.raises(KeyError, match="epoch"):
+        options.of("simkit.learn.settings.Settings", "epoch")
