@@ -115,8 +115,8 @@ def _fields(node: ast.ClassDef) -> _Found:
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
             value, meaning = field.value, ""
             if isinstance(value, ast.Call) and ast.unparse(value.func) == "setting":
-                value, meaning = value.args[0], str(_literal(value.args[1]))
-                meaning = f"{meaning[:1].upper()}{meaning[1:]}."
+                text = str(_literal(value.args[1]))
+                value, meaning = value.args[0], f"{text[:1].upper()}{text[1:]}."
             default = ... if value is None else _literal(value)
             yield field.target.id, field.annotation, default, meaning
 
