@@ -41,7 +41,7 @@ from simkit.data.scenes_draw import (
     layout,
 )  # fmt: skip
 from simkit.embed.backbones import backbone
-from simkit.embed.features import features
+from simkit.embed.features import extract
 from simkit.embed.networks import SCENES_WEIGHTS, Backbone, ScenesNet
 from simkit.files import whole
 
@@ -198,10 +198,8 @@ def probe(net: Backbone, seed: int = 0) -> tuple[Dataset, NDArray[np.float64]]:
 
     dataset = scenes(seed=seed)
     with tempfile.TemporaryDirectory() as folder:
-        values = {
-            split: np.array(features(dataset, split, net, cache=folder).values, np.float32)
-            for split in ("train", "test")
-        }
+        made = {s: extract(dataset, s, net, cache=folder)["pooled"] for s in ("train", "test")}
+        values = {split: np.array(each.values, np.float32) for split, each in made.items()}
     middle, spread = values["train"].mean(0), values["train"].std(0) + 1e-6
     x, test_x = (torch.from_numpy((v - middle) / spread) for v in values.values())
     y, test_y = (dataset.truth[s].rows(range(len(values[s]))) for s in values)

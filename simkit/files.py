@@ -11,12 +11,15 @@ import shutil
 import socket
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from simkit.errors import BadInput
+
+_BLOCK = 1 << 22  # bytes in memory for a checksum
 
 AnyPath = str | os.PathLike[str]
 
@@ -30,7 +33,7 @@ def whole(path: AnyPath) -> Iterator[Path]:
     BadInput if `path` is a folder or its folder is not writable.
     """
     target = Path(path)
-    with _writing(target):
+    with writing(target):
         target = _settled(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=_prefix(target), suffix=_PART, dir=target.parent)
@@ -46,7 +49,7 @@ def whole(path: AnyPath) -> Iterator[Path]:
         ours = error.filename is None or str(error.filename) == str(temporary)
         if error.errno not in _CANNOT_WRITE or not ours:
             raise
-        with _writing(target):
+        with writing(target):
             raise
     finally:
         temporary.unlink(missing_ok=True)
@@ -61,7 +64,7 @@ def whole_folder(path: AnyPath) -> Iterator[Path]:
     """
     target = Path(path)
     made = [folder for folder in target.parents if not folder.exists()]
-    with _writing(target):
+    with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         name = tempfile.mkdtemp(prefix=_prefix(target), suffix=_PART, dir=target.parent)
     temporary = Path(name)
@@ -133,7 +136,7 @@ def may_write(path: AnyPath) -> None:
     Creates nothing. Checks permissions, not free space.
     """
     target = Path(path)
-    with _writing(target):
+    with writing(target):
         target = _settled(target)
         parent = next(folder for folder in target.absolute().parents if folder.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
@@ -146,8 +149,8 @@ _CANNOT_WRITE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQ
 
 
 @contextmanager
-def _writing(target: Path) -> Iterator[None]:
-    """Turn the errors of a file that cannot be written into BadInput."""
+def writing(target: Path) -> Iterator[None]:
+    """Turn the errors of a file or folder that cannot be written into BadInput."""
     try:
         yield
     except BadInput:
@@ -189,6 +192,15 @@ def readable(path: AnyPath, what: str) -> Path:
         reason = "is not a regular file" if os.path.exists(target) else "does not exist"
         raise BadInput(f"{target} {reason}; give the path of a file with {what}")
     return target
+
+
+def crc32(path: AnyPath) -> int:
+    """CRC-32 of a file, which is read in blocks: feature files are larger than the memory."""
+    checksum = 0
+    with open(path, "rb") as stream:
+        while block := stream.read(_BLOCK):
+            checksum = zlib.crc32(block, checksum)
+    return checksum
 
 
 AGAIN = "write it or download it again"

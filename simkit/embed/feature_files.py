@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 import math
 import shutil
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.files import reading, whole
+from simkit.files import crc32, reading, whole, writing
 from simkit.history import History, content_id, sealed, unsealed
 
 Kind = Literal["pooled", "maps"]
@@ -28,7 +26,6 @@ INDEX = "index.json"
 _FILE = "features.npy"
 _FORM = "simkit features 2"
 _JOINED = 4096  # rows of a part in memory while parts are joined
-_BLOCK = 1 << 22  # bytes of a file in memory for its checksum
 _COUNTED = 256  # rows between writes of the index; a killed process loses no more
 
 
@@ -178,24 +175,21 @@ class Index:
                 raise ValueError
             return index
 
-    def fits(self, folder: Path) -> bool:
-        """Whether the file in the folder has room for exactly these features."""
-        return mapped(folder / _FILE, self.shape, np.float16) is not None
-
     def values(self, folder: Path) -> MappedRows:
-        """The rows. Raises BadInput if they are not complete."""
-        if not self.complete or not self.fits(folder):
+        """The rows. Raises BadInput if they are not complete, or not those of the checksum."""
+        file = folder / _FILE
+        if not self.complete or mapped(file, self.shape, np.float16) is None:
             state = "missing or damaged" if self.complete else "not complete"
             raise BadInput(
-                f"{folder / _FILE} is {state} ({self.done:,} of {self.shape[0]:,} rows were "
-                "computed); run the command that makes these features again"
+                f"{file} is {state} ({self.done:,} of {self.shape[0]:,} rows were computed); run "
+                "the command that makes these features again"
             )
-        if self.crc32 not in (None, _crc32(folder / _FILE)):
+        if self.crc32 not in (None, crc32(file)):
             raise BadInput(
-                f"{folder / _FILE} is damaged (its rows do not match their checksum); remove "
-                f"{folder} and extract the features again"
+                f"{file} is damaged (its rows do not match their checksum); remove {folder} and "
+                "extract the features again"
             )
-        return MappedRows(folder / _FILE)
+        return MappedRows(file)
 
 
 def stored(folder: Path, key: str) -> Index | None:
@@ -212,7 +206,7 @@ def stored(folder: Path, key: str) -> Index | None:
             f"{folder} holds features of other images, or of another backbone, weights or size, or "
             "a part with another batch; choose another folder or remove it"
         )
-    return index if index.fits(folder) else None
+    return None if mapped(folder / _FILE, index.shape, np.float16) is None else index
 
 
 class FeatureWriter:
@@ -237,7 +231,7 @@ class FeatureWriter:
         self._skipped = index.skipped
         self._row_bytes = 2 * math.prod(index.shape[1:])
         head = {"descr": "<f2", "fortran_order": False, "shape": index.shape}
-        with _writing(folder):
+        with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
             other = (folder / INDEX).exists()
             if stored(folder, index.key) is None and other:  # it would count rows that are lost
@@ -258,28 +252,25 @@ class FeatureWriter:
         if not len(new):
             return
         # Not memory-mapped: a full disk would kill the process without an error message.
-        with _writing(self.folder), (self.folder / _FILE).open("r+b") as stream:
+        with writing(self.folder), (self.folder / _FILE).open("r+b") as stream:
             stream.seek(self._start + self._written * self._row_bytes)
             stream.write(new.data)
         self._skipped += tuple(image for image in skipped if image.row >= self._written)
         self._written += len(new)
-        if self._written - self.index.done >= self._counted or self._written == self.index.shape[0]:
-            self._count()
-
-    def _count(self) -> None:
-        """Write the index, unless another process has written more rows."""
+        rows = self.index.shape[0]
+        if self._written - self.index.done < self._counted and self._written != rows:
+            return
+        # Another process with the same features may be ahead: its count is not set back.
         other = stored(self.folder, self.index.key)
         if other is not None and other.done >= self._written:
             self.index, self._written, self._skipped = other, other.done, other.skipped
             return
-        index = replace(self.index, done=self._written, skipped=self._skipped)
-        if len(index.skipped) == index.shape[0]:
-            reason = index.skipped[0].reason
-            raise BadInput(f"none of {index.done:,} images can be read; {reason}")
-        if index.complete:
-            index = replace(index, crc32=_crc32(self.folder / _FILE))
-        index.write(self.folder)
-        self.index = index
+        if len(self._skipped) == rows:
+            reason = self._skipped[0].reason
+            raise BadInput(f"none of {rows:,} images can be read; {reason}")
+        checksum = crc32(self.folder / _FILE) if self._written == rows else None
+        self.index = replace(self.index, done=self._written, skipped=self._skipped, crc32=checksum)
+        self.index.write(self.folder)
 
 
 @dataclass(frozen=True)
@@ -288,7 +279,7 @@ class Share:
 
     Parameters
     ----------
-    folder, key, history
+    folder, key, kind, history
         As in `Index`.
     rows
         Rows among those of all images.
@@ -296,6 +287,7 @@ class Share:
 
     folder: Path
     key: str
+    kind: Kind
     history: History
     rows: range
 
@@ -311,28 +303,26 @@ class Share:
         return index is not None and index.complete
 
     def parts(self, count: int, batch: int) -> list[Share]:
-        """`count` equal parts in whole batches, whose rows are then those of a single process; or
-        this share alone if there are fewer batches."""
+        """`count` equal parts, or this share alone if it has fewer batches than that.
+
+        A part has whole batches, since the last bit of features depends on their batch: the rows
+        are then those of a single process.
+        """
         batches = -(-len(self.rows) // batch)
         if count == 1 or batches < count:
             return [self]
         bounds = [batch * (batches * part // count) for part in range(count + 1)]
-        every = [self.rows[start:stop] for start, stop in pairwise(bounds)]
-        return [
-            Share(
-                self.folder.with_name(f"{self.folder.name}.part-{number}-of-{count}"),
-                content_id(self.key, f"{rows.start} to {rows.stop} by {batch}"),
-                self.history,
-                rows,
-            )
-            for number, rows in enumerate(every, 1)
-        ]
+        parts = []
+        for number, (start, stop) in enumerate(pairwise(bounds), 1):
+            rows = self.rows[start:stop]
+            folder = self.folder.with_name(f"{self.folder.name}.part-{number}-of-{count}")
+            key = content_id(self.key, f"{rows.start} to {rows.stop} by {batch}")
+            parts.append(replace(self, folder=folder, key=key, rows=rows))
+        return parts
 
-    def writer(
-        self, kind: Kind, shape: tuple[int, ...], counted: int | None = None
-    ) -> FeatureWriter:
+    def writer(self, shape: tuple[int, ...], counted: int | None = None) -> FeatureWriter:
         """Writes the missing rows, each of this shape."""
-        index = self.index or Index(self.key, kind, (len(self.rows), *shape), self.history)
+        index = self.index or Index(self.key, self.kind, (len(self.rows), *shape), self.history)
         return FeatureWriter(self.folder, replace(index, history=self.history), counted)
 
     def joined(self, parts: Sequence[Share]) -> bool:
@@ -340,51 +330,26 @@ class Share:
 
         Concurrent processes write the same bytes.
         """
-        indexes = [part.index for part in parts]
+        indexes = [index for part in parts if (index := part.index) and index.complete]
         try:
-            if not self.complete and all(index and index.complete for index in indexes):
-                self._join(parts, cast(list[Index], indexes))
+            if not self.complete and len(indexes) == len(parts):
+                # Counted once, at the end: once all rows count, another process removes the parts.
+                writer = self.writer(indexes[0].shape[1:], counted=len(self.rows))
+                for part, index in zip(parts, indexes, strict=True):
+                    values, first = index.values(part.folder), part.rows.start
+                    lost = [replace(image, row=first + image.row) for image in index.skipped]
+                    for start in range(0, len(part.rows), _JOINED):
+                        some = values[start : start + _JOINED]
+                        rows = range(first + start, first + start + len(some))
+                        writer.put(rows.start, some, [each for each in lost if each.row in rows])
         except BadInput:  # another process has joined and removed them
             if not self.complete:
                 raise
         if not self.complete:
             return False
-        for part in self.folder.parent.glob(f"{self.folder.name}.part-*-of-*"):
-            shutil.rmtree(part, ignore_errors=True)
+        for folder in self.folder.parent.glob(f"{self.folder.name}.part-*-of-*"):
+            shutil.rmtree(folder, ignore_errors=True)
         return True
-
-    def _join(self, parts: Sequence[Share], indexes: Sequence[Index]) -> None:
-        # Counted once, at the end, as another process that joins may then remove the parts.
-        writer = self.writer(indexes[0].kind, indexes[0].shape[1:], counted=len(self.rows))
-        for part, index in zip(parts, indexes, strict=True):
-            values = index.values(part.folder)
-            for start in range(0, len(part.rows), _JOINED):
-                rows = range(start, min(start + _JOINED, len(part.rows)))
-                first = part.rows.start
-                skipped = [
-                    replace(image, row=first + image.row)
-                    for image in index.skipped
-                    if image.row in rows
-                ]
-                writer.put(first + start, values[start : rows.stop], skipped)
-
-
-def _crc32(file: Path) -> int:
-    checksum = 0
-    with file.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            checksum = zlib.crc32(block, checksum)
-    return checksum
-
-
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise BadInput(
-            f"{folder} cannot be written ({error.strerror}); choose another place"
-        ) from None
 
 
 def of_splits(folder: Path) -> dict[str, Path]:

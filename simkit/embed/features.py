@@ -38,7 +38,6 @@ from simkit.files import reading
 from simkit.history import History, content_id, versions
 from simkit.labels.formats.npz import Arrays
 from simkit.progress import Progress, silent
-from simkit.registry import Count, settle
 
 Unreadable = Literal["stop", "skip", "before"]
 _AT_ONCE = 8  # images in a batch on a CPU
@@ -129,38 +128,16 @@ def read_features(path: str | os.PathLike[str], kind: Kind = "pooled") -> Featur
                 f"{place} holds no finished features (index.json); let simkit features make them, "
                 "or finish them by the same command"
             )
-        return _read(folder, Index.read(folder))
+        return _read(folder)
     with reading(path, "features (an npz file with an array `features`)") as file:
         with ZipFile(file) as archive:
             values = Arrays(archive, file).get("features", "fiu", None)
         return Features.of(values)
 
 
-def _read(folder: Path, index: Index) -> Features:
+def _read(folder: Path) -> Features:
+    index = Index.read(folder)
     return Features(index.values(folder), index.id, index.kind, index.history, index.skipped)
-
-
-def features(
-    dataset: Dataset, split: str, backbone: Backbone, *, kind: Kind = "pooled", **how: Any
-) -> Features:
-    """Features of one kind of the images of one split; `how` as in `extract`."""
-    return extract(dataset, split, backbone, kinds=(kind,), **how)[kind]
-
-
-@dataclass(frozen=True)
-class Extraction:
-    """How features are computed; only `unreadable` changes the result."""
-
-    batch: Count = 32
-    unreadable: Unreadable = "stop"
-    device: str = "auto"
-    progress: Progress = silent
-    part: tuple[int, int] = (1, 1)
-
-    def __post_init__(self) -> None:
-        settle(self, "features")
-        if len(self.part) != 2 or not 1 <= self.part[0] <= self.part[1]:
-            raise BadInput(f"features: part is {self.part}; (i, n) with i from 1 to n is expected")
 
 
 def extract(
@@ -171,7 +148,11 @@ def extract(
     kinds: tuple[Kind, ...] = KINDS,
     cache: str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
-    **options: Any,
+    batch: int = 32,
+    unreadable: Unreadable = "stop",
+    device: str = "auto",
+    progress: Progress = silent,
+    part: tuple[int, int] = (1, 1),
 ) -> dict[Kind, Features]:
     """Features of the images of one split, read from their folder or computed and kept there.
 
@@ -184,18 +165,23 @@ def extract(
     kinds
         "maps", and "pooled": their spatial mean, or what a network of timm pools; both come from
         one pass.
-    cache, out
-        A folder for all features, by default `cache_folder()`; or one of this split alone, with
-        folders pooled and maps in it.
-    **options
-        Fields of `Extraction`. batch: images at a time, which affects memory and the last bit only.
-        unreadable: "stop" at an unreadable image, or one that an earlier pass skipped; "skip" it:
-        its row is zero and it is listed; or skip only the images that were skipped "before".
-        device: "cpu", "cuda", or "auto" for a GPU if there is one.  progress: called with (images
-        done, images), first with the number of images computed earlier.  part: (i, n) for the i-th
-        of n processes, also on several machines with the same files. Each computes an equal share
-        of the images into a folder beside the others; the one that finishes last joins them into
-        the bytes that a single process writes.
+    cache
+        Folder for features of all data sets and networks; by default `cache_folder()`.
+    out
+        Folder for this split alone instead, with folders pooled and maps in it.
+    batch
+        Images in one pass through the network; affects memory and the last bit only.
+    unreadable
+        "stop" at an unreadable image, or one that an earlier pass skipped; "skip" it: its row is
+        zero and it is listed; or skip only the images that were skipped "before".
+    device
+        "cpu", "cuda", or "auto" for a GPU if there is one.
+    progress
+        Called with (images done, images), first with the number of images computed earlier.
+    part
+        (i, n) for the i-th of n processes, also on several machines with the same files. Each
+        computes an equal share of the images into a folder beside the others; the one that finishes
+        last joins them into the bytes that a single process writes.
 
     Returns
     -------
@@ -209,54 +195,64 @@ def extract(
         If the split has no images or a part none that can be read, if the folder cannot be written,
         if features are beyond the range of fp16, and for parts with different settings.
     """
-    how = Extraction(**options)
-    pictures = _pictures_of(dataset, split)
-    place = (cache_folder() if cache is None else Path(cache)) / "features"
-    parents, settings = (pictures.id, backbone.id), {"data": dataset.name, "split": split}
-    settings["unreadable"] = how.unreadable
+    if len(part) != 2 or not 1 <= part[0] <= part[1]:
+        raise BadInput(f"features: part is {part}; (i, n) with i from 1 to n is expected")
+    if batch < 1:
+        raise BadInput(f"features: batch is {batch}; a number of at least 1 is expected")
+    pictures = dataset.pictures.get(split)
+    if pictures is None:
+        raise BadInput(
+            f"data set {dataset.name!r} has no images for {split!r}; open it with its image "
+            "folder, or bring features (a grid: in a table [features]) that `simkit features` or "
+            "another program made"
+        )
     shares: dict[Kind, Share] = {}
     for kind in dict.fromkeys(kinds):
-        key = content_id("features", *parents, kind, str(backbone.size))
-        folder = place / key if out is None else Path(out) / kind
-        history = _history(settings | {"kind": kind}, backbone, parents)
-        shares[kind] = Share(folder, key, history, range(len(pictures)))
-    number, of = how.part
-    parts = {kind: share.parts(of, how.batch) for kind, share in shares.items()}
-    every = [share for kind in shares for share in (shares[kind], *parts[kind])]
-    _stop_at_skipped(every, how)
+        key = content_id("features", pictures.id, backbone.id, kind, str(backbone.size))
+        place = (cache_folder() if cache is None else Path(cache)) / "features" / key
+        settings = {"data": dataset.name, "split": split, "unreadable": unreadable, "kind": kind}
+        history = _history(settings, backbone, pictures)
+        folder = place if out is None else Path(out) / kind
+        shares[kind] = Share(folder, key, kind, history, range(len(pictures)))
+    number, of = part
+    parts = {kind: share.parts(of, batch) for kind, share in shares.items()}
+
+    def refuse_skipped() -> None:
+        for share in (each for kind in shares for each in (shares[kind], *parts[kind])):
+            if unreadable == "stop" and (index := share.index):
+                _refuse(index.skipped)
+
+    refuse_skipped()
     missing = [kind for kind, share in shares.items() if not share.complete]
-    own = {kind: parts[kind][(number - 1) % len(parts[kind])] for kind in missing}
-    if left := {kind: share for kind, share in own.items() if not share.complete}:
-        net = NetworkPass(backbone, how.device)
-        writers = {kind: share.writer(kind, net.shape(kind)) for kind, share in left.items()}
+    mine = {kind: parts[kind][(number - 1) % len(parts[kind])] for kind in missing}
+    if left := {kind: share for kind, share in mine.items() if not share.complete}:
+        net = NetworkPass(backbone, device)
+        writers = {kind: share.writer(net.shape(kind)) for kind, share in left.items()}
         rows = next(iter(left.values())).rows  # the same for all kinds
+        names = dataset.truth[split].images
+        stop = unreadable != "skip"
         try:
-            _fill(writers, pictures, rows, dataset.truth[split].images, net, how)
+            _fill(writers, net, pictures, rows, names, batch=batch, stop=stop, progress=progress)
         except BadInput:
             # Another process with the same part may have joined all, and removed this folder.
             if not all(shares[kind].complete for kind in left):
                 raise
-        _stop_at_skipped(every, how)
+        refuse_skipped()  # which another process may have skipped
     done = [kind for kind, share in shares.items() if share.joined(parts[kind])]
-    return {kind: _read(shares[kind].folder, Index.read(shares[kind].folder)) for kind in done}
+    return {kind: _read(shares[kind].folder) for kind in done}
 
 
-def _stop_at_skipped(shares: Iterable[Share], how: Extraction) -> None:
-    if how.unreadable == "stop":
-        indexes = [share.index for share in shares]
-        _stop_at(image.reason for index in indexes if index for image in index.skipped)
-
-
-def _history(settings: dict[str, Any], backbone: Backbone, parents: tuple[str, str]) -> History:
+def _history(settings: dict[str, Any], backbone: Backbone, pictures: Pictures) -> History:
     settings |= {"backbone": backbone.name, "weights": backbone.weights, "size": backbone.size}
     if getattr(backbone, "right_padding", False):
         settings["padding"] = "right"
-    made_with = {"torch": torch.__version__, "pillow": PIL.__version__}
     if backbone.license:
         settings["license"] = backbone.license
+    made_with = {"torch": torch.__version__, "pillow": PIL.__version__}
     made_with["torchvision"] = metadata.version("torchvision")
     if backbone.name.startswith("timm:"):
         made_with["timm"] = metadata.version("timm")
+    parents = pictures.id, backbone.id
     return History("features", settings, parents=parents, versions=versions() | made_with)
 
 
@@ -267,63 +263,55 @@ def cache_folder() -> Path:
     return Path(platformdirs.user_cache_dir("simkit", appauthor=False))
 
 
-def _pictures_of(dataset: Dataset, split: str) -> Pictures:
-    if split not in dataset.pictures:
-        raise BadInput(
-            f"data set {dataset.name!r} has no images for {split!r}; open it with its image "
-            "folder, or bring features (a grid: in a table [features]) that `simkit features` or "
-            "another program made"
-        )
-    return dataset.pictures[split]
-
-
 def _fill(
     writers: Mapping[Kind, FeatureWriter],
+    net: NetworkPass,
     pictures: Pictures,
     rows: range,
     names: NDArray[Any],
-    net: NetworkPass,
-    how: Extraction,
+    *,
+    batch: int,
+    stop: bool,
+    progress: Progress,
 ) -> None:
     """Compute the missing ones of these rows in order, for all kinds in one pass."""
     done = min(writer.index.done for writer in writers.values())
-    how.progress(done, len(rows))
-    stream = fitted(pictures, np.array(rows[done:]), net.backbone.size, ahead=2 * how.batch)
+    progress(done, len(rows))
+    stream = fitted(pictures, np.array(rows[done:]), net.backbone.size, ahead=2 * batch)
     with net.ready(), closing(stream):
-        while decoded := list(islice(stream, how.batch)):
-            readable_rows = np.array([isinstance(image, Tensor) for image in decoded])
+        while decoded := list(islice(stream, batch)):
+            images = {row: image for row, image in enumerate(decoded) if isinstance(image, Tensor)}
             skipped = [
                 Skipped(row, str(names[rows[row]]), str(image))
                 for row, image in enumerate(decoded, done)
                 if isinstance(image, BadInput)
             ]
-            if how.unreadable != "skip":
-                _stop_at(image.reason for image in skipped)
-            images = [image for image in decoded if isinstance(image, Tensor)]
-            computed = net.of(images, tuple(writers)) if images else {}
+            if stop:
+                _refuse(skipped)
+            computed = net.of([*images.values()], tuple(writers)) if images else {}
             for kind, writer in writers.items():
                 values = np.zeros((len(decoded), *writer.index.shape[1:]), np.float16)
                 if images:
-                    values[readable_rows] = computed[kind]
+                    values[[*images]] = computed[kind]
                 writer.put(done, values, skipped)
             done += len(decoded)
-            how.progress(done, len(rows))
+            progress(done, len(rows))
 
 
-def _stop_at(faults: Iterable[str]) -> None:
-    for fault in faults:
+def _refuse(skipped: Iterable[Skipped]) -> None:
+    for image in skipped:
         raise BadInput(
-            f"{fault}, or skip such images by `simkit features --unreadable skip`; train and "
-            "compare then leave them out too"
+            f"{image.reason}, or skip such images by `simkit features --unreadable skip`; train "
+            "and compare then leave them out too"
         )
 
 
 class NetworkPass:
     """Features of images under a frozen network.
 
-    Everything is computed in full fp32 (TF32 and autocast are off), so that fp16 features agree on
-    all devices except for their last bit. Raises BadInput for missing devices, and for features
-    beyond the range of fp16.
+    Everything is computed in full fp32, so that fp16 features agree on all devices except for their
+    last bit: autocast is off, and so is TF32, which has no more digits than fp16. Raises BadInput
+    for missing devices, and for features beyond the range of fp16.
     """
 
     def __init__(self, backbone: Backbone, device: str) -> None:
@@ -335,18 +323,21 @@ class NetworkPass:
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """The network in evaluation mode on the device; its previous state is restored
-        afterwards."""
+        """The network in evaluation mode on the device; its state and switches are restored."""
         was_training, home = self.backbone.training, next(self.backbone.parameters()).device
-        self.backbone.to(self.device, memory_format=torch.channels_last).eval()
+        multiply, convolve = torch.backends.cuda.matmul, torch.backends.cudnn
+        before = multiply.allow_tf32, convolve.allow_tf32
         try:
-            with _full_precision(self.device), torch.inference_mode():
+            multiply.allow_tf32 = convolve.allow_tf32 = False
+            self.backbone.to(self.device, memory_format=torch.channels_last).eval()
+            with torch.autocast(self.device.type, enabled=False), torch.inference_mode():
                 yield
         except torch.OutOfMemoryError:
             raise BadInput(
                 f"the memory of {self.device} is too small for a batch; give a smaller batch"
             ) from None
         finally:
+            multiply.allow_tf32, convolve.allow_tf32 = before
             self.backbone.to(home, memory_format=torch.contiguous_format).train(was_training)
 
     def shape(self, kind: Kind) -> tuple[int, ...]:
@@ -355,40 +346,23 @@ class NetworkPass:
             return (self.backbone.pooled_width or self.backbone.width,)
         empty = torch.zeros(3, self.backbone.size, self.backbone.size, dtype=torch.uint8)
         with self.ready():
-            return tuple(self._computed([empty])[kind].shape[1:])
+            return tuple(self.of([empty], (kind,))[kind].shape[1:])
 
     def of(self, images: Sequence[Tensor], kinds: Sequence[Kind]) -> dict[Kind, Half]:
         """images: (3, size, size) uint8 each. By kind (b, D) and (b, D, h, w). Call it in ready."""
         # A CPU is fastest when the maps of all layers reuse allocated memory.
-        part = _AT_ONCE if self.device.type == "cpu" else len(images)
-        starts = range(0, len(images), part)
-        parts = [self._computed(images[start : start + part]) for start in starts]
-        return {kind: self._half(torch.cat([each[kind] for each in parts])) for kind in kinds}
-
-    def _half(self, values: Tensor) -> Half:
-        half = values.half().contiguous().cpu()
-        if not half.isfinite().all():
+        step = _AT_ONCE if self.device.type == "cpu" else len(images)
+        computed: dict[Kind, list[Tensor]] = {"maps": [], "pooled": []}
+        for start in range(0, len(images), step):
+            pictures = torch.stack(list(images[start : start + step])).to(self.device)
+            prepared = self.backbone.prepare(pictures).contiguous(memory_format=torch.channels_last)
+            maps, pooled = self.backbone.maps_and_pooled(prepared)
+            computed["maps"].append(maps.float())
+            computed["pooled"].append(pooled.float())
+        halves = {kind: torch.cat(computed[kind]).half().contiguous().cpu() for kind in kinds}
+        if not all(half.isfinite().all() for half in halves.values()):
             raise BadInput(
                 f"backbone {self.backbone.name!r} gives features that are not finite or beyond "
                 f"{_LARGEST:.0f}, which fp16 does not hold; give it other weights"
             )
-        return half.numpy()
-
-    def _computed(self, images: Sequence[Tensor]) -> dict[Kind, Tensor]:
-        pictures = torch.stack(list(images)).to(self.device)
-        prepared = self.backbone.prepare(pictures).contiguous(memory_format=torch.channels_last)
-        maps, pooled = self.backbone.maps_and_pooled(prepared)
-        return {"pooled": pooled.float(), "maps": maps.float()}
-
-
-@contextmanager
-def _full_precision(device: torch.device) -> Iterator[None]:
-    """TF32 has no more digits than fp16, so that its rounding would be visible in the features."""
-    multiply, convolve = torch.backends.cuda.matmul, torch.backends.cudnn
-    before = multiply.allow_tf32, convolve.allow_tf32
-    multiply.allow_tf32 = convolve.allow_tf32 = False
-    try:
-        with torch.autocast(device.type, enabled=False):
-            yield
-    finally:
-        multiply.allow_tf32, convolve.allow_tf32 = before
+        return {kind: half.numpy() for kind, half in halves.items()}

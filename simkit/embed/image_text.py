@@ -19,11 +19,12 @@ from torch import Tensor
 
 from simkit.annotate.similarities import Similarities
 from simkit.data.dataset import Dataset, Pictures
-from simkit.embed.features import features
+from simkit.embed.features import extract
 from simkit.embed.networks import Backbone
 from simkit.errors import BadInput, unknown
 from simkit.files import readable, reading
 from simkit.history import History, content_id
+from simkit.progress import Progress, silent
 
 PREFIX = "open_clip:"
 TEMPLATE = "a photo of a {}."  # Radford et al., ICML 2021, section 3.1.4
@@ -137,7 +138,10 @@ def similarities(
     *,
     classes: tuple[str, ...] | None = None,
     tiles: int = 0,
-    **how: Any,
+    cache: str | PathLike[str] | None = None,
+    batch: int = 32,
+    device: str = "auto",
+    progress: Progress = silent,
 ) -> Similarities:
     """Cosines of the images of a split and the classes of its data set.
 
@@ -152,8 +156,8 @@ def similarities(
         Their names; by default those of the data set.
     tiles : int
         Rows and columns of the grid of tiles that are added as views; 0: none.
-    **how
-        As in `features`: batch, device, progress, cache, unreadable.
+    cache, batch, device, progress
+        Of the embeddings of images, as in `extract`.
 
     Returns
     -------
@@ -166,13 +170,21 @@ def similarities(
         If the split has no images.
     """
     texts = model.embedded(prompts)
-    views = [features(dataset, split, model.tower, **how)]
+    data_sets = [dataset]
     if tiles:
         pictures = Tiles(dataset.pictures[split], tiles)
         rows = np.repeat(np.arange(len(pictures.whole)), tiles**2)
         truth = {split: dataset.truth[split].select(rows)}
-        tiled = replace(dataset, pictures={split: cast("Pictures", pictures)}, truth=truth)
-        views.append(features(tiled, split, model.tower, **how))
+        data_sets.append(
+            replace(dataset, pictures={split: cast("Pictures", pictures)}, truth=truth)
+        )
+    views = [
+        extract(
+            each, split, model.tower, kinds=("pooled",), cache=cache, batch=batch,
+            device=device, progress=progress,
+        )["pooled"]
+        for each in data_sets
+    ]  # fmt: skip
     n, L = len(views[0].values), len(texts)
     cosines = [np.asarray(each.values[:], np.float32) @ texts.T for each in views]
     values = np.concatenate([each.reshape(n, -1, L) for each in cosines], axis=1)
@@ -236,16 +248,15 @@ class Tiles:
     def read(self, rows: Sequence[int]) -> list[NDArray[np.uint8]]:
         """Tiles (h, w, 3)."""
         images, places = np.divmod(np.asarray(rows), self.side**2)
-        wanted, which = np.unique(images, return_inverse=True)
+        wanted, at = np.unique(images, return_inverse=True)
         pictures = self.whole.read(wanted.tolist())
-        return [
-            _tile(pictures[picture], *divmod(int(place), self.side), self.side)
-            for picture, place in zip(which, places, strict=True)
-        ]
-
-
-def _tile(picture: NDArray[np.uint8], row: int, column: int, side: int) -> NDArray[np.uint8]:
-    height, width = picture.shape[:2]
-    rows = slice(row * height // side, max((row + 1) * height // side, row * height // side + 1))
-    first = column * width // side
-    return picture[rows, first : max((column + 1) * width // side, first + 1)]
+        tiles = []
+        for which, place in zip(at, places.tolist(), strict=True):
+            picture, (row, column) = pictures[which], divmod(place, self.side)
+            height, width = picture.shape[:2]
+            top, left = row * height // self.side, column * width // self.side
+            # At least one pixel, of images with fewer pixels than tiles along a side.
+            bottom = max((row + 1) * height // self.side, top + 1)
+            right = max((column + 1) * width // self.side, left + 1)
+            tiles.append(picture[top:bottom, left:right])
+        return tiles

@@ -16,13 +16,17 @@ from simkit.embed.features import (
     NetworkPass,
     cache_folder,
     extract,
-    features,
     read_features,
 )
 from simkit.embed.networks import Backbone
 from simkit.errors import BadInput
 from simkit.history import History
 from tests.embed.test_feature_files import written_folder
+
+
+def features(*args: Any, kind: Any = "pooled", **how: Any) -> Features:
+    """Features of one kind."""
+    return extract(*args, kinds=(kind,), **how)[kind]  # type: ignore[no-any-return]
 
 
 @pytest.fixture(scope="module")

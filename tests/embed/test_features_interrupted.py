@@ -15,10 +15,11 @@ from simkit import data
 from simkit.data.images import FilePictures
 from simkit.embed import feature_files
 from simkit.embed.backbones import backbone
-from simkit.embed.features import Features, extract, features, read_features
+from simkit.embed.features import Features, extract, read_features
 from simkit.embed.networks import Backbone
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
+from tests.embed.test_features import features
 
 SPEC = "scenes:images=60,val=1,test=1"
 PROGRAM = """
@@ -157,14 +158,14 @@ def test_a_part_that_another_process_joins_and_removes_is_complete(
 ) -> None:
     dataset, how = data.open(SPEC), {"cache": tmp_path / "parts", "batch": 4}
     extract(dataset, "train", net, part=(1, 2), **how)  # type: ignore[arg-type]
-    real = feature_files.Share._join
+    real = feature_files.Index.values
 
-    def late(*values: object) -> None:
-        monkeypatch.setattr(feature_files.Share, "_join", real)
+    def late(*values: object) -> object:  # the first part is about to be read
+        monkeypatch.setattr(feature_files.Index, "values", real)
         assert extract(dataset, "train", net, part=(1, 2), **how)  # type: ignore[arg-type]
-        real(*values)  # type: ignore[arg-type]
+        return real(*values)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(feature_files.Share, "_join", late)
+    monkeypatch.setattr(feature_files.Index, "values", late)
     assert extract(dataset, "train", net, part=(2, 2), **how)  # type: ignore[arg-type]
     extract(dataset, "train", net, cache=tmp_path / "alone", batch=4)
     assert contents(tmp_path / "parts") == contents(tmp_path / "alone")
