@@ -31,7 +31,7 @@ from scipy.sparse import csc_array
 
 from simkit.embed.feature_files import MappedRows
 from simkit.embed.label_embeddings import LabelMedians
-from simkit.embed.unit import UnitRows
+from simkit.embed.unit_features import UnitFeatures
 from simkit.learn.inputs import FeatureInputs
 
 # Images, classes, labels present per image.
@@ -119,7 +119,7 @@ def large(folder: Path, images: int) -> dict[str, Any]:
 def one_large(folder: Path, images: int) -> dict[str, Any]:
     """What `large` runs: open the file, reset the high-water mark of memory, measure."""
     _, L, per_image = LARGE
-    features = UnitRows(
+    features = UnitFeatures(
         FeatureInputs(cast(Any, MappedRows(folder / "features.npy")), "generated"),
         np.arange(images),
         "medians",

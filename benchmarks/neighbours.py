@@ -49,7 +49,7 @@ from simkit.embed.neighbours import (  # noqa: E402
     nearest,
     nearest_in_lists,
 )
-from simkit.embed.unit import UnitRows  # noqa: E402
+from simkit.embed.unit_features import UnitFeatures  # noqa: E402
 from simkit.learn.inputs import FeatureInputs  # noqa: E402
 
 K = 10
@@ -153,7 +153,7 @@ def one_alone() -> dict[str, Any]:
         path = Path(folder) / "features.npy"
         np.save(path, example(n, width).astype(np.float16))
         values = np.load(path, mmap_mode="r")
-        rows = UnitRows(FeatureInputs(values, "generated"), np.arange(n), "neighbours")
+        rows = UnitFeatures(FeatureInputs(values, "generated"), np.arange(n), "neighbours")
         nearest(rows[:300], K)  # what is loaded once
         before = measuring.forget_peak()
         seconds, _ = measuring.timed(nearest, rows, K)
@@ -182,7 +182,7 @@ def in_lists(n: int, queries: int, folder: str | None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(dir=folder) as made:
         clustered(Path(made) / "features.npy", n)
         values: Any = MappedRows(Path(made) / "features.npy")
-        rows = UnitRows(FeatureInputs(values, "generated"), np.arange(n), "neighbours")
+        rows = UnitFeatures(FeatureInputs(values, "generated"), np.arange(n), "neighbours")
         threading.Thread(target=watch).start()
         wall = time.perf_counter()
         try:

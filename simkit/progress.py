@@ -1,4 +1,4 @@
-"""Progress of long work, callables of (done, total); and the memory it takes."""
+"""Progress of long work, callables of (done, total); the cores it may use, and its memory."""
 
 from __future__ import annotations
 
@@ -38,6 +38,13 @@ def notebook_bar(what: str) -> Progress:
             bars.clear()
 
     return advance
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not available on macOS and Windows
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def peak_memory() -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,6 +16,7 @@ from torch import Tensor
 from simkit.data.dataset import Pictures
 from simkit.data.images import FilePictures
 from simkit.errors import BadInput
+from simkit.progress import usable_cores
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -32,7 +32,10 @@ def fit(picture: NDArray[np.uint8], size: int) -> Tensor:
     ImageNet networks; of an odd margin the smaller part is at the left and at the top. Images with
     an aspect ratio above 16 are cropped to it first, since resizing could exceed the memory.
     """
-    whole_picture = torch.from_numpy(np.ascontiguousarray(_middle(picture))).permute(2, 0, 1)
+    longest = _LONGEST * min(picture.shape[:2])
+    top, left = (max(0, side - longest) // 2 for side in picture.shape[:2])
+    middle = np.ascontiguousarray(picture[top : top + longest, left : left + longest])
+    whole_picture = torch.from_numpy(middle).permute(2, 0, 1)
     height, width = whole_picture.shape[1:]
     if (height, width) == (size, size):
         return whole_picture
@@ -44,12 +47,6 @@ def fit(picture: NDArray[np.uint8], size: int) -> Tensor:
         height, width = whole_picture.shape[1:]
     top, left = (height - size) // 2, (width - size) // 2
     return whole_picture[:, top : top + size, left : left + size]
-
-
-def _middle(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    longest = _LONGEST * min(picture.shape[:2])
-    top, left = (max(0, side - longest) // 2 for side in picture.shape[:2])
-    return picture[top : top + longest, left : left + longest]
 
 
 def fitted(
@@ -69,8 +66,18 @@ def fitted(
         except (BadInput, RuntimeError, MemoryError) as error:
             if len(part) > 1:
                 return [each for row in part for each in some([row])]
-            explained = isinstance(error, BadInput)
-            return [error if explained else _not_fitted(pictures, part[0], size, error)]
+            if isinstance(error, BadInput):
+                return [error]
+            name: object = f"picture {part[0]}"
+            if isinstance(pictures, FilePictures):
+                name = pictures.folder / pictures.files[part[0]]
+            reason = " ".join(str(error).split())[:120] or type(error).__name__
+            return [
+                BadInput(
+                    f"{name} cannot be brought to {size} x {size} pixels ({reason}); replace it or "
+                    "remove it from the list"
+                )
+            ]
 
     # Files are read one by one, since each may be large; generated or sliced images in parts.
     at_once = 1 if isinstance(pictures, FilePictures) else _PART
@@ -81,23 +88,9 @@ def fitted(
     yield from chain.from_iterable(done)
 
 
-def _not_fitted(pictures: Pictures, row: int, size: int, error: Exception) -> BadInput:
-    name = f"picture {row}"
-    if isinstance(pictures, FilePictures):
-        name = str(pictures.folder / pictures.files[row])
-    reason = " ".join(str(error).split())[:120] or type(error).__name__
-    return BadInput(
-        f"{name} cannot be brought to {size} x {size} pixels ({reason}); replace it or remove it "
-        "from the list"
-    )
-
-
 def cores() -> int:
-    """Cores that this process may use, at most 32."""
-    try:
-        return min(len(os.sched_getaffinity(0)), _MOST)
-    except AttributeError:  # not available on macOS and Windows
-        return min(os.cpu_count() or 1, _MOST)
+    """Threads that decode images: one for each core that this process may use, at most 32."""
+    return min(usable_cores(), _MOST)
 
 
 def side_by_side(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from simkit.embed.unit import Rows, UnitRows, same_features, unit_rows
+from simkit.embed.unit_features import Rows, UnitFeatures, same_features, unit_rows
 from simkit.history import content_id
 from simkit.labels.partial import PRESENT
 from simkit.labels.truth import locked
@@ -93,7 +93,7 @@ class LabelMedians(LabelEmbeddings):
         for c in range(len(psi)):
             rows = np.sort(present.indices[present.indptr[c] : present.indptr[c + 1]])
             # Features on disk: as many columns of these rows at a time as may be held.
-            step = _HELD // max(1, len(rows)) if isinstance(features, UnitRows) else width
+            step = _HELD // max(1, len(rows)) if isinstance(features, UnitFeatures) else width
             for first in range(0, width if len(rows) else 0, max(1, step)):
                 columns = slice(first, first + max(1, step))
                 psi[c, columns] = _median(features, rows, columns)
@@ -124,7 +124,7 @@ class LabelMeans(LabelEmbeddings):
 
 def _median(features: Rows, rows: NDArray[np.integer], columns: slice) -> NDArray[np.float64]:
     """Medians (columns,) of some rows of features (n, D)."""
-    if isinstance(features, UnitRows):
+    if isinstance(features, UnitFeatures):
         held, rows = features.block(rows, columns), np.arange(len(rows))
     else:
         held = features[:]

@@ -13,8 +13,9 @@ import sys
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -23,7 +24,7 @@ import torch
 from numpy.typing import NDArray
 
 from simkit.chance import Chance
-from simkit.embed.unit import Floats, Rows, same_features, unit_rows
+from simkit.embed.unit_features import Floats, Rows, same_features, unit_rows
 from simkit.errors import BadInput
 from simkit.history import content_id
 from simkit.labels.truth import locked
@@ -195,26 +196,27 @@ def nearest(
     queries = np.arange(n) if queries is None else queries
     if k == 0 or not len(queries):
         return Nearest(*(np.zeros((len(queries), k), kind) for kind in (np.int64, float, float)))
-    faiss = imported_faiss()
-    search, rounding = _exact_search(faiss, features, device, _rows(BATCH, width))
+    search, rounding = _exact_search(imported_faiss(), features, device)
     # |x - y|^2 = |x|^2 + |y|^2 - 2 x y: four float32 sums of squares up to one.
     rounding = 4 * ((width + 8) * 2.0**-24 + rounding)
     place = np.empty((len(queries), k), np.int64)
     distance = np.empty((len(queries), k))
-    unsure, candidates = np.arange(len(queries)), min(k + _SPARE, n - 1)
-    while len(unsure):
+    undecided, candidates = np.arange(len(queries)), min(k + _SPARE, n - 1)
+    while len(undecided):
         if candidates > _MOST:
             candidates = n - 1
         left = []
-        step = min(_rows(BATCH, width), _rows(BATCH, candidates))
-        for start in range(0, len(unsure), step):
-            block = unsure[start : start + step]
+        step = max(1, BATCH // max(width, candidates))
+        for start in range(0, len(undecided), step):
+            block = undecided[start : start + step]
             squared, among = _candidates(search, features, queries[block], candidates)
             far = squared[:, :-1] > squared[:, [k - 1]] + 2 * rounding  # certainly not among the k
             among = np.where(far, -1, among)
             place[block], distance[block] = _ranked(features, queries[block], among, k)
+            # Decided once the k-th exact distance is below whatever a row that is no candidate may
+            # have: at least the last candidate's, less the rounding.
             left.append(block[distance[block, -1] ** 2 >= squared[:, -1] - rounding])
-        unsure = np.concatenate(left)
+        undecided = np.concatenate(left)
         candidates = min(_TIMES * candidates, n - 1)
     return _with_cosines(features, queries, place, distance)
 
@@ -242,7 +244,7 @@ def nearest_in_lists(
     Johnson, Douze & Jégou, "Billion-scale similarity search with GPUs", IEEE Transactions on Big
     Data 2019.
     """
-    n = features.shape[0]
+    n, width = features.shape
     k = max(0, min(k, n - 1))
     queries = np.arange(n) if queries is None else queries
     if k == 0 or n < _LEAST:
@@ -250,7 +252,19 @@ def nearest_in_lists(
     faiss = imported_faiss()
     chosen = np.sort(Chance.seeded(0).of("recall").permutation(n).at(np.arange(min(SAMPLE, n))))
     exact = nearest(features, k, queries=chosen)
-    index, lists = _filled(faiss, features)
+    lists = min(round(math.sqrt(n)), n // _TRAIN)
+    codes = min(width, _CODES)
+    padded = -(-width // codes) * codes  # the codes divide a row into parts of equal width
+    index = faiss.index_factory(width, f"Pad{padded},IVF{lists},PQ{codes}x4fs,Refine(SQ8)")
+    learned = Chance.seeded(0).of("lists").permutation(n).at(np.arange(min(n, _TRAIN * lists)))
+    learned, step = np.sort(learned), max(1, BATCH // width)
+    centres = np.empty((len(learned), width), np.float32)
+    for start in range(0, len(learned), step):  # reading needs several times the memory of the rows
+        centres[start : start + step] = features[learned[start : start + step]]
+    index.train(centres)
+    del centres
+    for start in range(0, n, step):
+        index.add(features[start : start + step])
     probes = _PROBES
     while True:
         how = f"nprobe={probes},k_factor_rf={probes // 2}"
@@ -281,7 +295,10 @@ def _candidates(
 
 
 def _ranked(features: Rows, rows: Places, place: Places, k: int) -> tuple[Places, Floats]:
-    """The k nearest of the candidates (q, m), -1 for missing ones, and their distances."""
+    """The k nearest of the candidates (q, m), -1 for missing ones, and their distances.
+
+    Distances decide, then the smaller index, as candidates come in another order from each index.
+    """
     distance = np.full(place.shape, np.inf)
     row, column = np.nonzero(place >= 0)
     distance[row, column] = distances(features, rows[row], place[row, column])
@@ -292,7 +309,7 @@ def _ranked(features: Rows, rows: Places, place: Places, k: int) -> tuple[Places
 def distances(features: Rows, first: Places, second: Places) -> Floats:
     """Euclidean distances (p,) between pairs of rows, in float64."""
     distance = np.empty(len(first))
-    step = _rows(_PAIRS, features.shape[1])
+    step = max(1, _PAIRS // features.shape[1])
     for start in range(0, len(first), step):
         block = slice(start, start + step)
         gap = features[second[block]].astype(np.float64)
@@ -303,14 +320,15 @@ def distances(features: Rows, first: Places, second: Places) -> Floats:
 
 
 def _with_cosines(features: Rows, rows: Places, place: Places, distance: Floats) -> Nearest:
+    """The neighbours with one minus their cosine, from x y = (|x|^2 + |y|^2 - |x - y|^2) / 2."""
     n, width = features.shape
-    squares = np.empty(n)
-    for start in range(0, n, _rows(_PAIRS, width)):
-        block = features[start : start + _rows(_PAIRS, width)].astype(np.float64)
+    squares, step = np.empty(n), max(1, _PAIRS // width)
+    for start in range(0, n, step):
+        block = features[start : start + step].astype(np.float64)
         squares[start : start + len(block)] = np.multiply(block, block, out=block).sum(1)
-    cosine = np.empty_like(distance)
-    for start in range(0, len(rows), _rows(BATCH, distance.shape[1])):
-        part = slice(start, start + _rows(BATCH, distance.shape[1]))
+    cosine, step = np.empty_like(distance), max(1, BATCH // distance.shape[1])
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
         square, others = squares[rows[part], None], squares[place[part]]
         lengths = np.sqrt(square * others)
         product = (square + others - distance[part] ** 2) / 2
@@ -318,40 +336,17 @@ def _with_cosines(features: Rows, rows: Places, place: Places, distance: Floats)
     return Nearest(place, distance, cosine)
 
 
-def _filled(faiss: Any, features: Rows) -> tuple[Any, int]:
-    """An inverted index of all rows, and the number of its lists."""
-    n, width = features.shape
-    lists = min(round(math.sqrt(n)), n // _TRAIN)
-    codes = min(width, _CODES)
-    padded = -(-width // codes) * codes
-    index = faiss.index_factory(width, f"Pad{padded},IVF{lists},PQ{codes}x4fs,Refine(SQ8)")
-    step = _rows(BATCH, width)
-    learned = Chance.seeded(0).of("lists").permutation(n).at(np.arange(min(n, _TRAIN * lists)))
-    learned = np.sort(learned)
-    centres = np.empty((len(learned), width), np.float32)
-    for start in range(0, len(learned), step):  # reading needs several times the memory of the rows
-        centres[start : start + step] = features[learned[start : start + step]]
-    index.train(centres)
-    for start in range(0, n, step):
-        index.add(features[start : start + step])
-    return index, lists
-
-
 def _in_lists(index: Any, features: Rows, k: int, queries: Places) -> Nearest:
     n, width = features.shape
     place, distance = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
-    candidates = min(k + _SPARE, n - 1)
-    threads = torch.get_num_threads()
-
-    def rank(rows: Places, among: Places) -> tuple[Places, Floats]:
-        return _ranked(features, rows, among, k)
-
+    threads, step = torch.get_num_threads(), max(1, BATCH // width)
     with ThreadPoolExecutor(threads) as pool:
-        for start in range(0, len(queries), _rows(BATCH, width)):
-            block = slice(start, start + _rows(BATCH, width))
+        for start in range(0, len(queries), step):
+            block = slice(start, start + step)
+            candidates = min(k + _SPARE, n - 1)
             _, among = _candidates(index.search, features, queries[block], candidates)
             shares = np.array_split(queries[block], threads), np.array_split(among, threads)
-            near, away = zip(*pool.map(rank, *shares), strict=True)
+            near, away = zip(*pool.map(partial(_ranked, features, k=k), *shares), strict=True)
             place[block], distance[block] = np.concatenate(near), np.concatenate(away)
     short = np.flatnonzero(place[:, -1] < 0)
     if len(short):  # fewer than k others lie in the searched lists
@@ -360,16 +355,11 @@ def _in_lists(index: Any, features: Rows, k: int, queries: Places) -> Nearest:
     return _with_cosines(features, queries, place, distance)
 
 
-def _rows(features: int, width: int) -> int:
-    """The number of rows that hold so many features, at least one."""
-    return max(1, features // width)
-
-
-def _exact_search(faiss: Any, features: Rows, device: str, step: int) -> tuple[Search, float]:
+def _exact_search(faiss: Any, features: Rows, device: str) -> tuple[Search, float]:
     """A search among all rows, by all GPUs or the CPU, and the error bound of its products of unit
     rows beyond the rounding of float32."""
     n, width = features.shape
-    index, rounding = faiss.IndexFlatL2(width), 0.0
+    index, rounding, step = faiss.IndexFlatL2(width), 0.0, max(1, BATCH // width)
     gpu = torch.cuda.is_available() if device == "auto" else device != "cpu"
     if gpu and getattr(faiss, "get_num_gpus", int)():  # faiss-cpu sees none
         index = faiss.index_cpu_to_all_gpus(index)
@@ -394,8 +384,12 @@ def imported_faiss() -> Any:
     faiss's wheels bring an OpenBLAS that treats newer processors as the oldest, and multiplies four
     times slower. OPENBLAS_CORETYPE, read at import, is set here unless the user has set it.
     """
-    if "faiss" not in sys.modules and (core := blas_core()):
-        os.environ.setdefault("OPENBLAS_CORETYPE", core)
+    if "faiss" not in sys.modules:
+        with suppress(OSError):  # of systems without this file
+            flags = set(Path("/proc/cpuinfo").read_text("utf-8").split())
+            cores = {"avx512f": "SkylakeX", "avx2": "Haswell"}  # OpenBLAS's kernels, best first
+            for core in (cores[flag] for flag in cores if flag in flags):
+                os.environ.setdefault("OPENBLAS_CORETYPE", core)
     try:
         import faiss
     except ImportError:
@@ -405,12 +399,3 @@ def imported_faiss() -> Any:
         ) from None
     faiss.omp_set_num_threads(torch.get_num_threads())  # faiss has its own setting
     return faiss
-
-
-def blas_core() -> str:
-    """The name of OpenBLAS's best kernels for this processor, "" if unknown."""
-    try:
-        flags = set(Path("/proc/cpuinfo").read_text("utf-8").split())
-    except OSError:
-        return ""
-    return "SkylakeX" if "avx512f" in flags else "Haswell" if "avx2" in flags else ""

@@ -19,7 +19,7 @@ from pyarrow import Table
 
 from simkit.annotate.prices import cost
 from simkit.errors import BadInput
-from simkit.progress import Progress, notebook_bar, silent
+from simkit.progress import Progress, notebook_bar, silent, usable_cores
 from simkit.quantities import money
 from simkit.results import job_store as store
 from simkit.results import method_facts, runs
@@ -30,7 +30,7 @@ from simkit.results.runs import Runs, write, writers
 from simkit.study.estimate import Estimate, estimate_of
 from simkit.study.grid import REFERENCE, Grid
 from simkit.study.jobs import Job, check, choose, jobs, source_of, sweep
-from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored, usable_cores
+from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored
 from simkit.study.sources import StudyData, open_source
 from simkit.study.worker import scored_row, tuning_labels
 from simkit.toml import toml_lines

@@ -11,12 +11,12 @@ from typing import Any
 
 from simkit.learn import methods
 from simkit.learn.methods import Sizes
-from simkit.progress import Progress, peak_memory, silent
+from simkit.progress import Progress, peak_memory, silent, usable_cores
 from simkit.results import job_store as store
 from simkit.study import jobs as planning
 from simkit.study.grid import Grid
 from simkit.study.jobs import Job
-from simkit.study.scheduler import Part, gpus, stem, stored, usable_cores
+from simkit.study.scheduler import Part, gpus, stem, stored
 from simkit.study.sources import StudyData, kind_of, open_source
 from simkit.study.worker import run_bytes
 

@@ -15,7 +15,7 @@ from simkit.embed.decoding import cores
 from simkit.embed.features import extract
 from simkit.embed.neighbours import nearest
 from simkit.embed.networks import Backbone
-from simkit.embed.unit import UnitRows
+from simkit.embed.unit_features import UnitFeatures
 from simkit.errors import BadInput
 from simkit.history import content_id
 from simkit.learn.inputs import FeatureInputs
@@ -84,7 +84,9 @@ def with_nearest(
     table = table.assign(nearest="", distance=np.nan)
     if len(rows) > 1:
         near = nearest(
-            UnitRows(FeatureInputs(cast(NDArray[np.float16], features.values)), rows, "neighbours"),
+            UnitFeatures(
+                FeatureInputs(cast(NDArray[np.float16], features.values)), rows, "neighbours"
+            ),
             1,
         )
         table.loc[rows, "nearest"] = table["image"].to_numpy()[rows[near.place[:, 0]]].astype(str)

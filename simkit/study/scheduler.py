@@ -24,7 +24,7 @@ import torch
 
 from simkit.errors import BadInput
 from simkit.history import versions
-from simkit.progress import Progress
+from simkit.progress import Progress, usable_cores
 from simkit.results import job_store as store
 from simkit.results import runs
 from simkit.results.job_store import Result
@@ -284,13 +284,6 @@ def gpus() -> list[str]:
     count = torch.cuda.device_count()
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     return named.split(",")[:count] if named else [str(n) for n in range(count)]
-
-
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _set_up(devices: Any) -> None:

@@ -8,7 +8,7 @@ from scipy.sparse import csc_array
 
 from simkit.embed import label_embeddings as place
 from simkit.embed.label_embeddings import LabelMeans, LabelMedians
-from simkit.embed.unit import UnitRows
+from simkit.embed.unit_features import UnitFeatures
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.learn.inputs import FeatureInputs
@@ -87,8 +87,8 @@ def test_rows_on_disk_have_the_same_medians(monkeypatch):
     rng = np.random.default_rng(0)
     values = rng.standard_normal((700, 11)).astype(np.float16)
     present = csc_array(rng.random((700, 6)) < [0, 0.01, 0.1, 0.5, 0.9, 1])
-    rows = UnitRows(FeatureInputs(values), np.arange(700), "these")
-    wanted = LabelMedians.of(rows.held(), present)
+    rows = UnitFeatures(FeatureInputs(values), np.arange(700), "these")
+    wanted = LabelMedians.of(rows[:], present)
     for held, at_once in ((1 << 28, 1 << 23), (700 * 4, 1), (1, 3000)):
         monkeypatch.setattr(place, "_HELD", held)
         monkeypatch.setattr(place, "_VALUES", at_once)
@@ -96,7 +96,7 @@ def test_rows_on_disk_have_the_same_medians(monkeypatch):
 
 
 def test_memory_is_that_of_the_columns_held_not_of_the_features(monkeypatch):
-    from simkit.embed import unit as below
+    from simkit.embed import unit_features as below
 
     n, width = 4096, 512  # 8 MB in float32
     values = np.random.default_rng(0).random((n, width)).astype(np.float16)
@@ -104,7 +104,7 @@ def test_memory_is_that_of_the_columns_held_not_of_the_features(monkeypatch):
     monkeypatch.setattr(below, "_BLOCK", 1 << 14)
     monkeypatch.setattr(place, "_HELD", 1 << 16)  # 256 KB
     monkeypatch.setattr(place, "_VALUES", 1 << 14)
-    rows = UnitRows(FeatureInputs(values), np.arange(n), "these")
+    rows = UnitFeatures(FeatureInputs(values), np.arange(n), "these")
     tracemalloc.start()
     LabelMedians.of(rows, present)
     peak = tracemalloc.get_traced_memory()[1]

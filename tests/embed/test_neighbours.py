@@ -1,13 +1,14 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from simkit.embed import neighbours as place
-from simkit.embed.neighbours import Neighbours, blas_core, nearest, nearest_in_lists
-from simkit.embed.unit import UnitRows
+from simkit.embed.neighbours import Neighbours, nearest, nearest_in_lists
+from simkit.embed.unit_features import UnitFeatures
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.learn.inputs import FeatureInputs, ImageInputs
@@ -167,8 +168,8 @@ def test_some_rows_ask(kind):
 
 def test_rows_on_disk_and_threads_give_the_same(monkeypatch):
     values = np.random.default_rng(7).standard_normal((90, 6)).astype(np.float16)
-    rows = UnitRows(FeatureInputs(values), np.arange(0, 90, 2), "these")
-    held = nearest(rows.held(), 5)
+    rows = UnitFeatures(FeatureInputs(values), np.arange(0, 90, 2), "these")
+    held = nearest(rows[:], 5)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
@@ -193,13 +194,15 @@ def test_a_gpu_gives_the_same():
 
 
 def test_faiss_gets_the_best_kernels_for_this_processor(monkeypatch):
-    if not blas_core():
+    cpu = Path("/proc/cpuinfo")
+    flags = set(cpu.read_text().split()) if cpu.exists() else set()
+    if "avx2" not in flags:
         pytest.skip("the processor is not known")
     monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
     program = "from simkit.embed.neighbours import imported_faiss; imported_faiss(); import os; "
     program += "print(os.environ['OPENBLAS_CORETYPE'])"
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert shown.stdout.split() == [blas_core()]
+    assert shown.stdout.split() == ["SkylakeX" if "avx512f" in flags else "Haswell"]
 
 
 # --- in lists -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from scipy.spatial.distance import squareform
 
 from simkit.embed import temperatures as soft
 from simkit.embed.neighbours import nearest
-from simkit.embed.unit import UnitRows
+from simkit.embed.unit_features import UnitFeatures
 from simkit.errors import BadInput, unknown
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.labels.truth import Truth
@@ -72,7 +72,9 @@ def neighbours(
     rows = np.arange(len(ids)) if without is None else np.setdiff1d(np.arange(len(ids)), without)
     if row not in rows:
         raise BadInput(f"query: image {query!r} could not be read; choose another image")
-    near = nearest(UnitRows(features, rows, "neighbours"), k, queries=np.searchsorted(rows, [row]))
+    near = nearest(
+        UnitFeatures(features, rows, "neighbours"), k, queries=np.searchsorted(rows, [row])
+    )
     shown = np.append(row, rows[near.place[0]])
     states = _states(truth, ids, shown, labels)
     unknown = states == UNKNOWN

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ _ROUNDING = 1e-6  # of a length in float32
 Floats = NDArray[np.float64]
 
 
-class UnitRows:
+class UnitFeatures:
     """(n, D) float32 rows of length one, read from inputs on demand.
 
     inputs: features, pooled or maps, which are pooled first;  places (n,): their selected rows.
@@ -31,42 +30,31 @@ class UnitRows:
 
     def __getitem__(self, index: Any) -> NDArray[np.float32]:
         """The rows of a slice or of an array of places."""
-        pooled = self._pooled(self._places[index])
+        pooled = self._inputs.batch(self._places[index]).numpy().astype(np.float64)
+        if pooled.ndim != 2:
+            pooled = pooled.reshape(*pooled.shape[:2], -1).mean(-1)
+        if not np.isfinite(pooled).all():
+            raise BadInput(
+                f"{self._wanted_for} come from features, and some are not finite; clean them first"
+            )
         length = np.sqrt((pooled**2).sum(-1, keepdims=True))
+        # Another division would change the last bit of rows that have unit length already.
         done = (length == 0) | (np.abs(length - 1) < _ROUNDING)
         return (pooled / np.where(done, 1.0, length)).astype(np.float32)
-
-    @cached_property
-    def step(self) -> int:
-        """The number of rows to read at a time."""
-        if not len(self._places):
-            return 1
-        return max(1, _BLOCK // int(np.prod(self._inputs.batch(self._places[:1]).shape)))
-
-    def held(self) -> NDArray[np.float32]:
-        """All rows as an array of n * D * 4 bytes."""
-        return self.block(np.arange(len(self._places)), slice(None))
 
     def block(self, rows: NDArray[np.integer], columns: slice) -> NDArray[np.float32]:
         """Some columns of some rows, an array of which no more is in memory."""
         values = np.empty((len(rows), len(range(self.shape[1])[columns])), np.float32)
-        for start in range(0, len(rows), self.step):
-            part = slice(start, start + self.step)
+        # By the size of what is read: maps take many times the memory of the pooled rows.
+        size = np.prod(self._inputs.batch(self._places[:1]).shape) if len(rows) else 1
+        step = max(1, _BLOCK // int(size))
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
             values[part] = self[rows[part]][:, columns]
         return values
 
-    def _pooled(self, places: NDArray[np.int64]) -> Floats:
-        values = self._inputs.batch(places).numpy().astype(np.float64)
-        if values.ndim != 2:
-            values = values.reshape(*values.shape[:2], -1).mean(-1)
-        if not np.isfinite(values).all():
-            raise BadInput(
-                f"{self._wanted_for} come from features, and some are not finite; clean them first"
-            )
-        return values
 
-
-Rows = NDArray[np.float32] | UnitRows  # (n, D)
+Rows = NDArray[np.float32] | UnitFeatures  # (n, D)
 
 
 def unit_rows(task: Any, wanted_for: str) -> Rows:
@@ -82,8 +70,10 @@ def unit_rows(task: Any, wanted_for: str) -> Rows:
             f"{wanted_for} come from features, and this task has {has}; give it features "
             "(FeatureInputs), or the aid itself with task.with_aids(...)"
         )
-    rows = UnitRows(inputs, places, wanted_for)
-    return rows if 4 * len(places) * inputs.width > _HELD else rows.held()
+    rows = UnitFeatures(inputs, places, wanted_for)
+    if 4 * len(places) * inputs.width > _HELD:
+        return rows
+    return rows.block(np.arange(len(places)), slice(None))
 
 
 def same_features(inputs: str, task: Any) -> bool:

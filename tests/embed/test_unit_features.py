@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from simkit.embed import unit as place
-from simkit.embed.unit import UnitRows, unit_rows
+from simkit.embed import unit_features as place
+from simkit.embed.unit_features import UnitFeatures, unit_rows
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.learn.inputs import FeatureInputs
@@ -55,9 +55,9 @@ def test_rows_on_disk_are_the_same_rows_and_columns(monkeypatch, shape, every):
     monkeypatch.setattr(place, "_HELD", 1)
     monkeypatch.setattr(place, "_BLOCK", 200)
     rows = unit_rows(task(values, asked), "these")
-    assert isinstance(rows, UnitRows) and rows.shape == held.shape
+    assert isinstance(rows, UnitFeatures) and rows.shape == held.shape
     assert np.array_equal(rows[3:9], held[3:9]) and np.array_equal(rows[[8, 1]], held[[8, 1]])
-    assert np.array_equal(rows.held(), held)
+    assert np.array_equal(rows[:], held)
     assert np.array_equal(rows.block(np.array([8, 1, 2]), slice(2, 5)), held[[8, 1, 2], 2:5])
 
 
