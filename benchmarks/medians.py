@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from simkit.embed.feature_files import MappedRows
-from simkit.embed.label_embeddings import LabelMedians
 from simkit.embed.unit_features import UnitFeatures
 from simkit.learn.inputs import FeatureInputs
+from simkit.learn.label_embeddings import LabelMedians
 
 # Images, classes, labels present per image.
 SIZES = {"5,011 x 20": (5_011, 20, 1.46)}

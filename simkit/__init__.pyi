@@ -17,7 +17,6 @@ from simkit.annotate.simulate import replay as replay
 from simkit.annotate.simulate import simulate as simulate
 from simkit.annotate.votes import read_votes as read_votes
 from simkit.embed.backbones import backbone as backbone
-from simkit.embed.label_embeddings import LabelMedians as LabelMedians
 from simkit.embed.neighbours import Neighbours as Neighbours
 from simkit.errors import BadInput as BadInput
 from simkit.history import __version__ as __version__
@@ -25,6 +24,7 @@ from simkit.labels.partial import PartialLabels as PartialLabels
 from simkit.labels.truth import Truth as Truth
 from simkit.learn.inputs import FeatureInputs as FeatureInputs
 from simkit.learn.inputs import ImageInputs as ImageInputs
+from simkit.learn.label_embeddings import LabelMedians as LabelMedians
 from simkit.learn.optim import Settings as Settings
 from simkit.learn.predict import predict as predict
 from simkit.learn.side_info import ClassPrior as ClassPrior

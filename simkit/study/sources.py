@@ -22,7 +22,6 @@ from simkit.data.dataset import WHOLE
 from simkit.embed.backbones import backbone as load_backbone
 from simkit.embed.feature_files import Kind, of_splits
 from simkit.embed.features import Features, cache_folder, extract, read_features
-from simkit.embed.label_embeddings import LabelMeans, LabelMedians
 from simkit.embed.neighbours import Neighbours
 from simkit.embed.networks import Backbone
 from simkit.errors import BadInput
@@ -32,6 +31,7 @@ from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth, places
 from simkit.learn import methods
 from simkit.learn.inputs import FeatureInputs, ImageInputs, SizedPictures, sized
+from simkit.learn.label_embeddings import LabelMeans, LabelMedians
 from simkit.learn.methods import Method, Task
 from simkit.learn.side_info import build_aid
 from simkit.progress import Progress, silent

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.embed import temperatures as soft
-from simkit.embed.label_embeddings import LabelMeans, LabelMedians
 from simkit.embed.neighbours import Neighbours
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
+from simkit.learn import temperatures as soft
+from simkit.learn.label_embeddings import LabelMeans, LabelMedians
 from simkit.learn.losses import reduce, wide
 from simkit.learn.method import Method, register
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
@@ -80,7 +80,7 @@ class Exposure(Method):
         N, L = sizes.images, sizes.classes
         if self.store != "none":
             return N * L * np.dtype(self.store).itemsize
-        images = N * (soft.packed_width(L) + self._k * (4 + 8)) if self._k else 0
+        images = N * (-(-L // 4) + self._k * (4 + 8)) if self._k else 0
         return images + (LabelMedians in self.aids) * 8 * L**2
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from simkit.embed import temperatures as soft
 from simkit.embed.neighbours import nearest
 from simkit.embed.unit_features import UnitFeatures
 from simkit.errors import BadInput, unknown
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.labels.truth import Truth
+from simkit.learn import temperatures as soft
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.methods.soft_exposure import Exposure

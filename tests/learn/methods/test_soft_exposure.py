@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from simkit.embed.label_embeddings import LabelMeans, LabelMedians
 from simkit.embed.neighbours import Neighbours
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.learn.inputs import FeatureInputs
+from simkit.learn.label_embeddings import LabelMeans, LabelMedians
 from simkit.learn.method import state_for_prediction
 from simkit.learn.methods import Batch, Outputs, Sizes, Task, make
 from simkit.learn.side_info import prepare

@@ -99,15 +99,10 @@ def by_images(packed: Tensor, near: Tensor, away: Tensor, nearest: Nearest) -> T
     return torch.stack([_middle(_smallest(values, nearest), nearest) for values in distances])
 
 
-def packed_width(classes: int) -> int:
-    """Bytes of the packed labels of an image."""
-    return -(-classes // 4)
-
-
 def packed_labels(labels: PartialLabels) -> Tensor:
     """(N, ceil(L / 4)) uint8: two bits for each label of +1, -1 and 0."""
     N, L = labels.shape
-    packed = np.zeros((N, packed_width(L)), np.uint8)
+    packed = np.zeros((N, -(-L // 4)), np.uint8)
     for start in range(0, N, _ROWS):
         codes = labels.rows(np.arange(start, min(start + _ROWS, N))).view(np.uint8) & 3
         codes = np.pad(codes, ((0, 0), (0, -L % 4)))

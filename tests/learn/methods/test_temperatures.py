@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 import torch
 
-from simkit.embed import temperatures as place
-from simkit.embed.label_embeddings import LabelMedians
 from simkit.embed.neighbours import Neighbours
-from simkit.embed.temperatures import (
+from simkit.labels.partial import PartialLabels
+from simkit.learn import temperatures as place
+from simkit.learn.label_embeddings import LabelMedians
+from simkit.learn.temperatures import (
     by_images,
     by_labels,
     label_distances,
@@ -16,7 +17,6 @@ from simkit.embed.temperatures import (
     scaled,
     temperatures,
 )
-from simkit.labels.partial import PartialLabels
 from tests.reference import exposure as slow
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csc_array
 
-from simkit.embed import label_embeddings as place
-from simkit.embed.label_embeddings import LabelMeans, LabelMedians
 from simkit.embed.unit_features import UnitFeatures
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
+from simkit.learn import label_embeddings as place
 from simkit.learn.inputs import FeatureInputs
+from simkit.learn.label_embeddings import LabelMeans, LabelMedians
 from simkit.learn.methods import Task
 from tests.reference import exposure as slow
 

@@ -128,20 +128,15 @@ def _median(features: Rows, rows: NDArray[np.integer], columns: slice) -> NDArra
         held, rows = features.block(rows, columns), np.arange(len(rows))
     else:
         held = features[:]
-    step = max(1, min(_COLUMNS, _VALUES // len(rows)))
+    n = len(rows)
+    middle = [(n - 1) // 2, n // 2]  # the same one twice, of an odd number
+    step = max(1, min(_COLUMNS, _VALUES // n))
     medians = []
     for at in range(0, held.shape[1], step):
         values = np.ascontiguousarray(held[rows, at : at + step].T)
-        medians.append(_middle(values))
+        if n < _SORTED:
+            values.sort(axis=1)
+        else:
+            values.partition(middle, axis=1)
+        medians.append(values[:, middle].mean(1, dtype=np.float64))
     return np.concatenate(medians)
-
-
-def _middle(values: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The median of each row of values, which are reordered in place."""
-    n = values.shape[1]
-    middle = [(n - 1) // 2, n // 2]  # the same one twice, of an odd number
-    if n < _SORTED:
-        values.sort(axis=1)
-    else:
-        values.partition(middle, axis=1)
-    return np.asarray(values[:, middle].mean(1, dtype=np.float64))
