@@ -24,6 +24,7 @@ import numpy as np
 from findings import photographs, shown
 
 import simkit
+from simkit import Source, open_source
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Task
 from simkit.learn.side_info import ClassPrior
@@ -31,7 +32,6 @@ from simkit.papers.analysis.amounts import mode_gaps, with_class_ap
 from simkit.papers.analysis.class_priors import estimates, priors, rank_agreement
 from simkit.study.compare import compare
 from simkit.study.grid import Grid
-from simkit.study.sources import Source, open_source
 
 AMOUNTS = ("rpa(keep=0.03)", "rpa(keep=0.1)", "rpa(keep=0.3)", "rpa(keep=0.6)")
 AMOUNTS += ("fpc(per_class=10)", "fpc(per_class=50)", "fpc(per_class=200)", "fpc(per_class=500)")

@@ -26,6 +26,7 @@ from findings import shown
 from photographs_packs import TRAINING, WEIGHTS, Pack
 
 import simkit
+from simkit import ImageTransform, Source, decoded_pictures, open_source
 from simkit.data.dataset import Boxes
 from simkit.embed.backbones import backbone
 from simkit.learn.methods import Task, make
@@ -33,7 +34,6 @@ from simkit.learn.optim import Settings
 from simkit.learn.train import Trained, train
 from simkit.metrics import average_precision
 from simkit.papers.analysis.explaining import blind, damage, damage_summary, models, pointing
-from simkit.study.sources import ImageTransform, Source, decoded_pictures, open_source
 
 USES = (
     "full",

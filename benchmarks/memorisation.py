@@ -17,12 +17,12 @@ import numpy as np
 import pandas as pd
 from findings import photographs, shown
 
+from simkit import Source, open_source
 from simkit.annotate.simulate import simulate
 from simkit.history import versions
 from simkit.learn.methods import Task
 from simkit.learn.optim import Settings
 from simkit.papers.analysis.learning import LABEL_KINDS, early_share, memorisation, modification
-from simkit.study.sources import Source, open_source
 
 RATES, DRAWS = (0.0001, 0.001, 0.01), 5
 LARGE = ("ll-r", "ll-ct", "ll-cp")

@@ -14,9 +14,9 @@ from simkit.learn.method import layers
 ROOT = Path(__file__).parents[1]
 # Everything that decides the result of a run; registries import every file of their package.
 _OF_RUNS = (
-    "*.py",
-    "labels/**/*.py", "data/**/*.py", "annotate/**/*.py", "embed/**/*.py", "learn/**/*.py",
-    "study/grid.py", "study/jobs.py", "study/sources.py", "study/worker.py",
+    "*.py", "labels/**/*.py", "metrics/**/*.py", "data/**/*.py", "annotate/**/*.py",
+    "embed/**/*.py", "learn/**/*.py",
+    "study/grid.py", "study/jobs.py", "study/sources.py", "study/training.py", "study/worker.py",
 )  # fmt: skip
 
 

@@ -32,6 +32,7 @@ from simkit.study.grid import REFERENCE, Grid
 from simkit.study.jobs import Job, check, choose, jobs, source_of, sweep
 from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored
 from simkit.study.sources import StudyData, open_source
+from simkit.study.training import Scored
 from simkit.study.worker import scored_row, tuning_labels
 from simkit.toml import toml_lines
 
@@ -241,7 +242,10 @@ class _Work:
         scores = self.data.similarities.get("test")
         if scores is None:
             return {}
-        score = scored_row(self.data, self.data.scores["test"])["map"]
+        test = Scored(
+            self.data.scores["test"], self.data.truth("test").present, self.data.known("test")
+        )
+        score = scored_row(test, self.data.data.leaves)["map"]
         return {"zero_shot": score, "scored_by": scores.history.settings.get("model", "a file")}
 
     def run(self, hooks: Hooks) -> Comparison:

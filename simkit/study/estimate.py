@@ -135,13 +135,13 @@ def estimate_of(
         chosen, _ = planning.choose(sweep_jobs, stored(sweep_jobs, results, accept).done)
         jobs = planning.jobs(grid, data, chosen)
     compared = sum(
-        len(job.draws) * len(purchase.methods)
-        for job in jobs for purchase in job.purchases if not purchase.reference
+        len(job.draws) * len(batch.methods)
+        for job in jobs for batch in job.batches if not batch.reference
     )  # fmt: skip
     share = [*part.share(sweep_jobs), *part.share(jobs)] if part else [*sweep_jobs, *jobs]
     unfinished = left(share)
     seconds = [
-        len(job.draws) * sum(planning.seconds(p, grid, data) for p in job.purchases)
+        len(job.draws) * sum(planning.seconds(p, grid, data) for p in job.batches)
         for job in unfinished
     ]
     busy = min(workers, len(unfinished)) or 1
@@ -174,10 +174,10 @@ def _largest_stack(unfinished: Sequence[Job], grid: Grid, data: StudyData) -> fl
         return 0.0
     largest = 0.0
     images, classes = data.truth("train").shape
-    for purchases in {job.purchases for job in unfinished}:
+    for batches in {job.batches for job in unfinished}:
         run_sizes = []
-        for spelled in (p.spelled(spec) for p in purchases for spec in p.methods):
-            _, width, *sides = data.features["train", kind_of(spelled)].values.shape
+        for spelled in (p.spelled(spec) for p in batches for spec in p.methods):
+            _, width, *sides = data.features["train", kind_of(methods.make(spelled))].values.shape
             sizes = Sizes(images, classes, width, max(sides, default=None))
             counts = {"width": width, "rows": images, "scored": data.truth("test").shape[0]}
             run_sizes.append(run_bytes(methods.make(spelled), sizes, **counts))

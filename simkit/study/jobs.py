@@ -1,6 +1,6 @@
 """The jobs of a grid, and the checks before any of them runs.
 
-A job is the unit of work of one worker: purchases of labels in one or more draws, with all methods
+A job is the unit of work of one worker: batches of labels in one or more draws, with all methods
 that are trained on them. Jobs depend on the grid and the data alone.
 """
 
@@ -10,7 +10,7 @@ import dataclasses
 import json
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,7 +29,8 @@ from simkit.results.job_store import Result
 from simkit.results.runs import SWEEP
 from simkit.study.code_hash import code_id
 from simkit.study.grid import COMPLETE, REFERENCE, Grid, Setting, at_edge
-from simkit.study.sources import ImageTransform, Source, StudyData, kind_of, needs_features
+from simkit.study.sources import ImageTransform, StudyData, StudySource, kind_of
+from simkit.study.training import needs_features
 
 # Settings by scheme (or "reference") and method, as the grid writes both.
 Choices = Mapping[tuple[str, str], Setting]
@@ -50,7 +51,7 @@ _PRICED = 256  # number of images from which the cost of an image is estimated
 
 
 @dataclass(frozen=True)
-class Purchase:
+class LabelBatch:
     """Labels that are bought together, and the methods that are trained on them.
 
     Attributes
@@ -87,11 +88,16 @@ class Purchase:
         return f"{self.scheme}{money}{time}"
 
     @property
-    def labels(self) -> Purchase:
-        """The same purchase without its methods."""
+    def labels(self) -> LabelBatch:
+        """The same batch without its methods."""
         return dataclasses.replace(self, methods=(), settings=())
 
-    @cached_property  # the same purchase is in a job of every draw
+    def with_settings(self, settings: Mapping[str, Setting]) -> LabelBatch:
+        """The batch with these methods and their settings."""
+        specs, values = tuple(settings), tuple(settings.values())
+        return dataclasses.replace(self, methods=specs, settings=values)
+
+    @cached_property  # the same batch is in a job of every draw
     def decides(self) -> dict[str, Any]:
         """All fields as plain values, with complete names of scheme and methods."""
         return dataclasses.asdict(self) | {
@@ -104,7 +110,7 @@ class Purchase:
 
 @dataclass(frozen=True)
 class Job:
-    """Purchases in one draw, or in several if one takes little time; any process can run it.
+    """Batches of labels in one draw, or in several if one takes little time, for any process.
 
     Attributes
     ----------
@@ -116,8 +122,8 @@ class Job:
         Hash of the code that runs it.
     """
 
-    source: Source
-    purchases: tuple[Purchase, ...]
+    source: StudySource
+    batches: tuple[LabelBatch, ...]
     draws: tuple[int, ...]
     grid: Grid
     prices: Prices
@@ -130,7 +136,7 @@ class Job:
         grid, fields = self.grid, ("seed", "unasked", "validation", "curves", "memory")
         decides = {
             "draws": self.draws,
-            "purchases": [purchase.decides for purchase in self.purchases],
+            "purchases": [batch.decides for batch in self.batches],  # name of earlier versions
             "habits": grid.habits.to_json(),
             "prices": repr(self.prices),
             "train": dataclasses.asdict(grid.train),
@@ -150,7 +156,7 @@ class Job:
     @property
     def runs(self) -> int:
         """Number of trainings."""
-        return len(self.draws) * sum(len(purchase.methods) for purchase in self.purchases)
+        return len(self.draws) * sum(len(batch.methods) for batch in self.batches)
 
     @property
     def draw(self) -> int:
@@ -164,8 +170,8 @@ class Job:
         return self.draws == (SWEEP,)
 
     def __str__(self) -> str:
-        first, others = self.purchases[0], len(self.purchases) - 1
-        method = f", {first.methods[0]}" if self.grid.pictures else ""  # each its own purchase
+        first, others = self.batches[0], len(self.batches) - 1
+        method = f", {first.methods[0]}" if self.grid.pictures else ""  # each its own batch
         more = f" and {others} more" if others else ""
         draws = " to ".join(dict.fromkeys(map(draw_name, (self.draws[0], self.draws[-1]))))
         return f"{first}{method}{more}, {draws}"
@@ -176,10 +182,13 @@ def draw_name(draw: int) -> str:
     return "tuning" if draw == SWEEP else f"draw {draw}"
 
 
-def transform_of(grid: Grid, spec: str) -> ImageTransform:
-    """The image transform of a method: fields of the grid, then of its protocol, then defaults."""
+def transform_of(grid: Grid, spec: str) -> ImageTransform | None:
+    """The image transform of a method, None for a head on features: fields of the grid, then of the
+    method's protocol, then defaults."""
+    if grid.pictures is None:
+        return None
     base = ImageTransform()
-    if protocol := grid.pictures and grid.pictures.protocol_of(spec):
+    if protocol := grid.pictures.protocol_of(spec):
         base = ImageTransform(protocol.size, protocol.flip, protocol.upside_down, protocol.crop)
     names = [f.name for f in dataclasses.fields(ImageTransform)]
     values = {name: getattr(grid.pictures, name) for name in names}
@@ -187,27 +196,26 @@ def transform_of(grid: Grid, spec: str) -> ImageTransform:
     return dataclasses.replace(base, **of_grid).for_method(methods.make(spec))
 
 
-def source_of(grid: Grid) -> Source:
+def source_of(grid: Grid) -> StudySource:
     """The source of the truth and features of a grid."""
     tried = (setting.method(spec) for spec in grid.trained for setting in _tried(grid, spec))
-    specs = {*grid.trained, *tried}
-    kinds = {kind_of(spec) for spec in specs}
+    trained = [methods.make(spec) for spec in {*grid.trained, *tried}]
     needs_val = grid.validation != "none" or grid.tuning is not None
-    splits = ("train", "val", "test") if needs_val else ("train", "test")
-    sizes: tuple[int | None, ...] = ()
-    if grid.pictures:
-        kinds = {"pooled"} if any(needs_features(methods.make(spec)) for spec in specs) else set()
-        sizes = tuple(dict.fromkeys(transform_of(grid, spec).size for spec in grid.trained))
+    kinds, sizes = {kind_of(method) for method in trained}, dict[int | None, None]()
+    if grid.pictures is not None:  # features serve to find neighbours
+        kinds = {"pooled"} if any(map(needs_features, trained)) else set()
+        transforms = (transform_of(grid, spec) for spec in grid.trained)
+        sizes = dict.fromkeys(transform.size for transform in transforms if transform)
     if any(schemes.make(spec).needs_features for spec in grid.schemes):
         kinds |= {"pooled"}
-    return Source(
+    return StudySource(
         grid.data,
-        splits,
+        ("train", "val", "test") if needs_val else ("train", "test"),
         tuple(sorted(kinds, reverse=True)),
         "" if grid.features and not grid.pictures else grid.backbone,
         grid.weights,
         tuple(sorted(grid.features.items())),
-        sizes,
+        tuple(sizes),
         grid.scores,
     )
 
@@ -237,27 +245,21 @@ def check(grid: Grid, data: StudyData) -> None:
 
 
 def jobs(grid: Grid, data: StudyData, chosen: Choices | None = None) -> list[Job]:
-    """The jobs of a grid, by draw: its purchases in order, references last in each draw.
-
-    Purchases of a draw share jobs of at least `LEAST` seconds of estimated work, so that runs can
-    be trained together; those that probably ask about every image, such as RPA and FPC at any
-    budget, share one job of up to `MOST` seconds, and draws of less than `LEAST` seconds share
-    jobs. The estimate counts operations and measures nothing, so a grid has the same jobs on every
-    machine.
+    """The jobs of a grid, by draw: its batches of labels in order, references last in each draw.
 
     Parameters
     ----------
     chosen
         The settings that a sweep chose; methods without chosen settings are left out.
     """
-    ordered = purchases(grid)
+    ordered = label_batches(grid)
     if chosen is not None:
         tuned = [
             {m: chosen[key] for m in one.methods if (key := (choice_of(one), m)) in chosen}
             for one in ordered
         ]
-        ordered = [_with(one, table) for one, table in zip(ordered, tuned, strict=True) if table]
-    return _jobs(grid, data, ordered, range(grid.draws))
+        ordered = [one.with_settings(t) for one, t in zip(ordered, tuned, strict=True) if t]
+    return _jobs(grid, data, ordered, tuple(range(grid.draws)))
 
 
 def sweep(grid: Grid, data: StudyData) -> list[Job]:
@@ -267,13 +269,13 @@ def sweep(grid: Grid, data: StudyData) -> list[Job]:
         return []
     middle = grid.limits[len(grid.limits) // 2]
     ordered = []
-    for purchase in purchases(grid):
-        if purchase.reference or purchase.limit == middle:
-            tried = {spec: _tried(grid, spec) for spec in purchase.methods}
+    for batch in label_batches(grid):
+        if batch.reference or batch.limit == middle:
+            tried = {spec: _tried(grid, spec) for spec in batch.methods}
             for index in range(max(map(len, tried.values()))):
                 several = {m: each[index] for m, each in tried.items() if index < len(each)}
-                ordered.append(_with(purchase, several))
-    return _jobs(grid, data, ordered, [SWEEP])
+                ordered.append(batch.with_settings(several))
+    return _jobs(grid, data, ordered, (SWEEP,))
 
 
 def choose(tried: Sequence[Job], done: Mapping[str, Result]) -> tuple[Choices, list[str]]:
@@ -288,11 +290,11 @@ def choose(tried: Sequence[Job], done: Mapping[str, Result]) -> tuple[Choices, l
     scores = {row[:-1]: row[-1] for row in rows}
     settings: dict[tuple[str, str], list[Setting]] = {}
     names: dict[str, str] = {}
-    for purchase in (purchase for job in tried for purchase in job.purchases):
-        scheme = choice_of(purchase)
-        names[scheme] = str(purchase)
-        for spec, setting in zip(purchase.methods, purchase.settings, strict=True):
-            score = scores.get((purchase.scheme, purchase.reference, spec, setting.text))
+    for batch in (batch for job in tried for batch in job.batches):
+        scheme = choice_of(batch)
+        names[scheme] = str(batch)
+        for spec, setting in zip(batch.methods, batch.settings, strict=True):
+            score = scores.get((batch.scheme, batch.reference, spec, setting.text))
             scored = dataclasses.replace(setting, score=score)
             settings.setdefault((scheme, spec), []).append(scored)
     chosen: dict[tuple[str, str], Setting] = {}
@@ -310,40 +312,35 @@ def choose(tried: Sequence[Job], done: Mapping[str, Result]) -> tuple[Choices, l
     return chosen, sentences
 
 
-def purchases(grid: Grid) -> list[Purchase]:
-    """The purchases of every draw, in the order of schemes and budgets; references last.
+def label_batches(grid: Grid) -> list[LabelBatch]:
+    """The labels of every draw, in the order of schemes and budgets; references last.
 
-    Training a whole backbone takes long, so every method has its own purchase then; the labels are
-    the same.
+    Training a whole backbone takes long, so every method has its own batch then; the labels are the
+    same.
     """
 
     def groups(specs: tuple[str, ...]) -> list[tuple[str, ...]]:
         return [(spec,) for spec in specs] if grid.pictures else [specs]
 
-    bought = [
-        Purchase(scheme, specs, limit, images=grid.images)
+    batches = [
+        LabelBatch(scheme, specs, limit, images=grid.images)
         for scheme in grid.schemes
         for limit in grid.limits
         for specs in groups(grid.methods)
     ]
     if grid.reference:
-        bought += [Purchase(COMPLETE, s, reference=True) for s in groups(grid.references)]
-    for place, one in enumerate(bought):
+        batches += [LabelBatch(COMPLETE, s, reference=True) for s in groups(grid.references)]
+    for place, one in enumerate(batches):
         table = grid.settings.get(choice_of(one), {})  # other methods keep their defaults
         if any(m in table for m in one.methods):
             settings = {m: Setting(tuple(table.get(m, {}).items())) for m in one.methods}
-            bought[place] = _with(one, settings)
-    return bought
+            batches[place] = one.with_settings(settings)
+    return batches
 
 
-def _with(purchase: Purchase, settings: Mapping[str, Setting]) -> Purchase:
-    """The purchase with these methods and their settings."""
-    return dataclasses.replace(purchase, methods=tuple(settings), settings=tuple(settings.values()))
-
-
-def choice_of(purchase: Purchase) -> str:
+def choice_of(batch: LabelBatch) -> str:
     """The first key of the chosen settings: the scheme, or "reference"."""
-    return REFERENCE if purchase.reference else purchase.scheme
+    return REFERENCE if batch.reference else batch.scheme
 
 
 def _tried(grid: Grid, spec: str) -> list[Setting]:
@@ -354,21 +351,43 @@ def _tried(grid: Grid, spec: str) -> list[Setting]:
 
 
 def _jobs(
-    grid: Grid, data: StudyData, ordered: Sequence[Purchase], draws: Iterable[int]
+    grid: Grid, data: StudyData, ordered: Sequence[LabelBatch], draws: tuple[int, ...]
 ) -> list[Job]:
+    """Jobs of at least `LEAST` seconds of estimated work, so that runs can be trained together.
+
+    Batches that probably ask about every image, such as RPA and FPC at any budget, share one job of
+    up to `MOST` seconds, as one stack trains them; draws of less than `LEAST` seconds share jobs.
+    The estimate counts operations and measures nothing, so a grid has the same jobs on every
+    machine.
+    """
+    duration = {batch: seconds(batch, grid, data) for batch in ordered}
+    every = data.truth("train").shape[0]
+    groups: list[list[LabelBatch]] = []
+    all_images: list[LabelBatch] | None = None
+    for batch in ordered:
+        if grid.pictures is not None or _asked(batch, grid, data) < every:
+            groups.append([batch])
+        elif all_images and sum(duration[b] for b in [*all_images, batch]) <= MOST:
+            all_images.append(batch)
+        else:
+            groups.append(all_images := [batch])
+    packs: list[list[LabelBatch]] = []
+    enough = True
+    for group in groups:
+        if enough:
+            packs.append([])
+        packs[-1] += group
+        enough = sum(duration[batch] for batch in packs[-1]) >= LEAST
+    if not enough and len(packs) > 1:  # a smaller rest joins the last pack
+        packs[-2:] = [packs[-2] + packs[-1]]
     parts = [methods.make(spec) for spec in grid.trained]
     common: dict[str, Any] = {"source": source_of(grid), "prices": prices(grid.prices)}
     common |= {"grid": grid, "ids": data.ids}
     common["code"] = code_id([*parts, *map(schemes.make, grid.schemes)])
-    duration = {purchase: seconds(purchase, grid, data) for purchase in ordered}
-    alone = [[purchase] for purchase in ordered]
-    groups = alone if grid.pictures else _grouped(ordered, duration, grid, data)
-    packs = _packed(groups, duration)
-    all_draws = tuple(draws)
-    size = draws_per_job(sum(duration.values()), len(all_draws))
+    size = draws_per_job(sum(duration.values()), len(draws))
     return [
-        Job(purchases=tuple(pack), draws=all_draws[start : start + size], **common)
-        for start in range(0, len(all_draws), size)
+        Job(batches=tuple(pack), draws=draws[start : start + size], **common)
+        for start in range(0, len(draws), size)
         for pack in packs
     ]
 
@@ -378,74 +397,40 @@ def draws_per_job(each: float, draws: int) -> int:
     return draws if each <= 0 else max(1, min(draws, math.ceil(LEAST / each)))
 
 
-def _packed(
-    groups: Iterable[list[Purchase]], duration: Mapping[Purchase, float]
-) -> list[list[Purchase]]:
-    """Consecutive groups merged up to `LEAST` seconds; a smaller rest joins the last pack."""
-    packs: list[list[Purchase]] = []
-    enough = True
-    for group in groups:
-        if enough:
-            packs.append([])
-        packs[-1] += group
-        enough = sum(duration[purchase] for purchase in packs[-1]) >= LEAST
-    if not enough and len(packs) > 1:
-        packs[-2:] = [packs[-2] + packs[-1]]
-    return packs
-
-
-def _grouped(
-    ordered: Iterable[Purchase], duration: Mapping[Purchase, float], grid: Grid, data: StudyData
-) -> list[list[Purchase]]:
-    """Purchases that ask about every image in one group, as one stack trains them; others alone."""
-    every = data.truth("train").shape[0]
-    groups: list[list[Purchase]] = []
-    all_images: list[Purchase] | None = None
-    for purchase in ordered:
-        if _asked(purchase, grid, data) < every:
-            groups.append([purchase])
-        elif all_images and sum(duration[p] for p in [*all_images, purchase]) <= MOST:
-            all_images.append(purchase)
-        else:
-            groups.append(all_images := [purchase])
-    return groups
-
-
-def seconds(purchase: Purchase, grid: Grid, data: StudyData) -> float:
-    """Estimated seconds of a purchase on one core, if its runs of a kind share a stack."""
-    if grid.pictures is not None:  # the backward pass takes about twice as long as the forward one
-        images = data.truth("train").shape[0]
-        return sum(
-            3 * data.work[transform_of(grid, spec).size] / _FORWARDS
-            * images * grid.training(spec).epochs
-            for spec in purchase.methods
-        )  # fmt: skip
-    kinds = [kind_of(purchase.spelled(spec)) for spec in purchase.methods]
-    asked = _asked(purchase, grid, data)
-    return sum(
-        _stack_seconds(kinds.count(kind), kind, asked, grid, data) for kind in dict.fromkeys(kinds)
-    )
-
-
-def _stack_seconds(runs: int, kind: str, images: int, grid: Grid, data: StudyData) -> float:
-    """Estimated seconds to train and score `runs` heads together on features of a kind."""
-    classes = data.truth("train").shape[1]
-    values = math.prod(data.features["train", kind].values.shape[1:])  # of one image
-    epochs, curve_of = grid.train.epochs, "test" if grid.validation == "none" else "val"
+def seconds(batch: LabelBatch, grid: Grid, data: StudyData) -> float:
+    """Estimated seconds of a batch of labels on one core, if its runs of a kind share a stack."""
+    images, classes = data.truth("train").shape
+    if grid.pictures is not None:
+        backbones = 0.0
+        for spec in batch.methods:
+            transform = transform_of(grid, spec)
+            assert transform is not None
+            # The backward pass takes about twice as long as the forward one.
+            step = 3 * data.work[transform.size] / _FORWARDS
+            backbones += step * images * grid.training(spec).epochs
+        return backbones
+    kinds = [kind_of(methods.make(batch.spelled(spec))) for spec in batch.methods]
+    asked, epochs = _asked(batch, grid, data), grid.train.epochs
+    curve_of = "test" if grid.validation == "none" else "val"
     scored = data.truth("test").shape[0]
     if grid.curves or grid.validation != "none":
         scored += epochs * data.truth(curve_of).shape[0]
-    steps = epochs * math.ceil(images / grid.train.batch_size)
-    operations = classes * values * (4 * epochs * images + 2 * scored)
-    per_run = _STEP * steps + operations / _RATE + _RANK * scored * classes
-    return _STACK * steps + _READ * values * (epochs * images + scored) + runs * per_run
+    steps = epochs * math.ceil(asked / grid.train.batch_size)
+    total = 0.0
+    for kind in dict.fromkeys(kinds):
+        values = math.prod(data.features["train", kind].values.shape[1:])  # of one image
+        operations = classes * values * (4 * epochs * asked + 2 * scored)
+        per_run = _STEP * steps + operations / _RATE + _RANK * scored * classes
+        reading = _READ * values * (epochs * asked + scored)
+        total += _STACK * steps + reading + kinds.count(kind) * per_run
+    return total
 
 
-def _asked(purchase: Purchase, grid: Grid, data: StudyData) -> int:
+def _asked(batch: LabelBatch, grid: Grid, data: StudyData) -> int:
     """Estimated number of asked images: where a budget buys images, from the cost of some of them;
     all, where it buys something else, such as labels for each class."""
-    truth, scheme, limit = data.truth("train"), schemes.make(purchase.scheme), purchase.limit
-    most = how_many(purchase.images, truth.shape[0])
+    truth, scheme, limit = data.truth("train"), schemes.make(batch.scheme), batch.limit
+    most = how_many(batch.images, truth.shape[0])
     if not limit or scheme.amount is not None or grid.unasked == "absent":
         return most
     priced = min(most, _PRICED)

@@ -140,7 +140,7 @@ def _trained(
     from simkit.learn.optim import Settings
     from simkit.progress import silent
     from simkit.registry import build
-    from simkit.study.sources import Source
+    from simkit.study.sources import StudySource
     from simkit.study.trial import trial
 
     grid, order = evidence.grid, state.order
@@ -154,7 +154,7 @@ def _trained(
     write_data(order, file, str(grid["data"]))
     trained = evidence.trained_as[pair]
     settings = {**grid.get("train", {}), "lr": trained["lr"], "epochs": int(trained["epochs"])}
-    source = Source(
+    source = StudySource(
         str(file), (), (), str(grid.get("backbone", "scenes-net")), str(grid.get("weights", ""))
     )
     return np.array([

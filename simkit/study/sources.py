@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,28 +23,23 @@ from simkit.data.dataset import WHOLE
 from simkit.embed.backbones import backbone as load_backbone
 from simkit.embed.feature_files import Kind, of_splits
 from simkit.embed.features import Features, cache_folder, extract, read_features
-from simkit.embed.neighbours import Neighbours
 from simkit.embed.networks import Backbone
 from simkit.errors import BadInput
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth, places
-from simkit.learn import methods
 from simkit.learn.inputs import FeatureInputs, ImageInputs, SizedPictures, sized
-from simkit.learn.label_embeddings import LabelMeans, LabelMedians
-from simkit.learn.methods import Method, Task
-from simkit.learn.side_info import build_aid
+from simkit.learn.methods import Method
 from simkit.progress import Progress, silent
 
 Side = int | None  # side of images in pixels; None: that of the backbone
 SCENES_NET = "scenes-net"  # the backbone that ships with simkit
 _CROP = (0.25, 1.0)  # for methods that compare views of an image
-_OF_FEATURES = (Neighbours, LabelMedians, LabelMeans)  # side information from features
 
 
 @dataclass(frozen=True)
-class Source:
+class StudySource:
     """The names of a data set and its features, which any process can open.
 
     Attributes
@@ -77,6 +73,9 @@ class Source:
         if not self.sizes:
             return self.splits
         return ("train",) if self.kinds else ()
+
+
+Source = StudySource  # its public name; here it would be taken for a source of data
 
 
 @dataclass(frozen=True)
@@ -221,7 +220,15 @@ class StudyData:
     @cached_property
     def work(self) -> dict[Side, int]:
         """Multiplications and additions of the network for an image, by its side."""
-        return {size: _operations(net) for size, net in self.networks.items()}
+        from torch.utils.flop_counter import FlopCounterMode  # loads triton
+
+        work: dict[Side, int] = {}
+        for size, net in self.networks.items():
+            image = torch.zeros(1, 3, net.size, net.size, dtype=torch.uint8)
+            with torch.no_grad(), FlopCounterMode(display=False) as counter:
+                net(net.prepare(image))
+            work[size] = int(counter.get_total_flops())
+        return work
 
 
 def network_key(size: Side) -> str:
@@ -229,13 +236,13 @@ def network_key(size: Side) -> str:
     return f"backbone {size or 'of its own size'}"
 
 
-def kind_of(method: str) -> Kind:
+def kind_of(method: Method) -> Kind:
     """ "maps" for methods that need feature maps, else "pooled"."""
-    return "maps" if methods.make(method).needs.maps else "pooled"
+    return "maps" if method.needs.maps else "pooled"
 
 
 def open_source(
-    source: Source, *, data: Dataset | None = None, progress: Progress = silent
+    source: StudySource, *, data: Dataset | None = None, progress: Progress = silent
 ) -> StudyData:
     """Open the data and compute or read its features.
 
@@ -273,12 +280,28 @@ def open_source(
             )
     features: dict[tuple[str, str], Features] = {}
     for split in source.featured:
-        get = _precomputed if source.features else _computed
-        features |= {(split, kind): f for kind, f in get(source, data, split, progress).items()}
+        of_split: Mapping[Kind, Features]
+        if source.features:
+            of_split = _precomputed(source, data, split)
+        else:
+            net = load_backbone(source.backbone, source.weights or None)
+            # Images that `simkit features` skipped at the request of the user stay skipped.
+            how: dict[str, Any] = {"unreadable": "before", "progress": progress}
+            of_split = extract(data, split, net, kinds=source.kinds, **how)
+        features |= {(split, kind): each for kind, each in of_split.items()}
     if features and not source.features:
         warn_of_scenes_net(data, source.backbone)
     _check_one_network(features)
-    networks, pictures = _pixels(source, data, progress) if source.sizes else ({}, {})
+    networks: dict[Side, Backbone] = {
+        size: load_backbone(source.backbone, source.weights or None, size=size)
+        for size in source.sizes
+    }
+    # Decoded into the cache folder, where all worker processes read the same memory.
+    pictures = {
+        (split, side): decoded_pictures(data, split, side, cache=cache_folder(), progress=progress)
+        for split in source.splits
+        for side in dict.fromkeys(net.size for net in networks.values())
+    }
     similarities = {}
     if source.scores:
         held = splits_of(source.scores)
@@ -295,12 +318,10 @@ def open_source(
     return opened
 
 
-@lru_cache(maxsize=2)
-def _opened(source: Source) -> StudyData:
-    return open_source(source)
+_opened = lru_cache(maxsize=2)(open_source)
 
 
-def opened_as(source: Source, ids: Mapping[str, str]) -> StudyData:
+def opened_as(source: StudySource, ids: Mapping[str, str]) -> StudyData:
     """The data of a source, with a check of their ids; a process opens them once.
 
     Raises
@@ -326,7 +347,15 @@ def warn_of_scenes_net(data: Dataset, backbone: str) -> None:
         )
 
 
-def decoded_pictures(data: Dataset, split: str, size: int, **how: Any) -> SizedPictures:
+def decoded_pictures(
+    data: Dataset,
+    split: str,
+    size: int,
+    *,
+    cache: str | PathLike[str] | None = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> SizedPictures:
     """Decode all images of a split to `size` by `size` pixels.
 
     Parameters
@@ -335,8 +364,13 @@ def decoded_pictures(data: Dataset, split: str, size: int, **how: Any) -> SizedP
         The data set and one of its splits.
     size
         Side in pixels.
-    **how
-        Further arguments of `sized`.
+    cache
+        Folder for the decoded images, from which a second call opens them. By default up to 4 GiB
+        are kept in memory only, and more in the cache folder ($SIMKIT_CACHE).
+    threads
+        Number of threads, by default one for each core.
+    progress
+        Called with (images done, images).
 
     Returns
     -------
@@ -349,33 +383,7 @@ def decoded_pictures(data: Dataset, split: str, size: int, **how: Any) -> SizedP
     """
     if split not in data.pictures:
         raise BadInput(f"{data.name} has no images for {split!r}; name them, or train on features")
-    return sized(data.pictures[split], size, **how)
-
-
-def needs_features(method: Method) -> bool:
-    """Whether the method needs side information from features."""
-    return any(kind in _OF_FEATURES for kind in method.needs.aids)
-
-
-def with_features(task: Task, method: Method, features: Callable[[], StudyData]) -> Task:
-    """The task on images, with side information from features if the method needs it.
-
-    The side information does not record its features, as those of a trained backbone change with
-    every step.
-
-    Parameters
-    ----------
-    features
-        Opens the data with pooled features of train; images without features are left out.
-    """
-    if not needs_features(method):
-        return task
-    study = features()
-    task = replace(task, labels=study.readable(task.labels, "train"))
-    on_features = replace(task, inputs=study.inputs("train", "pooled"))
-    kinds = (kind for kind in method.needs.aids if kind in _OF_FEATURES)
-    built = (build_aid(kind, on_features, method.needs) for kind in kinds)
-    return task.with_aids(*(replace(aid, inputs="") for aid in built))
+    return sized(data.pictures[split], size, cache=cache, threads=threads, progress=progress)
 
 
 def labels_of_train(labels: PartialLabels, data: Dataset, where: str) -> PartialLabels:
@@ -416,18 +424,7 @@ def _over(labels: PartialLabels, truth: Truth, where: str) -> PartialLabels:
     return PartialLabels.of(codes, truth.images, truth.classes, asked, **record)
 
 
-def _computed(
-    source: Source, data: Dataset, split: str, progress: Progress
-) -> Mapping[Kind, Features]:
-    """Features of all kinds in one pass, or from the cache."""
-    net = load_backbone(source.backbone, source.weights or None)
-    # Images that `simkit features` skipped at the request of the user stay skipped.
-    return extract(data, split, net, kinds=source.kinds, unreadable="before", progress=progress)
-
-
-def _precomputed(
-    source: Source, data: Dataset, split: str, progress: Progress
-) -> Mapping[Kind, Features]:
+def _precomputed(source: StudySource, data: Dataset, split: str) -> Mapping[Kind, Features]:
     """Features of a split by kind, from the files or folders of the source.
 
     Raises BadInput if there are none for the split, if they have other rows or were computed from
@@ -479,31 +476,3 @@ def _pictures_id(features: Features) -> str:
     """Content id of the images of the features; "" if unknown."""
     traced = features.history.command == "features" and features.history.parents
     return features.history.parents[0] if traced else ""
-
-
-def _pixels(
-    source: Source, data: Dataset, progress: Progress
-) -> tuple[dict[Side, Backbone], dict[tuple[str, int], SizedPictures]]:
-    """Networks and images; these are decoded into the cache folder, where workers read them."""
-    networks = {
-        size: load_backbone(source.backbone, source.weights or None, size=size)
-        for size in source.sizes
-    }
-    sides = dict.fromkeys(net.size for net in networks.values())
-    options: dict[str, Any] = {"cache": cache_folder(), "progress": progress}
-    pictures = {
-        (split, side): decoded_pictures(data, split, side, **options)
-        for split in source.splits
-        for side in sides
-    }
-    return networks, pictures
-
-
-def _operations(net: Backbone) -> int:
-    """Multiplications and additions of the network for one image."""
-    from torch.utils.flop_counter import FlopCounterMode  # loads triton
-
-    image = torch.zeros(1, 3, net.size, net.size, dtype=torch.uint8)
-    with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        net(net.prepare(image))
-    return int(counter.get_total_flops())

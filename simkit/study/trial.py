@@ -5,52 +5,34 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from os import PathLike
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from simkit import metrics
-from simkit.data import Dataset
 from simkit.data import open as open_data
 from simkit.embed.backbones import backbone as load_backbone
-from simkit.embed.features import Features
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.learn.distributed import Team
-from simkit.learn.inputs import FeatureInputs, ImageInputs
-from simkit.learn.methods import Method, Task, spell
+from simkit.learn.inputs import ImageInputs
+from simkit.learn.methods import Method
 from simkit.learn.optim import Settings
 from simkit.learn.pointing_game import middle, pointed
 from simkit.learn.side_info import prepare
 from simkit.learn.train import Trained, train
-from simkit.learn.validation import Validation
 from simkit.progress import Progress, silent
 from simkit.study import sources
 from simkit.study.grid import Unasked
-from simkit.study.sources import ImageTransform, Source, StudyData
+from simkit.study.sources import ImageTransform, StudySource
+from simkit.study.training import Scored, Training, needs_features
 
 _GROUPS = 5  # number of groups of classes, by their number of training labels
 _FEW = 64  # images whose pooled features are compared with maps
-
-
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """Scores (N, L) of a split, its reference labels, and the mask of entries that count.
-
-    Where the mask is sparse, so are the scores: they are those of its entries alone.
-    """
-
-    scores: Any
-    present: Any
-    known: Any
-
-    def of(self, classes: NDArray[np.int64]) -> tuple[Any, Any, Any]:
-        """Scores, present and known entries of these classes."""
-        known = None if self.known is None else self.known[:, classes]
-        return self.scores[:, classes], self.present[:, classes], known
 
 
 @dataclass(frozen=True)
@@ -82,21 +64,25 @@ class Detailed:
 
     def lines(self) -> list[str]:
         """One line for each metric, in percent."""
-        groups = ", ".join(_share(g) for g in self.groups)
-        parts = ", ".join(f"{p.name}: {_share(p.map)} ({p.images:,})" for p in self.by_labels)
+
+        def share(value: float | None) -> str:
+            return "none" if value is None or math.isnan(value) else f"{100 * value:.2f}"
+
+        groups = ", ".join(map(share, self.groups))
+        parts = ", ".join(f"{p.name}: {share(p.map)} ({p.images:,})" for p in self.by_labels)
         mean = "not measured, as there is no val split for the thresholds"
         if self.f1 is not None:
             mean = (
-                f"{_share(self.f1)}, precision {_share(self.precision)}, recall "
-                f"{_share(self.recall)} (thresholds from {self.f1_images:,} images of val)"
+                f"{share(self.f1)}, precision {share(self.precision)}, recall "
+                f"{share(self.recall)} (thresholds from {self.f1_images:,} images of val)"
             )
         point = "not played, as it needs boxes and readable images"
         return [
             f"mF1 {mean}",
             f"mAP of groups of classes, the fewest annotations first: {groups}",
             f"mAP by number of present labels (images): {parts}",
-            f"top-1 {_share(self.top1)}",
-            f"pointing game {point if self.pointing is None else _share(self.pointing)}",
+            f"top-1 {share(self.top1)}",
+            f"pointing game {point if self.pointing is None else share(self.pointing)}",
         ]
 
 
@@ -136,13 +122,20 @@ class Trial:
 def trial(
     labels: PartialLabels,
     method: Method,
-    source: Source,
+    source: StudySource,
     *,
     transform: ImageTransform | None = None,
     unasked: Unasked = "skip",
     where: str = "these labels",
     report: bool = False,
-    **training: Any,
+    settings: Settings = Settings(),
+    seed: int = 0,
+    draw: int = 0,
+    device: str | torch.device = "auto",
+    compile: bool = False,
+    checkpoint: str | PathLike[str] | None = None,
+    progress: Progress = silent,
+    team: Team | None = None,
 ) -> Trial:
     """Train `method` on `labels` of the train split, from cached features or from pixels.
 
@@ -165,8 +158,20 @@ def trial(
         Name of the labels in error messages.
     report
         Measure further metrics, see `Detailed`; thresholds come from val, if there is one.
-    training
-        Arguments of `train`: settings, seed, draw, device, compile, checkpoint, progress, team.
+    settings
+        Settings of the training.
+    seed, draw
+        Determine the order of images and the initial head.
+    device
+        "auto": a GPU if there is one and the backbone is trained, else the CPU; or "cpu", "cuda".
+    compile
+        Use torch.compile for the backbone.
+    checkpoint
+        A file written after every epoch, from which training resumes.
+    progress
+        Called with (images done, images) and (epochs done, epochs).
+    team
+        The processes that train together, see `simkit.learn.distributed.together`.
 
     Returns
     -------
@@ -179,42 +184,54 @@ def trial(
         For labels of another data set, if there are neither images nor features, and if an epoch
         shall be chosen without a split for it.
     """
-    settings, team = training.get("settings", Settings()), training.get("team", Team())
-    data = open_data(source.data)
+    team, dataset = team or Team(), open_data(source.data)
     all_asked = int(labels.asked.sum())
-    labels = sources.labels_of_train(labels, data, where)
-    split = "test" if "test" in data.truth else "val"
-    known = data.truth["train"].known
-    if split not in data.truth and known is not None and not known.nnz:
+    labels = sources.labels_of_train(labels, dataset, where)
+    split = "test" if "test" in dataset.truth else "val"
+    known = dataset.truth["train"].known
+    if split not in dataset.truth and known is not None and not known.nnz:
         split = ""  # images of an order have no known labels to score on
-    splits = _splits(data, split, settings, source.data, report)
-    kinds = () if transform else (sources.kind_of(spell(method)),)
-    source = replace(source, splits=splits, kinds=kinds)
-    bench = _Bench(method, source, data, transform, team, training.get("progress", silent))
-    validation = None
-    if settings.select == "best":
-        known, leaves = bench.study.known("val"), data.leaves
-        validation = Validation(bench.inputs["val"], data.truth["val"], known=known, classes=leaves)
-    options = {**training, "backbone": bench.network, "validation": validation}
-    task = bench.task(labels if unasked == "skip" else labels.over_all_images())
-    preparing = {k: v for k, v in options.items() if k not in ("checkpoint", "progress")}
-    trained = train(prepare(task, method, **preparing), method, **options)
-    own = [each for (of, _), each in bench.study.features.items() if of == "train"]
-    trained = _with_data(trained, data.name, own[0] if own else None)
-    asked, chosen_by = int(labels.asked.sum()), len(bench.inputs["val"]) if validation else 0
+    chooses, has_val = settings.select == "best", split != "val" and "val" in dataset.truth
+    if not split and (chooses or report):
+        raise BadInput(
+            f"{source.data!r} has no labelled images to choose an epoch or to report on; set "
+            "select to 'last', or name a labelled data set in its field `scored`"
+        )
+    if chooses and not has_val:
+        raise BadInput(
+            f"select is 'best', but {source.data!r} has only the {split} split, which is scored, "
+            "to choose an epoch on; name both a val and a test part, or set select to 'last'"
+        )
+    val = "val" if has_val and (chooses or report) else ""
+    source = replace(source, splits=tuple(filter(None, ("train", split, val))))
+    if transform is None:
+        source = replace(source, kinds=(sources.kind_of(method),))
+    else:
+        transform = transform.for_method(method)
+        source = replace(source, kinds=(), sizes=(transform.size,))
+        if needs_features(method):
+            source = replace(source, kinds=("pooled",))
+    data = team.in_turn(lambda: sources.open_source(source, data=dataset, progress=progress))
+    run = Training(data, method, settings, transform, seed, draw, device)
+    validation = run.validation("val", data.truth("val")) if chooses else None
+    options = {**run.options, "compile": compile, "team": team, "validation": validation}
+    task = run.task(labels if unasked == "skip" else labels.over_all_images())
+    task = prepare(task, method, **options)
+    trained = train(task, method, checkpoint=checkpoint, progress=progress, **options)
+    trained = _with_data(trained, run)
+    asked = int(labels.asked.sum())
+    chosen_by = len(run.inputs("val")) if chooses else 0
     if not split:
         return Trial(trained, "", 0, math.nan, math.nan, asked, all_asked - asked)
-    scoring = {"device": training.get("device", "auto"), "precision": settings.precision}
-    test = bench.scored(trained, split, scoring)
-    detailed = None
+    test, detailed = run.scored(trained, split), None
     if report:
-        val = bench.scored(trained, "val", scoring) if split != "val" and "val" in splits else None
-        pointing = team.in_turn(lambda: bench.pointing(trained, split, scoring))
+        pointing = team.in_turn(lambda: _pointing(run, trained, source, split, progress))
         annotations = labels.per_class(PRESENT) + labels.per_class(ABSENT)
-        classes: dict[str, Any] = {"leaves": data.leaves, "annotations": annotations}
-        detailed = details(test, val, **classes, pointing=pointing)
-    ap = metrics.average_precision(test.scores, test.present, test.known)
-    ap_of = {"leaves": ap[data.leaves], "classes": ap}
+        about: dict[str, Any] = {"leaves": dataset.leaves, "annotations": annotations}
+        of_val = run.scored(trained, "val") if val else None
+        detailed = details(test, of_val, **about, pointing=pointing)
+    ap = test.ap()
+    ap_of = {"leaves": ap[dataset.leaves], "classes": ap}
     counts = {name: len(aps) for name, aps in ap_of.items()}
     counts |= {f"{name}_scored": int((~np.isnan(aps)).sum()) for name, aps in ap_of.items()}
     return Trial(
@@ -223,80 +240,34 @@ def trial(
     )  # fmt: skip
 
 
-class _Bench:
-    """The open data of a trial and its inputs: features, or images for fine-tuning."""
+def _pointing(
+    run: Training, trained: Trained, source: StudySource, split: str, progress: Progress
+) -> float | None:
+    """The pointing game on a split; None without boxes or without the images for maps.
 
-    def __init__(
-        self,
-        method: Method,
-        source: Source,
-        data: Dataset,
-        transform: ImageTransform | None,
-        team: Team,
-        progress: Progress,
-    ) -> None:
-        self.method, self.source, self.data, self.team = method, source, data, team
-        self.read = partial(sources.open_source, data=data, progress=progress)
-        self.network = None
-        if transform is not None:
-            weights, transform = source.weights or None, transform.for_method(method)
-            self.network = load_backbone(source.backbone, weights, size=transform.size)
-        self.transform = transform
-        self.study, self.inputs = team.in_turn(self._open)
-
-    def _open(self) -> tuple[StudyData, dict[str, ImageInputs | FeatureInputs]]:
-        study = self.read(self.source)
-        return study, {split: self._inputs(study, split) for split in self.source.splits}
-
-    def _inputs(self, study: StudyData, split: str) -> ImageInputs | FeatureInputs:
-        if self.network is None or self.transform is None:
-            return study.inputs(split, sources.kind_of(spell(self.method)))
-        return self.transform.inputs(sources.decoded_pictures(self.data, split, self.network.size))
-
-    def task(self, labels: PartialLabels) -> Task:
-        """The task, with side information from features for fine-tuning."""
-        labels = self.study.readable(labels, "train")
-        task = Task(labels, self.inputs["train"], self.study.train_aids)
-        if self.network is None:
-            return task
-        pooled = replace(self.source, splits=("train",), kinds=("pooled",))
-        return sources.with_features(
-            task, self.method, lambda: self.team.in_turn(lambda: self.read(pooled))
-        )
-
-    def scored(self, trained: Trained, split: str, scoring: Mapping[str, Any]) -> Scored:
-        """Scores of a split, with its reference labels."""
-        known = self.study.known(split)
-        entries = known if issparse(known) else None
-        scores = trained.scores(self.inputs[split], known=entries, **scoring)
-        return Scored(scores, self.study.truth(split).present, known)
-
-    def pointing(self, trained: Trained, split: str, scoring: Mapping[str, Any]) -> float | None:
-        """The pointing game on a split; None without boxes or without the images for maps.
-
-        Pooled features are replaced by the maps of the same backbone that they are means of. None
-        where they are not, as in networks with a class token: the head does not fit the maps.
-        """
-        boxes, inputs, source = self.data.boxes.get(split), self.inputs[split], self.source
-        if boxes is None or boxes.sizes is None:
+    Pooled features are replaced by the maps of the same backbone that they are means of. None
+    where they are not, as in networks with a class token: the head does not fit the maps.
+    """
+    dataset, inputs = run.data.data, run.inputs(split)
+    boxes = dataset.boxes.get(split)
+    scoring: dict[str, Any] = {"device": run.device, "precision": run.settings.precision}
+    if boxes is None or boxes.sizes is None:
+        return None
+    if isinstance(inputs, ImageInputs):
+        return pointed(trained, inputs, boxes, **scoring)
+    if source.features or split not in dataset.pictures:
+        return None
+    source = replace(source, splits=(split,), kinds=("maps",))
+    study = sources.open_source(source, data=dataset, progress=progress)
+    maps = study.inputs(split, "maps")
+    if inputs.kind == "pooled":
+        pooled, some = (np.asarray(x[:_FEW], np.float32) for x in (inputs.values, maps.values))
+        means = some.mean((2, 3))
+        near: dict[str, Any] = {"rtol": 0.01, "atol": 0.01 * means.std()}  # of fp16
+        if pooled.shape != means.shape or not np.allclose(pooled, means, **near):
             return None
-        if isinstance(inputs, ImageInputs):
-            return pointed(trained, inputs, boxes, **scoring)
-        if source.features or split not in self.data.pictures:
-            return None
-        maps = self.read(replace(source, splits=(split,), kinds=("maps",))).inputs(split, "maps")
-        if inputs.kind == "pooled" and not _are_means(inputs.values, maps.values):
-            return None
-        regions = middle(boxes.sizes, load_backbone(source.backbone, source.weights or None).size)
-        return pointed(trained, maps, boxes, regions=regions, **scoring)
-
-
-def _are_means(pooled: Any, maps: Any) -> bool:
-    """Whether pooled features (N, D) are the means of maps (N, D, h, w), up to fp16."""
-    pooled, means = (np.asarray(x[:_FEW], np.float32) for x in (pooled, maps))
-    means = means.mean((2, 3))
-    near: dict[str, Any] = {"rtol": 0.01, "atol": 0.01 * means.std()}
-    return pooled.shape == means.shape and np.allclose(pooled, means, **near)
+    regions = middle(boxes.sizes, load_backbone(source.backbone, source.weights or None).size)
+    return pointed(trained, maps, boxes, regions=regions, **scoring)
 
 
 def details(
@@ -322,61 +293,30 @@ def details(
     pointing
         Result of the pointing game.
     """
-    scores, present, known = test.of(leaves)
-    operating: dict[str, float | None] = {"f1": None, "precision": None, "recall": None}
-    if val is not None:
-        thresholds = metrics.f1_thresholds(*val.of(leaves))
-        by_class = (
-            metrics.f1(scores, present, thresholds, known),
-            *metrics.precision_recall(scores, present, thresholds, known),
-        )
-        operating = dict(zip(operating, map(metrics.mean_ap, by_class), strict=True))
-    groups = metrics.class_groups(annotations[leaves], min(_GROUPS, len(leaves)))
+    test = test.of(leaves)
+    none: dict[str, Any] = dict.fromkeys(("f1", "precision", "recall"))
+    scores, present, known = test.scores, test.present, test.known
     # Unknown entries count neither as right nor as wrong.
     all_count = known is None or issparse(scores)
     known_scores = scores if all_count else np.where(known, scores, -np.inf)
     known_present = present if known is None else present.multiply(known).tocsr()
+    groups = metrics.class_groups(annotations[leaves], min(_GROUPS, len(leaves)))
     return Detailed(
-        **operating,
+        **(none if val is None else test.at_thresholds(val.of(leaves))),
         f1_images=0 if val is None else val.scores.shape[0],
-        groups=tuple(
-            metrics.group_map(metrics.average_precision(scores, present, known), groups).tolist()
-        ),
+        groups=tuple(metrics.group_map(test.ap(), groups).tolist()),
         by_labels=tuple(metrics.map_by_labels(scores, present, known)),
         top1=metrics.top1(known_scores, known_present),
         pointing=pointing,
     )
 
 
-def _with_data(trained: Trained, data: str, features: Features | None) -> Trained:
+def _with_data(trained: Trained, run: Training) -> Trained:
     """The model with the data set, and the network of the features if known, in its history."""
-    settings: dict[str, Any] = {**trained.history.settings, "data": data}
-    if features is not None:  # a trained network is named already
-        made = features.history
+    settings: dict[str, Any] = {**trained.history.settings, "data": run.data.data.name}
+    if run.transform is None:  # a trained network is named already
+        made = next(each for (of, _), each in run.data.features.items() if of == "train").history
         names = ("backbone", "weights", "size")
         settings |= {name: made.settings[name] for name in names if name in made.settings}
         settings |= {"backbone_id": made.parents[1]} if len(made.parents) > 1 else {}
     return replace(trained, history=replace(trained.history, settings=settings))
-
-
-def _splits(
-    data: Dataset, scored: str, settings: Settings, spec: str, report: bool
-) -> tuple[str, ...]:
-    """The splits in use: train, the scored one, and val if it chooses an epoch or thresholds."""
-    chooses, val = settings.select == "best", scored != "val" and "val" in data.truth
-    if not scored and (chooses or report):
-        raise BadInput(
-            f"{spec!r} has no labelled images to choose an epoch or to report on; set select to "
-            "'last', or name a labelled data set in its field `scored`"
-        )
-    if chooses and not val:
-        raise BadInput(
-            f"select is 'best', but {spec!r} has only the {scored} split, which is scored, to "
-            "choose an epoch on; name both a val and a test part, or set select to 'last'"
-        )
-    names = ("train", scored, "val" if val and (chooses or report) else "")
-    return tuple(filter(None, names))
-
-
-def _share(value: float | None) -> str:
-    return "none" if value is None or math.isnan(value) else f"{100 * value:.2f}"

@@ -13,7 +13,7 @@ from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.learn.methods import Task
 from simkit.learn.trained import Trained
-from simkit.study.sources import ImageTransform, Source
+from simkit.study.sources import ImageTransform, StudySource
 from simkit.study.trial import trial
 
 AN = methods.make("an")
@@ -25,7 +25,7 @@ def head(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trained, Path]:
     """A head on features of scenes-net, and the folder it is saved in."""
     scenes = simkit.data.open("scenes:images=60,val=20,test=20")
     labels = simkit.simulate(scenes.truth["train"], "rpa(keep=0.5)")
-    source = Source("scenes:images=60,val=20,test=20", (), (), "scenes-net")
+    source = StudySource("scenes:images=60,val=20,test=20", (), (), "scenes-net")
     trained = trial(labels, AN, source, settings=ONE).trained
     folder = tmp_path_factory.mktemp("model")
     trained.save(folder)
@@ -72,7 +72,7 @@ def test_arrays_and_inputs_are_scored(task: Task, maps: np.ndarray):
 def test_a_fine_tuned_model_brings_its_network(tmp_path: Path):
     spec = "scenes:images=20,val=10,test=10"
     labels = simkit.simulate(simkit.data.open(spec).truth["train"], "rpa(keep=0.5)")
-    source = Source(spec, (), (), "scenes-net")
+    source = StudySource(spec, (), (), "scenes-net")
     trained = trial(labels, AN, source, transform=ImageTransform(), settings=ONE).trained
     trained.save(tmp_path)
     table = simkit.predict(tmp_path, spec, split="test")
@@ -97,7 +97,7 @@ def test_a_model_trained_on_a_folder_of_features_knows_its_network(tmp_path: Pat
         extract(data, split, simkit.backbone("scenes-net"), out=tmp_path / split)
     labels = simkit.simulate(data.truth["train"], "rpa(keep=0.5)")
     folders = tuple((split, str(tmp_path / split / "pooled")) for split in ("train", "test"))
-    trained = trial(labels, AN, Source(spec, (), (), features=folders), settings=ONE).trained
+    trained = trial(labels, AN, StudySource(spec, (), (), features=folders), settings=ONE).trained
     assert len(simkit.predict(trained, spec, split="test")) == 20
 
 

@@ -15,16 +15,16 @@ from simkit.results.budget import Limit
 from simkit.results.runs import MEASURED
 from simkit.study import jobs
 from simkit.study.grid import Grid, Pictures, Setting
-from simkit.study.jobs import Job, Purchase, check, purchases, seconds, source_of, sweep
-from simkit.study.sources import Source, open_source
+from simkit.study.jobs import Job, LabelBatch, check, label_batches, seconds, source_of, sweep
+from simkit.study.sources import StudySource, open_source
 from simkit.study.worker import run
 from tests.study.work import planned, rows_of
 
 DRAWS_PER_JOB = jobs.draws_per_job  # the other tests keep draws apart
-FPC = Purchase("fpc", ("an", "ll-r"), Limit(10.0))
+FPC = LabelBatch("fpc", ("an", "ll-r"), Limit(10.0))
 JOB = Job(
-    Source("scenes", ("train", "test"), ("pooled",), "scenes-net"),
-    purchases=(FPC, Purchase("rpa", ("an",), Limit(hours=2.0))), draws=(1,),
+    StudySource("scenes", ("train", "test"), ("pooled",), "scenes-net"),
+    batches=(FPC, LabelBatch("rpa", ("an",), Limit(hours=2.0))), draws=(1,),
     grid=Grid(("fpc", "rpa"), ("an", "ll-r")), prices=prices("careful"), code="c0de",
     ids={"truth train": "a", "features train pooled": "b"},
 )  # fmt: skip
@@ -39,7 +39,7 @@ def test_whatever_decides_the_result_changes_the_key():
         {"settings": (Setting(()), Setting((("delta", 0.5),)))},
     ]  # fmt: skip
     others = [
-        {"purchases": (FPC,)}, {"purchases": JOB.purchases[::-1]}, {"draws": (2,)},
+        {"purchases": (FPC,)}, {"purchases": JOB.batches[::-1]}, {"draws": (2,)},
         {"draws": (1, 2)}, {"prices": prices("google")},
         {"prices": dataclasses.replace(JOB.prices, wage=16.0)},
         {"ids": {"truth train": "z", "features train pooled": "b"}},
@@ -51,7 +51,7 @@ def test_whatever_decides_the_result_changes_the_key():
         {"pictures": Pictures(size=64)}, {"pictures": Pictures(crop=(0.5, 1.0))},
     ]  # fmt: skip
     others += [{"grid": dataclasses.replace(JOB.grid, **one)} for one in of_grid]
-    others += [{"purchases": (dataclasses.replace(FPC, **one), JOB.purchases[1])} for one in bought]
+    others += [{"purchases": (dataclasses.replace(FPC, **one), JOB.batches[1])} for one in bought]
     keys = {dataclasses.replace(JOB, **one).key for one in ({}, *others)}
     assert len(keys) == 1 + len(others)
 
@@ -68,14 +68,14 @@ def test_where_files_lie_changes_no_key_and_code_the_name_of_the_file_alone():
 
 def test_purchases_come_by_scheme_and_limit_and_references_last(small):
     grid = small(methods=["an", "an+boostlu"], hours=[2])
-    bought = [(one.scheme, one.limit) for one in purchases(grid)]
+    bought = [(one.scheme, one.limit) for one in label_batches(grid)]
     limits = (Limit(10.0), Limit(30.0), Limit(hours=2.0))
     assert bought == [(s, limit) for s in grid.schemes for limit in limits] + [
         ("full-subset", Limit())
     ]
-    last = purchases(grid)[-1]
+    last = label_batches(grid)[-1]
     assert last.reference and last.methods == ("full", "full+boostlu", "an", "an+boostlu")
-    alone = purchases(small(methods=["an", "se"], pictures={}, schemes=["rpa"], budgets=[]))
+    alone = label_batches(small(methods=["an", "se"], pictures={}, schemes=["rpa"], budgets=[]))
     assert [one.methods for one in alone] == [("an",), ("se",), ("full",), ("an",), ("se",)]
 
 
@@ -83,17 +83,17 @@ def test_little_work_travels_together_and_much_of_it_does_not(small):
     grid = small()
     made, data = planned(grid)
     assert [job.draw for job in made] == [0, 1] and len({job.key for job in made}) == 2
-    assert [job.purchases for job in made] == [tuple(purchases(grid))] * 2
+    assert [job.batches for job in made] == [tuple(label_batches(grid))] * 2
     longer = dataclasses.replace(grid, train=Settings(epochs=3000, batch_size=16))
     parts = jobs.jobs(longer, data)
-    assert [job.purchases for job in parts] == [(one,) for one in purchases(longer)] * 2
+    assert [job.batches for job in parts] == [(one,) for one in label_batches(longer)] * 2
 
 
 def test_neighbours_share_a_job_until_it_is_worth_shipping(small, monkeypatch):
     def packed(grid, *taken):
         work = dict(zip(grid.schemes, taken, strict=True))
         monkeypatch.setattr(jobs, "seconds", lambda one, *of: work[one.scheme])
-        places = [[grid.schemes.index(one.scheme) for one in job.purchases]
+        places = [[grid.schemes.index(one.scheme) for one in job.batches]
                   for job in jobs.jobs(grid, data)]  # fmt: skip
         return places
 
@@ -162,11 +162,11 @@ def test_a_sweep_is_of_the_middle_budget_and_the_references_in_a_draw_of_its_own
     made, data = planned(grid)
     (tried,) = sweep(grid, data)
     assert tried.sweep and tried.draws == (-1,) and str(tried).endswith("tuning")
-    bought = {(one.scheme, one.limit) for one in tried.purchases if not one.reference}
+    bought = {(one.scheme, one.limit) for one in tried.batches if not one.reference}
     assert bought == {(scheme, Limit(20.0)) for scheme in grid.schemes}
     every = [
         (one.scheme, one.reference, spec, one.setting(spec).text)
-        for one in tried.purchases for spec in one.methods
+        for one in tried.batches for spec in one.methods
     ]  # fmt: skip
     assert len(every) == len(set(every)) == 2 * (3 + 4) + (3 + 3 + 4)  # an, ll-r; full, an, ll-r
     assert json.loads(every[0][3]) == {"lr": 0.001}
@@ -174,7 +174,7 @@ def test_a_sweep_is_of_the_middle_budget_and_the_references_in_a_draw_of_its_own
     (more,) = sweep(wider, open_source(source_of(wider)))
     assert set(every) <= {
         (one.scheme, one.reference, spec, one.setting(spec).text)
-        for one in more.purchases for spec in one.methods
+        for one in more.batches for spec in one.methods
     }  # fmt: skip
     assert sweep(small(), data) == [] and len(made) == 3
 
@@ -185,13 +185,13 @@ def test_chosen_settings_reach_all_budgets_and_others_are_left_out(small):
     setting = Setting((("lr", 0.5), ("delta", 0.3)))
     chosen = {("single-positive", "ll-r"): setting}
     (job,) = jobs.jobs(grid, data, chosen)
-    assert [(one.scheme, one.methods, one.limit.dollars) for one in job.purchases] == [
+    assert [(one.scheme, one.methods, one.limit.dollars) for one in job.batches] == [
         ("single-positive", ("ll-r",), 10.0), ("single-positive", ("ll-r",), 30.0),
     ]  # fmt: skip
-    assert job.purchases[0].spelled("ll-r").startswith("ll-r(delta=0.3")
+    assert job.batches[0].spelled("ll-r").startswith("ll-r(delta=0.3")
     table = {"single-positive": {"ll-r": {"lr": 0.5, "delta": 0.3}}}
     (job,) = jobs.jobs(dataclasses.replace(grid, settings=table), data)
-    first, *_, last = job.purchases
+    first, *_, last = job.batches
     assert first.setting("ll-r") == setting and first.spelled("an").startswith("an")
     assert last.scheme == "fpc(per_class=10)" and last.setting("ll-r") is None
 
@@ -199,7 +199,7 @@ def test_chosen_settings_reach_all_budgets_and_others_are_left_out(small):
 def test_a_stack_is_read_once_and_stepped_for_every_run(small):
     def counted(*specs, **values):
         grid = small(methods=specs, budgets=[], **values)
-        return seconds(purchases(grid)[0], grid, open_source(source_of(grid)))
+        return seconds(label_batches(grid)[0], grid, open_source(source_of(grid)))
 
     one, two, three = counted("an"), counted("an", "em"), counted("an", "em", "ll-r")
     assert three - two == pytest.approx(two - one) and 0 < two - one < one
@@ -210,11 +210,11 @@ def test_a_stack_is_read_once_and_stepped_for_every_run(small):
 def test_a_budget_that_buys_images_is_counted_by_their_price(small):
     grid = small(schemes=["full-subset", "rpa"], budgets=[20, 60], hours=[2])
     data = open_source(source_of(grid))
-    full = {str(one): seconds(one, grid, data) for one in purchases(grid)}
-    every = seconds(purchases(small(budgets=[], schemes=["rpa"]))[0], grid, data)
+    full = {str(one): seconds(one, grid, data) for one in label_batches(grid)}
+    every = seconds(label_batches(small(budgets=[], schemes=["rpa"]))[0], grid, data)
     # All 120 images cost about 63 dollars, and asking about them takes 4.2 hours.
     times = [full[f"full-subset, {limit}"] for limit in ("budget 20", "2 hours", "budget 60")]
     assert np.all(np.diff(times) > 0) and times[0] < 0.5 * every and 0.9 * every < times[2] < every
     assert full["rpa, budget 20"] == every  # it buys more labels of the same images
     absent = dataclasses.replace(grid, unasked="absent")
-    assert seconds(purchases(grid)[0], absent, data) == pytest.approx(every)
+    assert seconds(label_batches(grid)[0], absent, data) == pytest.approx(every)

@@ -12,18 +12,16 @@ from simkit.data import open as open_data
 from simkit.data.dataset import Pictures
 from simkit.embed.backbones import backbone
 from simkit.embed.features import extract
-from simkit.embed.neighbours import Neighbours
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.learn import methods
-from simkit.learn.methods import Task
 from simkit.study import sources
-from simkit.study.sources import ImageTransform, Source, open_source, opened_as, with_features
+from simkit.study.sources import ImageTransform, StudySource, open_source, opened_as
 from tests.study.conftest import save_truth
 
 DATA = "scenes:images=20,val=4,test=10"
 SCENES = open_data(DATA)
-POOLED = Source(DATA, ("train", "test"), ("pooled",), "scenes-net")
+POOLED = StudySource(DATA, ("train", "test"), ("pooled",), "scenes-net")
 
 
 def files(folder, **arrays):
@@ -111,7 +109,7 @@ def test_features_of_an_undivided_training_set_serve_both_parts(tmp_path):
     about = {"class_names": np.array(["a", "b", "c"]), "image_ids": names, "shape": stored.shape}
     np.savez(tmp_path / "labels.npz", indptr=stored.indptr, indices=stored.indices, **about)
     own = files(tmp_path, train=np.stack([names, names], 1).astype(np.float32))
-    source = Source(f"npz:{tmp_path}/labels.npz", ("train", "val"), ("pooled",), features=own)
+    source = StudySource(f"npz:{tmp_path}/labels.npz", ("train", "val"), ("pooled",), features=own)
     opened = open_source(source)
     for split, images in (("train", 8), ("val", 2)):
         values = opened.inputs(split, "pooled").values
@@ -239,25 +237,5 @@ def test_methods_see_crops_where_they_compare_views_and_maps_where_they_need_the
     assert ImageTransform().for_method(views) == ImageTransform(crop=(0.25, 1.0))
     own = ImageTransform(crop=(0.5, 1.0))
     assert own.for_method(views) == own and ImageTransform().for_method(plain) == ImageTransform()
-    assert [sources.kind_of(m) for m in ("an", "ll-r", "an+boostlu")] == [
-        "pooled",
-        "pooled",
-        "maps",
-    ]
-
-
-def test_side_information_of_features_comes_from_cached_ones():
-    labels = simkit.simulate(SCENES.truth["train"], "rpa")
-    task = Task(
-        labels=labels, inputs=ImageTransform().inputs(sources.decoded_pictures(SCENES, "train", 32))
-    )
-    found = with_features(task, methods.make("se-i"), lambda: open_source(POOLED))
-    assert found.inputs is task.inputs and isinstance(found.aids[0], Neighbours)
-
-    def never():
-        raise AssertionError
-
-    assert with_features(task, methods.make("csl"), never) is task
-    assert sources.needs_features(methods.make("se")) and not sources.needs_features(
-        methods.make("an+scl")
-    )
+    kinds = [sources.kind_of(methods.make(m)) for m in ("an", "ll-r", "an+boostlu")]
+    assert kinds == ["pooled", "pooled", "maps"]

@@ -15,7 +15,7 @@ from simkit.learn import methods
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.optim import Settings
 from simkit.metrics import average_precision, mean_ap
-from simkit.study.sources import ImageTransform, Source
+from simkit.study.sources import ImageTransform, StudySource
 from simkit.study.trial import Scored, details, trial
 from tests.reference.metrics import average_precision as slow_ap
 from tests.study.conftest import save_truth
@@ -26,7 +26,7 @@ FULL = methods.make("full")
 
 
 def source(data=DATA, files=()):
-    return Source(data, (), (), "" if files else "scenes-net", features=tuple(files))
+    return StudySource(data, (), (), "" if files else "scenes-net", features=tuple(files))
 
 
 def planted(folder, data, splits=("train", "test"), noise=0.05):

@@ -33,13 +33,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 def bought(grid, place=0):
     """What a purchase of the first draw buys, the job, and the data."""
     (job, *_), data = planned(grid)
-    return buy(job.purchases[place], job, data), job, data
+    return buy(job.batches[place], job, data), job, data
 
 
 def test_a_budget_is_spent_and_not_exceeded(small):
     for place in range(4):
         found, job, _ = bought(small(), place)
-        most = job.purchases[place].limit.dollars
+        most = job.batches[place].limit.dollars
         assert 0.85 * most < found.dollars <= most
         assert found.dollars == pytest.approx(cost(found.train, job.prices).dollars)
         assert found.validation is None and found.validation_dollars == 0
@@ -134,7 +134,7 @@ def aps(data, scores, split="test"):
 
 def test_scores_are_those_of_a_training_by_hand(small):
     job, data = first(small(methods=["an", "ignore"], schemes=["full-subset"], budgets=[]))
-    expected = aps(data, trained_by_hand(job, data, buy(job.purchases[0], job, data).train)("test"))
+    expected = aps(data, trained_by_hand(job, data, buy(job.batches[0], job, data).train)("test"))
     row = rows_of(run(job))[0]
     assert [ap is None for ap in row["ap"]] == [ap is None for ap in expected]
     some = [c for c in range(52) if expected[c] is not None]
@@ -153,7 +153,7 @@ def test_scores_are_those_of_a_training_by_hand(small):
 def test_precision_and_recall_are_those_at_thresholds_of_the_validation_split(tiny, how):
     job, data = first(tiny(schemes=["full-subset"], draws=1, **how))
     (row,) = rows_of(run(job))
-    labels = buy(job.purchases[0], job, data).train
+    labels = buy(job.batches[0], job, data).train
     val, test = map(trained_by_hand(job, data, labels, epochs=row["epochs"]), ("val", "test"))
     present = {split: data.truth(split).present.toarray() for split in ("val", "test")}
     precisions, recalls = [], []
@@ -173,7 +173,7 @@ def test_images_that_nobody_asked_about_train_where_they_shall(tiny):
     found = {}
     for unasked in ("skip", "absent"):
         job, data = first(tiny(schemes=["full-subset"], images=0.5, unasked=unasked, draws=1))
-        labels = buy(job.purchases[0], job, data).train
+        labels = buy(job.batches[0], job, data).train
         (row,) = rows_of(run(job))
         assert labels.asked.sum() == row["images"] == 20
         assert row["present"] + row["absent"] == 80 and row["unknown"] == 0
@@ -192,7 +192,7 @@ def test_a_row_for_each_method_in_the_grids_order_says_what_was_done(small):
     rows = rows_of(run(job))
     assert torch.get_num_threads() == before
     assert [row["method"] for row in rows] == ["an+boostlu", "ignore", "an"]
-    codes = buy(job.purchases[0], job, data).train.codes.toarray()
+    codes = buy(job.batches[0], job, data).train.codes.toarray()
     for row in rows:
         assert set(row) <= set(runs.SCHEMA.names) and len(runs.tidy(rows)) == 3
         assert row["key"] == job.stem and row["budget"] == 10 and row["draw"] == 0
@@ -260,7 +260,7 @@ def test_a_sweep_scores_its_settings_on_complete_validation_labels(tiny):
         rows = rows_of(run(job))
         assert len(rows) == 3 + 4 and {row["draw"] for row in rows} == {runs.SWEEP}
         assert [row["lr"] for row in rows if row["method"] == "an"] == [0.001, 0.01, 0.1]
-        labels = buy(job.purchases[0], job, data).train
+        labels = buy(job.batches[0], job, data).train
         assert {row["labels_id"] for row in rows} == {labels.id}
         scores = trained_by_hand(job, data, labels, epochs=rows[0]["epochs"], lr=0.001)("val")
         assert rows[0]["tuned_map"] == pytest.approx(np.mean(aps(data, scores, "val")), abs=1e-3)
@@ -392,7 +392,7 @@ def test_the_whole_backbone_is_trained_with_every_method(photographs):
 def test_a_backbone_learns_as_one_would_train_it_by_hand(photographs):
     grid = photographs(methods=["an"], schemes=["full-subset"])
     (job,), data = planned(grid)
-    labels, transform = buy(job.purchases[0], job, data).train, ImageTransform(32)
+    labels, transform = buy(job.batches[0], job, data).train, ImageTransform(32)
     net = data.networks[32]
     before = net.id
     task = Task(labels=labels, inputs=data.images("train", transform))

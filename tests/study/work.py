@@ -16,7 +16,7 @@ def planned(grid):
 def first(grid):
     """The first purchase of the first draw alone as a job, and the data."""
     (job, *_), data = planned(grid)
-    return dataclasses.replace(job, purchases=job.purchases[:1]), data
+    return dataclasses.replace(job, batches=job.batches[:1]), data
 
 
 def repeatable(rows):

@@ -17,7 +17,7 @@ from simkit.results import runs
 from simkit.results.analysis.comparisons import ablation, courses, ranks, variance
 from simkit.results.result_tables import failures, leaves
 from simkit.results.runs import COLUMNS
-from simkit.study.sources import Source, open_source
+from simkit.study.sources import StudySource, open_source
 from tests.results import planted, planted_classes
 
 SCORES = {
@@ -238,7 +238,7 @@ DATA = "scenes:images=120,val=40,test=80"
 
 @pytest.fixture(scope="module")
 def material():
-    return open_source(Source(DATA, ("train", "val", "test"), ("pooled",), "scenes-net"))
+    return open_source(StudySource(DATA, ("train", "val", "test"), ("pooled",), "scenes-net"))
 
 
 @pytest.fixture(scope="module")
@@ -289,6 +289,6 @@ def test_full_learns_from_complete_labels_once_in_a_draw(material, labelled) -> 
 def test_both_scores_name_what_is_missing(material, labelled) -> None:
     with pytest.raises(BadInput, match="methods is empty"):
         both_scores(material, labelled, [])
-    few = open_source(Source(DATA, ("train", "test"), ("pooled",), "scenes-net"))
+    few = open_source(StudySource(DATA, ("train", "test"), ("pooled",), "scenes-net"))
     with pytest.raises(BadInput, match="no pooled features of val"):
         both_scores(few, labelled, ["an"])
