@@ -1,4 +1,7 @@
-"""Runs jobs in local processes, on a cluster, or as one of several parts."""
+"""Runs jobs in this process, in local processes, or on the workers of a cluster.
+
+Each way is an executor behind `outcomes`; a part of the jobs goes through any of them.
+"""
 
 from __future__ import annotations
 
@@ -124,17 +127,36 @@ def finish(jobs: Sequence[Job], folder: Path, workers: Workers, progress: Progre
     ended = total - sum(job.runs for job in unfinished)
     progress(ended, total)
     for job, outcome in outcomes(run, unfinished, executor=workers.executor, workers=workers.count):
-        if isinstance(outcome, Exception):
-            finished.failures[job.key] = _reason(outcome, local=workers.executor is None)
-        elif difference := _other_versions(outcome):
-            finished.failures[job.key] = difference
-        else:
+        if failure := _failure(outcome, local=workers.executor is None):
+            finished.failures[job.key] = failure
+        elif isinstance(outcome, Result):
             finished.done[job.key] = outcome
             if outcome.lasting:
                 store.save(outcome, folder, job.stem)
         ended += job.runs
         progress(ended, total)
     return finished
+
+
+def _failure(outcome: Result | Exception, *, local: bool) -> str:
+    """Why an outcome is not used, or ""; `local`: of local processes, not of an executor."""
+    if isinstance(outcome, Result):
+        ours = {**versions(), "torch": str(torch.__version__)}
+        for environment in outcome.table["environment"].to_pylist():
+            theirs = json.loads(environment)
+            if odd := [f"{name} {theirs[name]}" for name in ours if theirs[name] != ours[name]]:
+                return f"its worker has {', '.join(odd)}; install the same versions everywhere"
+        return ""
+    if isinstance(outcome, NoWorker):
+        return 'no worker process started; call compare below `if __name__ == "__main__":`'
+    if isinstance(outcome, futures.BrokenExecutor) and not local:
+        return "a worker died, which ended the executor; resume with a new one and the same call"
+    if isinstance(outcome, BrokenProcessPool):
+        return (
+            "its worker process died twice, the second time alone, perhaps out of memory; set a "
+            "smaller memory in the grid, or use a larger machine"
+        )
+    return sentence(outcome)
 
 
 def stored(jobs: Sequence[Job], folder: Path, accept: str = "") -> Finished:
@@ -151,6 +173,10 @@ def stem(job: Job, folder: Path, accept: str = "") -> str:
     return job.stem
 
 
+class NoWorker(BrokenProcessPool):
+    """No worker process could start."""
+
+
 def outcomes(
     work: Callable[[Task], Value],
     tasks: Sequence[Task],
@@ -160,40 +186,50 @@ def outcomes(
 ) -> Iterator[tuple[Task, Value | Exception]]:
     """Every task with its result or its error, in the order in which they end.
 
-    A task whose process dies is tried once more, alone, after all others; if its process dies
-    again, its error is BrokenProcessPool.
+    Three ways behind one call: any executor, such as that of a `cluster`; local processes; or this
+    process. A share of the tasks alone (`Part`) goes through any of them.
 
     Parameters
     ----------
     executor
-        By default local processes, each of which sees one GPU if there are any.
+        By default local processes, each of which sees one GPU if there are any. A task whose
+        process dies is tried once more, alone, after all others; if its process dies again, its
+        error is BrokenProcessPool.
     workers
         Number of local processes, by default one per core; a single one is this process itself.
     """
-    if executor is not None:
-        with _interrupts_deferred():
-            alone = partial(_alone, work)
-            submitted = {executor.submit(alone, task): task for task in tasks}
-        try:
-            for future in futures.as_completed(submitted):
-                yield submitted[future], _outcome(future)
-        finally:
-            for future in submitted:
-                future.cancel()
-        return
     count = min(workers or usable_cores(), len(tasks))
-    if count > 1:
+    if executor is not None:
+        yield from _on_executor(work, tasks, executor)
+    elif count > 1:
         yield from _in_processes(work, tasks, count)
-        return
-    for task in tasks:
-        try:
-            yield task, work(task)
-        except Exception as error:
-            yield task, error
+    else:
+        for task in tasks:
+            try:
+                yield task, work(task)
+            except Exception as error:
+                yield task, error
 
 
-class NoWorker(BrokenProcessPool):
-    """No worker process could start."""
+def _on_executor(
+    work: Callable[[Task], Value], tasks: Sequence[Task], executor: futures.Executor
+) -> Iterator[tuple[Task, Value | Exception]]:
+    with _interrupts_deferred():
+        alone = partial(_alone, work)
+        submitted = {executor.submit(alone, task): task for task in tasks}
+    try:
+        for future in futures.as_completed(submitted):
+            yield submitted[future], _outcome(future)
+    finally:
+        for future in submitted:
+            future.cancel()
+
+
+def _alone(work: Callable[[Task], Value], task: Task) -> Value:
+    """Call `work` in one thread of this process at a time, as the number of torch threads and the
+    capture of warnings are global to the process."""
+    with _lock:
+        return work(task)
 
 
 def _in_processes(
@@ -204,8 +240,24 @@ def _in_processes(
         # A task whose process died runs alone: memory may have been short.
         alone, lost = not waiting, list[Task]()
         batch = deque([again.popleft()]) if alone else waiting
+        busy: dict[futures.Future[Value], Task] = {}
+        broken = False
         with _processes(min(count, len(batch))) as (pool, starts):
-            yield from _in_pool(pool, len(starts), work, batch, lost)
+            while busy or (batch and not broken):
+                # One more than there are processes, so that none waits while a result is used.
+                while batch and len(busy) <= len(starts) and not broken:
+                    try:
+                        busy[pool.submit(work, batch[0])] = batch[0]
+                        batch.popleft()
+                    except BrokenProcessPool:
+                        broken = True
+                for future in futures.wait(busy, return_when=futures.FIRST_COMPLETED).done:
+                    task, outcome = busy.pop(future), _outcome(future)
+                    if isinstance(outcome, BrokenProcessPool):
+                        broken = True
+                        lost.append(task)
+                    else:
+                        yield task, outcome
             started = any(f.done() and not f.cancelled() and not f.exception() for f in starts)
         if lost and not started:
             yield from ((task, NoWorker()) for task in [*lost, *waiting, *again])
@@ -216,37 +268,8 @@ def _in_processes(
             again.extend(lost)
 
 
-def _in_pool(
-    pool: futures.Executor,
-    count: int,
-    work: Callable[[Task], Value],
-    waiting: deque[Task],
-    lost: list[Task],
-) -> Iterator[tuple[Task, Value | Exception]]:
-    """Takes tasks from `waiting` as processes become free; `lost` gets those whose process died.
-
-    One more than there are processes is submitted, so that none waits while a result is used.
-    """
-    busy: dict[futures.Future[Value], Task] = {}
-    broken = False
-    while busy or (waiting and not broken):
-        while waiting and len(busy) <= count and not broken:
-            try:
-                future = pool.submit(work, waiting[0])
-                busy[future] = waiting.popleft()
-            except BrokenProcessPool:
-                broken = True
-        for future in futures.wait(busy, return_when=futures.FIRST_COMPLETED).done:
-            task, outcome = busy.pop(future), _outcome(future)
-            if isinstance(outcome, BrokenProcessPool):
-                broken = True
-                lost.append(task)
-            else:
-                yield task, outcome
-
-
 @contextmanager
-def _processes(count: int) -> Iterator[tuple[futures.Executor, list[futures.Future[None]]]]:
+def _processes(count: int) -> Iterator[tuple[futures.Executor, list[futures.Future[int]]]]:
     """Local processes, each with one thread and, if there are GPUs, one of them; and their starts.
 
     They are spawned, which is the same on every platform and safe with threads, and terminated when
@@ -261,7 +284,8 @@ def _processes(count: int) -> Iterator[tuple[futures.Executor, list[futures.Futu
     )
     try:
         with _interrupts_deferred(), patch.dict(os.environ, dict.fromkeys(_THREADS, "1")):
-            starts = [pool.submit(_nothing) for _ in range(count)]
+            # The first task of a process shows that it has started.
+            starts = [pool.submit(int) for _ in range(count)]
         yield pool, starts
     finally:
         # Before Python 3.14 no public call stops running work. Futures are not cancelled: the pool
@@ -301,10 +325,6 @@ def _exit_with_parent() -> None:
         os._exit(1)
 
 
-def _nothing() -> None:
-    """The first task of a process, which shows that it has started."""
-
-
 @contextmanager
 def _interrupts_deferred() -> Iterator[None]:
     """Ctrl-C takes effect after the block. Processes that start in it ignore Ctrl-C, as one that is
@@ -317,30 +337,6 @@ def _interrupts_deferred() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _other_versions(result: Result) -> str:
-    """The error of rows from a worker with other versions than this process, or ""."""
-    ours = {**versions(), "torch": str(torch.__version__)}
-    for environment in result.table["environment"].to_pylist():
-        theirs = json.loads(environment)
-        if different := [f"{name} {theirs[name]}" for name in ours if theirs[name] != ours[name]]:
-            return f"its worker has {', '.join(different)}; install the same versions everywhere"
-    return ""
-
-
-def _reason(error: Exception, *, local: bool) -> str:
-    """The error as a sentence; `local`: with local processes, not those of an executor."""
-    if isinstance(error, NoWorker):
-        return 'no worker process started; call compare below `if __name__ == "__main__":`'
-    if isinstance(error, futures.BrokenExecutor) and not local:
-        return "a worker died, which ended the executor; resume with a new one and the same call"
-    if isinstance(error, BrokenProcessPool):
-        return (
-            "its worker process died twice, the second time alone, perhaps out of memory; set a "
-            "smaller memory in the grid, or use a larger machine"
-        )
-    return sentence(error)
 
 
 @contextmanager
@@ -381,10 +377,3 @@ def cluster(address: str) -> Iterator[futures.Executor]:
         yield executor
     finally:
         client.close()
-
-
-def _alone(work: Callable[[Task], Value], task: Task) -> Value:
-    """Call `work` in one thread of this process at a time, as the number of torch threads and the
-    capture of warnings are global to the process."""
-    with _lock:
-        return work(task)

@@ -39,7 +39,7 @@ def test_whatever_decides_the_result_changes_the_key():
         {"settings": (Setting(()), Setting((("delta", 0.5),)))},
     ]  # fmt: skip
     others = [
-        {"purchases": (FPC,)}, {"purchases": JOB.batches[::-1]}, {"draws": (2,)},
+        {"batches": (FPC,)}, {"batches": JOB.batches[::-1]}, {"draws": (2,)},
         {"draws": (1, 2)}, {"prices": prices("google")},
         {"prices": dataclasses.replace(JOB.prices, wage=16.0)},
         {"ids": {"truth train": "z", "features train pooled": "b"}},
@@ -51,7 +51,7 @@ def test_whatever_decides_the_result_changes_the_key():
         {"pictures": Pictures(size=64)}, {"pictures": Pictures(crop=(0.5, 1.0))},
     ]  # fmt: skip
     others += [{"grid": dataclasses.replace(JOB.grid, **one)} for one in of_grid]
-    others += [{"purchases": (dataclasses.replace(FPC, **one), JOB.batches[1])} for one in bought]
+    others += [{"batches": (dataclasses.replace(FPC, **one), JOB.batches[1])} for one in bought]
     keys = {dataclasses.replace(JOB, **one).key for one in ({}, *others)}
     assert len(keys) == 1 + len(others)
 
