@@ -14,6 +14,7 @@ from simkit.learn.methods.large_loss import unpack
 from simkit.learn.train import Settings, train
 from simkit.papers.analysis.learning import (
     LABEL_KINDS,
+    TrainingOptions,
     corrections,
     early_share,
     innermost,
@@ -26,6 +27,7 @@ from simkit.papers.analysis.learning import (
 
 N, L = 64, 10
 HOW = {"settings": Settings(epochs=4, batch_size=16, lr=0.05)}
+OPTIONS = TrainingOptions(**HOW)
 RNG = np.random.default_rng(6)
 # One named class for each of 64 images with about three; maps that show what is present.
 PRESENT = RNG.random((N, L)) < 0.3
@@ -65,7 +67,7 @@ def test_kinds_of_labels() -> None:
 
 def test_methods_are_watched_each_as_if_it_were_alone() -> None:
     how = {"settings": Settings(epochs=2, batch_size=16), "seed": 3}
-    found = watched(TASK, "an, ll-r", Counting, **how)
+    found = watched(TASK, "an, ll-r", Counting, TrainingOptions(**how))
     assert list(found) == ["an", "ll-r"] and found["ll-r"].method == make("ll-r")
     alone = Counting()
     train(TASK, make("ll-r"), watch=[alone], **how)
@@ -89,10 +91,10 @@ def test_a_backbone_learns_with_one_method_after_the_other() -> None:
             return torch.relu(self.conv(x))
 
     pictures = np.random.default_rng(1).integers(0, 256, (N, 3, 8, 8), np.uint8)
-    how = {"settings": Settings(epochs=1), "device": "cpu"}
+    how = {"settings": Settings(epochs=1), "backbone": Small()}
     torch.manual_seed(0)
     task = Task(LABELS, ImageInputs(pictures))
-    found = watched(task, ["an", "ignore"], Counting, backbone=Small(), **how)
+    found = watched(task, ["an", "ignore"], Counting, TrainingOptions(**how))
     first, second = (found[name].steps[0][2] for name in ("an", "ignore"))
     np.testing.assert_allclose(first, second)  # both from the same start
 
@@ -154,7 +156,7 @@ def test_modified_labels_follow_the_rules_of_the_methods() -> None:
     for row in table.to_dict("records"):
         precision = row["right"] / row["modified"] if row["modified"] else np.nan
         assert row["precision"] == pytest.approx(precision, nan_ok=True)
-    *_, before, last = selections(TASK, specs[:1], **HOW)[specs[0]]
+    *_, before, last = selections(TASK, specs[:1], OPTIONS)[specs[0]]
     best = table.loc[3]  # ll-r in the fourth epoch
     assert best["right"] == (last & PRESENT).sum() and best["precision"] > 1.3 * best["chance"]
     assert best["again"] == pytest.approx((before & last).sum() / 64) and best["again"] < 1
@@ -164,7 +166,7 @@ def test_modified_labels_follow_the_rules_of_the_methods() -> None:
 
 def test_corrections_for_good_are_those_of_the_state() -> None:
     spec = "ll-cp(delta=5)"
-    trained, seen = train(TASK, make(spec), **HOW), selections(TASK, spec, **HOW)[spec]
+    trained, seen = train(TASK, make(spec), **HOW), selections(TASK, spec, OPTIONS)[spec]
     last = unpack(trained.state.present, L).numpy() & (CODES == 0)
     np.testing.assert_array_equal(seen[-1], last)
     first, second = seen[1:3]
@@ -180,7 +182,7 @@ def test_selections_are_those_of_a_wrapped_method() -> None:
             kept[batch.index] |= method.selected(batch, out, state).numpy()
 
     train(TASK, method, watch=[look], **HOW)
-    seen = selections(TASK, [spec], **HOW)[spec]
+    seen = selections(TASK, [spec], OPTIONS)[spec]
     np.testing.assert_array_equal(seen[-1], kept)
 
 
@@ -204,7 +206,7 @@ def test_complete_labels_leave_nothing_to_modify() -> None:
 def test_cells_are_the_corrections_of_these_pictures() -> None:
     spec = "ll-ct(delta=4)"
     table = corrections(TASK, TRUTH, spec, images=[5, 2], **HOW)
-    corrected = selections(TASK, [spec], **HOW)[spec]
+    corrected = selections(TASK, [spec], OPTIONS)[spec]
     assert list(table["image"].unique()) == ["p5", "p2"] and set(table["method"]) == {spec}
     assert set(table["why"]) == {"asked for"}
     for row in table.to_dict("records"):
@@ -223,7 +225,7 @@ def test_cells_are_the_corrections_of_these_pictures() -> None:
 @pytest.mark.parametrize(("best", "worst"), [(3, 1), (0, 2), (N, 3)])
 def test_pictures_are_chosen_by_right_and_wrong_corrections(best, worst) -> None:
     table = corrections(TASK, TRUTH, best=best, worst=worst, **HOW)
-    corrected = selections(TASK, "ll-ct", **HOW)["ll-ct"].sum(0)
+    corrected = selections(TASK, "ll-ct", OPTIONS)["ll-ct"].sum(0)
     gain = (corrected * np.where(PRESENT, 1, -1)).sum(1)
     order = sorted(range(N), key=lambda n: (-gain[n], n))[:best]
     rest = sorted(set(range(N)) - set(order), key=lambda n: (gain[n], n))[:worst]
@@ -235,7 +237,7 @@ def test_pictures_are_chosen_by_right_and_wrong_corrections(best, worst) -> None
 @pytest.mark.parametrize(
     ("act", "said"),
     [
-        (lambda: watched(TASK, [], Counting), "methods is empty"),
+        (lambda: watched(TASK, [], Counting, OPTIONS), "methods is empty"),
         (lambda: corrections(TASK, TRUTH, "an, ll-ct", **HOW), "is not a method"),
         (lambda: modification(TASK, Truth.of(PRESENT), "ll-r", **HOW), "another data set"),
     ],

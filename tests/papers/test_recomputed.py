@@ -16,7 +16,7 @@ from simkit.learn.side_info import ClassPrior
 from simkit.papers.analysis.amounts import shares
 from simkit.papers.analysis.class_priors import likelihood, rank_agreement
 from simkit.papers.analysis.labelling import STATES, depths
-from simkit.papers.analysis.learning import watched
+from simkit.papers.analysis.learning import TrainingOptions, watched
 from simkit.results import runs
 from simkit.results.analysis.comparisons import ablation, courses, ranks
 from tests.results import planted
@@ -204,7 +204,7 @@ def test_likelihood() -> None:
     how = {"settings": Settings(epochs=3, batch_size=8, lr=0.1)}
     truth = Truth.of(present & known, known=known)
     found = likelihood(task, truth, "an", ranks=4, **how)
-    said = watched(task, "an", Said, **how)["an"].epochs
+    said = watched(task, "an", Said, TrainingOptions(**how))["an"].epochs
     open = (codes == 0) & known
     wanted = []
     for epoch, logits in enumerate(said, start=1):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,9 +15,16 @@ from simkit.history import History
 from simkit.labels.partial import ABSENT, PRESENT
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Batch, Method, Outputs, Task, make
+from simkit.learn.optim import Settings
 from simkit.learn.side_info import ClassPrior, mean_probability, prepare
 from simkit.learn.train import train
-from simkit.papers.analysis.learning import kinds, recorded, selections, unknown_labels
+from simkit.papers.analysis.learning import (
+    TrainingOptions,
+    kinds,
+    recorded,
+    selections,
+    unknown_labels,
+)
 from simkit.results.analysis.selection import listed
 
 COUNTED = "labels"  # the estimate without training
@@ -26,7 +32,12 @@ _Mask = NDArray[np.bool_]  # (N, L)
 
 
 def estimates(
-    task: Task, methods: Sequence[str] = ("ignore", "an"), **training: Any
+    task: Task,
+    methods: Sequence[str] = ("ignore", "an"),
+    *,
+    settings: Settings = Settings(),
+    seed: int = 0,
+    draw: int = 0,
 ) -> dict[str, ClassPrior]:
     """Class priors, each from the mean probabilities of a model trained with one method.
 
@@ -36,8 +47,10 @@ def estimates(
         Labels and inputs; means are over its asked images.
     methods
         Names of methods; "labels" is the share of asked images labelled present, without training.
-    training
-        settings, seed and draw, as for `simkit.train`.
+    settings
+        Settings of the trainings.
+    seed, draw
+        Determine the order of images and the initial head.
 
     Returns
     -------
@@ -48,14 +61,14 @@ def estimates(
     ----------
     Ben-Baruch et al., CVPR 2022, section 4.2, Eqs 10, 11; the paper's method is "ignore".
     """
-    estimates = {}
+    estimates, options = {}, vars(TrainingOptions(settings, seed, draw))
     for name in listed(methods):
         if name == COUNTED:
             values = task.labels.per_class(PRESENT) / len(task.rows)
         else:
             method = make(name)
-            ready = prepare(task, method, **training)
-            values = mean_probability(train(ready, method, **training), ready)
+            ready = prepare(task, method, **options)
+            values = mean_probability(train(ready, method, **options), ready)
         history = History("estimate", {"method": name}, parents=(task.labels.id,))
         estimates[name] = ClassPrior(values, task.labels.classes, history)
     return estimates
@@ -139,7 +152,16 @@ def _frequency(truth: Truth) -> NDArray[np.float64]:
     return present / np.maximum(np.asarray(truth.known.sum(0)).ravel(), 1)
 
 
-def readings(task: Task, truth: Truth, methods: Sequence[str], **training: Any) -> pd.DataFrame:
+def readings(
+    task: Task,
+    truth: Truth,
+    methods: Sequence[str],
+    *,
+    settings: Settings = Settings(),
+    seed: int = 0,
+    draw: int = 0,
+    backbone: nn.Module | None = None,
+) -> pd.DataFrame:
     """Train, and count the unknown labels of each class that a method ignores or assumes absent.
 
     Parameters
@@ -151,8 +173,8 @@ def readings(task: Task, truth: Truth, methods: Sequence[str], **training: Any) 
     methods
         Methods that assume unknown labels to be absent or ignore them, such as an, ignore, ll-r
         and csl; the labels that `Method.selected` marks count as ignored.
-    training
-        settings, seed, draw and so on, as for `memorisation`.
+    settings, seed, draw, backbone
+        As for `memorisation`.
 
     Returns
     -------
@@ -178,7 +200,9 @@ def readings(task: Task, truth: Truth, methods: Sequence[str], **training: Any) 
     images = usable.sum(0)
     true = (present & usable).sum(0) / np.maximum(images, 1)
     parts = []
-    for name, selected in selections(task, methods, **training).items():
+    for name, selected in selections(
+        task, methods, TrainingOptions(settings, seed, draw, backbone)
+    ).items():
         ignored = selected[-1] & unknown
         assumed = unknown & ~ignored
         masks = {
@@ -198,7 +222,15 @@ def readings(task: Task, truth: Truth, methods: Sequence[str], **training: Any) 
 
 
 def likelihood(
-    task: Task, truth: Truth, methods: Sequence[str], *, ranks: int = 20, **training: Any
+    task: Task,
+    truth: Truth,
+    methods: Sequence[str],
+    *,
+    ranks: int = 20,
+    settings: Settings = Settings(),
+    seed: int = 0,
+    draw: int = 0,
+    backbone: nn.Module | None = None,
 ) -> pd.DataFrame:
     """Train, and measure in every epoch how often the k-th likeliest unknown label is present.
 
@@ -210,8 +242,8 @@ def likelihood(
         As for `readings`; any methods.
     ranks
         The largest k.
-    training
-        As for `readings`.
+    settings, seed, draw, backbone
+        As for `memorisation`.
 
     Returns
     -------
@@ -232,8 +264,9 @@ def likelihood(
     """
     unknown, present = unknown_labels(task, truth)
     chance = (unknown & present).sum() / max(unknown.sum(), 1)
+    options = TrainingOptions(settings, seed, draw, backbone)
     parts = []
-    for name, epochs in recorded(task, methods, _logits, **training).items():
+    for name, epochs in recorded(task, methods, _logits, options).items():
         for epoch, scores in enumerate(epochs, start=1):
             order = _likeliest(unknown, scores)[:, :ranks]
             ranked = np.take_along_axis(unknown, order, 1)
@@ -252,7 +285,10 @@ def likely_labels(
     *,
     images: Sequence[int],
     top: int = 10,
-    **training: Any,
+    settings: Settings = Settings(),
+    seed: int = 0,
+    draw: int = 0,
+    backbone: nn.Module | None = None,
 ) -> pd.DataFrame:
     """Train, and list the likeliest unknown labels of a few images in the last epoch.
 
@@ -266,8 +302,8 @@ def likely_labels(
         Rows of the task.
     top
         Number of labels of each image.
-    training
-        As for `readings`.
+    settings, seed, draw, backbone
+        As for `memorisation`.
 
     Returns
     -------
@@ -287,7 +323,8 @@ def likely_labels(
     for row in {*images} - {*task.rows.tolist()}:
         raise BadInput(f"likely labels: image {row} was not asked about; choose from task.rows")
     unknown, present = unknown_labels(task, truth)
-    (epochs,) = recorded(task, [method], _logits, **training).values()
+    options = TrainingOptions(settings, seed, draw, backbone)
+    (epochs,) = recorded(task, [method], _logits, options).values()
     labels_of = []
     for row in images:
         image, scores = str(task.labels.images[row]), epochs[-1, row]

@@ -23,11 +23,12 @@ from simkit.learn.method import layers
 from simkit.learn.methods import Method, Task, make
 from simkit.learn.methods.wrappers import SpatialConsistencyLoss
 from simkit.learn.model import Model, check_maps, outputs
+from simkit.learn.optim import Settings
 from simkit.learn.pointing_game import middle, pointed
 from simkit.learn.side_info import prepare
 from simkit.learn.train import Trained, Watcher, train
 from simkit.metrics import average_precision, map_by_labels, mean_ap
-from simkit.papers.analysis.learning import innermost, kinds
+from simkit.papers.analysis.learning import TrainingOptions, innermost, kinds
 from simkit.results.analysis import selection
 from simkit.results.analysis.selection import Methods
 from simkit.results.cells import RUN, is_full
@@ -40,12 +41,14 @@ _ENDS = ("top", "bottom", "full_top", "full_bottom")
 
 
 def models(
-    material: StudyData,
+    data: StudyData,
     methods: Methods,
     scheme: str,
     *,
     watch: Watch | None = None,
-    **training: Any,
+    settings: Settings = Settings(),
+    seed: int = 0,
+    draw: int = 0,
 ) -> dict[str, Trained]:
     """Train heads on feature maps, one for each method.
 
@@ -54,7 +57,7 @@ def models(
 
     Parameters
     ----------
-    material
+    data
         Data with maps of the train split.
     methods
         Names of methods.
@@ -62,8 +65,10 @@ def models(
         The annotation scheme.
     watch
         Watchers by method.
-    **training
-        settings, seed and draw, as for `simkit.train`.
+    settings
+        Settings of the trainings.
+    seed, draw
+        Determine the labels, the order of images and the initial head.
 
     Returns
     -------
@@ -75,8 +80,9 @@ def models(
     BadInput
         Without methods or maps, and for watchers of other methods.
     """
-    inputs = material.inputs("train", "maps")
-    return _train_each(material, inputs, methods, scheme, watch, **training)
+    options = TrainingOptions(settings, seed, draw)
+    return _train_each(data, data.inputs("train", "maps"), selection.some(methods), scheme,
+                       watch=watch or {}, options=options)  # fmt: skip
 
 
 def from_pixels(
@@ -88,7 +94,9 @@ def from_pixels(
     weights: str = "",
     shown: ImageTransform = ImageTransform(),
     watch: Watch | None = None,
-    **training: Any,
+    settings: Settings = Settings(),
+    seed: int = 0,
+    draw: int = 0,
 ) -> dict[str, Trained]:
     """Train whole networks on images, one for each method.
 
@@ -99,14 +107,12 @@ def from_pixels(
     ----------
     data
         An open data set with images.
-    methods, scheme, watch
+    methods, scheme, watch, settings, seed, draw
         As for `models`.
     network, weights
         A backbone, and a file of weights, "random", or empty for its default weights.
     shown
         The image transform of all methods.
-    **training
-        settings, seed and draw, as for `simkit.train`.
 
     Returns
     -------
@@ -118,23 +124,24 @@ def from_pixels(
     "Spatial Consistency Loss" (WACV 2023), section 4.1, at a smaller scale.
     """
     net = backbone(network, weights or None, size=shown.size)
-    inputs, training["backbone"] = shown.inputs(decoded_pictures(data, "train", net.size)), net
-    return _train_each(StudyData(data, {}), inputs, methods, scheme, watch, **training)
+    inputs = shown.inputs(decoded_pictures(data, "train", net.size))
+    options = TrainingOptions(settings, seed, draw, net)
+    return _train_each(StudyData(data, {}), inputs, selection.some(methods), scheme,
+                       watch=watch or {}, options=options)  # fmt: skip
 
 
 def _train_each(
-    material: StudyData, inputs: Any, methods: Methods, scheme: str, watch: Watch | None,
-    **training: Any,
+    data: StudyData, inputs: Any, specs: Sequence[str], scheme: str, *, watch: Watch,
+    options: TrainingOptions,
 ) -> dict[str, Trained]:  # fmt: skip
-    specs, watch = selection.some(methods), watch or {}
     for name in set(watch) - set(specs):
         raise unknown("trained method (watch)", name, specs)
-    people: dict[str, Any] = {name: training.get(name, 0) for name in ("seed", "draw")}
-    people |= {"hierarchy": material.hierarchy, "boxes": material.data.boxes.get("train")}
-    trained = {}
+    people: dict[str, Any] = {"seed": options.seed, "draw": options.draw}
+    people |= {"hierarchy": data.hierarchy, "boxes": data.data.boxes.get("train")}
+    training, trained = vars(options), {}
     for spec in specs:
         bought_as = "full-subset" if is_full(spec) else scheme
-        labels = material.readable(simulate(material.truth("train"), bought_as, **people), "train")
+        labels = data.readable(simulate(data.truth("train"), bought_as, **people), "train")
         method = make(spec)
         task = prepare(Task(labels, inputs), method, **training)
         trained[spec] = train(task, method, watch=watch.get(spec, ()), **training)
@@ -681,7 +688,7 @@ def positives(
 
 
 def pointing(
-    material: StudyData,
+    data: StudyData,
     models: Draws,
     *,
     scheme: str = "",
@@ -691,7 +698,7 @@ def pointing(
 
     Parameters
     ----------
-    material
+    data
         Data with maps and boxes of the test split.
     models
         For each draw the models by method, such as those of `models`.
@@ -718,16 +725,16 @@ def pointing(
     ----------
     Large Loss (Kim et al., CVPR 2022), Table 4.
     """
-    boxes = material.data.boxes.get("test")
+    boxes = data.data.boxes.get("test")
     if boxes is None:
         raise BadInput("pointing: the test split has no boxes; use data with boxes, such as coco")
-    truth, inputs = material.truth("test"), material.inputs("test", "maps")
+    truth, inputs = data.truth("test"), data.inputs("test", "maps")
     regions = None if size is None or boxes.sizes is None else middle(boxes.sizes, size)
     rows = []
     for about, trained in _each(models, inputs, truth):
-        ap = average_precision(trained.scores(inputs), truth.present, material.known("test"))
+        ap = average_precision(trained.scores(inputs), truth.present, data.known("test"))
         row = {"scheme": scheme, **about, "reference": False}
-        row["map"] = mean_ap(ap[material.data.leaves])
+        row["map"] = mean_ap(ap[data.data.leaves])
         rows.append(row | {"pointing": pointed(trained, inputs, boxes, regions=regions)})
     costs = ("dollars", "seconds", "images", "labels_id")
     return pd.DataFrame(rows).reindex(columns=[*RUN, *costs, "map", "pointing"])

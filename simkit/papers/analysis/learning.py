@@ -6,6 +6,7 @@ Analyses compare with the ground truth, which methods never see.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,7 +21,7 @@ from simkit.annotate.simulate import simulate
 from simkit.labels.partial import PRESENT, UNKNOWN, PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.method import Around, layers
-from simkit.learn.methods import Batch, Method, Outputs, Task, make
+from simkit.learn.methods import Batch, Method, Outputs, Task, make, spell
 from simkit.learn.methods.large_loss import Remembering
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
@@ -36,8 +37,23 @@ W = TypeVar("W", bound=Watcher)
 LABEL_KINDS = ("true positive", "true negative", "false negative")
 
 
+@dataclass(frozen=True, eq=False)
+class TrainingOptions:
+    """Options of the trainings of an analysis, as `simkit.train` takes them.
+
+    Without a backbone heads are trained on features, all of them together; with one, whole
+    networks are trained on images, one after the other, on a GPU if there is one. There is no
+    checkpoint, since a watcher would miss the epochs before it.
+    """
+
+    settings: Settings = Settings()
+    seed: int = 0
+    draw: int = 0
+    backbone: nn.Module | None = None
+
+
 def watched(
-    task: Task, methods: Methods, new: Callable[[Method], W], **training: Any
+    task: Task, methods: Methods, new: Callable[[Method], W], options: TrainingOptions
 ) -> dict[str, W]:
     """Train every method on the task, each with its own watcher.
 
@@ -49,10 +65,8 @@ def watched(
         Names of methods, or one text with commas.
     new
         Creates the watcher of a method.
-    **training
-        settings, seed, draw, validation, backbone, device and compile, as for
-        `simkit.learn.train.train_stack`; no checkpoint, since a watcher would miss the epochs
-        before it. Heads on features are trained together, backbones one after the other.
+    options
+        Options of the trainings.
 
     Returns
     -------
@@ -61,8 +75,9 @@ def watched(
     """
     made = {spec: make(spec) for spec in selection.some(methods)}
     watchers = {spec: new(method) for spec, method in made.items()}
+    training = vars(options)
     ready = prepare(task, *made.values(), **training)
-    groups = [[*made]] if training.get("backbone") is None else [[spec] for spec in made]
+    groups = [[*made]] if options.backbone is None else [[spec] for spec in made]
     for group in groups:
         watch = {place: (watchers[spec],) for place, spec in enumerate(group)}
         train_stack([(ready, made[spec]) for spec in group], watch=watch, **training)
@@ -70,13 +85,13 @@ def watched(
 
 
 def recorded(
-    task: Task, methods: Methods, look: Callable[..., Tensor], **training: Any
+    task: Task, methods: Methods, look: Callable[..., Tensor], options: TrainingOptions
 ) -> dict[str, NDArray[Any]]:
     """Train, and record a value of every label in every epoch.
 
     Parameters
     ----------
-    task, methods, **training
+    task, methods, options
         As for `watched`.
     look
         Called as look(method, batch, outputs, state) in every step; returns values (b, L).
@@ -86,24 +101,22 @@ def recorded(
     dict
         Values (epochs, N, L) by method, 0 for images without any question.
     """
-    shape = task.labels.shape
-    watchers = watched(task, methods, lambda method: _Recorder(method, shape, look), **training)
-    return {name: np.stack(watcher.epochs) for name, watcher in watchers.items()}
+    epochs: dict[str, list[NDArray[Any]]] = {}
 
+    def new(method: Method) -> Watcher:
+        kept = epochs[spell(method)] = []
 
-class _Recorder:
-    """A watcher that keeps a value for every label in every epoch."""
+        def watch(epoch: int, batch: Batch, out: Outputs, state: nn.Module) -> None:
+            with torch.no_grad():
+                values = look(method, batch, out, state).cpu().numpy()
+            if len(kept) < epoch:
+                kept.append(np.zeros(task.labels.shape, values.dtype))
+            kept[-1][batch.index.cpu().numpy()] = values
 
-    def __init__(self, method: Method, shape: tuple[int, int], look: Callable[..., Tensor]) -> None:
-        self.method, self.shape, self.look = method, shape, look
-        self.epochs: list[NDArray[Any]] = []
+        return watch
 
-    def __call__(self, epoch: int, batch: Batch, out: Outputs, state: nn.Module) -> None:
-        with torch.no_grad():
-            values = self.look(self.method, batch, out, state).cpu().numpy()
-        if len(self.epochs) < epoch:
-            self.epochs.append(np.zeros(self.shape, values.dtype))
-        self.epochs[-1][batch.index.cpu().numpy()] = values
+    watchers = watched(task, methods, new, options)
+    return {spec: np.stack(epochs[spell(make(spec))]) for spec in watchers}
 
 
 def kinds(labels: PartialLabels, truth: Truth) -> NDArray[np.int8]:
@@ -140,7 +153,14 @@ def innermost(
 
 
 def memorisation(
-    task: Task, truth: Truth, methods: Methods = ("an",), **training: Any
+    task: Task,
+    truth: Truth,
+    methods: Methods = ("an",),
+    *,
+    settings: Settings = Settings(),
+    seed: int = 0,
+    draw: int = 0,
+    backbone: nn.Module | None = None,
 ) -> pd.DataFrame:
     """Train, and follow the loss of every label, with unknown labels assumed absent.
 
@@ -149,12 +169,18 @@ def memorisation(
 
     Parameters
     ----------
-    task, methods
-        As for `watched`.
+    task
+        Labels and inputs.
     truth
         Ground truth of the same images and classes.
-    **training
-        As for `watched`.
+    methods
+        Names of methods, or one text with commas.
+    settings
+        Settings of the trainings.
+    seed, draw
+        Determine the order of images and the initial head.
+    backbone
+        A network to train on images with every method; None for heads on features.
 
     Returns
     -------
@@ -169,7 +195,8 @@ def memorisation(
     Kim et al., CVPR 2022, section 3.2: Table 1 (share in epoch 1), Fig. 1 (one label each).
     """
     which, parts = kinds(task.labels, truth), []
-    for name, losses in recorded(task, methods, _an_loss, **training).items():
+    options = TrainingOptions(settings, seed, draw, backbone)
+    for name, losses in recorded(task, methods, _an_loss, options).items():
         for place, kind in enumerate(LABEL_KINDS):
             of_kind = losses[:, which == place]  # (epochs, labels)
             if not of_kind.size:
@@ -212,12 +239,14 @@ def _an_loss(method: Method, batch: Batch, out: Outputs, state: nn.Module) -> Te
     return F.binary_cross_entropy_with_logits(logits, target, reduction="none")
 
 
-def selections(task: Task, methods: Methods, **training: Any) -> dict[str, NDArray[np.bool_]]:
+def selections(
+    task: Task, methods: Methods, options: TrainingOptions
+) -> dict[str, NDArray[np.bool_]]:
     """Train, and record the labels that each method selects.
 
     Parameters
     ----------
-    task, methods, **training
+    task, methods, options
         As for `watched`.
 
     Returns
@@ -226,7 +255,7 @@ def selections(task: Task, methods: Methods, **training: Any) -> dict[str, NDArr
         Masks (epochs, N, L) by method: the selection of an epoch, or of all epochs so far if
         selections are permanent.
     """
-    steps = recorded(task, methods, lambda method, *step: method.selected(*step), **training)
+    steps = recorded(task, methods, lambda method, *step: method.selected(*step), options)
     return {
         name: np.logical_or.accumulate(selected) if _lasting(name) else selected
         for name, selected in steps.items()
@@ -238,7 +267,16 @@ def _lasting(spec: str) -> bool:
     return isinstance(layers(make(spec))[0], Remembering)
 
 
-def modification(task: Task, truth: Truth, methods: Methods, **training: Any) -> pd.DataFrame:
+def modification(
+    task: Task,
+    truth: Truth,
+    methods: Methods,
+    *,
+    settings: Settings = Settings(),
+    seed: int = 0,
+    draw: int = 0,
+    backbone: nn.Module | None = None,
+) -> pd.DataFrame:
     """Train, and count in every epoch the unknown labels that each method modifies.
 
     These are the labels that `Method.selected` marks: LL-R rejects them, LL-Ct corrects them for
@@ -247,10 +285,8 @@ def modification(task: Task, truth: Truth, methods: Methods, **training: Any) ->
 
     Parameters
     ----------
-    task, truth, methods
+    task, truth, methods, settings, seed, draw, backbone
         As for `memorisation`.
-    **training
-        As for `watched`.
 
     Returns
     -------
@@ -269,7 +305,9 @@ def modification(task: Task, truth: Truth, methods: Methods, **training: Any) ->
     unknown, present = unknown_labels(task, truth)
     wrong = unknown & present
     parts = []
-    for name, selected in selections(task, methods, **training).items():
+    for name, selected in selections(
+        task, methods, TrainingOptions(settings, seed, draw, backbone)
+    ).items():
         modified = selected & unknown
         part = pd.DataFrame({"method": name, "lasting": _lasting(name)}, range(len(modified)))
         part["epoch"] = part.index + 1
@@ -292,21 +330,22 @@ def corrections(
     images: Sequence[int] | int | None = None,
     best: int = 3,
     worst: int = 1,
-    **training: Any,
+    settings: Settings = Settings(),
+    seed: int = 0,
+    draw: int = 0,
+    backbone: nn.Module | None = None,
 ) -> pd.DataFrame:
     """Train, and list the modified unknown labels of a few images by epoch.
 
     Parameters
     ----------
-    task, truth
+    task, truth, settings, seed, draw, backbone
         As for `memorisation`.
     method
         One method.
     images
         Rows of the task; by default the `best` images with the most corrected false negatives,
         summed over the epochs, and the `worst` with the most modified true negatives.
-    **training
-        As for `watched`.
 
     Returns
     -------
@@ -323,7 +362,8 @@ def corrections(
     N = task.labels.shape[0]
     why = dict.fromkeys(np.atleast_1d([] if images is None else images).tolist(), "asked for")
     unknown, present = unknown_labels(task, truth)
-    (selected,) = selections(task, [method], **training).values()
+    options = TrainingOptions(settings, seed, draw, backbone)
+    (selected,) = selections(task, [method], options).values()
     corrected, named = selected & unknown, task.labels.rows(np.arange(N)) == PRESENT
     if images is None:
         gain = (corrected.sum(0) * np.where(present, 1, -1)).sum(1)
@@ -353,7 +393,7 @@ def unknown_labels(task: Task, truth: Truth) -> tuple[NDArray[np.bool_], NDArray
 
 
 def both_scores(
-    material: StudyData,
+    data: StudyData,
     labelled: Mapping[tuple[str, int], PartialLabels],
     methods: Methods,
     *,
@@ -364,7 +404,7 @@ def both_scores(
 
     Parameters
     ----------
-    material
+    data
         Data with pooled features of train, val and test.
     labelled
         Labels of the train split by scheme and draw.
@@ -398,33 +438,33 @@ def both_scores(
     others = [spec for spec in specs if not is_full(spec)]
     jobs = [(*where, labels, others, False) for where, labels in labelled.items() if others]
     for draw in dict.fromkeys(draw for _, draw in labelled) if fulls else ():
-        about: dict[str, Any] = {"seed": seed, "draw": draw, "hierarchy": material.hierarchy}
-        complete = simulate(material.truth("train"), "full-subset", **about)
+        about: dict[str, Any] = {"seed": seed, "draw": draw, "hierarchy": data.hierarchy}
+        complete = simulate(data.truth("train"), "full-subset", **about)
         jobs.append(("full-subset", draw, complete, fulls, True))
     rows = []
     for scheme, draw, labels, wanted, reference in jobs:
-        task = Task(material.readable(labels, "train"), material.inputs("train", "pooled"))
+        task = Task(data.readable(labels, "train"), data.inputs("train", "pooled"))
         training: dict[str, Any] = {"settings": settings, "seed": seed, "draw": draw}
         made = [make(spec) for spec in wanted]
         pairs = [(prepare(task, method, **training), method) for method in made]
         run = {"scheme": scheme, "draw": draw, "seed": seed, "reference": reference}
         run |= {"images": int(labels.asked.sum()), **labels.counts()}
         for spec, trained in zip(wanted, train_stack(pairs, **training), strict=True):
-            rows.append(run | {"method": spec} | _scores(material, trained))
+            rows.append(run | {"method": spec} | _scores(data, trained))
     table = pd.DataFrame(rows, columns=[*COLUMNS, "mf1", "val_map", "val_mf1"])
-    table.attrs = {"classes": material.data.classes, "leaves": material.data.leaves.tolist()}
+    table.attrs = {"classes": data.data.classes, "leaves": data.data.leaves.tolist()}
     return table
 
 
-def _scores(material: StudyData, trained: Trained) -> dict[str, float]:
+def _scores(data: StudyData, trained: Trained) -> dict[str, float]:
     """mAP and mF1 over leaves on test and val."""
-    leaves = material.data.leaves
+    leaves = data.data.leaves
     both: dict[str, float] = {}
     for split, prefix in (("val", "val_"), ("test", "")):
-        known = material.known(split)
+        known = data.known(split)
         known = None if known is None else known[:, leaves]
-        scores = trained.scores(material.inputs(split, "pooled"))[:, leaves]
-        truth = material.truth(split).present[:, leaves]
+        scores = trained.scores(data.inputs(split, "pooled"))[:, leaves]
+        truth = data.truth(split).present[:, leaves]
         if split == "val":
             thresholds = metrics.f1_thresholds(scores, truth, known)
         both[f"{prefix}map"] = metrics.mean_ap(metrics.average_precision(scores, truth, known))
