@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from simkit import metrics
+from simkit.data import Dataset
 from simkit.data import open as open_data
 from simkit.embed.backbones import backbone as load_backbone
 from simkit.errors import BadInput
@@ -187,23 +188,8 @@ def trial(
     team, dataset = team or Team(), open_data(source.data)
     all_asked = int(labels.asked.sum())
     labels = sources.labels_of_train(labels, dataset, where)
-    split = "test" if "test" in dataset.truth else "val"
-    known = dataset.truth["train"].known
-    if split not in dataset.truth and known is not None and not known.nnz:
-        split = ""  # images of an order have no known labels to score on
-    chooses, has_val = settings.select == "best", split != "val" and "val" in dataset.truth
-    if not split and (chooses or report):
-        raise BadInput(
-            f"{source.data!r} has no labelled images to choose an epoch or to report on; set "
-            "select to 'last', or name a labelled data set in its field `scored`"
-        )
-    if chooses and not has_val:
-        raise BadInput(
-            f"select is 'best', but {source.data!r} has only the {split} split, which is scored, "
-            "to choose an epoch on; name both a val and a test part, or set select to 'last'"
-        )
-    val = "val" if has_val and (chooses or report) else ""
-    source = replace(source, splits=tuple(filter(None, ("train", split, val))))
+    source = _with_splits(source, dataset, chooses=settings.select == "best", report=report)
+    split, val = source.splits[1] if source.splits[1:] else "", "val" in source.splits[2:]
     if transform is None:
         source = replace(source, kinds=(sources.kind_of(method),))
     else:
@@ -213,6 +199,7 @@ def trial(
             source = replace(source, kinds=("pooled",))
     data = team.in_turn(lambda: sources.open_source(source, data=dataset, progress=progress))
     run = Training(data, method, settings, transform, seed, draw, device)
+    chooses = settings.select == "best"
     validation = run.validation("val", data.truth("val")) if chooses else None
     options = {**run.options, "compile": compile, "team": team, "validation": validation}
     task = run.task(labels if unasked == "skip" else labels.over_all_images())
@@ -238,6 +225,28 @@ def trial(
         trained, split, test.scores.shape[0], metrics.mean_ap(ap_of["leaves"]), metrics.mean_ap(ap),
         asked, all_asked - asked, chosen_by, detailed, counts,
     )  # fmt: skip
+
+
+def _with_splits(source: StudySource, data: Dataset, *, chooses: bool, report: bool) -> StudySource:
+    """The source with the splits in use: train, the scored one if any, and val if it chooses an
+    epoch or thresholds."""
+    scored = "test" if "test" in data.truth else "val"
+    known = data.truth["train"].known
+    if scored not in data.truth and known is not None and not known.nnz:
+        if chooses or report:
+            raise BadInput(
+                f"{source.data!r} has no labelled images to choose an epoch or to report on; set "
+                "select to 'last', or name a labelled data set in its field `scored`"
+            )
+        return replace(source, splits=("train",))  # the images of an order have no known labels
+    val = scored != "val" and "val" in data.truth
+    if chooses and not val:
+        raise BadInput(
+            f"select is 'best', but {source.data!r} has only the {scored} split, which is scored, "
+            "to choose an epoch on; name both a val and a test part, or set select to 'last'"
+        )
+    third = ("val",) if val and (chooses or report) else ()
+    return replace(source, splits=("train", scored, *third))
 
 
 def _pointing(
