@@ -1,9 +1,17 @@
-"""What people's error rates and the truth are, estimated from their votes alone.
+"""Error rates of annotators and the truth, estimated from votes alone.
 
-Dawid & Skene, Applied Statistics 28 (1979), by expectation maximisation, with three additions:
-workers are drawn towards the ordinary one where their votes are few; a question may be one of which
-nobody is sure, where all people answer at another rate and so err together; and classes have rates
-of their own. `fit` is the way in; the parts below it are in the order in which it uses them.
+The model of Dawid and Skene (Applied Statistics 28, 1979), fitted by expectation maximisation:
+question q has an unknown state s with prior pi_s, and worker r says yes with probability y_rs,
+independently of the other workers given the state. We add three things.
+
+Pooling of workers: y_rs comes from the rate of an ordinary worker and the worker's multiple m_r of
+its odds, odds(error_r) = m_r odds(error); a worker with few votes is drawn towards m_r = 1.
+Doubt: besides "absent" and "present" there are two unsure states, in which all workers say yes at
+a common rate of their own. Their errors on such a question are therefore correlated, which the
+original model cannot express.
+Classes: each class has rates and priors of its own, drawn towards those of all classes.
+
+`fit_annotators` is the entry point; the functions below it follow in the order of their use.
 """
 
 from __future__ import annotations
@@ -11,21 +19,22 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.annotate.annotators import Bools, Habits, Ints, tilted
-from simkit.annotate.votes import YES, Maybe, Votes, confusion, error_rates, ratio
+from simkit.annotate.annotators import Bools, Habits, Ints, limits, tilted, under
+from simkit.annotate.votes import NO, YES, Maybe, Votes, confusion, error_rates, ratio
+from simkit.chance import Chance
 from simkit.errors import BadInput
 
 STATES = ("absent", "present", "absent, unsure", "present, unsure")
-LEAST = 1e-9  # no rate is quite 0 or 1: a single odd vote must not decide everything
-LEAST_VOTES = 50  # on present classes, and on absent ones: of fewer, no rate can be said
-ENOUGH = 5  # votes on a question from which on doubtful questions can be told from bad workers
+LEAST = 1e-9  # rates stay this far from 0 and 1: a single odd vote must not decide a question
+LEAST_VOTES = 50  # votes on present, and on absent, classes; fewer do not determine a rate
+ENOUGH = 5  # votes per question that separate ambiguous questions from unreliable workers
 _MOST_STEPS = 500
 _MOST_ROUNDS = 200
 
@@ -34,21 +43,33 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What votes say about the people who gave them.
+    """The fitted annotator model and truth of Q questions and R workers.
 
-    habits     overall rates and the pool of workers, each as often as he voted
-    by_class   rates for each class by name, those of rare classes near the mean; the states below
-               follow from these
-    present    (Q,) how probable it is that the class is present
-    unsure     (Q,) how probable it is that nobody is sure
-    confusion  (2, 3) votes by truth (absent, present) and answer (no, maybe, yes), in expectation
-    votes, miss, false_alarm   (R,) of each worker: how many votes, and the shares of his votes that
-               are wrong, weighed by what is probably true; nan without votes on such questions
-    maybe      what a maybe counts as
-    doubt      whether there are questions of which nobody is sure
-    compared   log-likelihoods without such questions and with them, on which that was decided (as
-               `choose` says); None: only one of the two was fitted
-    steps, converged, log_likelihood   of the expectation maximisation, rates by class included
+    Attributes
+    ----------
+    habits : Habits
+        Overall rates, and the pool of workers with the number of votes of each as its work.
+    by_class : Habits
+        Rates of each class by name, those of rare classes near the mean. `present` and `unsure`
+        follow from these.
+    present, unsure : (Q,) float
+        Probability that the class is present, and that the question is ambiguous.
+    confusion : (2, 3) float
+        Expected number of votes by truth (absent, present) and answer (no, maybe, yes).
+    votes : (R,) int
+        Number of votes of each worker.
+    miss, false_alarm : (R,) float
+        Share of each worker's votes on present, and on absent, classes that is wrong, weighted by
+        the probability of presence; nan without such votes.
+    maybe : str
+        How a maybe was counted.
+    doubt : bool
+        Whether the model has ambiguous questions.
+    compared : (float, float) or None
+        Log-likelihoods without and with ambiguous questions, by which `choose` decided; None if
+        only one model was fitted.
+    steps, converged, log_likelihood
+        Of the expectation maximisation, including the rates by class.
     """
 
     habits: Habits
@@ -68,11 +89,11 @@ class Fitted:
 
     @property
     def rates(self) -> tuple[float, float]:
-        """Miss and false alarm of a vote, over all people and all questions, unsure ones too."""
+        """Miss and false-alarm rate of a vote, over all workers and all questions."""
         return error_rates(self.confusion, self.maybe)
 
     def to_json(self) -> dict[str, Any]:
-        """Habits by class, which `Habits.load` reads back, and how they were fitted."""
+        """The annotator model by class, which `Habits.load` reads back, and facts about the fit."""
         miss, false_alarm = self.rates
         about = {
             "method": "Dawid & Skene 1979, with questions of which nobody is sure",
@@ -93,7 +114,7 @@ class Fitted:
 def fit_annotators(
     votes: Votes, *, maybe: Maybe = "yes", unsure: bool | None = None, shrink: float = 20.0
 ) -> Fitted:
-    """Estimate habits and truth from votes alone; experts' answers are not used.
+    """Estimate the annotator model and the truth from votes alone, without answers of experts.
 
     The rates hold for questions like those that were asked. If a model proposed the classes, its
     absent candidates are easily mistaken, and false alarms on all other classes are rarer.
@@ -122,6 +143,10 @@ def fit_annotators(
         If the votes cannot identify the errors: fewer than three on a typical question; fewer than
         50 on apparently present or on apparently absent classes (a few hundred still give only a
         rough rate); or votes that could all be on present, or all on absent, classes.
+
+    References
+    ----------
+    Dawid and Skene, Applied Statistics 28, 1979.
     """
     if not 0 < shrink < float("inf"):
         raise BadInput(f"shrink is {shrink!r}; a number of votes above 0 is expected")
@@ -134,22 +159,17 @@ def fit_annotators(
     if unsure is None and decided.per_question < ENOUGH:
         unsure = False
     ballots = Ballots(
-        decided.vote_question,
-        decided.vote_worker,
-        decided.vote_answer == YES,
-        decided.question_class,
-        workers=len(decided.workers),
-        classes=len(decided.classes),
-        shrink=shrink,
-    )
+        decided.vote_question, decided.vote_worker, decided.vote_answer == YES,
+        decided.question_class, len(decided.workers), len(decided.classes), shrink,
+    )  # fmt: skip
     overall, by_class, compared = choose(ballots, unsure)
     states = by_class.states
     present = states[1] + states[3]
-    habits = _habits(decided, overall)
+    habits, habits_by_class = _habits(decided, overall, by_class, shrink)
     on_absent, on_present = ballots.by_worker(np.stack([1 - present, present]))
     return Fitted(
         habits=habits,
-        by_class=_by_class(habits, decided, by_class, shrink),
+        by_class=habits_by_class,
         present=present,
         unsure=states[2] + states[3],
         confusion=confusion(votes, present),
@@ -165,114 +185,118 @@ def fit_annotators(
     )
 
 
-def _habits(votes: Votes, estimated: Estimate) -> Habits:
-    model, workers = estimated.model, votes.per_question
-    absent, present, open_absent, open_present = estimated.states.sum(1)
+def _habits(
+    votes: Votes, overall: Estimate, by_class: Estimate, shrink: float
+) -> tuple[Habits, Habits]:
+    """The annotator model of all classes, and the one with rates by class."""
+
+    def rounded(values: Floats, digits: int) -> tuple[float, ...]:
+        return tuple(round(value, digits) for value in values.tolist())
+
+    model, seats = overall.model, votes.per_question
     work = np.maximum(np.bincount(votes.vote_worker, minlength=len(votes.workers)), 1)
-    return Habits(
+    # Nobody takes two seats of one question, so no share of the work may exceed 1 / seats. The
+    # largest cap at which this holds: it shrinks the total as well, hence the search.
+    most = 1 + bisect_left(
+        range(2, int(work.max()) + 1), True,
+        key=lambda most: bool(seats * most > np.minimum(work, most).sum()),
+    )  # fmt: skip
+    absent, present, unsure_absent, unsure_present = overall.states.sum(1)
+    shares = [
+        round(float(unsure / (sure + unsure)), 6) if sure + unsure > 0 else 0.0
+        for sure, unsure in ((present, unsure_present), (absent, unsure_absent))
+    ]
+    habits = Habits(
         miss=round(model.miss, 6),
         false_alarm=round(model.false_alarm, 6),
-        workers=workers,
-        unsure_present=_share(open_present, present + open_present),
-        unsure_absent=_share(open_absent, absent + open_absent),
+        workers=seats,
+        unsure_present=shares[0],
+        unsure_absent=shares[1],
         unsure_yes=round(model.unsure_yes, 6),
-        miss_by_person=_rounded(model.miss_by_person, 4),
-        false_alarm_by_person=_rounded(model.false_alarm_by_person, 4),
-        work_by_person=_capped(work, workers),
+        miss_by_person=rounded(model.miss_by_person, 4),
+        false_alarm_by_person=rounded(model.false_alarm_by_person, 4),
+        work_by_person=tuple(np.minimum(work, most).tolist()),
         roster="image" if votes.same_roster > 0.5 else "question",
     )
-
-
-def _by_class(habits: Habits, votes: Votes, estimated: Estimate, shrink: float) -> Habits:
-    """The rates of each class; of its doubt, `shrink` ordinary questions are added to its own."""
-    L, of_class = len(votes.classes), votes.question_class
-    absent, present, open_absent, open_present = (
-        np.bincount(of_class, state, L) for state in estimated.states
+    # Per class, `shrink` ordinary questions are added, as in the priors of `estimate_by_class`.
+    absent, present, unsure_absent, unsure_present = (
+        np.bincount(votes.question_class, state, len(votes.classes)) for state in by_class.states
     )
-    shares = []
-    for share, doubtful, sure in (
-        (habits.unsure_present, open_present, present),
-        (habits.unsure_absent, open_absent, absent),
-    ):
-        shares.append((doubtful + shrink * np.asarray(share)) / (doubtful + sure + shrink))
-    return replace(
+    doubt = [
+        rounded((unsure + shrink * share) / (unsure + sure + shrink), 6)
+        for share, unsure, sure in (
+            (shares[0], unsure_present, present), (shares[1], unsure_absent, absent),
+        )
+    ]  # fmt: skip
+    return habits, replace(
         habits,
         classes=votes.classes,
-        false_alarm=_rounded(estimated.model.false_alarm, 6),
-        miss=_rounded(estimated.model.miss, 6),
-        unsure_present=_rounded(shares[0], 6),
-        unsure_absent=_rounded(shares[1], 6),
+        false_alarm=rounded(by_class.model.false_alarm, 6),
+        miss=rounded(by_class.model.miss, 6),
+        unsure_present=doubt[0],
+        unsure_absent=doubt[1],
     )
-
-
-def _capped(work: Ints, seats: int) -> tuple[int, ...]:
-    """The work, what is above 1 / seats of all cut down: nobody sits on two seats."""
-
-    def too_much(most: int) -> bool:
-        return bool(seats * most > np.minimum(work, most).sum())
-
-    most = 1 + bisect_left(range(2, int(work.max()) + 1), True, key=too_much)
-    return tuple(np.minimum(work, most).tolist())
-
-
-def _share(part: float, whole: float) -> float:
-    return round(float(part / whole), 6) if whole > 0 else 0.0
-
-
-def _rounded(values: Floats, digits: int) -> tuple[float, ...]:
-    return tuple(round(value, digits) for value in values.tolist())
 
 
 def choose(
     ballots: Ballots, unsure: bool | None
 ) -> tuple[Estimate, Estimate, tuple[float, float] | None]:
-    """Fit without questions of which nobody is sure (doubt) and, unless `unsure` is False, with
-    them; None keeps the better fit.
+    """Fit the model without ambiguous questions and, unless `unsure` is False, with them.
 
-    Returns the rates of people and workers, all classes alike; the same with each class's own
-    rates; and the log-likelihoods without doubt and with it, classes having rates of their own and
-    the share of such questions being the same for all (None: only one was fitted).
-
-    Doubt has two numbers more (how much, and how often people say yes), so it must gain more than
-    the logarithm of the number of questions (BIC: Schwarz, Annals of Statistics 1978). Classes have
-    their own rates in both, since a hard class otherwise passes for doubt.
-
-    Raises BadInput for votes that look like those on present or on absent classes alone.
+    Returns the estimate with common rates, the one with rates by class, and the log-likelihoods
+    without and with ambiguous questions (None if only one was fitted). With `unsure` None the
+    better model is returned. Raises BadInput for votes that could all be on one kind of questions.
     """
     sure = estimate(ballots, unsure=False)
     plain = estimate_by_class(ballots, sure)
-    _check_both(ballots, plain)
-    alone = estimate(ballots, unsure=False, start=one_kind(ballots))
-    _check_differ(ballots, plain, estimate_by_class(ballots, alone))
+    _check_votes(ballots, plain)
+    # All classes absent, and every yes a false alarm: does one kind of questions explain the votes?
+    start = replace(
+        _start(ballots, False),
+        false_alarm=min(max(float(ballots.yes.mean()), LEAST), 1 - LEAST),
+        shares=np.array([1.0, 0.0, 0.0, 0.0]),
+    )
+    single = estimate_by_class(ballots, estimate(ballots, unsure=False, start=start))
+    # The second kind has two parameters, a rate and a share, each priced 1/2 log Q (BIC: Schwarz,
+    # Annals of Statistics 1978), and a second multiple for each worker. The prior leaves this
+    # multiple n / (n + shrink) of its freedom, n votes on the rarer kind, each priced 1 (AIC:
+    # Akaike, 1974).
+    rarer = ballots.by_worker(plain.states[:2])[:, 0].min(0)
+    price = np.log(ballots.questions) + (rarer / (rarer + ballots.shrink)).sum()
+    if plain.log_likelihood - single.log_likelihood <= price:
+        raise BadInput(
+            f"the {len(ballots.question):,} votes look as if all classes were present or all were "
+            "absent; give votes on more questions of either kind, or write the habits by hand"
+        )
     if unsure is False:
         return sure, plain, None
-    doubtful = _doubtful(ballots, sure)
+    doubtful = estimate(ballots, unsure=True)
+    if doubtful.log_likelihood < sure.log_likelihood:  # a local maximum: start from `sure` instead
+        # A point as likely as `sure`: 1 % of the present classes are ambiguous, and workers say
+        # yes to these as often as to the others.
+        absent, present = sure.model.shares[:2] / sure.model.shares[:2].sum()
+        yes, part = 1 - sure.model.miss, 0.01 * present
+        shares = np.array([absent, present - part, part * (1 - yes), part * yes])
+        start = replace(sure.model, unsure_yes=yes, shares=shares)
+        again = estimate(ballots, unsure=True, start=start)
+        doubtful = max(doubtful, again, key=lambda each: each.log_likelihood)
+    # Doubt has two parameters more, its share and its rate of yes, so by BIC it must gain log Q.
+    # Classes have their own rates in both models, because a hard class otherwise passes for doubt.
     alike = estimate_by_class(ballots, doubtful, own_doubt=False)
     compared = (plain.log_likelihood, alike.log_likelihood)
     if unsure is None and compared[1] - compared[0] <= np.log(ballots.questions):
         return sure, plain, compared
     by_class = estimate_by_class(ballots, doubtful)
-    _check_both(ballots, by_class)
+    _check_votes(ballots, by_class)
     return doubtful, by_class, compared
 
 
-def _doubtful(ballots: Ballots, sure: Estimate) -> Estimate:
-    """The fit with doubt; one that ends below the fit without starts again from that one."""
-    usual = estimate(ballots, unsure=True)
-    if usual.log_likelihood >= sure.log_likelihood:
-        return usual
-    again = estimate(ballots, unsure=True, start=with_doubt(sure.model))
-    return max(usual, again, key=lambda each: each.log_likelihood)
-
-
-def _check_both(ballots: Ballots, estimated: Estimate) -> None:
-    """Raise BadInput without enough votes on present, or on absent classes.
-
-    Counted are those on questions that are more probably so than not: the far ends of what many
-    votes on the other kind look like are no sign of a second kind.
-    """
+def _check_votes(ballots: Ballots, estimated: Estimate) -> None:
+    """Raise BadInput without enough votes on present, or on absent classes."""
     numbers = np.bincount(ballots.question, minlength=ballots.questions)
     for state, word, errs in ((1, "present", "miss"), (0, "absent", "imagine")):
+        # Questions that are more likely of the other kind do not count: the sum of many small
+        # probabilities is no evidence that the kind exists.
         likely = estimated.states[state] > estimated.states[1 - state]
         votes = float((numbers * estimated.states[state])[likely].sum())
         if votes < LEAST_VOTES:
@@ -283,28 +307,20 @@ def _check_both(ballots: Ballots, estimated: Estimate) -> None:
             )
 
 
-def _check_differ(ballots: Ballots, estimated: Estimate, single: Estimate) -> None:
-    """Raise BadInput where one kind of questions explains the votes about as well as two do.
-
-    Two kinds have two numbers more, priced as above, and each worker a second rate, which has some
-    freedom where his votes of the rarer kind outweigh `shrink` (priced one: Akaike, 1974).
-    """
-    rarer = ballots.by_worker(estimated.states[:2])[:, 0].min(0)
-    price = np.log(ballots.questions) + (rarer / (rarer + ballots.shrink)).sum()
-    if estimated.log_likelihood - single.log_likelihood <= price:
-        raise BadInput(
-            f"the {len(ballots.question):,} votes look as if all classes were present or all were "
-            "absent; give votes on more questions of either kind, or write the habits by hand"
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class Model:
-    """The rates of an ordinary person, the shares of the four states, and how workers differ.
+    """Rates of an ordinary worker, shares of the four states, and how workers differ.
 
-    miss and false_alarm are of all classes, or (L,) of each, with shares (4,) or (4, L) of
-    questions by STATES; miss_by_person and false_alarm_by_person (R,) are multiples of the
-    ordinary odds.
+    Attributes
+    ----------
+    miss, false_alarm : float or (L,) float
+        Error rates of an ordinary worker, of all classes or of each.
+    unsure_yes : float
+        Probability that an ordinary worker says yes in the unsure states.
+    shares : (4,) or (4, L) float
+        Prior probabilities of STATES, of all classes or of each.
+    miss_by_person, false_alarm_by_person : (R,) float
+        Odds of an error of each worker, as multiples of the ordinary odds.
     """
 
     miss: Any
@@ -315,24 +331,30 @@ class Model:
     false_alarm_by_person: Floats
 
     def yes(self) -> Floats:
-        """(4, R) how often each worker says yes in each state."""
-        rates = np.stack(
-            [
-                tilted(self.false_alarm, self.false_alarm_by_person),
-                1 - tilted(self.miss, self.miss_by_person),
-                tilted(self.unsure_yes, self.false_alarm_by_person),
-                1 - tilted(1 - self.unsure_yes, self.miss_by_person),
-            ]
-        )
-        return np.clip(rates, LEAST, 1 - LEAST)
+        """(4, R) probability that each worker says yes in each state."""
+        rates = [
+            tilted(self.false_alarm, self.false_alarm_by_person),
+            1 - tilted(self.miss, self.miss_by_person),
+            tilted(self.unsure_yes, self.false_alarm_by_person),
+            # A no is the error here: its odds, not those of a yes, are multiplied.
+            1 - tilted(1 - self.unsure_yes, self.miss_by_person),
+        ]
+        return np.clip(np.stack(rates), LEAST, 1 - LEAST)
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """A model, and what it makes of each question.
+    """A model with the posterior of each question.
 
-    states (4, Q) probabilities by STATES; log_likelihood of the votes; `converged`: a further step
-    would gain less than a ten-millionth per vote.
+    Attributes
+    ----------
+    model : Model
+    states : (4, Q) float
+        Posterior probabilities of STATES.
+    log_likelihood : float
+    steps : int
+    converged : bool
+        A further step would gain less than 1e-7 per vote.
     """
 
     model: Model
@@ -344,11 +366,17 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Ballots:
-    """V votes as numbers: question and worker of each, and whether it is a yes.
+    """V votes on Q questions by number: question, worker, and whether the answer is yes.
 
-    of_class  (Q,) the class of each question.
-    shrink    so many votes of an ordinary worker are added to each worker's own, and so many
-              ordinary questions or votes to each class.
+    Attributes
+    ----------
+    question, worker, yes : (V,)
+    of_class : (Q,) int
+        The class of each question.
+    workers, classes : int
+        R and L.
+    shrink : float
+        Strength of the prior; see `fit_annotators`.
     """
 
     question: Ints
@@ -361,53 +389,94 @@ class Ballots:
 
     @property
     def questions(self) -> int:
-        """Q, how many questions there are."""
+        """Q, the number of questions."""
         return len(self.of_class)
 
     @cached_property
-    def _cast(self) -> csr_array:
-        """(Q, 2 R) the votes: a column for each worker's no and, R further, for his yes."""
+    def _matrices(self) -> tuple[csr_array, csr_array]:
+        """The votes (Q, 2 R), with a column for each worker's no and, R further, the yes; and its
+        transpose, so that both sums below run over rows."""
         columns = self.worker + self.workers * self.yes
-        ones = np.ones(len(columns))
         shape = (self.questions, 2 * self.workers)
-        return csr_array((ones, (self.question, columns)), shape=shape)
-
-    @cached_property
-    def _by_vote(self) -> csr_array:
-        return csr_array(self._cast.T)
+        votes = csr_array((np.ones(len(columns)), (self.question, columns)), shape=shape)
+        return votes, csr_array(votes.T)
 
     def by_worker(self, weights: Floats) -> Floats:
-        """(k, 2, R) votes and yes votes of each worker, a vote counted by its question's weight.
-
-        weights (k, Q).
-        """
-        no, yes = (self._by_vote @ weights.T).T.reshape(-1, 2, self.workers).swapaxes(0, 1)
+        """(k, 2, R) votes and yes votes of each worker, weighted by question; weights (k, Q)."""
+        sums = (self._matrices[1] @ weights.T).T
+        no, yes = sums.reshape(-1, 2, self.workers).swapaxes(0, 1)
         return np.stack([no + yes, yes], axis=1)
 
     def by_question(self, table: Floats) -> Floats:
-        """(k, Q) sums over the votes of `table` (k, 2, R): a row for no, one for yes."""
-        sums: Floats = (self._cast @ table.reshape(len(table), -1).T).T
+        """(k, Q) sums over the votes of a table (k, 2, R): a row for no, one for yes."""
+        sums: Floats = (self._matrices[0] @ table.reshape(len(table), -1).T).T
         return sums
 
 
+def _start(ballots: Ballots, unsure: bool) -> Model:
+    """The usual starting point: as many classes present as people say yes to."""
+    yes = min(max(float(ballots.yes.mean()), 0.01), 0.99)
+    doubt = 0.2 if unsure else 0.0
+    shares = np.concatenate([(1 - doubt) * np.array([1 - yes, yes]), doubt * np.array([0.5, 0.5])])
+    ones = np.ones(ballots.workers)
+    return Model(0.2, min(0.05, yes / 2), 0.5, shares, ones, ones)
+
+
 def estimate(ballots: Ballots, *, unsure: bool, start: Model | None = None) -> Estimate:
-    """Rates and states that make the votes likely.
+    """The model with rates common to all classes, by expectation maximisation.
 
-    start: where to begin; states of which it has no share keep none.
-
-    Votes alone cannot tell what is true where nobody is sure: as many of those classes are taken
-    to be present as people say yes to.
+    A state without a share in the model `start` keeps none.
     """
 
     def expect(model: Model) -> tuple[Floats, float]:
-        yes, some = model.yes(), model.shares > 0
-        said = np.stack([np.log1p(-yes), np.log(yes)], axis=1)
+        # E-step: log P(s, votes of q) = log pi_s + sum over votes v of q of log y_rs if v is yes,
+        # else log(1 - y_rs).
+        yes, possible = model.yes(), model.shares > 0
+        logs_of_votes = np.stack([np.log1p(-yes), np.log(yes)], axis=1)
         logs = np.full((4, ballots.questions), -np.inf)
-        logs[some] = np.log(model.shares[some])[:, None] + ballots.by_question(said[some])
+        prior = np.log(model.shares[possible])[:, None]
+        logs[possible] = prior + ballots.by_question(logs_of_votes[possible])
         return _posterior(logs)
 
-    first = start or _first(ballots, unsure)
-    return _climb(first, expect, partial(_maximise, ballots), ballots, _MOST_STEPS)
+    def maximise(model: Model, states: Floats) -> Model:
+        # M-step, shares: expected counts, with a quarter of a question added to each state.
+        shares = (states.sum(1) + 0.25) / (ballots.questions + 1)
+        impossible = model.shares == 0
+        doubt = shares[2:].sum()
+        # Votes cannot tell the truth of an ambiguous question, as both unsure states have one rate
+        # of yes: present is taken to be as frequent as yes.
+        shares[2:] = doubt * np.array([1 - model.unsure_yes, model.unsure_yes])
+        shares = np.where(impossible, 0, shares)
+        # Expected votes n and yes votes of each worker, by state.
+        counts = ballots.by_worker(states)
+        (n_absent, yes_absent), (n_present, yes_present) = counts[:2]
+        (n_unsure_absent, yes_unsure_absent), (n_unsure_present, yes_unsure_present) = counts[2:]
+        no_present = n_present - yes_present
+        no_unsure_present = n_unsure_present - yes_unsure_present
+        # M-step, rates and workers in turns: first the ordinary rates given the multiples ...
+        m_absent, m_present = model.false_alarm_by_person, model.miss_by_person
+        false_alarm = _rate(model.false_alarm, [(m_absent, n_absent, yes_absent)])
+        miss = _rate(model.miss, [(m_present, n_present, no_present)])
+        # On present classes m multiplies the odds of a no, so it divides those of a yes.
+        both = [
+            (m_absent, n_unsure_absent, yes_unsure_absent),
+            (1 / np.maximum(m_present, LEAST), n_unsure_present, yes_unsure_present),
+        ]
+        unsure_yes = _rate(model.unsure_yes, both) if doubt and not impossible[2] else 0.5
+        # ... then the multiples given the rates; clear and ambiguous questions count together.
+        on_absent = [
+            (false_alarm, n_absent, yes_absent), (unsure_yes, n_unsure_absent, yes_unsure_absent),
+        ]  # fmt: skip
+        on_present = [
+            (miss, n_present, no_present), (1 - unsure_yes, n_unsure_present, no_unsure_present),
+        ]  # fmt: skip
+        return Model(
+            miss, false_alarm, unsure_yes, shares / shares.sum(),
+            miss_by_person=_multiples(m_present, on_present, ballots.shrink),
+            false_alarm_by_person=_multiples(m_absent, on_absent, ballots.shrink),
+        )  # fmt: skip
+
+    return _climb(start or _start(ballots, unsure), expect, maximise, ballots, _MOST_STEPS)
 
 
 def _climb(
@@ -417,7 +486,7 @@ def _climb(
     ballots: Ballots,
     most: int,
 ) -> Estimate:
-    """Expectation and maximisation in turns, at most `most` of them."""
+    """E-steps and M-steps in turns, at most `most` of each."""
     before, step, converged = -np.inf, 0, False
     while step < most and not converged:
         step += 1
@@ -428,81 +497,29 @@ def _climb(
     return Estimate(model, states, likelihood, step, converged)
 
 
-def one_kind(ballots: Ballots) -> Model:
-    """A start in which all classes are absent, and every yes is an error."""
-    return replace(
-        _first(ballots, False),
-        false_alarm=min(max(float(ballots.yes.mean()), LEAST), 1 - LEAST),
-        shares=np.array([1.0, 0.0, 0.0, 0.0]),
-    )
-
-
-def with_doubt(model: Model) -> Model:
-    """A start as likely as this fit without doubt: of a hundredth of the present classes nobody is
-    sure, and people say yes to those as often as to the others."""
-    absent, present = model.shares[:2] / model.shares[:2].sum()
-    yes, some = 1 - model.miss, 0.01 * present
-    shares = np.array([absent, present - some, some * (1 - yes), some * yes])
-    return replace(model, unsure_yes=yes, shares=shares)
-
-
-def _first(ballots: Ballots, unsure: bool) -> Model:
-    yes = min(max(float(ballots.yes.mean()), 0.01), 0.99)
-    some = 0.2 if unsure else 0.0
-    sure = np.array([1 - yes, yes])
-    ones = np.ones(ballots.workers)
-    shares = np.concatenate([(1 - some) * sure, some * np.array([0.5, 0.5])])
-    return Model(0.2, min(0.05, yes / 2), 0.5, shares, ones, ones)
-
-
 def _posterior(logs: Floats) -> tuple[Floats, float]:
-    """(4, Q) probabilities of the states from their log-weights, and the log-likelihood."""
+    """(4, Q) posterior of the states from log P(state, votes), and the log-likelihood.
+
+    P(s | votes of q) = P(s, votes) / sum over t of P(t, votes); the sum of the logarithms of the
+    denominators is the log-likelihood. The largest term is factored out against underflow.
+    """
     top = logs.max(0)
     weights = np.exp(logs - top)
     total = weights.sum(0)
     return weights / total, float((np.log(total) + top).sum())
 
 
-def _maximise(ballots: Ballots, model: Model, states: Floats) -> Model:
-    """The model that fits best what was expected; rates and workers take turns."""
-    shares = (states.sum(1) + 0.25) / (ballots.questions + 1)
-    none = model.shares == 0
-    doubtful = shares[2:].sum()
-    shares[2:] = doubtful * np.array([1 - model.unsure_yes, model.unsure_yes])
-    shares = np.where(none, 0, shares)
-    counted = ballots.by_worker(states)
-    (sure_a, yes_a), (sure_p, yes_p), (open_a, also_a), (open_p, also_p) = counted
-    no_p, none_p = sure_p - yes_p, open_p - also_p
-    person_a, person_p = model.false_alarm_by_person, model.miss_by_person
-    false_alarm = _rate(model.false_alarm, [(person_a, sure_a, yes_a)])
-    miss = _rate(model.miss, [(person_p, sure_p, no_p)])
-    # Of present classes a yes is what is not missed: its odds are divided, not multiplied.
-    either = [(person_a, open_a, also_a), (1 / np.maximum(person_p, LEAST), open_p, also_p)]
-    unsure_yes = _rate(model.unsure_yes, either) if doubtful and not none[2] else 0.5
-    on_absent = [(false_alarm, sure_a, yes_a), (unsure_yes, open_a, also_a)]
-    on_present = [(miss, sure_p, no_p), (1 - unsure_yes, open_p, none_p)]
-    return replace(
-        model,
-        miss=miss,
-        false_alarm=false_alarm,
-        unsure_yes=unsure_yes,
-        shares=shares / shares.sum(),
-        miss_by_person=_times(person_p, on_present, ballots.shrink),
-        false_alarm_by_person=_times(person_a, on_absent, ballots.shrink),
-    )
+def _rate(rate: float, parts: list[tuple[Floats, Floats, Floats]]) -> float:
+    """The ordinary rate p at which the expected number of events equals the observed one.
 
-
-_Parts = list[tuple[Floats, Floats, Floats]]
-
-
-def _rate(rate: float, parts: _Parts) -> float:
-    """The ordinary rate under which as many events are expected as there were.
-
-    parts: multiples of odds, occasions and events, each (R,). Half an event and half a non-event
-    are added, so that a rate never seen is small and not 0.
+    Solves sum over r of n_r p_r + p = sum over r of k_r + 1/2, with odds(p_r) = m_r odds(p), from
+    the old rate; parts: multiples m, votes n and events k, each (R,).
     """
+    # Half an event in one further vote: a rate that was never observed is small, but not 0.
     occasions = sum(float(of.sum()) for _, of, _ in parts) + 1
     events = sum(float(happened.sum()) for _, _, happened in parts) + 0.5
+    # The equation has no closed form. Multiplying the odds by observed over expected odds solves it
+    # exactly for equal workers, and in a few rounds otherwise.
     for _ in range(8):
         expected = sum(float((of * tilted(rate, times)).sum()) for times, of, _ in parts) + rate
         rate = float(tilted(rate, _odds(events, occasions) / _odds(expected, occasions)))
@@ -510,18 +527,19 @@ def _rate(rate: float, parts: _Parts) -> float:
     return rate
 
 
-def _times(times: Floats, parts: list[tuple[float, Floats, Floats]], shrink: float) -> Floats:
-    """(R,) multiples of odds under which each worker has the events he had.
+def _multiples(times: Floats, parts: list[tuple[float, Floats, Floats]], shrink: float) -> Floats:
+    """(R,) multiples of odds at which each worker's expected events equal the observed ones.
 
-    parts: ordinary rate, occasions and events. `shrink` further occasions come at the mix of rates
-    that the worker met, with as many events as an ordinary person would have.
+    parts: the ordinary rate, votes and events of clear and of ambiguous questions. The prior are
+    `shrink` further votes, with as many events as an ordinary worker would have.
     """
     met = sum(of for _, of, _ in parts) + LEAST
+    # The prior votes are on the mix of clear and ambiguous questions that the worker met.
     mixed = sum(rate * of for rate, of, _ in parts) / met
     mixed = np.where(met > 1e-6, mixed, parts[0][0])
     occasions = met + shrink
     events = sum(happened for _, _, happened in parts) + shrink * mixed
-    for _ in range(8):
+    for _ in range(8):  # as in `_rate`
         expected = sum(of * tilted(rate, times) for rate, of, _ in parts)
         expected = expected + shrink * tilted(mixed, times)
         times = times * _odds(events, occasions) / _odds(expected, occasions)
@@ -533,51 +551,50 @@ def _odds(events: Any, of: Any = 1) -> Any:
 
 
 def estimate_by_class(ballots: Ballots, estimated: Estimate, *, own_doubt: bool = True) -> Estimate:
-    """Rates of each class.
+    """Rates and shares of each class; workers and the rate of yes in doubt stay as estimated.
 
-    Taken once from states that the same rates for all classes led to, rates by class stay too near
-    the mean, however many votes there are: what is missed in a hard class passes for absent. So the
-    states are found again under the rates of their class, until nothing changes.
-
-    Workers, and how often people say yes where nobody is
-    sure, stay as estimated. own_doubt: whether the share of questions of which nobody is sure is
-    each class's own, too.
+    This is an expectation maximisation of its own: taken once from the states of the common rates,
+    rates by class stay too near the mean however many votes there are, because misses in a hard
+    class pass for absent classes. own_doubt: whether the share of ambiguous questions differs
+    between classes, too.
     """
     usual, of_class = estimated.model, ballots.of_class
-    L, shrink, asked = ballots.classes, ballots.shrink, of_class[ballots.question]
+    L, shrink, class_of_vote = ballots.classes, ballots.shrink, of_class[ballots.question]
     unsure_yes = usual.yes()[2:]
     unsure = ballots.by_question(np.stack([np.log1p(-unsure_yes), np.log(unsure_yes)], axis=1))
-    # Of votes on absent classes, and on present ones: how the worker errs, and whether he did.
+    # By state (absent, present): the multiple of each vote's worker, and whether the vote is wrong.
     times = usual.false_alarm_by_person[ballots.worker], usual.miss_by_person[ballots.worker]
     wrong = ballots.yes, ~ballots.yes
 
     def expect(model: Model) -> tuple[Floats, float]:
+        # With odds o = m_r odds(rate of the class), a vote is wrong with probability o / (1 + o)
+        # and right with 1 / (1 + o).
         sure = []
         for state, rate in enumerate((model.false_alarm, model.miss)):
-            odds = _odds(rate)[asked] * times[state]
+            odds = _odds(rate)[class_of_vote] * times[state]
             logs = np.where(wrong[state], np.log(odds), 0.0) - np.log1p(odds)
             sure.append(np.bincount(ballots.question, logs, ballots.questions))
         prior = np.log(model.shares, out=np.full((4, L), -np.inf), where=model.shares > 0)
         return _posterior(prior[:, of_class] + np.concatenate([np.stack(sure), unsure]))
 
     def maximise(model: Model, states: Floats) -> Model:
-        """The rates moved to where each class has about as many errors as it had."""
         moved = []
         pairs = ((model.false_alarm, usual.false_alarm), (model.miss, usual.miss))
         for state, (rate, ordinary) in enumerate(pairs):
             weight = states[state][ballots.question]
-            odds = _odds(rate)[asked] * times[state]
-            occasions, events, expected = (
-                np.bincount(asked, each, L)
+            odds = _odds(rate)[class_of_vote] * times[state]
+            votes, events, expected = (
+                np.bincount(class_of_vote, each, L)
                 for each in (weight, weight * wrong[state], weight * odds / (1 + odds))
             )
-            met = occasions + shrink
-            happened, foreseen = events + shrink * ordinary, expected + shrink * rate
-            odds = _odds(rate) * (_odds(happened / met) / _odds(foreseen / met))
+            # One step of the equation of `_rate`, with `shrink` votes at the common rate as prior;
+            # the next M-steps do the rest.
+            votes, events = votes + shrink, events + shrink * ordinary
+            odds = _odds(rate) * (_odds(events / votes) / _odds((expected + shrink * rate) / votes))
             moved.append(np.clip(odds / (1 + odds), LEAST, 1 - LEAST))
         counts = np.array([np.bincount(of_class, state, L) for state in states], np.float64)
-        doubt = None if own_doubt else (counts[2] + counts[3]).sum() / ballots.questions
-        shares = _shares_by_class(usual, counts, shrink, doubt)
+        common = None if own_doubt else float((counts[2] + counts[3]).sum()) / ballots.questions
+        shares = _shares_by_class(usual, counts, shrink, common)
         return replace(model, shares=shares, false_alarm=moved[0], miss=moved[1])
 
     start = replace(
@@ -589,13 +606,49 @@ def estimate_by_class(ballots: Ballots, estimated: Estimate, *, own_doubt: bool 
     return _climb(start, expect, maximise, ballots, _MOST_ROUNDS)
 
 
-def _shares_by_class(usual: Model, counts: Floats, shrink: float, doubt: float | None) -> Floats:
-    """(4, L) from how many questions are in each state; doubt: common to all classes."""
+def _shares_by_class(usual: Model, counts: Floats, shrink: float, common: float | None) -> Floats:
+    """(4, L) shares of the states, from the expected numbers of questions (4, L).
+
+    common: the share of ambiguous questions, if it is the same for all classes.
+    """
     absent, present, *unsure = counts
     sure, doubtful = absent + present, unsure[0] + unsure[1]
     shown = (present + shrink * usual.shares[1] / usual.shares[:2].sum()) / (sure + shrink)
-    unsure_share = (doubtful + shrink * usual.shares[2:].sum()) / (sure + doubtful + shrink)
-    open_ = unsure_share if doubt is None else np.full(len(unsure_share), doubt)
-    # Where nobody is sure, as many are present as people say yes to.
-    clear, yes = 1 - open_, usual.unsure_yes
-    return np.stack([clear * (1 - shown), clear * shown, open_ * (1 - yes), open_ * yes])
+    doubt = (doubtful + shrink * usual.shares[2:].sum()) / (sure + doubtful + shrink)
+    if common is not None:
+        doubt = np.full(len(doubt), common)
+    # As in `estimate`: among ambiguous questions, present is as frequent as yes.
+    clear, yes = 1 - doubt, usual.unsure_yes
+    return np.stack([clear * (1 - shown), clear * shown, doubt * (1 - yes), doubt * yes])
+
+
+def simulate_votes(
+    fitted: Fitted, votes: Votes, *, truth: Bools | None = None, seed: int = 0
+) -> Votes:
+    """Simulate the votes of the same workers on the same questions, by the fitted model.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    votes : Votes
+        Votes that tell who answered which question; a maybe is decided as in the fit.
+    truth : (Q,) bool, optional
+        Whether the class is present; by default drawn for each question from its posterior.
+    seed : int
+        Same seed, same votes.
+
+    Returns
+    -------
+    Votes
+    """
+    votes = votes.decided(fitted.maybe)
+    chance = Chance.seeded(seed).of("votes")
+    image, of_class = votes.question_image, votes.question_class
+    if truth is None:
+        numbers = chance.of("truth")(image, of_class)
+        truth = under(numbers, limits(fitted.present), np.arange(len(image)))
+    about = votes.vote_question
+    says = fitted.by_class.for_classes(votes.classes).votes(
+        image[about], of_class[about], truth[about], who=votes.vote_worker, chance=chance
+    )
+    return replace(votes, vote_answer=np.where(says, YES, NO).astype(np.int8))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from zipfile import ZipFile
 
 import numpy as np
@@ -13,16 +13,13 @@ import pandas as pd
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from simkit.annotate.annotators import Bools, Ints, limits, under
+from simkit.annotate.annotators import Ints
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading
 from simkit.labels.formats.base import text_table
 from simkit.labels.formats.npz import Arrays
 from simkit.labels.formats.parquet import read_table
-
-if TYPE_CHECKING:
-    from simkit.annotate.dawid_skene import Fitted
 
 NO, MAYBE, YES = 0, 1, 2
 WORDS = ("no", "maybe", "yes")
@@ -213,26 +210,6 @@ def error_rates(table: NDArray[np.float64], maybe: Maybe) -> tuple[float, float]
 def measured(votes: Votes) -> NDArray[np.float64]:
     """(2, 3) the confusion matrix of the votes on which experts decided."""
     return confusion(votes, np.where(votes.gold >= 0, votes.gold, np.nan))
-
-
-def simulate_votes(
-    fitted: Fitted, votes: Votes, *, truth: Bools | None = None, seed: int = 0
-) -> Votes:
-    """Votes of the same workers on the same questions, by their fitted habits; maybe is decided.
-
-    truth: (Q,) what is present; None: drawn for each question from the estimate.
-    """
-    votes = votes.decided(fitted.maybe)
-    chance = Chance.seeded(seed).of("votes")
-    image, of_class = votes.question_image, votes.question_class
-    if truth is None:
-        numbers = chance.of("truth")(image, of_class)
-        truth = under(numbers, limits(fitted.present), np.arange(len(image)))
-    about = votes.vote_question
-    says = fitted.by_class.for_classes(votes.classes).votes(
-        image[about], of_class[about], truth[about], who=votes.vote_worker, chance=chance
-    )
-    return replace(votes, vote_answer=np.where(says, YES, NO).astype(np.int8))
 
 
 def ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:

@@ -20,6 +20,7 @@ from simkit.annotate.dawid_skene import (
     estimate,
     estimate_by_class,
     fit_annotators,
+    simulate_votes,
 )
 from simkit.annotate.votes import (
     YES,
@@ -29,7 +30,6 @@ from simkit.annotate.votes import (
     error_rates,
     measured,
     read_votes,
-    simulate_votes,
 )
 from simkit.chance import Chance
 from simkit.errors import BadInput

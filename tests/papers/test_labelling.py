@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import simkit
-from simkit.annotate.dawid_skene import fit_annotators
+from simkit.annotate.dawid_skene import fit_annotators, simulate_votes
 from simkit.annotate.prices import prices
-from simkit.annotate.votes import YES, Votes, agreement, simulate_votes
+from simkit.annotate.votes import YES, Votes, agreement
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels

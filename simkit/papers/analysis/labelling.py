@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simkit.annotate.dawid_skene import Fitted
+from simkit.annotate.dawid_skene import Fitted, simulate_votes
 from simkit.annotate.prices import Prices, cost
-from simkit.annotate.votes import WORDS, Votes, agreement, measured, simulate_votes
+from simkit.annotate.votes import WORDS, Votes, agreement, measured
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
