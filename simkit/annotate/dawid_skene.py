@@ -589,8 +589,8 @@ def estimate_by_class(ballots: Ballots, estimated: Estimate, *, own_doubt: bool 
             )
             # One step of the equation of `_rate`, with `shrink` votes at the common rate as prior;
             # the next M-steps do the rest.
-            votes, events = votes + shrink, events + shrink * ordinary
-            odds = _odds(rate) * (_odds(events / votes) / _odds((expected + shrink * rate) / votes))
+            met, happened = votes + shrink, events + shrink * ordinary
+            odds = _odds(rate) * (_odds(happened / met) / _odds((expected + shrink * rate) / met))
             moved.append(np.clip(odds / (1 + odds), LEAST, 1 - LEAST))
         counts = np.array([np.bincount(of_class, state, L) for state in states], np.float64)
         common = None if own_doubt else float((counts[2] + counts[3]).sum()) / ballots.questions

@@ -18,7 +18,7 @@ from simkit.cli.output import print_json, say, table
 def command(folder: Path) -> None:
     """Show the state of a project: budget, orders, answers and the next command.
 
-    No file is changed.
+    No file is changed but state.json, which keeps what is up to date.
     """
     from simkit.orders.project import Project, next_step, spent
 

@@ -74,6 +74,7 @@ def command(**given: Any) -> None:
     the method's whole state. After an error torchrun adds its report to simkit's sentence.
     """
     from simkit.learn.distributed import together
+    from simkit.orders import project_state
     from simkit.study.trial import trial
 
     method = simkit.methods.make(given["method"])
@@ -91,6 +92,7 @@ def command(**given: Any) -> None:
     if not team.first:
         return
     if given["out"] is not None:
+        project_state.record(given["out"].absolute().parent)  # the scores are of the model before
         done.trained.save(given["out"])
     facts = {"method": simkit.methods.spell(method), **_facts(done)}
     print_json(facts | {"labels": labels.id, "processes": team.processes})

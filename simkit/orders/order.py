@@ -39,6 +39,7 @@ from simkit.orders.order_crowd import Asked, AskingCrowd, JoinedAnswers, ask
 from simkit.registry import Range, Share, build, setting, settle
 
 ABOUT, QUESTIONS, IMAGES = "order.json", "questions.parquet", "images.txt"
+LABELS = "labels.parquet"  # made from the answers
 SCORES, FEATURES, HIERARCHY = "scores.npy", "features.npy", "hierarchy.json"
 NOTHING = "nothing"  # the answer if no class of the list can be named
 Join = Literal["majority", "union", "dawid-skene"]

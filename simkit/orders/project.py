@@ -7,6 +7,7 @@ project/labels.csv       made from the answers: the pilot as a labelled data set
 project/grid-1.toml ...  made from the answers: comparisons of schemes on the pilot
 project/plan.json        the last plan; the next round orders its purchase
 project/model, scores.csv  the model trained on the labels, and its scores of all images
+project/state.json       which of these results are up to date; see `simkit.orders.project_state`
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ import pandas as pd
 from simkit.annotate.prices import Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.chance import Chance
-from simkit.data import label_table
-from simkit.data.dataset import LABELS, Source, read_spec
+from simkit.data import dataset, label_table
+from simkit.data.dataset import Source, read_spec
 from simkit.errors import BadInput
 from simkit.files import expanded, readable, reading, whole
 from simkit.labels.formats.base import write_lines
-from simkit.orders.order import ABOUT, Order, RoundSettings, effort_of
+from simkit.orders.order import ABOUT, LABELS, Order, RoundSettings, effort_of
+from simkit.orders.project_state import FILE as FILE
+from simkit.orders.project_state import MODEL, PLAN, SCORES, record, start
 from simkit.orders.receiving import DATA, OrderState, write_data
 from simkit.orders.rounds import round_of
 from simkit.planning import pilot as pilots
@@ -41,8 +44,8 @@ from simkit.planning.pilot import PilotPlan
 from simkit.registry import Count, Positive, build, setting, settle
 from simkit.toml import toml_lines
 
-FILE, FIRST, TABLE, PICTURES = "project.toml", "order1", "labels.csv", "pictures.csv"
-PLAN = "plan.json"
+FIRST, TABLE, PICTURES = "order1", "labels.csv", "pictures.csv"
+DOWNLOADS = "~/Downloads/"
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ class Project:
 
     def write(self) -> None:
         """Write `project.toml`. Call it last: the file marks the project as complete."""
+        start(self.folder)
         values = dataclasses.asdict(self)
         del values["folder"]
         write_lines(self.folder / FILE, toml_lines(values))
@@ -268,7 +272,8 @@ def with_absolute_paths(text: str) -> str:
         return str(toml.resolve())
     paths = getattr(source, "paths", ())
     root = expanded(settings.get("root", ""))
-    if source.name == "folder" and "labels" not in settings and not (root / LABELS).exists():
+    unlabelled = not (root / dataset.LABELS).exists()
+    if source.name == "folder" and "labels" not in settings and unlabelled:
         settings["labels"] = "none"
     for key in {*paths} & {*settings}:
         if settings[key] not in ("", "none"):  # labels=none names no file
@@ -296,69 +301,83 @@ def _spelled(source: type[Source], settings: Mapping[str, str]) -> str:
 
 
 def next_step(project: Project, states: Sequence[OrderState]) -> str:
-    """The next command of the project."""
-    folder = quote(str(project.folder))
+    """The next command of the project, as text for a shell."""
+    words = next_command(project, states)
+    if not words:
+        return f"nothing; the scores of all images are in {project.folder / SCORES}"
+    # The shell is to expand the pattern of the downloads.
+    return " ".join(["simkit", *(w if w.startswith(DOWNLOADS) else quote(w) for w in words)])
+
+
+def next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
+    """The arguments of the next command; empty if nothing is left to do."""
+    current, folder = record(project.folder), project.folder
     for state in states:
         if len(state.open):
-            return f"simkit receive {folder} ~/Downloads/answers-{state.order.id}-*.jsonl"
-    grids = sorted(project.folder.glob("grid-*.toml"))
-    runs = [project.folder / "runs" / grid.stem.removeprefix("grid-") for grid in grids]
-    for grid, out in zip(grids, runs, strict=True):
-        if not (out / "table.csv").exists():
-            return f"simkit compare {quote(str(grid))} --out {quote(str(out))}"
-    first = states[0].order
+            return ["receive", str(folder), f"{DOWNLOADS}answers-{state.order.id}-*.jsonl"]
+    runs = []
+    for grid in sorted(folder.glob("grid-*.toml")):
+        runs.append(str(folder / "runs" / grid.stem.removeprefix("grid-")))
+        if not (Path(runs[-1]) / "table.csv").exists():
+            return ["compare", str(grid), "--out", runs[-1]]
+    plan = _values(folder / PLAN)
+    if purchase := _purchase(project, states, runs, plan if PLAN in current else None):
+        return purchase
+    place, model = states[-1].order.folder, folder / MODEL
+    if MODEL not in current:
+        method = plan.get("trained_as") or {"method": "an"}
+        return [
+            "train", *(word for key, value in method.items() for word in (f"--{key}", str(value))),
+            "--data", str(place / DATA), "--labels", str(place / LABELS),
+            *_network(project.backbone, project.weights), "--out", str(model.parent),
+        ]  # fmt: skip
+    if SCORES not in current:
+        trained = _values(model)["history"]["settings"]
+        weights = trained.get("weights", "its own")
+        if weights == Path(project.weights).name:  # models name a file of weights without its path
+            weights = project.weights
+        return [
+            "predict", str(model.parent), "--data", project.data,
+            *_network(trained.get("backbone") or project.backbone, weights),
+            "--out", str(folder / SCORES),
+        ]  # fmt: skip
+    return []
+
+
+def _purchase(
+    project: Project, states: Sequence[OrderState], runs: list[str], plan: dict[str, Any] | None
+) -> list[str]:
+    """The command that plans or orders the next round; empty if there is nothing to buy.
+
+    plan: the values of the plan made after the last round; None without one.
+    """
+    first, order = states[0].order, states[-1].order
     left = len(first.images) - int(first.rounds[0].table["image"].nunique())  # besides the pilot
     rest = project.budget - spent(project, states, measured=True)
-    if grids and left > 0 and rest >= 1:
-        folders, report = " ".join(quote(str(out)) for out in runs), project.folder / PLAN
-        order = states[-1].order
-        planned = _newer(report, order.round_folder / ABOUT)  # after the last round
-        if planned and _read(report).get("purchase_needed", True):
-            return f"simkit order --next {quote(str(order.folder))} --plan {quote(str(report))}"
-        command = f"simkit plan {folders} --budget {rest:.2f} --images {left}"
+    report = str(project.folder / PLAN)
+    if not runs or left <= 0 or rest < 1:
+        return []
+    if plan is not None:
+        needed = plan.get("purchase_needed", True)
+        return ["order", "--next", str(order.folder), "--plan", report] if needed else []
+    if len(order.rounds) > 1:  # at measured prices by itself
+        how = ["--continue", str(order.folder)]
+    else:
         measured = order.folder / "measured.toml"
-        how = f"--prices {quote(str(measured) if measured.exists() else project.prices)}"
-        if len(order.rounds) > 1:  # at measured prices by itself
-            how = f"--continue {quote(str(order.folder))}"
-        if not planned:
-            return f"{command} {how} --report {quote(str(report))}"
-    place = states[-1].order.folder
-    data, labels = place / DATA, place / "labels.parquet"
-    model, scores = project.folder / "model", project.folder / "scores.csv"
-    if not _newer(model / "model.json", labels):
-        of = f"--data {quote(str(data))} --labels {quote(str(labels))}"
-        trained = _read(project.folder / PLAN).get("trained_as") or {"method": "an"}
-        method = " ".join(
-            f"{quote(f'--{key}')} {quote(str(value))}" for key, value in trained.items()
-        )
-        network = _network(project.backbone, project.weights)
-        return f"simkit train {method} {of}{network} --out {quote(str(model))}"
-    if not _newer(scores, model / "model.json"):
-        of = f"{quote(str(model))} --data {quote(project.data)}"
-        trained = _read(model / "model.json")["history"]["settings"]
-        weights = trained.get("weights", "its own")
-        if weights == Path(project.weights).name:  # a model has the name of a file without its path
-            weights = project.weights
-        network = _network(trained.get("backbone") or project.backbone, weights)
-        return f"simkit predict {of}{network} --out {quote(str(scores))}"
-    return f"nothing; the scores of all images are in {scores}"
+        how = ["--prices", str(measured) if measured.exists() else project.prices]
+    money = ["--budget", f"{rest:.2f}", "--images", str(left)]
+    return ["plan", *runs, *money, *how, "--report", report]
 
 
-def _network(backbone: str, weights: str) -> str:
-    """The options of a network, which begin with a space."""
-    given = f" --weights {quote(weights)}" if weights not in ("", "its own") else ""
-    return f" --backbone {quote(backbone)}{given}"
+def _network(backbone: str, weights: str) -> list[str]:
+    """The options of a network."""
+    stated = ["--weights", weights] if weights not in ("", "its own") else []
+    return ["--backbone", backbone, *stated]
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _values(file: Path) -> dict[str, Any]:
     """The values of a plan or model; empty without one."""
     if not file.is_file():
         return {}
     with reading(file, "JSON"):
         return dict(json.loads(file.read_text("utf-8")))
-
-
-def _newer(file: Path, than: Path) -> bool:
-    """Whether both files exist and the first one was written later."""
-    both = file.exists() and than.exists()
-    return both and file.stat().st_mtime > than.stat().st_mtime

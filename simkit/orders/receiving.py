@@ -24,8 +24,9 @@ from simkit.history import History
 from simkit.labels.formats import for_path
 from simkit.labels.formats.base import write_lines
 from simkit.labels.partial import PartialLabels
+from simkit.orders import project_state
 from simkit.orders.answers import kept
-from simkit.orders.order import NOTHING, Order, effort_of
+from simkit.orders.order import LABELS, NOTHING, Order, effort_of
 from simkit.orders.order_crowd import END, NO, UNSURE, YES, JoinedAnswers
 from simkit.orders.tools.sheet import listed as with_names
 from simkit.toml import toml_lines
@@ -298,7 +299,8 @@ def write(state: OrderState) -> list[str]:
     if len(named):
         images = order.images[named["image"].to_numpy(np.int64)]
         files["named.csv"] = named[["worker"]].assign(image=images, **{"class": named["answer"]})
-    for_path(folder / "labels.parquet", writing=True).write(state.labels, folder / "labels.parquet")
+    project_state.record(folder.absolute().parent)
+    for_path(folder / LABELS, writing=True).write(state.labels, folder / LABELS)
     for name, table in files.items():
         with whole(folder / name) as part:
             table.to_csv(part, index=False)
@@ -308,7 +310,7 @@ def write(state: OrderState) -> list[str]:
         write_lines(folder / "measured.toml", _toml(measured, state))
     else:
         (folder / "measured.toml").unlink(missing_ok=True)
-    return sorted(["labels.parquet", *files, DATA, *(["measured.toml"] if measured else [])])
+    return sorted([LABELS, *files, DATA, *(["measured.toml"] if measured else [])])
 
 
 def write_data(order: Order, file: Path, scored: str | None = None) -> None:

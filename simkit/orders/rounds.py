@@ -24,6 +24,7 @@ from simkit.errors import BadInput
 from simkit.files import whole_folder
 from simkit.labels.effort import Effort
 from simkit.labels.partial import PartialLabels
+from simkit.orders import project_state
 from simkit.orders.order import SCHEMA, Order, Round, RoundSettings, effort_of
 from simkit.orders.order_crowd import JoinedAnswers
 from simkit.orders.tools import label_studio, page, sheet
@@ -234,6 +235,7 @@ def write_round(
     forms: html, csv, jsonl or label-studio.  labels: known ones, for examples in the instructions.
     described: instructions with descriptions of the classes; by default those of the last round.
     """
+    project_state.record(order.folder.absolute().parent)  # this round dates the plan before it
     classes = sheet.descriptions(order, described)
     questions = order.table[order.table["round"] == len(order.rounds)]
     files = []

@@ -1,0 +1,75 @@
+"""The state file of a project: which of its results are up to date.
+
+A plan is made after a round, a model from labels, scores with a model. `state.json` keeps the
+content id of each of these results with that of its source. File times do not count, as copies of a
+project (cp -r, git clone, a zip) have others.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from simkit.errors import BadInput
+from simkit.files import reading
+from simkit.history import content_id, sealed, unsealed
+from simkit.labels.formats.base import write_lines
+from simkit.orders.order import ABOUT, LABELS
+
+FILE, STATE = "project.toml", "state.json"
+PLAN, MODEL, SCORES = "plan.json", "model/model.json", "scores.csv"
+
+
+def start(folder: Path) -> None:
+    """Write the state of a new project, without results."""
+    write_lines(folder / STATE, [json.dumps(sealed({"results": {}}))])
+
+
+def record(folder: Path) -> set[str]:
+    """Update the state file, and return the results that are up to date.
+
+    Each step that replaces a source calls this first. Results that are new or changed since the
+    last call, by a command or by hand, have another content id than the recorded one. They were
+    made from the present source, because no step replaced it in between. Outside a project nothing
+    happens.
+    """
+    if not (folder / FILE).is_file():
+        return set()
+    orders = sorted(place.parents[1] for place in folder.glob(f"*/round-1/{ABOUT}"))
+    if not orders:
+        return set()
+    rounds = len(list(orders[-1].glob(f"round-*/{ABOUT}")))
+    sources = {
+        PLAN: orders[-1] / f"round-{rounds}" / ABOUT,
+        MODEL: orders[-1] / LABELS,
+        SCORES: folder / MODEL,
+    }
+    file, recorded = folder / STATE, dict[str, list[str]]()
+    by_time = not file.is_file()
+    if not by_time:
+        with reading(file, "the state of a project", "restore it, or delete it"):
+            recorded = dict(unsealed(json.loads(file.read_text("utf-8")))["results"])
+    results, current = dict(recorded), set[str]()
+    for name, source in sources.items():
+        result = folder / name
+        if not (result.is_file() and source.is_file()):
+            continue
+        made, of = _id(result), _id(source)
+        if recorded.get(name, [""])[0] != made:
+            # Projects of version 0.2 have no state file: file times decide, this once.
+            late = by_time and result.stat().st_mtime <= source.stat().st_mtime
+            results[name] = [made, "" if late else of]
+        if results[name][1] == of:
+            current.add(name)
+    if by_time or results != recorded:
+        with suppress(BadInput):  # a folder that can only be read has the same next step
+            write_lines(file, [json.dumps(sealed({"results": results}), indent=1)])
+    return current
+
+
+def _id(file: Path) -> str:
+    # Mapped, because scores of many images are large; an empty file cannot be mapped.
+    return content_id(np.memmap(file, np.uint8, "r") if file.stat().st_size else b"")
