@@ -1,4 +1,4 @@
-"""The ledger: all questions and answers of a simulated annotation."""
+"""The ledger: all questions and answers of an annotation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,12 @@ def check_room(answers: float) -> None:
 
 
 class Ledger:
-    """Answers about N images and L classes, in any order, and the bill."""
+    """Answers about N images and L classes, in any order, and the bill.
+
+    seen     (N,) bool: images that somebody looked at in a search, or that a machine labelled.
+    scored   (N,) bool: images that a machine is paid for scoring.
+    dropped  how many paid answers did not become labels, by kind of question.
+    """
 
     def __init__(self, images: int, classes: int) -> None:
         self.shape = (images, classes)
@@ -39,11 +44,9 @@ class Ledger:
         self._written = 0
         self._questions: dict[str, NDArray[np.int32]] = {}
         self._looks = np.zeros(classes, np.int64)
-        self._looked_at = np.zeros(images, bool)
-        self._labelled_by_machine = np.zeros(images, bool)
-        self.scored = np.zeros(images, bool)  # by a machine
-        self.dropped: dict[str, int] = {}
         self._affirmed: list[tuple[Ints, Ints]] = []
+        self.seen, self.scored = np.zeros(images, bool), np.zeros(images, bool)
+        self.dropped: dict[str, int] = {}
 
     def expect(self, answers: float) -> None:
         """Raise TooManyAnswers if this many further answers would not fit."""
@@ -66,7 +69,12 @@ class Ledger:
         if not len(images):
             return
         counter = self._questions.setdefault(kind, np.zeros(self.shape[0], np.int32))
+        # An image may come several times: `counter[images] += 1` would count it once.
         np.add.at(counter, images, np.int32(1) if questions is None else questions.astype(np.int32))
+
+    def bill_look(self, classes: Ints, looks: Ints) -> None:
+        """`looks` (n,) at images in search of each of `classes` (n,)."""
+        np.add.at(self._looks, classes, looks)
 
     def verified(self, images: Ints, classes: Ints, yes: Bools, *, keep_yes: bool) -> None:
         """Bill and store n verified pairs; yes answers are dropped unless `keep_yes`, and counted
@@ -77,30 +85,9 @@ class Ledger:
             images, classes, yes = images[~yes], classes[~yes], yes[~yes]
         self.record(images, classes, yes)
 
-    def machine(self, images: Ints, classes: Ints, yes: Bools) -> None:
-        """Store n answers of a machine, as `record` does."""
-        self._labelled_by_machine[images] = True
-        self.record(images, classes, yes)
-
-    def look(self, classes: Ints, looks: Ints) -> None:
-        """Bill `looks` (n,) at images in search of each of `classes` (n,)."""
-        np.add.at(self._looks, classes, looks)
-
-    def look_at(self, images: Ints | slice) -> None:
-        """Mark these images as looked at in a search."""
-        self._looked_at[images] = True
-
-    @property
-    def looked_at(self) -> int:
-        """The number of images looked at in a search."""
-        return int(np.count_nonzero(self._looked_at))
-
     def asked(self) -> Bools:
         """(N,) images about which at least one question was asked."""
-        asked = self._looked_at | self._labelled_by_machine
-        for counter in self._questions.values():
-            asked |= counter > 0
-        return asked
+        return np.logical_or.reduce([self.seen, *self._questions.values()])
 
     def effort(self, workers: int | None, codes: csr_array) -> Effort:
         """The effort behind the labels `codes`."""
@@ -116,6 +103,7 @@ class Ledger:
         """(N, L) int8 labels. Where people said both yes and no, yes counts."""
         n = self._written
         matrix = by_row(self._codes[:n], self._images[:n], self._classes[:n], self.shape)
+        # Answers about one place stand side by side: `first` marks where another place begins.
         first = np.append(True, matrix.indices[1:] != matrix.indices[:-1])[: matrix.nnz]
         first[matrix.indptr[:-1][np.diff(matrix.indptr) > 0]] = True
         if first.all():

@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 
 from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits, Ints
-from simkit.annotate.crowd import Crowd
 from simkit.annotate.schemes import Scheme
+from simkit.annotate.simulated_crowd import SimulatedCrowd
 from simkit.chance import Chance
 from simkit.data.dataset import Boxes
 from simkit.errors import BadInput, whole_number
@@ -85,7 +85,7 @@ def simulate(
     root = Chance.seeded(seed).of("draw", draw)
     chosen = chosen_images(truth.shape[0], images, root)
     # Errors are keyed without the scheme's name: compared schemes meet the same errors.
-    crowd = Crowd(
+    crowd = SimulatedCrowd(
         truth, hierarchy=hierarchy, habits=habits, boxes=boxes, features=features, scores=scores,
         chance=root.of("errors"),
     )  # fmt: skip

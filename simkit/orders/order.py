@@ -35,7 +35,7 @@ from simkit.history import content_id
 from simkit.labels.effort import Effort, histogram
 from simkit.labels.formats.base import ids_of, write_lines
 from simkit.labels.hierarchy import Hierarchy
-from simkit.orders.order_crowd import Asked, AskingCrowd, JoinedAnswers, ask
+from simkit.orders.order_crowd import Asked, JoinedAnswers, OrderCrowd, ask
 from simkit.registry import Range, Share, build, setting, settle
 
 ABOUT, QUESTIONS, IMAGES = "order.json", "questions.parquet", "images.txt"
@@ -166,7 +166,7 @@ class Order:
 
     def ask(self, settings: RoundSettings, joined: JoinedAnswers) -> Asked:
         """Ask by the scheme of these settings, with the answers so far."""
-        crowd = AskingCrowd(
+        crowd = OrderCrowd(
             self.images, settings.classes, joined, hierarchy=self.hierarchy, scores=self.scores,
             features=self.features, batch=settings.batch,
         )  # fmt: skip

@@ -8,9 +8,9 @@ are. A scheme whose questions depend on answers is run again after each round of
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ from simkit.annotate.ledger import Ledger
 from simkit.annotate.proposer import Proposer
 from simkit.annotate.schemes import Scheme
 from simkit.annotate.simulate import chosen_images
-from simkit.annotate.sparse_draws import spread
+from simkit.annotate.sparse_draws import Answered, ask_images, ask_pairs, spread
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.history import History
@@ -80,7 +80,7 @@ class Asked:
     labels: PartialLabels
 
 
-def ask(scheme: Scheme, crowd: AskingCrowd, *, part: float | int = 1.0, seed: int = 0) -> Asked:
+def ask(scheme: Scheme, crowd: OrderCrowd, *, part: float | int = 1.0, seed: int = 0) -> Asked:
     """List a scheme's questions about images without labels.
 
     Once all questions are answered correctly, the labels equal those of `simulate` with the same
@@ -90,7 +90,7 @@ def ask(scheme: Scheme, crowd: AskingCrowd, *, part: float | int = 1.0, seed: in
     ----------
     scheme : Scheme
         The scheme with its amount.
-    crowd : AskingCrowd
+    crowd : OrderCrowd
         The images and the answers so far. A crowd is asked once.
     part : float or int
         Share or number of the images to ask about, as `images` in `simulate`.
@@ -118,8 +118,8 @@ def ask(scheme: Scheme, crowd: AskingCrowd, *, part: float | int = 1.0, seed: in
     return Asked(crowd.questions(), crowd.labels(History("ask")))
 
 
-class AskingCrowd(Crowd):
-    """A crowd without a truth; see the module.
+class OrderCrowd(Crowd):
+    """A crowd without a truth; see the module, and `Crowd` for the questions.
 
     Parameters
     ----------
@@ -154,14 +154,14 @@ class AskingCrowd(Crowd):
     ) -> None:
         self.shape = len(images), len(classes)
         self.images = np.arange(len(images))
-        self.hierarchy, self.boxes, self.habits = hierarchy, None, Habits()
-        self.features = features
+        self.hierarchy, self.features, self.scores = hierarchy, features, scores
+        self.habits = Habits()
         self.answered = np.zeros(len(images), bool)
         self.answered[joined.places // max(1, len(classes))] = True
         self.answered[[*joined.named]] = True
-        self._ids, self._classes = locked(images), classes
-        self._joined, self.scores, self._batch = joined, scores, batch
-        self._ledger = Ledger(*self.shape)
+        self.names = locked(images), classes
+        self.ledger = Ledger(*self.shape)
+        self._joined, self._batch = joined, batch
         self._listed: list[pd.DataFrame] = []
         self._unnamed = np.zeros(len(images), bool)  # images with an open question of kind name
 
@@ -171,28 +171,19 @@ class AskingCrowd(Crowd):
             self._list("verify", np.zeros(0, np.int64), np.zeros(0, np.int64))
         return pd.concat(self._listed, ignore_index=True)
 
-    # -- questions --------------------------------------------------------------------------------
-
-    def verify(self, images: Any, classes: Any, kind: str = "verify") -> Bools:
-        images, classes = np.asarray(images, np.int64), np.asarray(classes, np.int64)
-        states = self._states(images, classes)
-        answered, sure = states != OPEN, np.abs(states) == 1
-        self._ledger.bill(kind, images[answered])
-        self._ledger.record(images[sure], classes[sure], states[sure] == YES)
-        self._list(kind, images[~answered], classes[~answered])
-        return states == YES
+    def verify(self, images: Any, classes: Any) -> Bools:
+        return self._ask("verify", images, classes) == YES
 
     def mistakes(self, images: Ints, classes: Ints, present: bool) -> int | None:
-        self.verify(images, classes)
-        states = self._states(images, classes)  # unsure confirms nothing
-        confirmed = states == (YES if present else NO)
+        states = self._ask("verify", images, classes)
+        confirmed = states == (YES if present else NO)  # unsure confirms nothing
         return None if (states == OPEN).any() else int(np.count_nonzero(~confirmed))
 
     def sweep(self, images: Any, classes: Any = None) -> None:
         wanted = np.arange(self.shape[1]) if classes is None else np.asarray(classes, np.int64)
         images = np.asarray(images, np.int64)
-        self._ledger.expect(len(images) * len(wanted))
-        self.verify(np.repeat(images, len(wanted)), np.tile(wanted, len(images)), "sweep")
+        self.ledger.expect(len(images) * len(wanted))
+        self._ask("sweep", np.repeat(images, len(wanted)), np.tile(wanted, len(images)))
 
     def name(self, images: Any, *, chance: Chance, most: int = 1, bias: str = "none") -> Ints:
         images = np.asarray(images, np.int64)
@@ -200,50 +191,34 @@ class AskingCrowd(Crowd):
         self._unnamed[images] = ~closed
         count = (named >= 0).sum(1)
         # "Nothing (else)" is an answer and is paid for.
-        self._ledger.bill("name", images, np.minimum(count + closed, most))
-        self._ledger.record(np.repeat(images, count), named[named >= 0], True)
+        self.ledger.bill("name", images, np.minimum(count + closed, most))
+        self.ledger.record(np.repeat(images, count), named[named >= 0], True)
         owner, nth = spread(np.where(closed, 0, most - count))
         self._list("name", images[owner], np.zeros(len(owner), np.int64), count[owner] + nth)
         return named
 
     def name_share(self, share: float, *, chance: Chance) -> int:
-        raise BadInput(
-            "fraction-of-positives names a share of all present labels, whose number is not known "
-            "before labelling; order single-positive or rpa instead"
+        self._refuse(
+            "name a share of all present labels, whose number is not known before labelling",
+            "order single-positive or rpa",
         )
 
     def rule_out(
         self, absent: int, *, chance: Chance, named: Ints | None = None, keep_looks: bool = False
     ) -> None:
         L = self.shape[1]
+        wanted = np.full(len(self.images), min(absent, L))
+        if named is not None:
+            wanted[self._unnamed[self.images]] = 0  # asked once the name is known
         order = chance.permutation(L)
-        step = max(1, DENSE // L)
-        for start in range(0, len(self.images), step):
-            block = self.images[start : start + step]
-            classes = order.at(np.arange(L), block[:, None])
-            states = self._states(block[:, None], classes)
-            if named is not None:
-                for column in named[start : start + step].T:
-                    states[classes == column[:, None]] = LEFT_OUT
-                states[self._unnamed[block]] = LEFT_OUT  # asked once the name is known
-            asked = _needed(states, 0, min(absent, L)) & (states != LEFT_OUT)
-            rows, places = np.nonzero(asked & (states != OPEN))
-            images, of_class, said = block[rows], classes[rows, places], states[rows, places]
-            sure = said != UNSURE
-            self._ledger.verified(
-                images[sure], of_class[sure], said[sure] == YES, keep_yes=keep_looks
-            )
-            self._ledger.bill("verify", images[~sure])
-            rows, places = np.nonzero(asked & (states == OPEN))
-            self._list("verify", block[rows], classes[rows, places])
+        pieces = ask_images(self._not_denied, order, self.images, wanted, named)
+        images, classes = _joined_up(pieces)
+        by_image = np.argsort(images, kind="stable")
+        self._verify_in_turn(images[by_image], classes[by_image], keep_looks)
 
-    def propose(self, proposer: Proposer) -> Iterator[tuple[Ints, Ints]]:
-        if self.scores is None:
-            raise BadInput(
-                "proposals are a model's, and no scores were given; give --scores, a table of "
-                "images x classes, or order rpa"
-            )
-        return proposer.highest(self.scores, self.images)
+    def rule_out_pairs(self, absent: int, *, chance: Chance) -> None:
+        pieces = ask_pairs(self._not_denied, self.images, self.shape[1], absent, chance)
+        self._verify_in_turn(*_joined_up(pieces), False)
 
     def search(
         self,
@@ -257,27 +232,39 @@ class AskingCrowd(Crowd):
     ) -> Ints:
         """Search as the simulated crowd with precision=None.
 
-        A model's scores, if given, order the images until `present` are found; the keyed order of
-        the class orders the others.
+        A model's scores, if given, order the images until `present` of them show the class; the
+        keyed order of the class orders the others.
         """
         classes = np.asarray(classes, np.int64)
-        order = chance.permutation(len(self.images))
-        goals = np.broadcast_to(present, len(classes)), np.broadcast_to(absent, len(classes))
-        found = np.zeros(len(classes), np.int64)
-        for place, c in enumerate(classes.tolist()):
-            goal = int(goals[0][place]), int(goals[1][place])
+        order, found = chance.permutation(len(self.images)), np.zeros(len(classes), np.int64)
+        goals = (np.broadcast_to(goal, len(classes)).tolist() for goal in (present, absent))
+        for place, (c, *goal) in enumerate(zip(classes.tolist(), *goals, strict=True)):
             queue: Ints = self.images[order.at(np.arange(order.size), c)]
             if self.scores is not None:
-                queue, goal = self._by_score(queue, c, goal)
-            found[place] = self._look_through(queue, c, goal, keep_looks)
+                queue, goal = self._by_score(queue, self.scores[queue, c], c, goal)
+            states = self._states(queue, c)
+            needed = _needed(states, goal, self._batch)
+            if keep_looks:
+                needed |= states != OPEN
+            queue, states = queue[needed], states[needed]
+            missing = states == OPEN
+            self._list("search", queue[missing], np.full(missing.sum(), c))
+            queue, states = queue[~missing], states[~missing]
+            self.ledger.bill_look(np.array([c]), np.array([len(queue)]))
+            self.ledger.seen[queue] = True
+            for code, wanted in zip((YES, NO), goal, strict=True):
+                images = queue[states == code]
+                kept = images if keep_looks else images[:wanted]
+                self.ledger.record(kept, np.full(len(kept), c), code == YES)
+                dropped = self.ledger.dropped
+                dropped["search"] = dropped.get("search", 0) + len(images) - len(kept)
+            # While a question is open the goal may be met: a scheme must not complain yet.
+            found[place] = goal[0] if missing.any() else min(int((states == YES).sum()), goal[0])
         return found
 
     def descend(self, images: Any, *, chance: Chance, mode: str = "verify") -> None:
-        if self.hierarchy is None:
-            raise BadInput("this scheme needs a class hierarchy, and the order has none; make a "
-                           "new order with --hierarchy")  # fmt: skip
-        images = np.asarray(images, np.int64)
-        descent, kind = Descent(self.hierarchy), "sweep" if mode == "truth" else "descend"
+        images, descent = np.asarray(images, np.int64), Descent.under(self.hierarchy)
+        kind = "sweep" if mode == "truth" else "descend"
         first, closed = self._named_so_far(images, 1)
         self.name(images, chance=chance)
         images, first = images[closed], first[closed, 0]
@@ -287,20 +274,61 @@ class AskingCrowd(Crowd):
             states = self._states(block[:, None], np.arange(self.shape[1]))
             codes, asked = descent.reveal(named, states == YES, mode)
             answered = asked & (states != OPEN)
-            self._ledger.bill(kind, block, answered.sum(1))
+            self.ledger.bill(kind, block, answered.sum(1))
             rows, classes = np.nonzero(asked & ~answered)
             self._list(kind, block[rows], classes)
             # A "no" settles the classes below it only once all questions are answered.
             complete = ~(asked & (np.abs(states) != 1)).any(1)
-            path = self.hierarchy.above[named] & (named >= 0)[:, None]
+            path = descent.hierarchy.above[named] & (named >= 0)[:, None]
             said = np.where(path, YES, np.where(answered, states, UNSURE))
             said[complete] = codes[complete]
             rows, classes = np.nonzero(said)
-            self._ledger.record(block[rows], classes, said[rows, classes] == YES)
+            self.ledger.record(block[rows], classes, said[rows, classes] == YES)
+
+    def propose(self, proposer: Proposer) -> Iterator[tuple[Ints, Ints]]:
+        if self.scores is None:
+            self._refuse(
+                "have classes proposed without a model's scores",
+                "give --scores, a table of images x classes, or order rpa",
+            )
+        return proposer.highest(self.scores, self.images)
 
     # -- answers so far ---------------------------------------------------------------------------
 
-    def _states(self, images: Ints, classes: Ints) -> States:
+    def _refuse(self, what: str, mend: str) -> NoReturn:
+        """Raise BadInput for a question that people cannot be asked."""
+        raise BadInput(f"an order cannot {what}; {mend}")
+
+    def _ask(self, kind: str, images: Any, classes: Any) -> States:
+        """(n,) answers so far about n pairs, billed and recorded; the open ones are listed."""
+        images, classes = np.asarray(images, np.int64), np.asarray(classes, np.int64)
+        self.rows_of(images)
+        states = self._states(images, classes)
+        answered, sure = states != OPEN, np.abs(states) == 1
+        self.ledger.bill(kind, images[answered])
+        self.ledger.record(images[sure], classes[sure], states[sure] == YES)
+        self._list(kind, images[~answered], classes[~answered])
+        return states
+
+    def _not_denied(self, images: Ints, classes: Ints) -> Bools:
+        """(n,) whether people said something other than no about n pairs.
+
+        For a walk until a number of them are denied an open question counts as a no: so the walk
+        ends at the last question that is needed whatever the open answers are.
+        """
+        states = self._states(images, classes)
+        return (states != NO) & (states != OPEN)
+
+    def _verify_in_turn(self, images: Ints, classes: Ints, keep_yes: bool) -> None:
+        """Verify n pairs, with yes answers dropped unless `keep_yes`, as the ledger counts them."""
+        states = self._states(images, classes)
+        sure, is_open = np.abs(states) == 1, states == OPEN
+        yes = states[sure] == YES
+        self.ledger.verified(images[sure], classes[sure], yes, keep_yes=keep_yes)
+        self.ledger.bill("verify", images[states == UNSURE])
+        self._list("verify", images[is_open], classes[is_open])
+
+    def _states(self, images: Ints, classes: Ints | int) -> States:
         return self._joined.states_at(images * self.shape[1] + classes)
 
     def _list(self, kind: str, images: Ints, classes: Ints, nth: Ints | int = 0) -> None:
@@ -311,63 +339,50 @@ class AskingCrowd(Crowd):
         """(n, most) classes named, -1 for none, and (n,) whether no further ones are asked."""
         named, closed = np.full((len(images), most), -1, np.int64), np.zeros(len(images), bool)
         for row, image in enumerate(images.tolist()):
-            given = self._joined.named.get(image, ())
-            chosen = [c for c in given if c != END][:most]
+            answers = self._joined.named.get(image, ())
+            chosen = [c for c in answers if c != END][:most]
             named[row, : len(chosen)] = chosen
-            closed[row] = END in given or len(chosen) == most
+            closed[row] = END in answers or len(chosen) == most
         return named, closed
 
-    def _by_score(self, queue: Ints, c: int, goal: tuple[int, int]) -> tuple[Ints, tuple[int, int]]:
+    def _by_score(
+        self, queue: Ints, scores: NDArray[np.floating], c: int, goal: list[int]
+    ) -> tuple[Ints, list[int]]:
         """The images in the order of the search, and the goal.
 
         Images with the highest scores come first, until enough show the class or `PATIENCE` in a
         row do not; then the others. Once the search by scores has ended, the goal is at most the
-        number of present labels found.
+        number of present labels that it gave: the others may hold none, and a search through all
+        of them would cost a look at every image.
         """
-        assert self.scores is not None
-        ranked = queue[np.argsort(-self.scores[queue, c], kind="stable")]
-        states = self._states(ranked, np.full(len(ranked), c))
+        ranked = queue[np.argsort(-scores, kind="stable")]
+        states = self._states(ranked, c)
         places = np.arange(len(ranked))
         hit = np.maximum.accumulate(np.where(states == NO, -1, places))  # a yes, or open
         hopeless = (places - hit >= PATIENCE) & (places >= PATIENCE)
         until = int(np.argmax(hopeless)) + 1 if hopeless.any() else len(ranked)
-        searched = _needed(states[:until], goal[0], 0, self._batch)
+        searched = _needed(states[:until], [goal[0], 0], self._batch)
         candidates, said = ranked[:until][searched], states[:until][searched]
         if (said == OPEN).any():
             return candidates, goal
         others = queue[~np.isin(queue, candidates)]
-        goal = min(goal[0], int((said == YES).sum())), goal[1]
-        return np.concatenate([candidates, others]), goal
-
-    def _look_through(self, queue: Ints, c: int, goal: tuple[int, int], keep: bool) -> int:
-        """Search the images in this order until `goal` (present, absent) labels are found.
-
-        Returns the number of present labels found, or their goal while questions are open.
-        """
-        states = self._states(queue, np.full(len(queue), c))
-        seen = _needed(states, *goal, self._batch)
-        if keep:
-            seen |= states != OPEN
-        queue, states = queue[seen], states[seen]
-        missing = states == OPEN
-        self._list("search", queue[missing], np.full(missing.sum(), c))
-        queue, states = queue[~missing], states[~missing]
-        self._ledger.look(np.array([c]), np.array([len(queue)]))
-        self._ledger.look_at(queue)
-        for code, wanted in zip((YES, NO), goal, strict=True):
-            images = queue[states == code]
-            kept = images if keep else images[:wanted]
-            self._ledger.record(kept, np.full(len(kept), c), code == YES)
-            dropped = self._ledger.dropped
-            dropped["search"] = dropped.get("search", 0) + len(images) - len(kept)
-        return goal[0] if missing.any() else min(int((states == YES).sum()), goal[0])
+        shown = int((said == YES).sum())
+        return np.concatenate([candidates, others]), [min(goal[0], shown), goal[1]]
 
 
-def _needed(states: States, yes: int, no: int, batch: int = 1) -> Bools:
-    """Mask of the questions, in the order of the last axis, that are needed to reach `yes` and `no`
-    answers whatever the open answers are; at least `batch` open ones while the goal is not met."""
+def _joined_up(pieces: Iterable[Answered]) -> tuple[Ints, Ints]:
+    """Images and classes (n,) of all pieces of a walk."""
+    nothing = np.zeros(0, np.int64)
+    images, classes = zip((nothing, nothing), *(piece[:2] for piece in pieces), strict=True)
+    return np.concatenate(images), np.concatenate(classes)
+
+
+def _needed(states: States, goal: list[int], batch: int) -> Bools:
+    """(n,) which questions of a search, in its order, are needed to reach `goal` (numbers of yes
+    and of no) whatever the open answers are; at least `batch` open ones while it is not met."""
     # Numbers of each answer before each place.
-    before = {s: np.cumsum(states == s, -1) - (states == s) for s in (YES, NO, OPEN)}
-    lacking = (yes - before[YES]).clip(min=0) + (no - before[NO]).clip(min=0)
+    before = {s: np.cumsum(states == s) - (states == s) for s in (YES, NO, OPEN)}
+    lacking = (goal[0] - before[YES]).clip(min=0) + (goal[1] - before[NO]).clip(min=0)
+    # If all open answers before a place helped, this many would still be lacking.
     lacking = np.where(lacking > 0, lacking.clip(min=batch), 0)
     return lacking > before[OPEN]

@@ -12,9 +12,9 @@ from scipy.sparse import csr_array
 
 from simkit.annotate import ledger, schemes
 from simkit.annotate.annotators import Bools, Habits
-from simkit.annotate.crowd import Crowd
 from simkit.annotate.schemes import Scheme
 from simkit.annotate.simulate import check_closed
+from simkit.annotate.simulated_crowd import SimulatedCrowd
 from simkit.annotate.sparse_draws import entries_of
 from simkit.chance import Chance
 from simkit.errors import BadInput, whole_number
@@ -123,7 +123,7 @@ def replay_published(
 def _labelled(truth: Truth, scheme: Scheme, seed: int) -> tuple[csr_array, Effort, Bools]:
     """Codes (N, L) int8, the effort, and (N,) the images that were asked about."""
     root = Chance.seeded(seed).of("draw", 0)
-    crowd = Crowd(truth, chance=root.of("errors"))
+    crowd = SimulatedCrowd(truth, chance=root.of("errors"))
     settings: dict[str, Any] = vars(scheme)
     changed = settings.get("keep_looks", False) or settings.get("bias", "none") != "none"
     if scheme.name not in _PUBLISHED or changed or not 0 <= seed < 2**32:

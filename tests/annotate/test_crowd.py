@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from simkit.annotate import crowd as module
+from simkit.annotate import simulated_crowd as module
 from simkit.annotate.annotators import Habits
 from simkit.annotate.crowd import Crowd, Descent
+from simkit.annotate.simulated_crowd import SimulatedCrowd
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.history import History
@@ -20,7 +21,7 @@ SMALL = Truth.of(np.array([[1, 1, 0], [0, 1, 0], [0, 0, 0]], bool), classes=("a"
 
 
 def crowd_of(truth: Truth = SMALL, images=None, **settings) -> Crowd:
-    crowd = Crowd(truth, chance=ERRORS, **settings)
+    crowd = SimulatedCrowd(truth, chance=ERRORS, **settings)
     return crowd if images is None else crowd.among(np.asarray(images))
 
 
@@ -198,7 +199,7 @@ def test_the_truth_is_left_alone(truth):
 
 
 def test_a_part_of_the_images_shares_the_bill(truth):
-    crowd = Crowd(truth, chance=Chance.seeded(1).of("errors"))
+    crowd = SimulatedCrowd(truth, chance=Chance.seeded(1).of("errors"))
     crowd.sweep(np.arange(10))
     part = crowd.among(np.array([20, 12]))
     assert part.images.tolist() == [12, 20] and len(crowd.images) == 300

@@ -31,8 +31,8 @@ def test_the_bill_counts_questions_by_image():
     ledger.bill("verify", np.array([4]))
     ledger.bill("sweep", np.array([2, 5]), np.array([3, 2]))
     ledger.bill("name", np.array([], int))
-    ledger.look(np.array([0, 2]), np.array([10, 5]))
-    ledger.look_at(np.array([0]))
+    ledger.bill_look(np.array([0, 2]), np.array([10, 5]))
+    ledger.seen[0] = True
     effort = ledger.effort(2, ledger.codes())
     # Two images with two verifications; one image swept for 3 classes, one for 2.
     assert effort.questions["verify"].tolist() == [0, 0, 2]
@@ -40,7 +40,6 @@ def test_the_bill_counts_questions_by_image():
     assert effort.looks.tolist() == [10, 0, 5]
     assert effort.counts() == {"verify": 4, "search": 15, "sweep": 5, "workers": 2, "dropped": 0}
     assert ledger.asked().tolist() == [True, True, True, False, True, True]
-    assert ledger.looked_at == 1
 
 
 def test_an_empty_ledger():

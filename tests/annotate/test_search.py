@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simkit.annotate.annotators import Habits
-from simkit.annotate.crowd import Crowd
+from simkit.annotate.simulated_crowd import SimulatedCrowd
 from simkit.chance import Chance
 from simkit.history import History
 from simkit.labels.truth import Truth
@@ -21,7 +21,7 @@ ERRORS = Chance.seeded(2).of("errors")
 
 def fast(truth: Truth, images=None, habits=Habits(), **settings) -> tuple[Notes, np.ndarray]:
     """A search by the crowd, as the slow twin's notes."""
-    crowd = Crowd(truth, chance=ERRORS, habits=habits)
+    crowd = SimulatedCrowd(truth, chance=ERRORS, habits=habits)
     crowd = crowd if images is None else crowd.among(np.asarray(images))
     found = crowd.search(np.arange(truth.shape[1]), chance=CHANCE, **settings)
     labels = crowd.labels(History("test"))
@@ -143,7 +143,7 @@ def test_goals_for_each_class_are_those_of_single_searches(truth, precision, kee
     present, absent = np.arange(12) % 5, np.arange(12)[::-1] * 3
 
     def searched(classes, *goals):
-        crowd = Crowd(truth, chance=ERRORS).among(np.arange(0, 300, 2))
+        crowd = SimulatedCrowd(truth, chance=ERRORS).among(np.arange(0, 300, 2))
         settings = {"precision": precision, "keep_looks": keep_looks}
         wanted = dict(zip(("present", "absent"), goals, strict=True))
         return crowd.search(classes, chance=CHANCE, **settings, **wanted), crowd.labels(

@@ -9,7 +9,7 @@ import pandas as pd
 
 import simkit
 from simkit.annotate import schemes
-from simkit.annotate.crowd import Crowd
+from simkit.annotate.simulated_crowd import SimulatedCrowd
 from simkit.annotate.schemes import Scheme
 from simkit.annotate.sparse_draws import lookup
 from simkit.chance import Chance
@@ -17,7 +17,7 @@ from simkit.cli.main import code
 from simkit.labels.truth import Truth
 from simkit.orders.answers import checked, keep
 from simkit.orders.order import NOTHING, Order
-from simkit.orders.order_crowd import END, NO, YES, Asked, AskingCrowd, JoinedAnswers, ask
+from simkit.orders.order_crowd import END, NO, YES, Asked, JoinedAnswers, OrderCrowd, ask
 from simkit.orders.receiving import OrderState
 
 
@@ -32,7 +32,7 @@ def naming_chance(scheme: Scheme, seed: int = 0) -> Chance:
 
 def names(truth: Truth, scheme: Scheme, most: int, seed: int = 0) -> np.ndarray:
     """(N, most) the classes that people name in each image; -1: none is left."""
-    crowd = Crowd(truth, chance=Chance.seeded(seed))
+    crowd = SimulatedCrowd(truth, chance=Chance.seeded(seed))
     naming = schemes.make(scheme.rest) if scheme.name == "mixed" else scheme
     bias = getattr(naming, "bias", "none")
     chance = naming_chance(scheme, seed)
@@ -63,7 +63,7 @@ def finish(
     """Ask and answer until nothing is left; the result, and the number of rounds."""
     named, joined, rounds = names(truth, scheme, most), JoinedAnswers(), 0
     while True:
-        crowd = AskingCrowd(truth.images, truth.classes, joined, **options)
+        crowd = OrderCrowd(truth.images, truth.classes, joined, **options)
         asked = ask(scheme, crowd, part=part)
         if not len(asked.questions):
             return asked, rounds

@@ -9,7 +9,7 @@ import simkit
 from simkit.annotate import schemes
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
-from simkit.orders.order_crowd import AskingCrowd, JoinedAnswers, ask
+from simkit.orders.order_crowd import JoinedAnswers, OrderCrowd, ask
 from tests.orders.people import answered, finish, names
 
 SCENES = simkit.data.open("scenes:images=120")
@@ -46,7 +46,7 @@ def test_a_question_is_asked_once():
     truth, scheme = SCENES.truth["train"], schemes.make("fpc(per_class=20, search=random)")
     joined, seen = JoinedAnswers(), set()
     while True:
-        questions = ask(scheme, AskingCrowd(truth.images, truth.classes, joined)).questions
+        questions = ask(scheme, OrderCrowd(truth.images, truth.classes, joined)).questions
         pairs = set(questions[["image", "class"]].itertuples(index=False, name=None))
         assert len(pairs) == len(questions) and not pairs & seen
         if not pairs:
@@ -58,7 +58,7 @@ def test_a_question_is_asked_once():
 def test_a_larger_amount_asks_what_a_smaller_one_does_and_more():
     truth = SCENES.truth["train"]
     small, large = (
-        ask(schemes.make(f"rpa(keep={keep})"), AskingCrowd(truth.images, truth.classes)).questions
+        ask(schemes.make(f"rpa(keep={keep})"), OrderCrowd(truth.images, truth.classes)).questions
         for keep in (0.1, 0.3)
     )
     pairs = [set(each[["image", "class"]].itertuples(index=False)) for each in (small, large)]
@@ -67,10 +67,10 @@ def test_a_larger_amount_asks_what_a_smaller_one_does_and_more():
 
 def test_unsure_answers_are_billed_and_leave_labels_unknown():
     truth, scheme = SCENES.truth["train"], schemes.make("rpa(keep=0.2)")
-    first = ask(scheme, AskingCrowd(truth.images, truth.classes)).questions
+    first = ask(scheme, OrderCrowd(truth.images, truth.classes)).questions
     joined = answered(JoinedAnswers(), first, truth, names(truth, scheme, 1))
     joined.states[::2] = 0
-    labels = ask(scheme, AskingCrowd(truth.images, truth.classes, joined)).labels
+    labels = ask(scheme, OrderCrowd(truth.images, truth.classes, joined)).labels
     assert labels.effort.count("verify") == len(first)
     assert labels.codes.nnz == len(first) // 2
 
@@ -84,7 +84,7 @@ def test_scores_order_searches_and_choose_proposals():
     assert found.labels.counts()["present"] == np.minimum(truth.present.sum(0), 5).sum()
     assert found.labels.effort.count("search") < 0.6 * searched.labels.effort.count("search")
     proposed = ask(
-        schemes.make("proposals"), AskingCrowd(truth.images, truth.classes, scores=scores)
+        schemes.make("proposals"), OrderCrowd(truth.images, truth.classes, scores=scores)
     ).questions
     right = truth.present.toarray()[proposed["image"], proposed["class"]]
     assert right.mean() > 0.8
@@ -96,7 +96,7 @@ def test_scores_order_searches_and_choose_proposals():
 def test_schemes_that_need_the_truth_are_refused(spec, word):
     truth = SCENES.truth["train"]
     with pytest.raises(BadInput, match=word):
-        ask(schemes.make(spec), AskingCrowd(truth.images, truth.classes))
+        ask(schemes.make(spec), OrderCrowd(truth.images, truth.classes))
 
 
 def test_a_search_in_batches_takes_fewer_rounds_and_finds_as_much():

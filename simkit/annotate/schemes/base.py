@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from simkit.annotate.annotators import Ints
     from simkit.annotate.crowd import Crowd as Crowd
     from simkit.chance import Chance
     from simkit.labels.partial import PartialLabels
@@ -106,7 +107,7 @@ class WithRest(Scheme):
     def needs_scores(self) -> bool:
         return self._rest().needs_scores
 
-    def ask_rest(self, crowd: Crowd, images: NDArray[np.int64], chance: Chance) -> None:
+    def ask_rest(self, crowd: Crowd, images: Ints, chance: Chance) -> None:
         """Ask the questions of `rest` about these images of the crowd."""
         if len(images):
             rest = self._rest()

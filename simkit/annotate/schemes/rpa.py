@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from simkit.annotate.annotators import Ints
 from simkit.annotate.schemes.base import Crowd, Scheme, register
 from simkit.chance import Chance, threshold
 from simkit.registry import Share, setting
@@ -72,9 +73,7 @@ class RandomPerAnnotation(Scheme):
             crowd.verify(images[owner], order.at(nth, images, kept))
 
 
-def kept_places(
-    images: NDArray[np.int64], L: int, keep: float, chance: Chance
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def kept_places(images: Ints, L: int, keep: float, chance: Chance) -> tuple[Ints, Ints]:
     """Images and classes of the places whose number of 64 bits falls under the share `keep`.
 
     The first 8 bits mostly decide, and they are quick to make for whole rows; where they equal

@@ -11,7 +11,7 @@ from simkit.annotate.schemes.machine import sample_size, shows
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
-from simkit.orders.order_crowd import NO, UNSURE, AskingCrowd, JoinedAnswers, ask
+from simkit.orders.order_crowd import NO, UNSURE, JoinedAnswers, OrderCrowd, ask
 from tests.orders.people import finish
 
 LOGIT = np.log(9)  # of a probability of 0.9
@@ -93,7 +93,7 @@ def test_unsure_answers_do_not_confirm_the_machine():
     images, classes = np.arange(200), tuple("abcdefghijklmnopqrst")
     places = np.arange(present.size)
     joined = JoinedAnswers(places, np.where(present, UNSURE, NO).astype(np.int8).ravel())
-    asked = ask(scheme, AskingCrowd(images, classes, joined, scores=scores))
+    asked = ask(scheme, OrderCrowd(images, classes, joined, scores=scores))
     assert not len(asked.questions) and asked.labels.effort.count("verify") < 100
     assert asked.labels.codes.nnz < 60  # of the sample alone
 
