@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from decimal import Decimal, localcontext
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,11 +21,13 @@ from simkit.chance import Chance, Permutation, below
 from simkit.data.dataset import Boxes
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.truth import sealed
 
 SCRATCH = 1 << 22  # places spread out at a time
 CHUNK = 1 << 20  # entries or questions worked on at a time
 HEAVIEST = (1 << 16) - 1  # weight of the heaviest class of an image
-# Fewer pairs than this stand in one keyed permutation, more are drawn and those met again ignored.
+# Up to so many pairs have one keyed permutation. More are drawn with replacement, and a pair that
+# was drawn before is passed over.
 # The two give different labels, so this is part of the schemes: it depends on sizes alone.
 PERMUTED = (1 << 32) - 1
 _PARTS = 16  # of a square pixel
@@ -177,9 +181,20 @@ def draw_weighted(
     """
     out = np.full((len(images), most), -1, np.int64)
     for start, stop in row_blocks(matrix, CHUNK):
-        left = _weights(matrix, images, values, start, stop)
         pointers = matrix.indptr[start : stop + 1] - matrix.indptr[start]
-        columns = matrix.indices[matrix.indptr[start] : matrix.indptr[stop]]
+        rows, columns = entries_of(matrix, start, stop)
+        value = values[columns] if values.ndim == 1 else values[images[start + rows], columns]
+        # Weights 1 .. HEAVIEST in each image: whole numbers, whose sums are exact.
+        boxed, largest = value > 0, np.zeros(stop - start, np.int64)
+        np.maximum.at(largest, rows, value)
+        left = np.maximum(value * HEAVIEST // np.maximum(largest[rows], 1), 1)
+        if len(left) and not boxed.all():
+            # A class without a box weighs as much as the (lower) median of the others.
+            ordered = np.lexsort((left, ~boxed, rows))  # in each row the boxed ones first
+            many = np.bincount(rows[boxed], minlength=stop - start)
+            middle = np.minimum(pointers[:-1] + np.maximum(many - 1, 0) // 2, len(rows) - 1)
+            median = np.where(many > 0, left[ordered[middle]], 1)
+            left = np.where(boxed, left, median[rows])
         for j in range(most):
             ends = np.concatenate([[0], np.cumsum(left)])
             some = np.flatnonzero(ends[pointers[1:]] > ends[pointers[:-1]])
@@ -204,27 +219,34 @@ def scaled(numbers: NDArray[np.uint64], sizes: NDArray[np.integer] | int) -> Int
     return (top * high + (middle >> half) + (across >> half)).astype(np.int64)
 
 
-def _weights(
-    matrix: csr_array, images: Ints, values: csr_array | Ints, start: int, stop: int
-) -> Ints:
-    """Weights, 1 .. HEAVIEST, of the entries of rows start..stop.
+@lru_cache(maxsize=8)
+def count_table(
+    most: int, *, share: float | None = None, mean: float | None = None
+) -> NDArray[np.uint64]:
+    """(m,) P(X <= j) for j = 0 .. m - 1 in units of 2**-64, m at most `most`.
 
-    A class without a box weighs as much as the (lower) median of the others in its image.
+    X is the number of successes in `most` trials of probability `share`, or Poisson with `mean`.
+    `searchsorted(table, number, side="right")` turns a uniform number into min(X, m), and a larger
+    share or mean gives at least the same X.
     """
-    rows, columns = entries_of(matrix, start, stop)
-    if not len(rows):
-        return np.zeros(0, np.int64)
-    value = values[columns] if values.ndim == 1 else values[images[start + rows], columns]
-    boxed = value > 0
-    largest = np.zeros(stop - start, np.int64)
-    np.maximum.at(largest, rows, value)
-    weights = np.maximum(value * HEAVIEST // np.maximum(largest[rows], 1), 1)
-    ordered = np.lexsort((weights, ~boxed, rows))  # in each row the boxed ones first
-    many = np.bincount(rows[boxed], minlength=stop - start)
-    first = matrix.indptr[start:stop] - matrix.indptr[start]
-    middle = np.minimum(first + np.maximum(many - 1, 0) // 2, len(rows) - 1)
-    median = np.where(many > 0, weights[ordered[middle]], 1)
-    return np.where(boxed, weights, median[rows])
+    if share is not None and share >= 1:
+        return sealed(np.zeros(most, np.uint64))
+    # Fifty digits of decimal arithmetic: the same integers on every machine.
+    with localcontext() as context:
+        context.prec, context.Emin = 50, -(10**9)
+        if share is not None:
+            odds, mass = Decimal(share) / (1 - Decimal(share)), (1 - Decimal(share)) ** most
+        else:
+            odds, mass = Decimal(mean or 0), (-Decimal(mean or 0)).exp()
+        total, out = Decimal(0), []
+        for j in range(most):
+            total += mass
+            out.append(min(int(total * 2**64), 2**64 - 1))
+            # P(j + 1) / P(j) is odds * (most - j) / (j + 1), or mean / (j + 1).
+            mass = mass * odds * (most - j if share is not None else 1) / (j + 1)
+            if mean is not None and out[-1] >= 2**64 - 2 and j > mean:
+                break
+    return sealed(np.array(out, np.uint64))
 
 
 def draw_pairs(
@@ -257,8 +279,8 @@ def draw_pairs(
 def ask_images(
     answers: Answers, order: Permutation, images: Ints, wanted: Ints, named: Ints | None = None
 ) -> Iterator[Answered]:
-    """Piece by piece: every image's classes in its own order until `wanted` (n,) of them were
-    denied, or none is left.
+    """Ask about the classes of each image, in its own order, until `wanted` (n,) of them are denied
+    or none is left. Yields some questions at a time.
 
     named (n, k) classes that need no question in that image, -1 for none.
     """
@@ -289,10 +311,11 @@ def ask_images(
 def ask_pairs(
     answers: Answers, images: Ints, L: int, wanted: int, chance: Chance
 ) -> Iterator[Answered]:
-    """Piece by piece: pairs of `images` (n,) and L classes in one random order until `wanted` of
-    them were denied, or none is left.
+    """Ask about pairs of `images` (n,) and L classes in one random order, until `wanted` are denied
+    or none is left. Yields some questions at a time.
 
-    The order is a keyed permutation, or that in which pairs first occur in repeated draws."""
+    The order is a keyed permutation, or the order in which pairs first occur in repeated draws.
+    """
     met: Ints = np.zeros(0, np.int64)
     pairs, start, least = len(images) * L, 0, 1 << 12
     order = chance.permutation(pairs) if pairs <= PERMUTED else None

@@ -8,7 +8,8 @@ from scipy.stats import poisson
 
 from simkit.annotate import proposer as module
 from simkit.annotate import sparse_draws as sampling
-from simkit.annotate.proposer import CONFUSABLE, Proposer, confusable, noticed, poisson_table
+from simkit.annotate.proposer import CONFUSABLE, Proposer, confusable, noticed
+from simkit.annotate.sparse_draws import count_table
 from simkit.chance import Chance, threshold
 from simkit.labels.truth import Truth
 from tests.annotate.conftest import random_truth
@@ -38,7 +39,7 @@ def test_proposals_equal_those_worked_out_by_hand(
     for truth, hierarchy in ((flat, None), (closed.select(np.arange(60)), diamond)):
         L, images = truth.shape[1], np.arange(0, 60, 2)
         machine = Proposer(per_image, recall, precision, skew, L, CHANCE)
-        table = poisson_table(per_image, L)
+        table = count_table(L, mean=per_image)
         alike = confusable(hierarchy, L, CHANCE.of("alike")).tolist()
         shares = noticed(skew, L, CHANCE.of("weights"))
         expected = set()
@@ -88,16 +89,16 @@ def test_shares_follow_the_rank_to_the_power_of_the_skew():
 
 @pytest.mark.parametrize("mean", [0.0, 0.3, 7.0, 60.0])
 def test_the_table_of_poisson_numbers(mean):
-    table = poisson_table(mean, 200) / 2**64
+    table = count_table(200, mean=mean) / 2**64
     assert np.abs(table - poisson.cdf(np.arange(len(table)), mean)).max() < 1e-12
     assert len(table) == 200 or table[-1] > 1 - 1e-15
 
 
 def test_tables_are_nested_in_the_mean():
-    small, large = (poisson_table(mean, 40) for mean in (6.9, 7.0))
+    small, large = (count_table(40, mean=mean) for mean in (6.9, 7.0))
     shared = min(len(small), len(large))
     assert (small[:shared] >= large[:shared]).all()
-    assert len(poisson_table(5000.0, 40)) == 40
+    assert len(count_table(40, mean=5000.0)) == 40
 
 
 CHANCE = Chance.seeded(8).of("alike")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simkit.annotate.annotators import Ints
 from simkit.annotate.schemes.base import Crowd, Scheme, register
@@ -41,29 +39,20 @@ class RandomPerAnnotation(Scheme):
     keep: Share = setting(0.1, "share of all (image, class) pairs that are asked about")
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
+        from simkit.annotate.sparse_draws import count_table, spread
+
         N, L = crowd.shape
         crowd.expect(len(crowd.images) * L * self.keep)
         if N * L <= EVERY_PLACE:
-            self._every_place(crowd, chance.of("places"))
-        else:
-            self._rows(crowd, chance)
-
-    def _every_place(self, crowd: Crowd, chance: Chance) -> None:
-        L = crowd.shape[1]
-        step = max(1, CHUNK // L)
-        for first in range(0, crowd.shape[0], step):
-            edges = np.searchsorted(crowd.images, [first, first + step])
-            images = crowd.images[slice(*edges)]
-            if len(images):
-                rows, columns = kept_places(images, L, self.keep, chance)
-                crowd.verify(rows, columns)
-
-    def _rows(self, crowd: Crowd, chance: Chance) -> None:
-        """For each image how many classes are kept, then the first ones of its own order."""
-        from simkit.annotate.sparse_draws import spread
-
-        L = crowd.shape[1]
-        table = binomial_table(L, self.keep)
+            step = max(1, CHUNK // L)
+            for first in range(0, N, step):
+                edges = np.searchsorted(crowd.images, [first, first + step])
+                images = crowd.images[slice(*edges)]
+                if len(images):
+                    crowd.verify(*kept_places(images, L, self.keep, chance.of("places")))
+            return
+        # For each image how many classes are kept, then the first ones of its own order.
+        table = count_table(L, share=self.keep)
         order = chance.of("order").permutation(L)
         step = max(1, int(CHUNK / max(1.0, L * self.keep)))
         for start in range(0, len(crowd.images), step):
@@ -84,42 +73,17 @@ def kept_places(images: Ints, L: int, keep: float, chance: Chance) -> tuple[Ints
     together = len(leading) == len(images)
     leading = leading.ravel() if together else leading[images - first].ravel()
     top, rest = divmod(threshold(keep), 1 << 56)
-    kept = _up_to(leading, top)
+    # Up to a tenth of flags set, numpy jumps from one to the next and guesses wrongly each time;
+    # above, it goes through all of them twice as fast. A tail of set flags makes it do so.
+    tail = len(leading) // 8 if 5 < top < 26 else 0
+    flags = np.ones(len(leading) + tail, bool)
+    np.less_equal(leading, top, out=flags[: len(leading)])
+    kept = np.flatnonzero(flags)
+    kept = kept[: len(kept) - tail]
     undecided = np.flatnonzero(leading[kept] == top)
     rows, columns = np.divmod(kept[undecided], L)
     others = chance(images[rows], columns) >> np.uint64(8)
     kept = np.delete(kept, undecided[others >= rest])
     rows = kept // L
-    columns = kept - rows * L
+    columns = kept - rows * L  # a division less than divmod
     return rows + first if together else images[rows], columns
-
-
-def _up_to(numbers: NDArray[np.uint8], top: int) -> NDArray[np.int64]:
-    """Where uniform `numbers` are at most `top`."""
-    # Up to a tenth of flags set, numpy jumps from one to the next and guesses wrongly each time;
-    # above, it goes through all of them twice as fast. A tail of set flags makes it do so.
-    tail = len(numbers) // 8 if 5 < top < 26 else 0
-    flags = np.ones(len(numbers) + tail, bool)
-    np.less_equal(numbers, top, out=flags[: len(numbers)])
-    places = np.flatnonzero(flags)
-    return places[: len(places) - tail]
-
-
-def binomial_table(trials: int, share: float) -> NDArray[np.uint64]:
-    """(trials,) P(X <= j) for j = 0 .. trials - 1 in units of 2**-64, X binomial.
-
-    `searchsorted(table, number, side="right")` turns a uniform number into X, and a larger share
-    gives at least the same X. Decimal arithmetic of 50 digits: the same integers on every machine.
-    """
-    if share >= 1:
-        return np.zeros(trials, np.uint64)
-    with localcontext() as context:
-        context.prec, context.Emin = 50, -(10**9)
-        p = Decimal(share)
-        odds, mass = p / (1 - p), (1 - p) ** trials
-        total, scale, out = Decimal(0), Decimal(2**64), []
-        for j in range(trials):
-            total += mass
-            out.append(min(int(total * scale), 2**64 - 1))
-            mass = mass * odds * (trials - j) / (j + 1)
-    return np.array(out, np.uint64)

@@ -7,8 +7,9 @@ import pytest
 from scipy.stats import binom
 
 from simkit.annotate.schemes import rpa
-from simkit.annotate.schemes.rpa import binomial_table, kept_places
+from simkit.annotate.schemes.rpa import kept_places
 from simkit.annotate.simulate import simulate
+from simkit.annotate.sparse_draws import count_table
 from simkit.chance import Chance, threshold
 from simkit.labels.truth import Truth
 from tests.reference.annotation import binomial_quantile
@@ -102,7 +103,7 @@ def test_leading_bits_that_do_not_decide(monkeypatch):
 @pytest.mark.parametrize("share", [1e-3, 0.1, 0.5, 0.999])
 @pytest.mark.parametrize("trials", [1, 7, 40])
 def test_binomial_quantiles_in_fractions(trials, share):
-    table = binomial_table(trials, share)
+    table = count_table(trials, share=share)
     numbers = [0, 1, 2**40, 2**63, 2**64 - 2**11, 2**64 - 1, *map(int, CHANCE(np.arange(50)))]
     fast = np.searchsorted(table, np.array(numbers, np.uint64), side="right")
     assert fast.tolist() == [binomial_quantile(number, trials, share) for number in numbers]
@@ -110,11 +111,11 @@ def test_binomial_quantiles_in_fractions(trials, share):
 
 @pytest.mark.parametrize("share", [1e-3, 0.02, 0.4, 0.97])
 def test_binomial_table_of_many_classes(share):
-    table = binomial_table(9600, share) / 2**64
+    table = count_table(9600, share=share) / 2**64
     assert np.abs(table - binom.cdf(np.arange(9600), 9600, share)).max() < 1e-9
 
 
 def test_tables_are_nested_in_the_share():
-    tables = [binomial_table(200, share) for share in (0.0, 0.01, 0.5, 0.51, 1.0)]
+    tables = [count_table(200, share=share) for share in (0.0, 0.01, 0.5, 0.51, 1.0)]
     for small, large in itertools.pairwise(tables):
         assert (small >= large).all()
