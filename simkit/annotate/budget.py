@@ -137,30 +137,6 @@ def amount_for(
     return best
 
 
-def least(
-    truth: Truth, scheme: Scheme | str, prices: Prices | str, *, seed: int = 0,
-    hierarchy: Hierarchy | None = None, boxes: Boxes | None = None, features: Any = None,
-    scores: Any = None,
-) -> Cost:  # fmt: skip
-    """The bill of the smallest amount of a scheme with at least one question.
-
-    It has a line for each kind of question of larger amounts. Parameters and errors are those of
-    `amount_for`.
-    """
-    simulated = partial(
-        simulate, truth, hierarchy=hierarchy, boxes=boxes, features=features, scores=scores,
-        seed=seed,
-    )  # fmt: skip
-    ladder, step = Ladder.of(simulated, truth.shape, scheme, prices), 1
-    while True:
-        trial = ladder.buy(step)
-        if trial.refused is not None:
-            raise trial.refused
-        if trial.cost.lines or step == ladder.steps:
-            return trial.cost
-        step = min(10 * step, ladder.steps)
-
-
 @dataclass(frozen=True, eq=False)
 class Ladder:
     """Amounts of a scheme as whole numbers 1 .. steps, tried and billed one at a time.
@@ -218,6 +194,20 @@ class Ladder:
             raise BadInput(f"price list {self.prices.name!r} has no times; give dollars instead")
         texts = tuple(str(warning.message) for warning in caught)
         return Affordable(scheme, images, labels, bill, spent, step, texts)
+
+    def least(self) -> Cost:
+        """The bill of the smallest amount with at least one question.
+
+        It has a line for each kind of question of larger amounts. Raises BadInput.
+        """
+        step = 1
+        while True:
+            trial = self.buy(step)
+            if trial.refused is not None:
+                raise trial.refused
+            if trial.cost.lines or step == self.steps:
+                return trial.cost
+            step = min(10 * step, self.steps)
 
 
 def largest_affordable(ladder: Ladder, budget: float) -> tuple[Affordable, Affordable | None]:

@@ -234,17 +234,6 @@ class Descent:
 
     hierarchy: Hierarchy
 
-    @staticmethod
-    def under(hierarchy: Hierarchy | None) -> Descent:
-        """The questions under this hierarchy. Raises BadInput where there is none."""
-        if hierarchy is None:
-            raise BadInput(
-                "questions down a class hierarchy need one, and none was given; make one with "
-                "`simkit hierarchy --classes names.txt`, and open the data under it with "
-                "hierarchy=hierarchy.json or the name of a shipped one (an order: --hierarchy)"
-            )
-        return Descent(hierarchy)
-
     @cached_property
     def _tables(self) -> tuple[Bools, csr_array]:
         """(L + 1, L) classes asked about once v was named, the last row when nothing was; and

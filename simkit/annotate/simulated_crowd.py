@@ -156,7 +156,13 @@ class SimulatedCrowd(Crowd):
             self.ledger.record(rows, np.tile(wanted, len(yes)), yes[:, wanted].ravel())
 
     def descend(self, images: Any, *, chance: Chance, mode: str = "verify") -> None:
-        images, descent = np.asarray(images, np.int64), Descent.under(self.hierarchy)
+        if self.hierarchy is None:
+            raise BadInput(
+                "questions down a class hierarchy need one, and none was given; make one with "
+                "`simkit hierarchy --classes names.txt`, and open the data under it with "
+                "hierarchy=hierarchy.json or the name of a shipped one"
+            )
+        images, descent = np.asarray(images, np.int64), Descent(self.hierarchy)
         named = self._named(images, chance, 1, "none")[:, 0]
         self.ledger.bill("name", images)
         for part, yes in self._whole_rows(images):

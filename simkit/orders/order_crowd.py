@@ -200,7 +200,7 @@ class OrderCrowd(Crowd):
     def name_share(self, share: float, *, chance: Chance) -> int:
         self._refuse(
             "name a share of all present labels, whose number is not known before labelling",
-            "order single-positive or rpa",
+            "order single-positive or rpa instead",
         )
 
     def rule_out(
@@ -211,14 +211,12 @@ class OrderCrowd(Crowd):
         if named is not None:
             wanted[self._unnamed[self.images]] = 0  # asked once the name is known
         order = chance.permutation(L)
-        pieces = ask_images(self._not_denied, order, self.images, wanted, named)
-        images, classes = _joined_up(pieces)
-        by_image = np.argsort(images, kind="stable")
-        self._verify_in_turn(images[by_image], classes[by_image], keep_looks)
+        walk = ask_images(self._not_denied, order, self.images, wanted, named)
+        self._verify_in_turn(walk, keep_yes=keep_looks, by_image=True)
 
     def rule_out_pairs(self, absent: int, *, chance: Chance) -> None:
-        pieces = ask_pairs(self._not_denied, self.images, self.shape[1], absent, chance)
-        self._verify_in_turn(*_joined_up(pieces), False)
+        walk = ask_pairs(self._not_denied, self.images, self.shape[1], absent, chance)
+        self._verify_in_turn(walk, keep_yes=False, by_image=False)
 
     def search(
         self,
@@ -263,7 +261,11 @@ class OrderCrowd(Crowd):
         return found
 
     def descend(self, images: Any, *, chance: Chance, mode: str = "verify") -> None:
-        images, descent = np.asarray(images, np.int64), Descent.under(self.hierarchy)
+        if self.hierarchy is None:
+            self._refuse(
+                "ask down a class hierarchy without one", "make a new order with --hierarchy"
+            )
+        images, descent = np.asarray(images, np.int64), Descent(self.hierarchy)
         kind = "sweep" if mode == "truth" else "descend"
         first, closed = self._named_so_far(images, 1)
         self.name(images, chance=chance)
@@ -319,8 +321,11 @@ class OrderCrowd(Crowd):
         states = self._states(images, classes)
         return (states != NO) & (states != OPEN)
 
-    def _verify_in_turn(self, images: Ints, classes: Ints, keep_yes: bool) -> None:
-        """Verify n pairs, with yes answers dropped unless `keep_yes`, as the ledger counts them."""
+    def _verify_in_turn(self, walk: Iterable[Answered], *, keep_yes: bool, by_image: bool) -> None:
+        """Verify the pairs of a walk, in its order or image by image; yes answers are dropped
+        unless `keep_yes`."""
+        pairs = np.hstack([np.zeros((2, 0), np.int64), *(piece[:2] for piece in walk)])
+        images, classes = pairs[:, np.argsort(pairs[0], kind="stable")] if by_image else pairs
         states = self._states(images, classes)
         sure, is_open = np.abs(states) == 1, states == OPEN
         yes = states[sure] == YES
@@ -368,13 +373,6 @@ class OrderCrowd(Crowd):
         others = queue[~np.isin(queue, candidates)]
         shown = int((said == YES).sum())
         return np.concatenate([candidates, others]), [min(goal[0], shown), goal[1]]
-
-
-def _joined_up(pieces: Iterable[Answered]) -> tuple[Ints, Ints]:
-    """Images and classes (n,) of all pieces of a walk."""
-    nothing = np.zeros(0, np.int64)
-    images, classes = zip((nothing, nothing), *(piece[:2] for piece in pieces), strict=True)
-    return np.concatenate(images), np.concatenate(classes)
 
 
 def _needed(states: States, goal: list[int], batch: int) -> Bools:

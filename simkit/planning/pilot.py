@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from statistics import NormalDist
 from typing import Any
 
@@ -20,10 +21,11 @@ from scipy.optimize import brentq
 from simkit import data as datasets
 from simkit import quantities
 from simkit.annotate import schemes
-from simkit.annotate.budget import Affordable, amount_for, least
+from simkit.annotate.budget import Affordable, Ladder, amount_for
 from simkit.annotate.evaluation_set import error, shares_of
 from simkit.annotate.prices import Cost, Prices, cost
 from simkit.annotate.prices import prices as price_list
+from simkit.annotate.simulate import simulate
 from simkit.chance import Chance, below
 from simkit.errors import BadInput
 from simkit.history import versions
@@ -435,7 +437,8 @@ class _Pool:
         """The purchases of a scheme, or the reason to leave it out."""
         count = self.truth.shape[0]
         try:
-            bill = least(self.truth, scheme, self.prices, seed=self.seed)
+            simulated = partial(simulate, self.truth, seed=self.seed)
+            bill = Ladder.of(simulated, self.truth.shape, scheme, self.prices).least()
         except BadInput as error:
             return f"{scheme} is left out: {error}"
         first = bill.dollars / (count * self.each)

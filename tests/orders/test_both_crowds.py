@@ -125,6 +125,11 @@ def test_a_walk_through_pairs_lists_those_that_are_needed_whatever_the_answers(s
     assert labels.effort.count("verify") == len(joined.places)
 
 
+def test_an_order_without_a_hierarchy_says_how_to_get_one():
+    with pytest.raises(BadInput, match="make a new order with --hierarchy"):
+        ask(Everything(questions="descend"), OrderCrowd(TRUTH.images, TRUTH.classes))
+
+
 def test_only_images_of_the_crowd_may_be_asked_about():
     crowd = OrderCrowd(TRUTH.images, TRUTH.classes).among(FEW)
     with pytest.raises(BadInput, match="image 1 is not among those this crowd is asked about"):

@@ -76,6 +76,11 @@ class Scheme(Protocol):
         ...
 
 
+def _of_rest(name: str) -> Any:
+    """A property that is the one of `rest`."""
+    return property(lambda scheme: getattr(make(scheme.rest), name))
+
+
 class WithRest(Scheme):
     """A scheme that labels some images by another one, `rest`, which decides image by image."""
 
@@ -83,38 +88,25 @@ class WithRest(Scheme):
 
     def __post_init__(self) -> None:
         settle(self)
-        if not by_image(self._rest()):
+        rest = make(self.rest)
+        if not by_image(rest):
             possible = ", ".join(part.name for part in schemes if by_image(part))
             raise BadInput(
                 f"{self.name}: rest is {self.rest!r}; a scheme that decides image by image is "
                 f"expected, such as {possible}"
             )
-        object.__setattr__(self, "rest", spell(self._rest()))
+        object.__setattr__(self, "rest", spell(rest))
 
-    @property
-    def needs_hierarchy(self) -> bool:
-        return self._rest().needs_hierarchy
-
-    @property
-    def needs_boxes(self) -> bool:
-        return self._rest().needs_boxes
-
-    @property
-    def needs_features(self) -> bool:
-        return self._rest().needs_features
-
-    @property
-    def needs_scores(self) -> bool:
-        return self._rest().needs_scores
+    needs_hierarchy = _of_rest("needs_hierarchy")
+    needs_boxes = _of_rest("needs_boxes")
+    needs_features = _of_rest("needs_features")
+    needs_scores = _of_rest("needs_scores")
 
     def ask_rest(self, crowd: Crowd, images: Ints, chance: Chance) -> None:
         """Ask the questions of `rest` about these images of the crowd."""
         if len(images):
-            rest = self._rest()
+            rest = make(self.rest)
             rest.ask(crowd.among(images), chance.of("rest", rest.name))
-
-    def _rest(self) -> Scheme:
-        return make(self.rest)
 
 
 class Searching(Scheme):

@@ -7,7 +7,6 @@ from functools import cache
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simkit.annotate.annotators import Bools, Ints
 from simkit.annotate.schemes.base import MISSING, Crowd, Scheme, logits, register
@@ -23,7 +22,7 @@ Confidence = Annotated[float, Range(0, 0.999)]
 
 @register
 @dataclass(frozen=True)
-class Machine(Scheme):
+class ModelAnswers(Scheme):
     """Take a machine's answer where it is sure; people verify a share of the other pairs.
 
     A pair with a probability (of the scores) from `high` on is labelled present, one of at most
@@ -73,20 +72,23 @@ class Machine(Scheme):
 
         scores = logits(crowd, self.name)[crowd.images]
         crowd.pay_machine(crowd.images[(scores > MISSING).any(axis=1)])
-        pairs = Pairs(crowd, scores.ravel())
-        ranked = np.argsort(-pairs.scores, kind="stable")
-        ranked = ranked[pairs.scores[ranked] > MISSING]
+        scores = scores.ravel()
+        pairs = Pairs(crowd, np.zeros(len(scores), bool))
+        ranked = np.argsort(-scores, kind="stable")
+        ranked = ranked[scores[ranked] > MISSING]
+        # Half of the pairs at most from each end: no pair is ranked surely present and absent.
         halves = {True: ranked[: len(ranked) // 2], False: ranked[::-1][: len(ranked) // 2]}
         for present, limit in ((True, self.high), (False, self.low)):
             if limit is not None:
-                pairs.trust(pairs.beyond(logit(limit), present), present)
+                sure = scores >= logit(limit) if present else scores <= logit(limit)
+                pairs.trust(np.flatnonzero(sure & ~pairs.decided & (scores > MISSING)), present)
                 continue
             half = halves[present][~pairs.decided[halves[present]]]
             if not self._measure(pairs, half, present, chance.of("sample", int(present))):
                 return  # open questions decide
         others = np.flatnonzero(~pairs.decided)
         asked = below(chance.of("verify")(*pairs.of(others)), self.verify)
-        pairs.verify(others[asked])
+        crowd.verify(*pairs.of(others[asked]))
 
     def _measure(self, pairs: Pairs, ranked: Ints, present: bool, chance: Chance) -> bool:
         """Trust the machine in group after group. False if that depends on open questions."""
@@ -99,9 +101,13 @@ class Machine(Scheme):
                 size -= 1
             group = ranked[start : start + size]
             order = np.argsort(chance(*pairs.of(group)), kind="stable")
-            mistakes = pairs.mistakes(np.sort(group[order[:sample]]), present)
+            verified = np.sort(group[order[:sample]])
+            pairs.decided[verified] = True
+            mistakes = pairs.crowd.mistakes(*pairs.of(verified), present)
             if mistakes is None:
                 return False
+            # Groups are tested in a fixed sequence: after the first that fails none may be
+            # accepted, which is why no correction for several tests is needed.
             if mistakes > MISTAKES:
                 return True
             pairs.trust(np.sort(group[order[sample:]]), present)
@@ -113,44 +119,21 @@ class Machine(Scheme):
 class Pairs:
     """All pairs of the crowd's images and the classes, by place: row * L + class.
 
-    Attributes
-    ----------
-    scores
-        (n * L,) logits.
-    decided
-        (n * L,) bool: labelled by the machine or verified.
+    decided (n * L,) bool: labelled by the machine or verified.
     """
 
     crowd: Crowd
-    scores: NDArray[np.float64]
-
-    def __post_init__(self) -> None:
-        self.decided = np.zeros(len(self.scores), bool)
+    decided: Bools
 
     def of(self, places: Ints) -> tuple[Ints, Ints]:
         """Images and classes."""
         rows, classes = np.divmod(places, self.crowd.shape[1])
         return self.crowd.images[rows], classes
 
-    def beyond(self, limit: float, present: bool) -> Ints:
-        """Places without a label whose score is at least (for absent ones: at most) the limit."""
-        sure = self.scores >= limit if present else self.scores <= limit
-        return np.flatnonzero(sure & ~self.decided & (self.scores > MISSING))
-
     def trust(self, places: Ints, present: bool) -> None:
         """The machine labels these pairs, all of them present or all absent."""
         self.decided[places] = True
         self.crowd.machine(*self.of(places), np.full(len(places), present))
-
-    def verify(self, places: Ints) -> Bools:
-        """People verify these pairs."""
-        self.decided[places] = True
-        return self.crowd.verify(*self.of(places))
-
-    def mistakes(self, places: Ints, present: bool) -> int | None:
-        """People verify these pairs: as `Crowd.mistakes`."""
-        self.decided[places] = True
-        return self.crowd.mistakes(*self.of(places), present)
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from simkit.annotate.schemes.base import Crowd, WithRest, register, spell
+from simkit.annotate.schemes.base import Crowd, WithRest, make, register, spell
 from simkit.annotate.schemes.single_positive import SinglePositive
 from simkit.chance import Chance, below
 from simkit.registry import Share, setting
@@ -43,7 +43,7 @@ class Mixed(WithRest):
             "Images are of two kinds, some known completely and the others weakly, and models can "
             "tell them apart by their labels. Of the others:"
         )
-        return f"{caution} {getattr(self._rest(), 'caution', '')}".strip()
+        return f"{caution} {getattr(make(self.rest), 'caution', '')}".strip()
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         complete = below(chance.of("complete")(crowd.images), self.share)

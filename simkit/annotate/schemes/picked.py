@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.annotate.schemes.base import Crowd, WithRest, logits, register, spell
+from simkit.annotate.schemes.base import Crowd, WithRest, logits, make, register, spell
 from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.chance import Chance
 from simkit.errors import BadInput
@@ -88,37 +88,27 @@ class Picked(WithRest):
             "least certain were picked, so difficult images are more frequent than in the data.",
             "random": "The images are a random sample of the data.",
         }[self.by]
-        if self.by != "random" and getattr(self._rest(), "even", False):
+        if self.by != "random" and getattr(make(self.rest), "even", False):
             return caution  # the caution of `rest` calls its labels an even sample
-        return f"{caution} {getattr(self._rest(), 'caution', '')}".strip()
+        return f"{caution} {getattr(make(self.rest), 'caution', '')}".strip()
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         n = len(crowd.images)
         shuffled = chance.of("images").permutation(n).at(np.arange(n))
         order = iter(shuffled)
         if self.by == "uncertainty":
+            # The binary entropy of each class in bits, as a sum of whole numbers: see `on_grid`.
+            size = np.abs(logits(crowd, self.name)[crowd.images])
+            odds = np.exp(-size)
+            entropy = (np.log1p(odds) + size * odds / (1 + odds)) / np.log(2)
             # Images of earlier rounds are part of the share.
-            keys = (
-                -uncertainty(logits(crowd, "picked"))[crowd.images],
-                ~crowd.answered[crowd.images],
-            )
+            keys = -np.rint(entropy * 2**20).sum(1), ~crowd.answered[crowd.images]
             order = iter(np.lexsort(keys))
         elif self.by != "random":
             rows = on_grid(crowd.features, crowd.shape[0])[crowd.images]
             order = covering(rows, shuffled[0]) if self.by == "coverage" else typical(rows, chance)
         picked = np.sort(np.fromiter(islice(order, round(self.share * n)), np.int64))
         self.ask_rest(crowd, crowd.images[picked], chance)
-
-
-def uncertainty(scores: Rows) -> Rows:
-    """(N,) sum over the classes of the binary entropy of the model's probability, in bits.
-
-    Entropies are rounded to multiples of 2**-20 and scaled to integers, as in `on_grid`.
-    """
-    size = np.abs(scores)
-    odds = np.exp(-size)
-    entropy = (np.log1p(odds) + size * odds / (1 + odds)) / np.log(2)
-    return np.rint(entropy * 2**20).sum(1)
 
 
 def on_grid(features: Any, images: int) -> Rows:

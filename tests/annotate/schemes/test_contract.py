@@ -2,13 +2,14 @@
 
 import dataclasses
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
 
 from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits
-from simkit.annotate.budget import amount_for, least
+from simkit.annotate.budget import Ladder, amount_for
 from simkit.annotate.prices import cost, presets
 from simkit.annotate.schemes.base import largest as largest_amount
 from simkit.annotate.simulate import replay, simulate
@@ -70,7 +71,8 @@ def test_a_budget_finds_its_amount_in_a_few_simulations(spec, name, closed, diam
     shared = {"hierarchy": diamond, **options_of(closed)}
     largest = {part.amount: most(part, *closed.shape)} if part.amount else {}
     everything = simulate(closed, dataclasses.replace(part, **largest), **shared)
-    smallest = least(closed, part, name, **shared).dollars  # a page may hold all that is asked
+    ladder = Ladder.of(partial(simulate, closed, **shared), closed.shape, part, name)
+    smallest = ladder.least().dollars  # a page may hold all that is asked
     budget = max(0.4 * cost(everything, name).dollars, smallest)
     made.clear()
     bought = amount_for(budget, closed, part, name, **shared)
