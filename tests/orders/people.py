@@ -9,8 +9,8 @@ import pandas as pd
 
 import simkit
 from simkit.annotate import schemes
-from simkit.annotate.simulated_crowd import SimulatedCrowd
 from simkit.annotate.schemes import Scheme
+from simkit.annotate.simulated_crowd import SimulatedCrowd
 from simkit.annotate.sparse_draws import lookup
 from simkit.chance import Chance
 from simkit.cli.main import code
