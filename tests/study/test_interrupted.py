@@ -66,8 +66,9 @@ def grid(request, tiny, tmp_path):
     return tmp_path / "grid.toml"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a child for each comparison")
-@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [3, 20])
 def test_killed_at_random_moments_it_ends_as_if_undisturbed(grid, tmp_path, kills):
     out, undisturbed = tmp_path / "out", tmp_path / "undisturbed"
     process = program("-c", APART + KILLS, grid, out, undisturbed, kills, 0)
@@ -79,6 +80,7 @@ def test_killed_at_random_moments_it_ends_as_if_undisturbed(grid, tmp_path, kill
     assert names == {path.name for path in undisturbed.iterdir()}
 
 
+@pytest.mark.slow
 def test_two_comparisons_at_once_in_one_folder_end_as_one(grid, tmp_path):
     # Every draw is a job, which both comparisons may be at.
     code = APART + "import sys, simkit.cli.main as m; sys.exit(m.code(sys.argv[1:]))"

@@ -18,10 +18,13 @@ from simkit.annotate.simulate import simulate
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
 from tests.annotate.schemes.variants import SPECS, options_of
+from tests.long_runs import some
 
 NAMES = ("CHUNK", "_CHUNK", "_WALKED", "SCRATCH", "GROUP", "DENSE")
 SIZES = [9, 50, 333, 1 << 12, None]  # None: as they are
 HABITS = [Habits(), Habits(miss=0.2, false_alarm=0.05, workers=3, vote="union")]
+PLACES = [(where, size) for where in ("one thread", "threads", "processes") for size in SIZES]
+IN_EVERY_RUN = [("one thread", 9), ("threads", 50), ("processes", None)]
 CASES = [(spec, habits) for spec in SPECS for habits in HABITS]
 
 
@@ -61,20 +64,19 @@ def expected(small) -> list[tuple[str, str]]:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("where", ["one thread", "several threads", "several processes"])
-def test_the_same_labels_everywhere(size, where, small, expected, monkeypatch):
+@pytest.mark.parametrize("where, size", some(PLACES, keep=IN_EVERY_RUN.__contains__))
+def test_the_same_labels_everywhere(where, size, small, expected, monkeypatch):
     truth, hierarchy = small
     found = {name for _, name in pieces()}
     assert found == set(NAMES), "a size of pieces has another name now; change NAMES"
-    if where == "several processes":
+    if where == "processes":
         monkeypatch.setenv("OMP_NUM_THREADS", "2")
         context = multiprocessing.get_context("spawn")
         pool: Executor = ProcessPoolExecutor(2, context, initializer=resize, initargs=(size,))
     else:
         for module, name in pieces() if size is not None else ():
             monkeypatch.setattr(module, name, size)
-        pool = ThreadPoolExecutor(4 if where == "several threads" else 1)
+        pool = ThreadPoolExecutor(4 if where == "threads" else 1)
     with pool:
         same = [truth] * len(CASES), [hierarchy] * len(CASES)
         assert list(pool.map(made, CASES, *same, chunksize=8)) == expected

@@ -17,6 +17,7 @@ from tests.learn.methods.zoo import (
     specs,
     steps,
 )
+from tests.long_runs import some
 
 every = pytest.mark.parametrize("spec", specs())
 on_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
@@ -147,7 +148,7 @@ def compiles_once(spec: str, backend: str, epochs: int, device: str = "cpu") -> 
     assert counters["stats"]["unique_graphs"] == 1
 
 
-@every
+@pytest.mark.parametrize("spec", some(specs(), 8))
 def test_compiles_once_without_a_break(spec):
     compiles_once(spec, "aot_eager", 10)
 
