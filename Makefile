@@ -1,6 +1,7 @@
 # make demo   installs into .venv and compares schemes and methods on the built-in data set
 # make demo CPU=1   the same in .venv-cpu, with PyTorch for the CPU (Linux): 1.8 GB instead of 8
-# make test   installs into .venv and runs the whole test suite, notebooks included
+# make test   installs into .venv and runs the test suite, notebooks in quick size included
+# make test-slow   runs the long tests: fuzzers, killed processes, every parameter (an hour)
 # make wheel-test   builds the wheel, installs it into .venv-wheel and creates a project with it
 # make notebooks   installs into .venv and executes all notebooks in full (1.5 hours)
 # make atlas  installs into .venv and repeats the comparison of all schemes and methods (hours)
@@ -14,7 +15,7 @@ TORCH_CPU ?= --index-url https://download.pytorch.org/whl/cpu torch torchvision
 SIMKIT = --editable '.$(if $(CPU),,[test])'
 BIN = $(VENV)/bin
 
-.PHONY: demo test wheel-test test-label-studio notebooks atlas docs clean
+.PHONY: demo test test-slow wheel-test test-label-studio notebooks atlas docs clean
 
 demo: $(VENV)/installed
 	$(BIN)/simkit compare --out runs
@@ -24,6 +25,9 @@ test: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
+
+test-slow: $(VENV)/installed
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow -n auto --dist loadfile
 
 wheel-test:
 	rm -rf dist .venv-wheel

@@ -52,6 +52,7 @@ def test_all_tables_are_small_and_open_as_runs() -> None:
         assert runs.table.attrs["classes"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "method"), [("fpc", "an"), ("knowledge-graph", "ll-r")])
 def test_a_run_of_scenes_repeats(scheme: str, method: str) -> None:
     table = simkit.open_runs(ATLAS / "scenes").table

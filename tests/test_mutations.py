@@ -50,6 +50,7 @@ def test_a_good_reader_survives_the_same_files_every_time(tmp_path: Path) -> Non
     survives(_good, FILES, tmp_path=tmp_path, count=500)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", [_leaks, _names_no_file, _is_greedy])
 def test_a_bad_reader_is_found(tmp_path: Path, read: Any) -> None:
     with pytest.raises((AssertionError, ValueError, OSError)):
@@ -59,5 +60,5 @@ def test_a_bad_reader_is_found(tmp_path: Path, read: Any) -> None:
 @pytest.mark.slow
 def test_the_long_form() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-k", "damage", str(Path(__file__).parent)]
-    done = subprocess.run(command, env=os.environ | {"SIMKIT_MUTATIONS": str(50 * COUNT)})
+    done = subprocess.run(command, env=os.environ | {"SIMKIT_MUTATIONS": str(150 * COUNT)})
     assert done.returncode == 0

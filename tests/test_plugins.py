@@ -71,12 +71,16 @@ def run(tmp_path: Path):
     return called
 
 
-def test_what_a_package_adds_is_listed_trained_and_compared(run, tmp_path: Path) -> None:
+def test_a_scheme_of_a_package_is_listed_and_simulated(run) -> None:
     assert "checklist" in run("list", "schemes").stdout
-    assert "capped" in run("list", "methods").stdout
-    assert "mean colours of four by four tiles" in run("list", "backbones", "means").stdout
     labels = run("simulate", "--scheme", "checklist(length=3)", "--data", "scenes:images=200")
     assert labels.returncode == 0, labels.stderr
+
+
+@pytest.mark.slow
+def test_what_a_package_adds_is_listed_trained_and_compared(run, tmp_path: Path) -> None:
+    assert "capped" in run("list", "methods").stdout
+    assert "mean colours of four by four tiles" in run("list", "backbones", "means").stdout
     compared = run("compare", "grid.toml", "--workers", "2", "--out", "runs")
     assert compared.returncode == 0, compared.stderr
     assert len(set(re.findall(r"loaded in (\d+)", compared.stderr))) > 1  # workers loaded it, too

@@ -11,6 +11,7 @@ from simkit import progress as module
 from simkit.progress import peak_memory
 
 
+@pytest.mark.slow
 def test_it_grows_with_what_is_held():
     before = peak_memory()
     held = np.ones(int(before * 2**20 / 8 * 1.5))

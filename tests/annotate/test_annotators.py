@@ -113,6 +113,7 @@ POOL = {
 DOUBT = {"unsure_present": 0.4, "unsure_absent": tuple(c / 60 for c in range(50))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [

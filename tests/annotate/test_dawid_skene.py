@@ -508,6 +508,7 @@ def test_three_people_of_whom_all_answer_everything():
 REAL = Path(os.environ.get("SIMKIT_DATA", "")) / "labels" / "imagenet_real_votes.npz"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not os.environ.get("SIMKIT_DATA") or not REAL.is_file(),
     reason="SIMKIT_DATA names no folder with labels/imagenet_real_votes.npz",

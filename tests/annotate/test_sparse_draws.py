@@ -223,6 +223,7 @@ def test_over_all_pairs(permuted, share, chunk, monkeypatch):
         assert asked_of(found) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("permuted", [sampling.PERMUTED, 0], ids=["permuted", "drawn"])
 def test_every_pair_is_met_equally_often(permuted, monkeypatch):
     monkeypatch.setattr(sampling, "PERMUTED", permuted)

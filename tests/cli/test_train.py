@@ -95,6 +95,7 @@ def test_any_setting_can_be_given(shell, labels: str) -> None:
     assert (settings["milestones"], settings["accumulate"]) == ([1, 2], 2)
 
 
+@pytest.mark.slow
 def test_pictures_can_be_cropped_for_methods_that_compare_views(shell, labels: str) -> None:
     for crop, shown in ((("--crop", 0.5), [0.5, 1.0]), ((), [0.25, 1.0])):
         options = ("--fine-tune", *crop, "--out", "model")
@@ -143,6 +144,7 @@ def test_bad_input(shell, labels: str, words: str, message: str) -> None:
     assert not Path("model").exists()
 
 
+@pytest.mark.slow
 def test_another_backbone_than_the_protocols_brings_its_own_weights(shell, labels: str) -> None:
     options = ("--fine-tune", "--backbone", "scenes-net", "--protocol", "csl", "--size", 64)
     done = train(shell, labels, *options, "--epochs", 1, "--out", "model")

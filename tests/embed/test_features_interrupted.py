@@ -78,6 +78,7 @@ def test_a_killed_process_loses_the_rows_that_were_not_counted(
         assert np.allclose(one.values[:], whole[kind].values[:], rtol=2**-9, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_two_processes_may_work_on_the_same_folder(
     net: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,6 +147,7 @@ def test_a_killed_part_goes_on_and_a_killed_joining_too(
     assert contents(tmp_path / "parts") == contents(tmp_path / "alone")
 
 
+@pytest.mark.slow
 def test_the_last_parts_may_end_together(net: Backbone, tmp_path: Path) -> None:
     others = [started(tmp_path / "parts", 1000, part, 3) for part in (1, 2, 3)]
     extract(data.open(SPEC), "train", net, cache=tmp_path / "alone", batch=4)

@@ -234,6 +234,7 @@ print(recall, *(part.tobytes().hex() for part in near))
 """
 
 
+@pytest.mark.slow
 def test_threads_change_no_byte_of_a_search_in_lists():
     def told(threads):
         words = [sys.executable, "-c", PROGRAM, threads]

@@ -54,6 +54,7 @@ def test_pooled_maps_and_the_classifier_are_torchvisions_network(name: str) -> N
         assert torch.allclose(logits, whole(images), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_scenes_net_knows_the_pictures_of_scenes() -> None:
     """Ridge regression on few pictures finds frequent classes: weights and pixels fit together."""
     dataset, net = data.open("scenes:images=800,test=400"), backbone("scenes-net")

@@ -150,6 +150,7 @@ def alone(tmp_path_factory) -> dict[str, np.ndarray]:
         return trainings(Team(), str(tmp_path_factory.mktemp("one")))
 
 
+@pytest.mark.slow
 def test_two_processes_learn_what_one_learns(alone, both):
     """Whatever is selected in a batch: LL-R, CSL, EPR and the mean over known labels included."""
     assert alone.keys() <= both[0].keys()

@@ -143,6 +143,7 @@ def test_nan_matters_where_it_is_known(kind):
             average_precision(kind(scores), present, form)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["array", "by class", "sparse", "tensor", "bfloat16"])
 def test_memory_is_that_of_a_block(form):
     """80 MB of scores, 20 MB of labels that are present, 20 MB of those known: none is copied."""

@@ -41,6 +41,7 @@ def people_answer(order: Order, folder, number: int) -> None:
     assert code(["receive", str(order.folder), str(file)]) == 0
 
 
+@pytest.mark.slow
 def test_after_two_rounds_the_prediction_is_closer_to_the_result(pilot, tmp_path):
     before = simkit.plan(pilot, 30, images=900)
     folder = tmp_path / "order1"

@@ -68,6 +68,7 @@ def test_every_task_ends_with_a_result_or_its_error():
         list(outcomes(interrupt, [1], workers=1))
 
 
+@pytest.mark.slow
 def test_local_processes_have_one_thread_and_one_gpu_each(tmp_path, monkeypatch):
     monkeypatch.setattr(scheduler, "gpus", lambda: ["0", "GPU-5b"])
     before = dict(os.environ)
@@ -78,6 +79,7 @@ def test_local_processes_have_one_thread_and_one_gpu_each(tmp_path, monkeypatch)
     assert sorted(devices) == ["0", "0", "GPU-5b"]
 
 
+@pytest.mark.slow
 def test_a_task_whose_process_dies_is_tried_alone_at_the_end_and_harms_no_other(tmp_path):
     tasks = [(name, tmp_path) for name in ("always", "a", "once", "b", "c")]
     found = {name: outcome for (name, _), outcome in outcomes(deadly, tasks, workers=2)}

@@ -67,7 +67,7 @@ def cases(draw: Any, name: str) -> tuple[Scheme, Truth, Hierarchy]:
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", schemes.names())
 def test_promises_hold(name):
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=20)
     @given(cases(name), st.integers(0, 9))
     def check(case, seed):
         scheme, truth, hierarchy = case
@@ -125,6 +125,7 @@ def wide() -> tuple[Truth, Hierarchy]:
     return close(Truth.of(present, classes=names), hierarchy), hierarchy
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", schemes.names())
 def test_few_images_and_9600_classes(name, wide):

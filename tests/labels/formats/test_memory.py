@@ -64,6 +64,7 @@ def test_a_long_class_name_in_many_rows_of_parquet(tmp_path: Path, options: dict
         assert make("parquet").read(path).classes == (NAME,)
 
 
+@pytest.mark.slow
 def test_a_name_as_long_as_the_memory(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     table = pa.table(
