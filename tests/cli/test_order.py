@@ -16,7 +16,7 @@ from simkit.cli.main import code
 from simkit.labels.formats import for_path
 from simkit.orders.answers import checked, keep
 from simkit.orders.order import Order
-from simkit.orders.receiving import State
+from simkit.orders.receiving import OrderState
 from tests.orders.people import SCENES, TRUTH, answer, ordered, rows
 
 
@@ -268,7 +268,7 @@ def test_gold_questions_are_not_those_of_earlier_rounds(tmp_path):
 
 def test_a_further_round_is_priced_by_the_measured_times_too(rpa, capsys):
     answer(rpa)
-    state = State.of(Order.read(rpa.folder))
+    state = OrderState.of(Order.read(rpa.folder))
     capsys.readouterr()
     assert code(["order", "--next", str(rpa.folder), "--keep", "0.3", "--to", "csv"]) == 0
     questions = len(Order.read(rpa.folder).rounds[1].table)

@@ -17,7 +17,7 @@ from simkit.errors import BadInput
 from simkit.labels.formats import for_path
 from simkit.orders.answers import checked, keep
 from simkit.orders.order import Order
-from simkit.orders.receiving import State, write
+from simkit.orders.receiving import OrderState, write
 from simkit.orders.tools import label_studio, sheet
 from tests.orders.people import TRUTH, answer, ordered, rows
 
@@ -55,10 +55,10 @@ def test_answers_of_several_people_are_joined(tmp_path, join, said):
     raw = [rows(order, TRUTH, worker=name) for name in ("a", "b", "c")]
     raw[0]["answer"] = "yes"
     keep(order, checked(order, raw[0]).answers)
-    assert len(State.of(order).open) == len(order.table)
+    assert len(OrderState.of(order).open) == len(order.table)
     for one in raw[1:]:
         keep(order, checked(order, one).answers)
-    state = State.of(order)
+    state = OrderState.of(order)
     assert not len(state.open) and state.labels.effort.workers == 3
     truth = simulate(TRUTH, "rpa(keep=0.1)").codes
     wrong = (state.labels.codes != truth).nnz
@@ -70,7 +70,7 @@ def test_a_tie_is_unsure_and_leaves_the_label_unknown(tmp_path, capsys):
     for worker, word in (("a", "yes"), ("b", "no")):
         raw = rows(order, TRUTH, worker=worker).assign(answer=word)
         keep(order, checked(order, raw).answers)
-    labels = State.of(order).labels
+    labels = OrderState.of(order).labels
     assert labels.codes.nnz == 0 and labels.asked.sum() > 0
     assert code(["receive", str(order.folder)]) == 0
     assert f"{len(order.table)} unknown: people disagreed" in capsys.readouterr().out
@@ -82,7 +82,7 @@ def test_dawid_skene_weighs_people_by_their_errors(tmp_path):
     for worker, wrong in (("a", 0.02), ("b", 0.02), ("c", 0.4), ("d", 0.4), ("e", 0.4)):
         keep(order, checked(order, rows(order, TRUTH, worker=worker, wrong=wrong)).answers)
     truth = simulate(TRUTH, "rpa(keep=0.5)").codes
-    state = State.of(order)
+    state = OrderState.of(order)
     settings = dataclasses.replace(order.settings, join="majority")
     rounds = (dataclasses.replace(order.rounds[0], settings=settings),)
     majority = dataclasses.replace(state, order=dataclasses.replace(order, rounds=rounds))
@@ -129,7 +129,7 @@ def test_label_studio_keeps_the_three_states(rpa, tmp_path):
     file = tmp_path / "export.json"
     file.write_text(json.dumps(tasks))
     keep(rpa, checked(rpa, label_studio.read(file, rpa)).answers)
-    state = State.of(rpa)
+    state = OrderState.of(rpa)
     assert (state.labels.codes != simulate(TRUTH, "rpa(keep=0.1)").codes).nnz == 0
     assert len(state.people) == 1
     tasks[1]["annotations"][0]["result"] = [
@@ -146,7 +146,7 @@ def test_tables_of_vendors_are_read_by_the_names_of_their_columns(rpa, tmp_path)
     file = tmp_path / "vendor.csv"
     raw[[*named]].rename(columns=named).to_csv(file, index=False, sep=";")
     keep(rpa, checked(rpa, sheet.read(file, rpa, {})).answers)
-    assert not len(State.of(rpa).open)
+    assert not len(OrderState.of(rpa).open)
     two = raw.rename(columns={"answer": "response"}).assign(result="yes")
     two.to_csv(file, index=False)
     with pytest.raises(BadInput, match=r"response or result.*--columns answer=NAME"):
@@ -180,7 +180,7 @@ def test_an_order_or_answers_edited_by_hand_are_refused(rpa):
     (file,) = (rpa.folder / "answers").iterdir()
     file.write_text(file.read_text().replace('"yes"', '"no"'))
     with pytest.raises(BadInput, match="changed after it was received"):
-        State.of(Order.read(rpa.folder))
+        OrderState.of(Order.read(rpa.folder))
     assert len(state.answers)
 
 
@@ -226,7 +226,7 @@ def test_two_who_receive_the_same_answers_at_once_count_them_once(rpa):
     answers = checked(rpa, rows(rpa, TRUTH)).answers  # both have checked before one of them keeps
     keep(rpa, answers)
     keep(rpa, answers)
-    assert len(State.of(rpa).answers) == len(rpa.table)
+    assert len(OrderState.of(rpa).answers) == len(rpa.table)
 
 
 def test_a_further_round_for_more_people_does_not_change_earlier_ones(rpa):
@@ -235,11 +235,11 @@ def test_a_further_round_for_more_people_does_not_change_earlier_ones(rpa):
     assert code(words) == 0
     order = Order.read(rpa.folder)
     first, second = (len(part.table) for part in order.rounds)
-    assert (State.of(order).open["round"] == 2).all()
-    assert State.of(order).labels.effort.workers == 1
+    assert (OrderState.of(order).open["round"] == 2).all()
+    assert OrderState.of(order).labels.effort.workers == 1
     for worker in ("ann", "ben", "cat"):
         keep(order, checked(order, rows(order, TRUTH, worker)).answers)
-    effort = State.of(order).labels.effort
+    effort = OrderState.of(order).labels.effort
     assert effort.workers * effort.count("verify") == first + 3 * second
 
 
@@ -278,4 +278,4 @@ def test_half_a_character_in_a_name_is_read(rpa, tmp_path):
     line = {"question": 1, "answer": "yes", "worker": "\ud83d"}
     (tmp_path / "said.jsonl").write_text(json.dumps(line))
     assert code(["receive", str(rpa.folder), str(tmp_path / "said.jsonl")]) == 0
-    assert len(State.of(rpa).answers) == 1
+    assert len(OrderState.of(rpa).answers) == 1
