@@ -1,4 +1,4 @@
-"""What a command costs before and beside its work: memory, processor time, and files walked through.
+"""The cost of starting a command: memory, processor time, and the files walked through.
 
     python benchmarks/startup.py [--quick] [--json]
 
@@ -87,9 +87,8 @@ def measured(command: str, folder: Path, *, walk: bool) -> dict[str, Any]:
 
 def prepare(folder: Path) -> None:
     """Runs, a project and labels for the commands that read them."""
-    from tests.planning import planted
-
     from simkit.cli.main import code
+    from tests.planning import planted
 
     planted.write(folder / "runs", planted.data(folder / "data", 300))
     here = Path.cwd()
@@ -112,7 +111,9 @@ def answered(folder: Path) -> None:
 
 def main() -> None:
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    ask.add_argument("--quick", action="store_true", help="without training, and files of two commands")
+    ask.add_argument(
+        "--quick", action="store_true", help="without training, and files of two commands"
+    )
     ask.add_argument("--json", action="store_true", help="one JSON object as the last line")
     given = ask.parse_args()
     sys.path.insert(0, str(ROOT))
@@ -135,7 +136,7 @@ def main() -> None:
             ])  # fmt: skip
     measuring.table(["command", "MB", "processor seconds", "files", "heavy modules"], rows)
     kept = all(
-        COMMANDS[command] is TRAIN or found["mb"] <= COMMANDS[command].mb and not found["heavy"]
+        COMMANDS[command] is TRAIN or (found["mb"] <= COMMANDS[command].mb and not found["heavy"])
         for command, found in facts.items()  # seconds vary with the load of the machine
     )
     measuring.finish(
