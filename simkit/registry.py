@@ -15,7 +15,7 @@ import re
 import types
 import typing
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_origin
@@ -291,68 +291,84 @@ def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:
     spelled: also convert text from a shell, such as "3" or "yes".
     """
     value = _plain(value)
-    words: list[Any] = []
     if get_origin(kind) in (typing.Union, types.UnionType):
-        if value is None or (spelled and isinstance(value, str) and value.lower() == "none"):
-            if type(None) in get_args(kind):
-                return None
-        kinds = [one for one in get_args(kind) if one is not type(None)]
-        tuples = [one for one in kinds if get_origin(one) is tuple]
-        if tuples and isinstance(value, list | tuple | np.ndarray):
-            return convert(value, tuples[0], where, spelled=spelled)
-        if {int, float} == set(kinds):  # 1 and 1.0 differ: one image, and all images
-            kinds = [int if isinstance(value, int) else float]
-        kind, *others = kinds
-        beside = [other for other in others if get_origin(other) is Literal]
-        words = [word for other in beside for word in get_args(other)]  # float | Literal["auto"]
-        if isinstance(value, str) and value in words:
-            return value
+        return _one_of(value, get_args(kind), where, spelled)
     if get_origin(kind) is Literal:
-        word = value.lower() if spelled and isinstance(value, str) else value
-        if any(isinstance(word, type(known)) and word == known for known in get_args(kind)):
-            return word
-        raise BadInput(
-            f"{where} is {value!r}; it must be one of {', '.join(map(str, get_args(kind)))}"
-        )
-    if kind is bool:
-        if spelled and isinstance(value, str) and value.lower() in _TRUE | _FALSE:
-            return value.lower() in _TRUE
-        if not isinstance(value, bool):
-            raise BadInput(f"{where} is {value!r}; true or false is expected")
-    if kind in (int, float):
-        wanted = " or ".join([_WANTED[kind], *map(repr, words)])
-        if isinstance(value, str) and not spelled:
-            raise BadInput(f"{where} is {value!r}; {wanted} is expected")
-        return _as_number(value, kind, where, wanted)
-    if kind is str and not isinstance(value, str):
-        raise BadInput(f"{where} is {value!r}; text is expected")
+        return _word(value, get_args(kind), where, spelled)
     if get_origin(kind) is tuple:
         if not isinstance(value, tuple | list | np.ndarray):
             raise BadInput(f"{where} is {value!r}; a list is expected")
         return tuple(convert(one, get_args(kind)[0], where, spelled=spelled) for one in value)
-    return value
+    if kind is bool:
+        return _truth(value, where, spelled)
+    if kind in (int, float):
+        return _number(value, kind, where, spelled)
+    if kind is str and not isinstance(value, str):
+        raise BadInput(f"{where} is {value!r}; text is expected")
+    return value  # a part, an array, a mapping: __post_init__ of the owner checks it
 
 
 _TRUE, _FALSE = {"true", "yes", "1"}, {"false", "no", "0"}
-_WANTED = {int: "a whole number", float: "a number"}
 
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _as_number(value: Any, kind: type, where: str, wanted: str) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise BadInput(f"{where} is {value!r}; {wanted} is expected")
+def _one_of(value: Any, kinds: tuple[Any, ...], where: str, spelled: bool) -> Any:
+    """A value of a union: None, one of the words, a list, or the first other kind."""
+    none = value is None or (spelled and isinstance(value, str) and value.lower() == "none")
+    if none and type(None) in kinds:
+        return None
+    first, *others = (kind for kind in kinds if kind is not type(None))
+    words = [word for kind in others if get_origin(kind) is Literal for word in get_args(kind)]
+    if isinstance(value, str) and value in words:  # of float | Literal["auto"]
+        return value
+    lists = [kind for kind in (first, *others) if get_origin(kind) is tuple]
+    if lists and isinstance(value, list | tuple | np.ndarray):
+        return convert(value, lists[0], where, spelled=spelled)
+    if {int, float} == {first, *others}:  # 1 and 1.0 differ: one image, and all images
+        first = int if isinstance(value, int) else float
+    if first in (int, float):
+        return _number(value, first, where, spelled, words)
+    return convert(value, first, where, spelled=spelled)
+
+
+def _word(value: Any, words: tuple[Any, ...], where: str, spelled: bool) -> Any:
+    word = value.lower() if spelled and isinstance(value, str) else value
+    # By type too, as 1 == True.
+    if any(isinstance(word, type(known)) and word == known for known in words):
+        return word
+    raise BadInput(f"{where} is {value!r}; it must be one of {', '.join(map(str, words))}")
+
+
+def _truth(value: Any, where: str, spelled: bool) -> bool:
+    if spelled and isinstance(value, str) and value.lower() in _TRUE | _FALSE:
+        return value.lower() in _TRUE
+    if not isinstance(value, bool):
+        raise BadInput(f"{where} is {value!r}; true or false is expected")
+    return value
+
+
+def _number(
+    value: Any, kind: Any, where: str, spelled: bool, words: Sequence[Any] = ()
+) -> int | float:
+    """A finite number. words: what may stand in its place, for the error."""
     try:
+        # bool is an int, but nobody who writes true means 1.
+        if isinstance(value, bool) or not isinstance(
+            value, int | float | (str if spelled else int)
+        ):
+            raise ValueError
         if kind is int and isinstance(value, str) and value.strip().lstrip("+-").isdecimal():
             return int(value)  # not through a float, which holds 15 digits
         number = float(value)
-        if not abs(number) < float("inf") or (kind is int and number != int(number)):
+        if not math.isfinite(number) or (kind is int and number != int(number)):
             raise ValueError
-        return int(value) if kind is int and isinstance(value, int) else kind(number)
+        return int(value if isinstance(value, int) else number) if kind is int else number
     except (ValueError, OverflowError):
-        raise BadInput(f"{where} is {value!r}; {wanted} is expected") from None
+        wanted = ["a whole number" if kind is int else "a number", *map(repr, words)]
+        raise BadInput(f"{where} is {value!r}; {' or '.join(wanted)} is expected") from None
 
 
 def split_sum(spec: str) -> list[str]:
@@ -375,7 +391,7 @@ def _settings(inside: str, text: str) -> dict[str, Any]:
     try:
         call = ast.parse(f"part({inside})", mode="eval").body
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
-            raise ValueError  # such as an(a=1)(b=2), of which only the end would count
+            raise ValueError  # an(a=1)(b=2): only the last parentheses would count
         settings = {word.arg: _literal(word.value) for word in call.keywords if word.arg}
         if len(settings) != len(call.keywords):
             raise ValueError

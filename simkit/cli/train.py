@@ -55,13 +55,8 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report
               help="Fine-tuning: side of images, pixels.")
 @click.option("--crop", type=click.FloatRange(min=0, max=1, min_open=True),
               help="Fine-tuning: show at least this share of the area.")
-@options.of("simkit.learn.train.train", "seed", "draw")
-@options.of("simkit.study.trial.trial", "report", unasked=click.Choice(["skip", "absent"]))
-@click.option("--device", default="auto", show_default=True,
-              help="cpu, cuda, cuda:1; auto fine-tunes on a GPU if there is one.")
-@click.option("--compile", is_flag=True, help="Use torch.compile for the backbone.")
-@click.option("--checkpoint", type=params.FILE,
-              help="File written after every epoch; if it exists, training resumes from it.")
+@options.of("simkit.study.trial.trial", "device", "compile", "seed", "draw", "report",
+            checkpoint=params.FILE, unasked=click.Choice(["skip", "absent"]))
 @click.option("--out", type=params.FOLDER, help="Folder for the trained model.")
 @params.json
 def command(**given: Any) -> None:

@@ -11,7 +11,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from simkit.papers.analysis.class_priors import COUNTED
 from simkit.registry import Count, setting
 from simkit.results.figures import marks
 from simkit.results.figures.base import Facets, Figure, Panels, Pictures, register, single, split
@@ -350,6 +349,8 @@ class RankAgreement(Figure):
 
 def _estimate(name: str) -> str:
     """The name of an estimate: its method, or counted labels."""
+    from simkit.papers.analysis.class_priors import COUNTED  # which trains, so with torch
+
     return "counted labels" if name == COUNTED else label(name)
 
 
