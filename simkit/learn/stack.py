@@ -30,7 +30,7 @@ from simkit.learn.model import (
     scores,
     standardised,
 )
-from simkit.learn.optim import Settings, joined, without_decay
+from simkit.learn.optim import Settings, regrouped
 from simkit.learn.task import Batch, Outputs, Task
 from simkit.learn.trained import Trained
 
@@ -217,8 +217,7 @@ class Stack:
         if not self.settings.decay_vectors:
             if backbone is not None:
                 vectors |= {id(p) for p in backbone.parameters() if p.ndim <= 1}
-            groups = without_decay(groups, vectors)
-        return joined(groups)
+        return regrouped(groups, set() if self.settings.decay_vectors else vectors)
 
     @contextmanager
     def training(self, epoch: int) -> Iterator[None]:

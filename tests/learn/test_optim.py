@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from simkit.errors import BadInput
-from simkit.learn.optim import Averages, Optimiser, Settings, factor, joined, without_decay
+from simkit.learn.optim import Averages, Optimiser, Settings, factor, regrouped
 from simkit.registry import build
 
 STEPS = 4  # in an epoch
@@ -92,23 +92,16 @@ def test_decoupled_decay_is_not_divided_by_the_gradients():
     assert p.item() == pytest.approx(1 - 0.1 * 0.5)  # Adam's own would make a whole step of 0.1
 
 
-def test_vectors_are_set_apart_and_groups_keep_what_they_are():
-    matrix, bias, other = (torch.zeros(size, requires_grad=True) for size in ((2, 2), (2,), (3, 3)))
-    groups = [{"params": [matrix, bias], "lr": 0.1}, {"params": [other], "lr": 1.0}]
-    found = without_decay(groups, {id(bias)})
+def test_equal_groups_are_one_and_vectors_have_no_decay():
+    matrix, bias, other, more = (
+        torch.zeros(size, requires_grad=True) for size in ((2, 2), (2,), (3, 3), (4, 4))
+    )
+    groups = [{"params": [bias, matrix], "lr": 0.1}, {"params": [other], "lr": 1.0}]
+    found = regrouped([*groups, {"params": [more], "lr": 0.1}], {id(bias)})
     assert [[p.shape for p in group.pop("params")] for group in found] == [
-        [(2, 2)], [(2,)], [(3, 3)]
+        [(2, 2), (4, 4)], [(2,)], [(3, 3)]
     ]  # fmt: skip
     assert found == [{"lr": 0.1}, {"lr": 0.1, "weight_decay": 0.0}, {"lr": 1.0}]
-
-
-def test_equal_groups_are_one():
-    a, b, c = (torch.zeros(1) for _ in range(3))
-    found = joined(
-        [{"params": [a], "lr": 1.0}, {"params": [b], "lr": 2.0}, {"params": [c], "lr": 1.0}]
-    )
-    assert [[id(p) for p in group["params"]] for group in found] == [[id(a), id(c)], [id(b)]]
-    assert [group["lr"] for group in found] == [1.0, 2.0]
 
 
 def test_moments_come_back_in_the_layout_of_what_they_move():
