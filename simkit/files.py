@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import hashlib
 import json
 import os
 import re
@@ -201,6 +202,12 @@ def crc32(path: AnyPath) -> int:
         while block := stream.read(_BLOCK):
             checksum = zlib.crc32(block, checksum)
     return checksum
+
+
+def file_digest(path: AnyPath) -> str:
+    """SHA-256 of a file's content, in hexadecimal digits."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 AGAIN = "write it or download it again"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import glob
-import hashlib
 import json
 import os
 import re
@@ -29,7 +28,7 @@ from simkit.annotate.prices import Cost
 from simkit.annotate.schemes import Scheme
 from simkit.data.dataset import Terms
 from simkit.errors import BadInput
-from simkit.files import AnyPath, whole
+from simkit.files import AnyPath, file_digest, whole
 from simkit.labels.effort import QUESTIONS
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 
@@ -468,8 +467,7 @@ def croissant(sheet: DataSheet, card: str) -> str:
 
 
 def _file(path: Path, place: int) -> dict[str, str]:
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    digest = file_digest(path)
     return {
         "@type": "cr:FileObject",
         "@id": f"labels-file-{place + 1}",

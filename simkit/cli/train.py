@@ -19,7 +19,7 @@ from simkit.registry import build, short
 
 if TYPE_CHECKING:
     from simkit.learn.distributed import Team
-    from simkit.learn.validation import Reached
+    from simkit.learn.selection import TrainingProgress
     from simkit.study.trial import Trial
 
 FEW, EXACT = 200, 500  # test images: mAP is printed with its precision; with two decimals
@@ -82,7 +82,7 @@ def command(**given: Any) -> None:
     with together() as team, _reporting(given, team) as reporter:
         done = trial(
             labels, method, source, transform=transform, where=str(file), settings=settings,
-            progress=reporter, team=team, **{name: given[name] for name in _PASSED},
+            progress=reporter, **{name: given[name] for name in _PASSED},
         )
     if not team.first:
         return
@@ -171,19 +171,19 @@ def _features(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     return tuple(params.pairs(tuple(spelled), "--features", expected).items())
 
 
-class TrainingProgress:
+class TrainingBar:
     """Moves the bar of a training; it is called with (done, total) while features are computed."""
 
     def __init__(self, advance: Advance, *, quiet: bool) -> None:
         self._advance, self._quiet = advance, quiet
-        self._now: Reached | None = None
+        self._now: TrainingProgress | None = None
         self._done = 0  # epochs that have ended
         self._result = ""  # of the last of them
 
     def __call__(self, done: int, of: int) -> None:
         self._advance(done, of, "computing features")
 
-    def report(self, now: Reached) -> None:
+    def report(self, now: TrainingProgress) -> None:
         """Take note of a step, of the end of an epoch, or of the epoch after a checkpoint."""
         self._now = now
         if now.loss is not None:
@@ -211,10 +211,10 @@ class TrainingProgress:
 
 
 @contextmanager
-def _reporting(given: dict[str, Any], team: Team) -> Iterator[TrainingProgress]:
+def _reporting(given: dict[str, Any], team: Team) -> Iterator[TrainingBar]:
     """Progress, and the message of an interrupt."""
     with progress("training", quiet=not team.first) as (advance,):
-        reporter = TrainingProgress(advance, quiet=not team.first)
+        reporter = TrainingBar(advance, quiet=not team.first)
         try:
             yield reporter
         except KeyboardInterrupt:

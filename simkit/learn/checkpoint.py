@@ -14,15 +14,14 @@ from torch import Tensor
 from simkit.errors import BadInput
 from simkit.files import may_write, reading
 from simkit.history import sealed, unsealed
-from simkit.learn.optim import Averages, Optimiser
+from simkit.learn.optim import Optimiser
+from simkit.learn.selection import Record
 from simkit.learn.stack import Stack
-from simkit.learn.trained import below, read_tensors, write_tensors
-from simkit.learn.validation import Record
+from simkit.learn.trained import read_tensors, with_prefix, write_tensors
 from simkit.registry import short
 
 _FORM = "simkit training 3"
 _WHAT = "an unfinished training"
-Training = tuple[Stack, Optimiser, Record, Averages | None]
 
 
 class Checkpoint:
@@ -35,7 +34,7 @@ class Checkpoint:
     key
         Identifies the training; the file of another one is refused.
     earlier
-        Key of the previous phase, whose file is overwritten.
+        Key of the previous stage, whose file is overwritten.
     """
 
     def __init__(
@@ -46,37 +45,34 @@ class Checkpoint:
         if self.path is not None:  # an error after an epoch would be too late
             may_write(self.path)
 
-    def save(self, epoch: int, training: Training) -> None:
+    def save(self, epoch: int, stack: Stack, optimiser: Optimiser, record: Record) -> None:
         """Write everything that the epochs after `epoch` depend on.
 
         The order, the views of images and dropout are keyed by index and epoch, and learning rates
         follow from the epoch: no generator or schedule is stored.
         """
-        if self.path is None:
+        if self.path is None or not stack.team.first:
             return
-        stack, optimiser, record, averages = training
         facts = {"form": _FORM, "key": self.key, "epoch": epoch, "record": record.to_json()}
         facts["about"] = {
             "method": ", ".join(dict.fromkeys(short(method) for _, method in stack.runs)),
             "phase": "head" if stack.frozen else "all",
             "settings": stack.settings.to_json(),
         }
-        tensors = {**_tensors(stack), **record.tensors()}
-        tensors |= {f"optimiser.{name}": value for name, value in optimiser.tensors().items()}
-        if averages is not None:
-            facts["averaged"] = averages.step
-            tensors |= averages.tensors()
+        if record.averages is not None:
+            facts["averaged"] = record.averages.step
+        moments = {f"optimiser.{name}": value for name, value in optimiser.tensors().items()}
+        tensors = {**stack.tensors(), **record.tensors(), **moments}
         write_tensors(self.path, tensors, {"simkit": json.dumps(sealed(facts))})
 
-    def resume(self, training: Training) -> int:
+    def resume(self, stack: Stack, optimiser: Optimiser, record: Record) -> int:
         """Restore a training to the state of `save`; returns its number of finished epochs.
 
-        This is 0 without a file, and for a file of the previous phase. Raises BadInput if it
+        This is 0 without a file, and for a file of the previous stage. Raises BadInput if it
         belongs to another training.
         """
         if self.path is None or not self.path.exists():
             return 0
-        stack, optimiser, record, averages = training
         with _opened(self.path) as (facts, tensors):
             if facts["key"] == self.earlier:
                 return 0
@@ -85,17 +81,17 @@ class Checkpoint:
                     f"{self.path} belongs to a training with other tasks, settings or initial "
                     "weights; choose another file or delete it"
                 )
-            for name, tensor in _tensors(stack).items():
+            for name, tensor in stack.tensors().items():
                 tensor.copy_(tensors[name])
-            optimiser.restore(below(tensors, "optimiser."))
-            if averages is not None:
-                averages.restore(facts["averaged"], tensors)
+            optimiser.restore(with_prefix(tensors, "optimiser."))
+            if record.averages is not None:
+                record.averages.restore(facts["averaged"], tensors)
             record.restore(facts["record"], tensors, stack)
             return int(facts["epoch"])
 
     @property
     def is_current(self) -> bool:
-        """Whether there is a file of this training, after the previous phase."""
+        """Whether there is a file of this training, after the previous stage."""
         if self.path is None or not self.path.exists():
             return False
         with _opened(self.path) as (facts, _):
@@ -127,11 +123,3 @@ def _opened(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Tensor]]]:
         if facts["form"] != _FORM:
             raise KeyError("form")
         yield facts, tensors
-
-
-def _tensors(stack: Stack) -> dict[str, Tensor]:
-    """Tensors of heads, backbone and states."""
-    tensors = stack.weights()
-    for k, part in enumerate(stack.parts):
-        tensors |= {f"part.{k}.{name}": value for name, value in part.state.state_dict().items()}
-    return tensors

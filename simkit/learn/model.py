@@ -72,16 +72,15 @@ class Model(nn.Module):
         self.register_buffer("shift", torch.zeros(width) if shift is None else shift)
         self.register_buffer("scale", torch.ones(width) if scale is None else scale)
 
-    def features(self, x: Tensor) -> Tensor:
-        """The input of the head for features (b, D), (b, D, h, w), or images (b, 3, H, W) uint8."""
-        if self.backbone is None:
-            return standardised(x, self.shift, self.scale)
-        with not_compiled(self.backbone):
-            return backbone_maps(self.backbone, x, self.precision)
-
     def forward(self, x: Tensor, *, maps: bool = False) -> Outputs:
-        """Outputs for arguments of `features`; with class maps if `maps`."""
-        return self.head(self.features(x), maps=maps)
+        """Outputs for features (b, D), (b, D, h, w), or images (b, 3, H, W) uint8.
+
+        maps: with class maps.
+        """
+        if self.backbone is None:
+            return self.head(standardised(x, self.shift, self.scale), maps=maps)
+        with not_compiled(self.backbone):
+            return self.head(backbone_maps(self.backbone, x, self.precision), maps=maps)
 
 
 def standardised(features: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
@@ -120,26 +119,26 @@ def scores(
     batch: int = BATCH,
     known: csr_array | None = None,
 ) -> Tensor:
-    """(N, L) float32 logits for evaluation, on the device of the model; or as in `room`."""
+    """(N, L) float32 logits for evaluation, on the device of the model; or as in `allocate`."""
     check_inputs(model, inputs)
     maps = method.needs.maps and inputs.kind != "pooled"
     shape = len(inputs), model.head.bias.shape[-1]
-    logits = room(shape, known, model.head.weight.device)
+    logits = allocate(shape, known, model.head.weight.device)
     for rows, out in outputs(model, inputs, np.arange(len(inputs)), batch=batch, maps=maps):
-        put(logits, rows, method.predict(out, state), known)
+        scatter(logits, rows, method.predict(out, state), known)
     return logits
 
 
-def room(shape: tuple[int, ...], known: csr_array | None, device: torch.device) -> Tensor:
-    """Room for the scores (..., N, L), or for those of the m entries that `known` (N, L) stores.
+def allocate(shape: tuple[int, ...], known: csr_array | None, device: torch.device) -> Tensor:
+    """Memory for the scores (..., N, L), or for those of the m entries that `known` (N, L) stores.
 
     The latter are (..., m), in the order of these entries.
     """
     return torch.empty(shape if known is None else (*shape[:-2], known.nnz), device=device)
 
 
-def put(logits: Tensor, rows: slice, values: Tensor, known: csr_array | None) -> None:
-    """Write the scores (..., b, L) of these images to their place in the `room`."""
+def scatter(logits: Tensor, rows: slice, values: Tensor, known: csr_array | None) -> None:
+    """Write the scores (..., b, L) of these images to their place, as `allocate` has it."""
     if known is None:
         logits[..., rows, :] = values.float()
         return
@@ -178,26 +177,25 @@ def evaluating(model: nn.Module) -> Iterator[None]:
         model.train(was_training)
 
 
-def check_inputs(model: Model, inputs: Any) -> None:
-    """Raise BadInput for inputs of another kind or width than the model was trained on."""
-    width = model.head.weight.shape[-1]
-    if (inputs.kind == "images") != (model.backbone is not None):
-        wanted = "images (ImageInputs)" if model.backbone else "features (FeatureInputs)"
-        raise BadInput(
-            f"the model was trained on {wanted}, but {inputs.kind} came; bring the same kind"
-        )
-    if model.backbone is None and inputs.width != width:
-        raise BadInput(
+def check_inputs(model: Model, inputs: Any, *, maps: bool = False) -> None:
+    """Raise BadInput for inputs of another kind or width than the model was trained on.
+
+    maps: and for pooled features, of which class maps cannot be made.
+    """
+    width, trained = model.head.weight.shape[-1], model.backbone is not None
+    message = ""
+    if (inputs.kind == "images") != trained:
+        wanted = "images (ImageInputs)" if trained else "features (FeatureInputs)"
+        message = f"the model was trained on {wanted}, but {inputs.kind} came; bring the same kind"
+    elif not trained and inputs.width != width:
+        message = (
             f"the model was trained on features of width {width}, but width {inputs.width} came; "
             "use the same backbone"
         )
-
-
-def check_maps(model: Model, inputs: Any) -> None:
-    """Raise BadInput as `check_inputs`, and for pooled features."""
-    check_inputs(model, inputs)
-    if inputs.kind == "pooled":
-        raise BadInput(
+    elif maps and inputs.kind == "pooled":
+        message = (
             "class maps are made from maps of features, and these are pooled; bring maps, as "
             "simkit features --kind maps writes them"
         )
+    if message:
+        raise BadInput(message)

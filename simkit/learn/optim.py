@@ -130,9 +130,7 @@ def factor(settings: Settings, step: int, steps: int) -> float:
     return 1.0
 
 
-def _cycle(
-    settings: Settings, step: int, steps: int, values: tuple[float, float, float]
-) -> float:
+def _cycle(settings: Settings, step: int, steps: int, values: tuple[float, float, float]) -> float:
     """From the first to the middle value in the share `warm_up` of all steps, then to the last."""
     first, middle, last = values
     end = steps * settings.epochs - 1

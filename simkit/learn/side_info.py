@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
 from operator import or_
 from os import PathLike
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,11 +24,23 @@ from simkit.labels.partial import ABSENT, PartialLabels
 from simkit.labels.truth import locked
 from simkit.learn.method import Method, make
 from simkit.learn.model import outputs
+from simkit.learn.settings import Settings
 from simkit.learn.task import Batch, Needs, Outputs, Task, missing_aids
 from simkit.learn.trained import Trained
+from simkit.learn.validation import Validation
 
 
-def prepare(task: Task, *methods: Method, **training: Any) -> Task:
+def prepare(
+    task: Task,
+    *methods: Method,
+    settings: Settings = Settings(),
+    seed: int = 0,
+    draw: int = 0,
+    validation: Validation | None = None,
+    backbone: nn.Module | None = None,
+    device: str | torch.device = "auto",
+    compile: bool = False,
+) -> Task:
     """Add all side information that the methods need to a task.
 
     One value serves all methods: the number of neighbours is the largest that a method needs. Side
@@ -41,9 +52,8 @@ def prepare(task: Task, *methods: Method, **training: Any) -> Task:
         Labels and inputs.
     methods
         Methods to be trained on it.
-    **training
-        Settings, seed, draw and so on, as `train` takes them, for an aid that trains a temporary
-        model.
+    settings, seed, draw, validation, backbone, device, compile
+        As in `train`, for side information that a temporary model computes.
 
     Raises
     ------
@@ -52,14 +62,25 @@ def prepare(task: Task, *methods: Method, **training: Any) -> Task:
     """
     from simkit.learn.train import train
 
+    temporary = partial(
+        train,
+        settings=settings,
+        seed=seed,
+        draw=draw,
+        validation=validation,
+        backbone=backbone,
+        device=device,
+        compile=compile,
+    )
     needs = reduce(or_, (method.needs for method in methods), Needs())
     for kind in missing_aids(needs.aids, task.aids):
-        aid = build_aid(kind, task, needs, train=partial(train, **training))
-        task = task.with_aids(aid)
+        task = task.with_aids(build_aid(kind, task, needs, train=temporary))
     return task
 
 
-def build_aid(kind: type[Any], task: Task, needs: Needs, **how: Any) -> Any:
+def build_aid(
+    kind: type[Any], task: Task, needs: Needs, *, train: Callable[..., Trained] | None = None
+) -> Any:
     """Side information of this kind for these needs.
 
     A kind has a `name`, an `id` of the content for histories, and `build(task, train=...)`, in
@@ -67,7 +88,8 @@ def build_aid(kind: type[Any], task: Task, needs: Needs, **how: Any) -> Any:
     arguments for these needs.
     """
     wanted = getattr(kind, "wanted", None)
-    return kind.build(task, **how, **(wanted(needs) if wanted else {}))
+    more = {} if train is None else {"train": train}
+    return kind.build(task, **more, **(wanted(needs) if wanted else {}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +191,7 @@ class ClassPrior:
                 raise unknown("class of the prior", name, place)
         return values[[place[name] for name in classes]]
 
-    def blind(self, labels: PartialLabels) -> NDArray[np.bool_]:
+    def lacks_label(self, labels: PartialLabels) -> NDArray[np.bool_]:
         """(L,) bool: classes whose prior is not informative, as it was estimated from these labels.
 
         These are the classes without known absent labels: with present labels only, "present
@@ -218,29 +240,27 @@ class ClassPrior:
         """
         mend = "write it with ClassPrior.save"
         with reading(path, "a class prior (JSON or CSV)", mend) as file:
-            return _from_csv(file) if file.suffix.lower() == ".csv" else _from_json(file)
-
-
-def _from_json(path: Path) -> ClassPrior:
-    content = json.loads(path.read_text(encoding="utf-8"))
-    priors = content["priors"]
-    history = History.from_json(json.dumps(content["history"]))
-    named = isinstance(priors, dict)
-    values = np.array(list(priors.values()) if named else priors)
-    return ClassPrior(values, tuple(priors) if named else None, history, content.get("running"))
-
-
-def _from_csv(path: Path) -> ClassPrior:
-    rows = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
-    if rows and len(rows[-1]) == 1:
-        del rows[-1]
-    for place, row in enumerate(rows):
-        if len(row) != 2:
-            raise ValueError(f"line {place + 1} has {len(row)} fields, and 2 are expected")
-    if rows and not rows[0][1].strip().lstrip("+-.")[:1].isdigit():  # headings
-        del rows[0]
-    values = np.array([float(value) for _, value in rows])
-    return ClassPrior(values, tuple(name for name, _ in rows), History("given", {"file": "csv"}))
+            text = file.read_text(encoding="utf-8")
+            if file.suffix.lower() != ".csv":
+                content = json.loads(text)
+                priors, running = content["priors"], content.get("running")
+                history = History.from_json(json.dumps(content["history"]))
+                named = isinstance(priors, dict)
+                values = np.array(list(priors.values()) if named else priors)
+                return ClassPrior(values, tuple(priors) if named else None, history, running)
+            rows = list(csv.reader(text.splitlines()))
+            if rows and len(rows[-1]) == 1:  # the count
+                del rows[-1]
+            for place, row in enumerate(rows):
+                if len(row) != 2:
+                    raise ValueError(f"line {place + 1} has {len(row)} fields, and 2 are expected")
+            if rows and not rows[0][1].strip().lstrip("+-.")[:1].isdigit():  # headings
+                del rows[0]
+            values, names = (
+                np.array([float(value) for _, value in rows]),
+                [name for name, _ in rows],
+            )
+            return ClassPrior(values, tuple(names), History("given", {"file": "csv"}))
 
 
 def mean_probability(trained: Trained, task: Task) -> NDArray[np.float64]:

@@ -1,4 +1,9 @@
-"""Stacks: runs that are trained together, with their heads in one memory and one product."""
+"""Stacks: runs that are trained together, with their heads in one memory and one product.
+
+A stack is the model of a whole training. Its runs are grouped into shares, one for each method and
+learning rate, whose tensors have a leading run axis; a method computes its losses for all runs of
+its share at once.
+"""
 
 from __future__ import annotations
 
@@ -15,27 +20,28 @@ from scipy.sparse import csr_array
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.learn.distributed import keyed, on_device
-from simkit.learn.inputs import CPU, Loader, Places
+from simkit.learn.distributed import current_team, on_device
+from simkit.learn.inputs import CPU, FeatureLoader, ImageLoader, Loader, Places
 from simkit.learn.method import Method, stack_states, state_of_run
 from simkit.learn.model import (
     Head,
     Model,
+    allocate,
     backbone_maps,
     batches,
     check_inputs,
     initial,
-    put,
-    room,
+    scatter,
     scores,
     standardised,
 )
-from simkit.learn.optim import Settings, regrouped
-from simkit.learn.task import Batch, Outputs, Task
+from simkit.learn.optim import regrouped
+from simkit.learn.settings import Settings
+from simkit.learn.task import Outputs, Task
 from simkit.learn.trained import Trained
 
 Run = tuple[Task, Method]
-_LABEL_BYTES = 1 << 29  # larger labels of a part stay sparse and become dense batch by batch
+_LABEL_BYTES = 1 << 29  # larger labels of a share stay sparse and become dense batch by batch
 
 
 class RunWarning(UserWarning):
@@ -72,7 +78,7 @@ class Heads:
             if k == 0 and self._pooled:
                 logits = _product(pooled, weight, bias).movedim(1, 0)
                 seen = pooled.detach()
-                outs += [Outputs(part, None, seen) for part in logits.split(self._pooled)]
+                outs += [Outputs(some, None, seen) for some in logits.split(self._pooled)]
                 continue
             maps = features if features.ndim == 4 else features[:, :, None, None]
             b, _, h, w = maps.shape
@@ -90,12 +96,12 @@ def _product(rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 @dataclass(eq=False)
-class Part:
+class Share:
     """Runs of one method (equal values) at one learning rate; tensors have a leading run axis.
 
     runs: their indices in the caller's list.  labels (r, n, L) int8 of the asked images, or (1, n,
     L) if all runs have the same; large ones sparse, (n, L) each.  state: stacked.  head: views of
-    the memory of all heads, whose rows begin at `start`.
+    the memory of all heads, of its `rows`.
     """
 
     method: Method
@@ -103,25 +109,22 @@ class Part:
     lr: float
     labels: Tensor | list[csr_array]
     state: nn.Module
-    start: int = 0
+    rows: slice = field(init=False)
     head: Head = field(init=False)
 
-    def batch(self, index: Tensor, place: Places, where: Tensor, **about: Any) -> Batch:
-        """The batch of all runs of this part, at `place` among the asked images.
-
-        index, where: rows of the task, and `place`, on the device.
-        """
+    def labels_at(self, places: Places, where: Tensor) -> Tensor:
+        """(r, b, L) labels at `places` among the asked images, which `where` has on the device."""
         if isinstance(self.labels, Tensor):
             labels = self.labels.index_select(1, where)
         else:
-            dense = np.stack([codes[place].toarray() for codes in self.labels])
-            labels = on_device(dense, index.device)
-        return Batch(index, labels.expand(len(self.runs), -1, -1), **about)
+            dense = np.stack([codes[places].toarray() for codes in self.labels])
+            labels = on_device(dense, where.device)
+        return labels.expand(len(self.runs), -1, -1)
 
 
 @dataclass(frozen=True, eq=False)
-class Setup:
-    """Common arguments of the phases of a training.
+class StackInputs:
+    """Everything that a stack is made of besides its runs, the same in both stages of a training.
 
     backbone: None for heads on features.  frozen: do not train it.  before: number of earlier
     epochs of the methods.
@@ -136,103 +139,137 @@ class Setup:
 
 
 @dataclass(frozen=True, eq=False)
-class Begun:
-    """The start of a phase: weight (L, D), bias (L), and the stacked state of one run."""
+class WarmStart:
+    """The result of training the head of one run alone, from which the whole model goes on.
+
+    weight (L, D), bias (L) of the head.  state: of the method, stacked.  curves: losses and mAP of
+    these epochs, by name.
+    """
 
     weight: Tensor
     bias: Tensor
     state: nn.Module
+    curves: dict[str, list[float]]
 
 
 class Stack:
-    """All parts, with their heads in one memory, and the backbone if there is one."""
+    """All shares, with their heads in one memory, and the backbone if there is one."""
 
     def __init__(
         self,
         runs: Sequence[Run],
         lrs: Sequence[float],
-        loader: Loader,
-        setup: Setup,
-        begun: Begun | None = None,
+        made_of: StackInputs,
+        start: WarmStart | None = None,
     ) -> None:
-        self.runs, self.rows, self.loader = runs, runs[0][0].rows, loader
-        self.settings, self.chance, self.device = setup.settings, setup.chance, setup.device
-        self.backbone, self.frozen, self.before = setup.backbone, setup.frozen, setup.before
+        self.runs, self.rows = runs, runs[0][0].rows
+        self.settings, self.chance, self.device = made_of.settings, made_of.chance, made_of.device
+        self.backbone, self.frozen, self.before = made_of.backbone, made_of.frozen, made_of.before
+        self.team = current_team()
+        inputs = runs[0][0].inputs
+        self.loader: Loader
+        if self.backbone is not None:
+            width: Any = self.backbone.width
+            place: dict[str, Any] = {"chance": self.chance, "device": self.device}
+            self.loader = ImageLoader(inputs, self.rows, width, **place)
+        else:
+            maps = any(method.needs.maps for _, method in runs)
+            how: dict[str, Any] = {"standardise": self.settings.standardise, "device": self.device}
+            self.loader = FeatureLoader(inputs, self.rows, maps=maps, **how)
+        self.shares = self._shares(lrs, start)
+
+        if start is None:
+            classes = runs[0][0].sizes.classes
+            weight, bias = initial(self.chance.of("head"), classes, self.loader.width)
+        else:
+            weight, bias = start.weight, start.bias
+        sizes = [(len(share.runs), share.method.needs.maps) for share in self.shares]
+        self.heads = Heads(weight.to(self.device), bias.to(self.device), sizes)
+        first = 0
+        for share in self.shares:
+            share.rows = rows = slice(first, first + len(share.runs))
+            share.head = Head(self.heads.weight.data[rows], self.heads.bias.data[rows])
+            first = rows.stop
+        self.place = {run: (share, k) for share in self.shares for k, run in enumerate(share.runs)}
+
+    def _shares(self, lrs: Sequence[float], start: WarmStart | None) -> list[Share]:
+        """Runs of equal methods and rates together; those with class maps last, as `Heads` has it.
+
+        Equal values of a method share one computation of the loss, whatever their labels are.
+        """
         grouped: dict[tuple[Method, float], list[int]] = {}
-        for run, (_, method) in enumerate(runs):
+        for run, (_, method) in enumerate(self.runs):
             grouped.setdefault((method, lrs[run]), []).append(run)
-        labels: dict[str, csr_array] = {}  # of the asked images, each selected once
-        self.parts: list[Part] = []
-        for (method, lr), members in sorted(  # those with maps last
+        selected: dict[str, csr_array] = {}  # labels of the asked images, each selected once
+        shares = []
+        for (method, lr), members in sorted(
             grouped.items(), key=lambda item: item[0][0].needs.maps
         ):
-            tasks = [runs[run][0] for run in members]
-            for task in tasks:
-                if task.labels.id not in labels:
-                    labels[task.labels.id] = csr_array(task.labels.codes[task.rows])
-            ids = [task.labels.id for task in tasks]
-            codes: Any = [labels[id] for id in (ids if len(set(ids)) > 1 else ids[:1])]
+            labels = [self.runs[run][0].labels for run in members]
+            for each in labels:
+                if each.id not in selected:
+                    selected[each.id] = csr_array(each.codes[self.rows])
+            ids = [each.id for each in labels]
+            codes: Any = [selected[id] for id in (ids if len(set(ids)) > 1 else ids[:1])]
             if len(codes) * codes[0].shape[0] * codes[0].shape[1] <= _LABEL_BYTES:
                 dense = np.stack([each.toarray() for each in codes])
                 codes = torch.from_numpy(dense).to(self.device)
-            if begun is None:
-                started = (self._start(method, runs[run][0], run) for run in members)
-                state = stack_states(started, len(tasks))
+            if start is None:
+                # A generator, so that a large state is released before the next one is made.
+                state = stack_states((self._started(run) for run in members), len(members))
             else:
-                state = begun.state
-            self.parts.append(Part(method, tuple(members), lr, codes, state.to(self.device)))
-        classes = runs[0][0].sizes.classes
-        weight, bias = initial(self.chance.of("head"), classes, loader.width)
-        if begun is not None:
-            weight, bias = begun.weight, begun.bias
-        shares = [(len(part.runs), part.method.needs.maps) for part in self.parts]
-        self.heads = Heads(weight.to(self.device), bias.to(self.device), shares)
-        start = 0
-        for part in self.parts:
-            part.start, rows = start, slice(start, start + len(part.runs))
-            part.head = Head(self.heads.weight.data[rows], self.heads.bias.data[rows])
-            start = rows.stop
-        self.place = {run: (part, k) for part in self.parts for k, run in enumerate(part.runs)}
+                state = start.state
+            shares.append(Share(method, tuple(members), lr, codes, state.to(self.device)))
+        return shares
 
-    def _start(self, method: Method, task: Task, run: int) -> nn.Module:
-        """The state of one run; warnings of its method name the run."""
+    def _started(self, run: int) -> nn.Module:
+        """The initial state of one run; warnings of its method name the run."""
+        task, method = self.runs[run]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             state = method.start(task, self.chance.of("state", method.name))
         for warning in caught:
             text = warning.message
             named = RunWarning(str(text), run) if warning.category is UserWarning else text
-            warnings.warn(named, stacklevel=4)
+            warnings.warn(named, stacklevel=5)
         return state
 
     def groups(self) -> list[dict[str, Any]]:
-        """Parameter groups of every part, from its method."""
+        """Parameter groups of every share, from its method."""
         groups, vectors = [], set()
         backbone = None if self.frozen else self.backbone
-        for part in self.parts:
-            model = Model(part.head, backbone=backbone, head_ratio=self.settings.head_ratio)
-            groups += part.method.groups(model, part.state, part.lr)
-            learned = [*part.head.parameters(), *part.state.parameters()]
+        for share in self.shares:
+            model = Model(share.head, backbone=backbone, head_ratio=self.settings.head_ratio)
+            groups += share.method.groups(model, share.state, share.lr)
+            learned = [*share.head.parameters(), *share.state.parameters()]
             vectors |= {id(p) for p in learned if p.ndim <= 2}  # the first dimension is the run
-        if not self.settings.decay_vectors:
-            if backbone is not None:
-                vectors |= {id(p) for p in backbone.parameters() if p.ndim <= 1}
+        if backbone is not None:
+            vectors |= {id(p) for p in backbone.parameters() if p.ndim <= 1}
         return regrouped(groups, set() if self.settings.decay_vectors else vectors)
 
     @contextmanager
     def training(self, epoch: int) -> Iterator[None]:
-        """Training mode; torch's generators (dropout) are keyed, and restored afterwards."""
+        """Training mode of the backbone; torch's generators are restored afterwards.
+
+        They (for dropout) are keyed by the epoch, so that a resumed training draws the same
+        numbers. A frozen backbone stays in evaluation mode: its batch statistics are frozen too.
+        """
         if self.backbone is None:
             yield
             return
-        was_training = self.backbone.training
-        with keyed(self.device, self.chance.of("step", epoch)):
+        was_training, on_gpu = self.backbone.training, self.device.type == "cuda"
+        seed = self.chance.of("step", epoch).seed()
+        with torch.random.fork_rng(devices=[self.device] if on_gpu else []):
+            torch.default_generator.manual_seed(seed)
+            if on_gpu:
+                with torch.cuda.device(self.device):
+                    torch.cuda.manual_seed(seed)
             self.backbone.train(not self.frozen)
             yield
         self.backbone.train(was_training)
 
     def forward(self, x: Tensor) -> list[Outputs]:
-        """Outputs of every part, for features or, with a backbone, for uint8 images."""
+        """Outputs of every share, for features or, with a backbone, for uint8 images."""
         if self.backbone is not None:
             with torch.set_grad_enabled(not self.frozen):
                 x = backbone_maps(self.backbone, x, self.settings.precision)
@@ -241,17 +278,34 @@ class Stack:
     def zero_grad(self) -> None:
         """Reset all gradients."""
         self.heads.weight.grad = self.heads.bias.grad = None
-        modules = [part.state for part in self.parts]
+        modules = [share.state for share in self.shares]
         for module in modules if self.backbone is None else [*modules, self.backbone]:
             module.zero_grad(set_to_none=True)
 
     def share_gradients(self) -> None:
-        """Give every part its rows of the heads' gradients, as views."""
-        assert self.heads.weight.grad is not None and self.heads.bias.grad is not None
-        for part in self.parts:
-            rows = slice(part.start, part.start + len(part.runs))
-            part.head.weight.grad = self.heads.weight.grad[rows]
-            part.head.bias.grad = self.heads.bias.grad[rows]
+        """Give every share its rows of the heads' gradients, summed over the processes.
+
+        An optimiser sees the views of each share, because their rates differ; the backward pass
+        fills the gradient of the whole memory. Every process has a state's gradients of the whole
+        batch already: they, and the statistics of batch normalisation, are averaged to keep all
+        processes identical. Gradients with a row for each image (role) are not sent: they are large
+        and depend on single entries.
+        """
+        weight, bias = self.heads.weight.grad, self.heads.bias.grad
+        assert weight is not None and bias is not None
+        for share in self.shares:
+            share.head.weight.grad = weight[share.rows]
+            share.head.bias.grad = bias[share.rows]
+        if self.team.processes == 1:
+            return
+        images = self.runs[0][0].sizes.images
+        of_states = [p.grad for share in self.shares for p in share.state.parameters()]
+        means = [x for x in of_states if x is not None and x.shape[1:2] != (images,)]
+        sums = [weight, bias]
+        if self.backbone is not None and not self.frozen:
+            sums += [p.grad for p in self.backbone.parameters() if p.grad is not None]
+            means += [x for x in self.backbone.buffers() if x.is_floating_point()]
+        self.team.reduce(sums, means)
 
     def weights(self) -> dict[str, Tensor]:
         """Tensors of heads and backbone, with its statistics, by name; without states."""
@@ -260,11 +314,18 @@ class Stack:
             weights |= {f"backbone.{k}": v for k, v in self.backbone.state_dict().items()}
         return weights
 
+    def tensors(self) -> dict[str, Tensor]:
+        """All tensors that training changes, by name: weights and states."""
+        tensors = self.weights()
+        for k, share in enumerate(self.shares):
+            tensors |= {f"part.{k}.{name}": x for name, x in share.state.state_dict().items()}
+        return tensors
+
     def model(self, run: int) -> Model:
         """The model of one run, sharing memory with the stack."""
-        part, k = self.place[run]
+        share, k = self.place[run]
         return Model(
-            Head(part.head.weight.data[k], part.head.bias.data[k]),
+            Head(share.head.weight.data[k], share.head.bias.data[k]),
             shift=self.loader.shift.to(self.device),
             scale=self.loader.scale.to(self.device),
             backbone=self.backbone,
@@ -273,21 +334,21 @@ class Stack:
 
     def state(self, run: int) -> nn.Module:
         """The state of one run, sharing memory with the stack."""
-        part, k = self.place[run]
-        return state_of_run(part.state, k)
+        share, k = self.place[run]
+        return state_of_run(share.state, k)
 
     @torch.no_grad()
     def scores(self, inputs: Any, known: csr_array | None = None) -> list[Tensor]:
-        """(r, N, L) float32 logits of every part, on its device; or as in `room`."""
+        """(r, N, L) float32 logits of every share, on its device; or as in `allocate`."""
         if self.backbone is not None:  # a single run
-            alone = self.model(0), self.parts[0].method, self.state(0)
+            alone = self.model(0), self.shares[0].method, self.state(0)
             return [scores(*alone, inputs, known=known)[None]]
         check_inputs(self.model(0), inputs)
         shape = len(inputs), self.heads.bias.shape[1]
-        logits = [room((len(part.runs), *shape), known, self.device) for part in self.parts]
+        logits = [allocate((len(each.runs), *shape), known, self.device) for each in self.shares]
         for rows, outs in _outputs(self.heads, inputs, self.loader.shift, self.loader.scale):
-            for part, out, values in zip(self.parts, outs, logits, strict=True):
-                put(values, rows, part.method.predict(out, part.state), known)
+            for share, out, values in zip(self.shares, outs, logits, strict=True):
+                scatter(values, rows, share.method.predict(out, share.state), known)
         return logits
 
 
@@ -302,8 +363,8 @@ def scores_of_all(trained: Sequence[Trained], inputs: Any) -> Tensor:
     check_inputs(first, inputs)
     order = sorted(range(len(trained)), key=lambda k: trained[k].method.needs.maps)  # maps last
     weights, biases = zip(*(trained[k].model.head.parameters() for k in order), strict=True)
-    shares = [(1, trained[k].method.needs.maps) for k in order]
-    heads = Heads(torch.stack(weights), torch.stack(biases), shares)
+    sizes = [(1, trained[k].method.needs.maps) for k in order]
+    heads = Heads(torch.stack(weights), torch.stack(biases), sizes)
     logits = torch.empty(len(trained), len(inputs), first.head.bias.shape[0])
     for rows, outs in _outputs(heads, inputs, first.shift, first.scale):
         for out, k in zip(outs, order, strict=True):

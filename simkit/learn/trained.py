@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 import math
 import zlib
@@ -12,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,17 +25,15 @@ from simkit.embed.backbones import BACKBONES, BEST, TIMM
 from simkit.embed.backbones import backbone as load_backbone
 from simkit.embed.networks import Backbone, device_of
 from simkit.errors import BadInput
-from simkit.files import parse_json, reading, whole
+from simkit.files import file_digest, parse_json, reading, whole
 from simkit.history import History, content_id, sealed, unsealed, versions
 from simkit.labels.truth import class_names
 from simkit.learn.method import Around, Method, make, spell
-from simkit.learn.model import BATCH, Head, Model, check_maps, outputs, scores
-from simkit.learn.optim import Settings
+from simkit.learn.model import BATCH, Head, Model, check_inputs, outputs, scores
+from simkit.learn.settings import Settings
 from simkit.learn.task import Task
+from simkit.learn.validation import Validation
 from simkit.metrics.ranking import at_entries
-
-if TYPE_CHECKING:
-    from simkit.learn.validation import Validation
 
 _FORM = "simkit model 1"
 _CHECKSUM = "checksum"
@@ -134,8 +131,8 @@ class Trained:
         Parameters
         ----------
         inputs
-                Maps of features, or images for a trained backbone; a head trained on pooled
-                features has maps too.
+            Maps of features, or images for a trained backbone; a head trained on pooled features
+            has maps too.
         batch, device, precision
             As in `scores`.
 
@@ -149,7 +146,7 @@ class Trained:
         BadInput
             For pooled features, and as `scores`.
         """
-        check_maps(self.model, inputs)
+        check_inputs(self.model, inputs, maps=True)
         model = self.on(device, precision).model
         for _, out in outputs(model, inputs, np.arange(len(inputs)), batch=batch, maps=True):
             assert out.maps is not None
@@ -186,7 +183,7 @@ class Trained:
             "epoch": self.epoch,
             **curves,
             "history": json.loads(self.history.to_json()),
-            "tensors": _digest(target / "model.safetensors"),
+            "tensors": file_digest(target / "model.safetensors"),
         }
         text = json.dumps(sealed(facts), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         with whole(target / "model.json") as part:
@@ -201,18 +198,18 @@ class Trained:
         folder
             With model.json and model.safetensors.
         backbone
-                The network for the weights of a fine-tuned model; by default the one named in the
-                model, if its weights were not a file.
+            The network for the weights of a fine-tuned model; by default the one named in the
+            model, if its weights were not a file.
 
         Raises
         ------
         BadInput
-                For damaged files, and for a missing or unsuitable backbone.
+            For damaged files, and for a missing or unsuitable backbone.
         """
         file = Path(folder) / "model.safetensors"
         tensors, _ = read_tensors(file, "the weights of a model")
         with _described(folder) as facts:
-            if facts["tensors"] != _digest(file):
+            if facts["tensors"] != file_digest(file):
                 raise BadInput(f"{file.name} holds weights of another model; save it again")
             if not facts["backbone"]:
                 backbone = None
@@ -224,10 +221,10 @@ class Trained:
                 raise ValueError("its classes do not fit its weights")
             model, method = Model(head, backbone=backbone), make(facts["method"])
             try:
-                model.load_state_dict(below(tensors, "model."))
+                model.load_state_dict(with_prefix(tensors, "model."))
             except RuntimeError as error:
                 raise BadInput(f"the backbone does not fit the model ({error})") from None
-            state = _as_state(below(tensors, "state."), method)
+            state = _as_state(with_prefix(tensors, "state."), method)
             curves = {
                 name: tuple(float("nan") if v is None else v for v in facts.get(name, ()))
                 for name in _CURVES
@@ -336,7 +333,7 @@ def computed_on(
     return replace(history, versions={**history.versions, "device": kind})
 
 
-def below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+def with_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     """The entries whose names have this prefix, by the rest of their names."""
     return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
 
@@ -344,9 +341,17 @@ def below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 def write_tensors(path: Path, tensors: dict[str, Tensor], texts: dict[str, str]) -> None:
     """Write a safetensors file, which appears whole, with a checksum of its tensors."""
     texts = {**texts, _CHECKSUM: _checksum(tensors)}
+    alone = {}
+    for name, tensor in tensors.items():
+        # safetensors does not write two views of one memory. Copied only if necessary, as some
+        # states are large.
+        memory = tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size()
+        plain = tensor.detach()
+        whole_memory = memory and tensor.is_contiguous()
+        alone[name] = plain if whole_memory else plain.clone().contiguous()
     with whole(path) as part:
         try:
-            save_file({name: _alone(tensor) for name, tensor in tensors.items()}, part, texts)
+            save_file(alone, part, texts)
         except SafetensorError as error:  # of the disk: it is no OSError
             raise BadInput(
                 f"{path} cannot be written ({error}); free space, or choose another place"
@@ -371,16 +376,6 @@ def _checksum(tensors: dict[str, Tensor]) -> str:
         checksum = zlib.crc32(f"{name} {values.dtype} {tuple(values.shape)}".encode(), checksum)
         checksum = zlib.crc32(values.view(-1).view(torch.uint8).numpy().data, checksum)
     return f"{checksum:08x}"
-
-
-def _alone(tensor: Tensor) -> Tensor:
-    """The tensor in its own memory, as safetensors does not write two views of one memory.
-
-    Copied only if necessary, as some states are large.
-    """
-    tensor = tensor.detach()
-    whole_memory = tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size()
-    return tensor if whole_memory and tensor.is_contiguous() else tensor.clone().contiguous()
 
 
 def _as_state(tensors: dict[str, Tensor], method: Method) -> nn.Module:
@@ -417,8 +412,3 @@ def _described(folder: str | PathLike[str]) -> Iterator[dict[str, Any]]:
         if facts["form"] != _FORM:
             raise KeyError("form")
         yield facts
-
-
-def _digest(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

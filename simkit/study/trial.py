@@ -19,7 +19,7 @@ from simkit.data import open as open_data
 from simkit.embed.backbones import backbone as load_backbone
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
-from simkit.learn.distributed import Team
+from simkit.learn.distributed import current_team
 from simkit.learn.inputs import ImageInputs
 from simkit.learn.methods import Method
 from simkit.learn.optim import Settings
@@ -136,7 +136,6 @@ def trial(
     compile: bool = False,
     checkpoint: str | PathLike[str] | None = None,
     progress: Progress = silent,
-    team: Team | None = None,
 ) -> Trial:
     """Train `method` on `labels` of the train split, from cached features or from pixels.
 
@@ -171,8 +170,6 @@ def trial(
         A file written after every epoch, from which training resumes.
     progress
         Called with (images done, images) and (epochs done, epochs).
-    team
-        The processes that train together, see `simkit.learn.distributed.together`.
 
     Returns
     -------
@@ -185,7 +182,7 @@ def trial(
         For labels of another data set, if there are neither images nor features, and if an epoch
         shall be chosen without a split for it.
     """
-    team, dataset = team or Team(), open_data(source.data)
+    team, dataset = current_team(), open_data(source.data)
     all_asked = int(labels.asked.sum())
     labels = sources.labels_of_train(labels, dataset, where)
     source = _with_splits(source, dataset, chooses=settings.select == "best", report=report)
@@ -201,7 +198,7 @@ def trial(
     run = Training(data, method, settings, transform, seed, draw, device)
     chooses = settings.select == "best"
     validation = run.validation("val", data.truth("val")) if chooses else None
-    options = {**run.options, "compile": compile, "team": team, "validation": validation}
+    options = {**run.options, "compile": compile, "validation": validation}
     task = run.task(labels if unasked == "skip" else labels.over_all_images())
     task = prepare(task, method, **options)
     trained = train(task, method, checkpoint=checkpoint, progress=progress, **options)

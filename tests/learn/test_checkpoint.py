@@ -13,8 +13,9 @@ from simkit.learn.checkpoint import Checkpoint, describe
 from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.optim import Optimiser, Settings
+from simkit.learn.selection import Record
 from simkit.learn.train import train
-from simkit.learn.validation import Record, Validation
+from simkit.learn.validation import Validation
 from tests.learn.methods import zoo
 from tests.learn.test_linear_init import Normalising, features_of, task
 from tests.learn.test_saved import Stop, until
@@ -134,14 +135,15 @@ def test_a_training_that_began_with_other_weights_is_another(task, tmp_path, hea
 
 
 def test_nothing_is_overwritten_by_a_file_that_does_not_fit(task, tmp_path):
-    file, record = Checkpoint(tmp_path / "training.safetensors", "key"), Record(1, Settings(), {})
+    file = Checkpoint(tmp_path / "training.safetensors", "key")
     stacks = [
         stack_of([(replace(task, inputs=FeatureInputs(np.ones((40, D, 1, 1)))), make("an"))], [0.1])
         for D in (6, 7)
     ]  # fmt: skip
     made = [Optimiser(stack.groups(), Settings()) for stack in stacks]
-    file.save(1, (stacks[0], made[0], record, None))
+    record = Record(stacks[0], {})
+    file.save(1, stacks[0], made[0], record)
     before = {name: value.clone() for name, value in stacks[1].weights().items()}
     with pytest.raises(BadInput, match="choose another file"):
-        Checkpoint(file.path, "other").resume((stacks[1], made[1], record, None))
+        Checkpoint(file.path, "other").resume(stacks[1], made[1], record)
     assert all(torch.equal(before[name], value) for name, value in stacks[1].weights().items())

@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 import torch
 
-from simkit.chance import Chance
 from simkit.embed.networks import device_of
 from simkit.errors import BadInput
-from simkit.learn.distributed import keyed, not_compiled, on_device
+from simkit.learn.distributed import not_compiled, on_device
 from simkit.learn.methods import Outputs, make
 from simkit.learn.optim import Settings
 from simkit.learn.train import train
@@ -46,17 +45,6 @@ def test_the_gpu_of_a_mac_is_for_features_only(monkeypatch):
     assert device_of("mps", mps=True) == torch.device("mps")
     with pytest.raises(BadInput, match="device is 'mps'; auto, cpu"):
         device_of("mps")
-
-
-def test_torchs_numbers_are_keyed_and_put_back():
-    torch.manual_seed(5)
-    wanted = torch.rand(2)
-    torch.manual_seed(5)
-    seen = []
-    for _ in range(2):
-        with keyed(CPU, Chance.seeded(0).of("step", 1)):
-            seen.append(torch.rand(3))
-    assert torch.equal(*seen) and torch.equal(torch.rand(2), wanted)
 
 
 def test_on_the_cpu_a_backbone_runs_as_it_is():

@@ -8,8 +8,9 @@ from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.optim import Settings
+from simkit.learn.selection import TrainingProgress
 from simkit.learn.train import train
-from simkit.learn.validation import Reached, Validation
+from simkit.learn.validation import Validation
 
 
 class Seen:
@@ -18,12 +19,12 @@ class Seen:
     def __init__(self, stop: float = 0) -> None:
         self.stop = stop
         self.calls: list[tuple[int, int]] = []
-        self.told_of: list[Reached] = []
+        self.told_of: list[TrainingProgress] = []
 
     def __call__(self, done: int, of: int) -> None:
         self.calls.append((done, of))
 
-    def report(self, here: Reached) -> None:
+    def report(self, here: TrainingProgress) -> None:
         self.told_of.append(here)
         if here.epochs == self.stop and here.loss is None:
             raise KeyboardInterrupt
@@ -44,8 +45,8 @@ def test_steps_epochs_and_what_goes_on(tmp_path) -> None:
     again = Seen()
     found = train(task, make("an"), progress=again, **given)
     first, *steps, last = again.told_of
-    assert first == Reached(1, 2, found.losses[0], found.validation[0], resumed=True)
+    assert first == TrainingProgress(1, 2, found.losses[0], found.validation[0], resumed=True)
     assert [here.epochs for here in steps] == [1.5, 2]
     assert all(here.loss is None and not here.resumed for here in steps)
-    assert last == Reached(2, 2, found.losses[1], found.validation[1])
+    assert last == TrainingProgress(2, 2, found.losses[1], found.validation[1])
     assert seen.calls == [(1, 2)] and again.calls == [(2, 2)]

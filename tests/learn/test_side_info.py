@@ -165,9 +165,9 @@ def test_reference_rank_correlations(golden):
 def test_it_is_blind_where_the_labels_it_was_estimated_from_say_absent_of_nothing():
     labels = PartialLabels.of([[1, 1, 0, -1], [1, -1, 0, -1]])
     made = ClassPrior([0.9] * 4, history=History("class-prior", {}, 0, (labels.id, "features")))
-    assert made.blind(labels).tolist() == [True, False, True, False]
+    assert made.lacks_label(labels).tolist() == [True, False, True, False]
     other = PartialLabels.of([[1, 1, 0, -1], [1, 1, 0, -1]])
-    assert not made.blind(other).any() and not ClassPrior([0.9] * 4).blind(labels).any()
+    assert not made.lacks_label(other).any() and not ClassPrior([0.9] * 4).lacks_label(labels).any()
 
 
 def test_the_temporary_model_does_not_warn_of_itself():

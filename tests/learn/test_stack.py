@@ -10,11 +10,11 @@ import torch.nn.functional as F
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
-from simkit.learn.inputs import FeatureInputs, FeatureLoader
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.model import Head, Model, initial
 from simkit.learn.optim import Settings
-from simkit.learn.stack import Heads, Setup, Stack, scores_of_all
+from simkit.learn.stack import Heads, Stack, StackInputs, scores_of_all
 from simkit.learn.train import Validation, train, train_stack
 
 N, L, D = 300, 5, 8
@@ -22,8 +22,7 @@ SPECS = ("an", "ll-r+boostlu", "ignore", "an+boostlu", "em-apl(warmup=1)")
 
 
 def stack_of(runs, lrs):
-    loader = FeatureLoader(runs[0][0].inputs, runs[0][0].rows, maps=True, standardise=False)
-    return Stack(runs, lrs, loader, Setup(Settings(), Chance.seeded(0)))
+    return Stack(runs, lrs, StackInputs(Settings(), Chance.seeded(0)))
 
 
 def random(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -99,20 +98,20 @@ def test_equal_methods_at_equal_rates_are_one_part_and_maps_come_last(task, comp
         (task, make("an")),
     ]
     stack = stack_of(runs, [0.1, 0.1, 0.1, 0.1, 0.2])
-    assert [part.runs for part in stack.parts] == [(1, 2), (3,), (4,), (0,)]
+    assert [share.runs for share in stack.shares] == [(1, 2), (3,), (4,), (0,)]
     assert [group["lr"] for group in stack.groups()] == [0.1, 0.2]
 
 
 def test_labels_are_kept_once_where_runs_share_them(task, complete):
     an = make("an")
-    shared = stack_of([(task, an), (task, an)], [0.1, 0.1]).parts[0]
-    apart = stack_of([(task, an), (complete, an)], [0.1, 0.1]).parts[0]
+    shared = stack_of([(task, an), (task, an)], [0.1, 0.1]).shares[0]
+    apart = stack_of([(task, an), (complete, an)], [0.1, 0.1]).shares[0]
     assert shared.labels.shape == (1, 90, 5) and apart.labels.shape == (2, 90, 5)
     place = np.array([3, 8])
-    for part in (shared, apart):
-        batch = part.batch(torch.from_numpy(place), place, torch.from_numpy(place))
-        assert batch.labels.shape == (2, 2, 5)
-        np.testing.assert_array_equal(batch.labels[0], task.labels.rows(place))
+    for share in (shared, apart):
+        labels = share.labels_at(place, torch.from_numpy(place))
+        assert labels.shape == (2, 2, 5)
+        np.testing.assert_array_equal(labels[0], task.labels.rows(place))
 
 
 def material(seed: int = 0, n: int = N):

@@ -8,8 +8,9 @@ from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.methods import make
 from simkit.learn.optim import Settings
+from simkit.learn.selection import Curve
 from simkit.learn.train import train_stack
-from simkit.learn.validation import Curve, Validation
+from simkit.learn.validation import Validation
 from simkit.metrics import average_precision, mean_ap
 
 PRESENT = np.array([[1, 0], [0, 1], [1, 1]], bool)

@@ -331,7 +331,7 @@ class ClassAwareSelective(Asymmetric):
             shares = scores.probabilities(task.labels.images, task.labels.classes).mean(axis=0)
             return shares, np.zeros(len(shares), bool)
         prior = task.aid(ClassPrior)
-        blind = prior.blind(task.labels)
+        blind = prior.lacks_label(task.labels)
         shares = prior.of(task.labels.classes, running=self.reproduce == "csl")
         return np.where(blind, 0.0, shares), blind
 

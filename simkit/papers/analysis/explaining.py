@@ -22,7 +22,7 @@ from simkit.labels.truth import Truth
 from simkit.learn.method import layers
 from simkit.learn.methods import Method, Task, make
 from simkit.learn.methods.wrappers import SpatialConsistencyLoss
-from simkit.learn.model import Model, check_maps, outputs
+from simkit.learn.model import Model, check_inputs, outputs
 from simkit.learn.optim import Settings
 from simkit.learn.pointing_game import middle, pointed
 from simkit.learn.side_info import prepare
@@ -155,7 +155,7 @@ def explanations(
 
     For methods with mean pooling the means of the maps are the scores.
     """
-    check_maps(model, inputs)
+    check_inputs(model, inputs, maps=True)
     for part, out in outputs(model, inputs, rows, maps=True):
         with torch.no_grad():
             scores = method.predict(out, state)
