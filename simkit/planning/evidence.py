@@ -184,6 +184,8 @@ class Received:
     errors
         Shares of present classes that the annotators missed and of absent ones that they reported,
         fitted from their answers; None if the answers do not allow it.
+    folder
+        The order's folder; "" without one.
     """
 
     option: LabelOption
@@ -195,6 +197,7 @@ class Received:
     absent: Array
     scores: Array
     errors: tuple[float, float] | None = None
+    folder: str = ""
 
     @property
     def score(self) -> float:

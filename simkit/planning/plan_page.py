@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from operator import attrgetter
-from shlex import quote, split
+from shlex import join, quote
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -291,21 +291,20 @@ def _next(plan: Plan) -> str:
 
 def _train(plan: Plan) -> str:
     """The training on the labels at hand, where no purchase is worth its money."""
-    received, words = plan.evidence.received, split(plan.command)
+    received = plan.evidence.received
     if received is None:
         return "Use the scores (`simkit score`); they need no labels."
     if (project := plan.evidence.project) is not None:
         return f"`simkit status {quote(project)}` shows the command that trains on these labels."
     text = f"Train {label(received.method)} on the labels at hand"
     trained = plan.evidence.trained_as.get((received.option, received.method))
-    if trained is None or "--continue" not in words:
+    if trained is None or not received.folder:
         return f"{text} (`simkit train --labels`)."
-    order = words[words.index("--continue") + 1]
-    method, data = quote(str(trained["method"])), quote(f"{order}/scored.toml")
-    return (
-        f"{text}: `simkit train --method {method} --labels {quote(f'{order}/labels.parquet')} "
-        f"--data {data}`"
-    )
+    files = {"--labels": "labels.parquet", "--data": "scored.toml"}
+    words = ["simkit", "train", "--method", str(trained["method"])]
+    for option, name in files.items():
+        words += [option, f"{received.folder}/{name}"]
+    return f"{text}: `{join(words)}`"
 
 
 def _missing_tests(plan: Plan) -> int:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simkit import quantities
-from simkit.annotate.prices import cost
+from simkit.annotate.prices import Prices, cost
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT
 from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState, write_data
+from simkit.planning.costs import Staff
 from simkit.planning.evidence import Evidence, Folder, Pair, Received
 from simkit.planning.plan import Plan, plan
 
@@ -32,8 +34,13 @@ def plan_next(
     budget: float | str,
     *,
     measured: float | str | None = None,
+    images: int | str | None = None,
+    target: float | str | tuple[float | str, float | str] | None = None,
+    prices: Prices | str | None = None,
+    staff: Staff = Staff(),
+    image_price: float | str = 0.0,
+    seed: int = 0,
     progress: Progress | None = None,
-    **options: Any,
 ) -> Plan:
     """Plan the next purchase from the labels received for an order.
 
@@ -53,10 +60,20 @@ def plan_next(
     measured : number or str, optional
         mAP on the pilot's test images of a model trained on the labels, 0.6 or 60. By default
         models are trained here.
+    images : int or str, optional
+        Number of images besides the pilot's. Default: unlimited.
+    target : number or str, or a pair, optional
+        Target mAP, and the required probability of reaching it, as for `plan`.
+    prices : Prices or str, optional
+        A price list, its name or its TOML file. Default: the prices measured by the order.
+    staff : Staff
+        Number, working hours and wage of the annotators.
+    image_price : number or str
+        Dollars to obtain one image.
+    seed : int
+        Seed of all samples.
     progress : callable, optional
         Called with (done, total).
-    **options
-        As for `plan`; by default, prices are the measured ones.
 
     Returns
     -------
@@ -76,7 +93,7 @@ def plan_next(
     places = [folders] if isinstance(folders, str | PathLike) else list(folders)
     evidence = _with_nearest_errors(Evidence.of(*places), state.errors or (0.0, 0.0))
     file = order.folder / "measured.toml"
-    prices = options.pop("prices", None) or (str(file) if file.is_file() else order.settings.prices)
+    prices = prices or (str(file) if file.is_file() else order.settings.prices)
     pair = _measured_pair(evidence, order)
     if measured is None:
         scores = _trained(state, evidence, pair, progress)
@@ -88,10 +105,13 @@ def plan_next(
         images=len(order.images), asked=int(labels.asked.sum()),
         present=labels.per_class(PRESENT)[scored].astype(float),
         absent=labels.per_class(ABSENT)[scored].astype(float),
-        scores=evidence.test.on_new_images(scores), errors=state.errors,
+        scores=evidence.test.on_new_images(scores), errors=state.errors, folder=str(order.folder),
     )  # fmt: skip
-    next_plan = plan(replace(evidence, received=received), budget, prices=prices, **options)
-    return replace(next_plan, command=f"{next_plan.command} --continue {order.folder}")
+    made = plan(
+        replace(evidence, received=received), budget, images=images, target=target, prices=prices,
+        staff=staff, image_price=image_price, seed=seed,
+    )  # fmt: skip
+    return replace(made, command=f"{made.command} --continue {quote(str(order.folder))}")
 
 
 def _with_nearest_errors(evidence: Evidence, errors: tuple[float, float]) -> Evidence:
