@@ -77,6 +77,11 @@ def content_id(*parts: np.ndarray | str | bytes | None) -> str:
     return digest.hexdigest()[:16]
 
 
+def sha256(data: bytes) -> str:
+    """The SHA-256 of bytes in hexadecimal digits, as other programs print it."""
+    return hashlib.sha256(data).hexdigest()
+
+
 def sealed(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Facts for a JSON file, with a checksum that `unsealed` verifies."""
     values = json.loads(json.dumps(facts))  # with the keys that a reader will see

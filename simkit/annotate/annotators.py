@@ -239,11 +239,13 @@ class Habits:
     def _rosters(self, seats: int, keys: NDArray[np.uint64]) -> Ints:
         """(n, seats) different people for each of n questions, one number for each question.
 
-        Systematic sampling (Madow, Annals of Mathematical Statistics 1949): the people stand in a
-        line, each as long as his work, and marks at equal distances pick them. A person is picked
-        with a probability proportional to his work, and nobody twice while nobody does more than
-        1 / seats of it. One of 64 keyed orders is used, so that all sorts of people meet.
+        Systematic sampling (Madow, Annals of Mathematical Statistics 1949): people are intervals
+        on a line, as long as their work, and `seats` marks at equal distances pick them. A person
+        is picked with a probability proportional to their work, and at most once, because nobody
+        does more than 1 / seats of the work.
         """
+        # With one order of the line only neighbours at the distance of the marks would ever meet;
+        # 64 keyed orders let most pairs of people answer some question together.
         orders, ends = self._lines
         total = int(ends[0, -1])
         which = (keys & np.uint64(ORDERS - 1)).astype(np.int64)
@@ -259,7 +261,7 @@ class Habits:
 
     @cached_property
     def _lines(self) -> tuple[Ints, Ints]:
-        """(64, P) the people in each order, and where each of them ends."""
+        """(64, P) the people in each order, and the end of each interval on the line of work."""
         work = np.array(self.work_by_person, np.int64)
         keyed = Chance.seeded(0).of("pool").permutation(len(work))
         orders = np.stack([keyed.at(np.arange(len(work)), order) for order in range(ORDERS)])
@@ -291,10 +293,11 @@ class Habits:
 
 
 def tilted(share: Any, times: Any) -> Any:
-    """The share with `times` the odds of `share`: times * s / (1 - s + times * s).
+    """The share whose odds are `times` those of `share`: times * s / (1 - s + times * s).
 
-    Sums, products and one division only, which round alike on all machines; 0 and 1 are unchanged.
+    Shares of 0 and 1 are unchanged.
     """
+    # Sums, products and one division, which round alike on all machines; exp and log do not.
     if isinstance(times, float) and times == 1:
         return share
     s, by = np.broadcast_arrays(np.asarray(share, np.float64), times)

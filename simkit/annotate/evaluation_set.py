@@ -1,4 +1,4 @@
-"""How many images a validation or test set needs for a precision of mAP, and their price."""
+"""The size and price of a validation or test set for a required precision of mAP."""
 
 from __future__ import annotations
 

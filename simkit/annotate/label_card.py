@@ -70,13 +70,23 @@ _MARKS = re.compile(r"[\\`*<&|~$]|(?<![^\W_])_|_(?![^\W_])|(?<=\])[(\[]|(?<![^ ]
 
 @dataclass(frozen=True, eq=False)
 class DataSheet:
-    """Labels that `simulate` made, the files they are in, and what they were made of.
+    """Simulated labels with the facts of their card.
 
-    files    those of the labels, already written; the first one gives the card its name.
-    form     the name of their format;  lost  what it does not hold of them, a sentence each.
-    data     the name of the data set;  split  the part of it;  terms  what its owners say.
-    bill     what the questions cost;  wrong  labels that contradict the truth, present and absent.
-    command  the words of a shell command that makes the labels again.
+    Attributes
+    ----------
+    labels : PartialLabels
+    files : tuple of Path
+        The written files of the labels; the card is named after the first.
+    form, lost : str, tuple of str
+        Name of their format, and what the format cannot hold, a sentence each.
+    data, split, terms : str, str, Terms
+        The data set, the labelled split, and the licence of the data.
+    bill : Cost
+        Cost of the questions.
+    wrong : mapping of str to int
+        Number of present and of absent labels that contradict the truth.
+    command : tuple of str
+        Words of the shell command that makes the labels again.
     """
 
     labels: PartialLabels
@@ -90,44 +100,28 @@ class DataSheet:
     wrong: Mapping[str, int]
     command: tuple[str, ...]
 
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Those of the simulation, from the labels' history."""
-        return self.labels.history.settings
-
     @cached_property
     def scheme(self) -> Scheme:
         """The scheme with its settings."""
-        return schemes.make(self.settings["scheme"])
-
-    @cached_property
-    def habits(self) -> Habits:
-        """How the simulated people err and vote."""
-        return Habits(**self.settings["habits"])
+        return schemes.make(self.labels.history.settings["scheme"])
 
     @property
     def of_data(self) -> str:
-        """The data set as its owners call it, or its name here."""
+        """The title of the data set, or its name in simkit."""
         return self.terms.title or self.data
 
     @property
     def partial(self) -> bool:
-        """Whether anything is unknown."""
+        """Whether any label is unknown."""
         return self.labels.counts()["unknown"] > 0
 
     @property
-    def caution(self) -> str:
-        """What the scheme's labels misrepresent, as Markdown; "" of none."""
-        return str(getattr(self.scheme, "caution", ""))
-
-    @property
     def title(self) -> str:
-        """A few words."""
         kind = "Partial labels" if self.partial else "Labels"
         return f"{kind} of {self.of_data}, simulated: {self.scheme.title}"
 
     def summary(self) -> str:
-        """What it is, with the counts."""
+        """The data, the scheme and the counts of the labels."""
         (N, L), counts = self.labels.shape, self.labels.counts()
         known = counts["present"] + counts["absent"]
         unknown = f"the other {counts['unknown']:,} are unknown, which is not absent"
@@ -140,51 +134,56 @@ class DataSheet:
         )
 
     def collection(self) -> str:
-        """How the labels came about."""
-        made = "the published simulator's arrays" if self.settings.get("legacy_rng") else "simkit"
+        """The origin of the questions and answers."""
+        legacy = self.labels.history.settings.get("legacy_rng")
+        made = "the published simulator's arrays" if legacy else "simkit"
         text = (
             f"No person was asked: {made} drew the questions of the scheme {self.scheme.name} "
             f"({self.scheme.source}), and simulated people answered from the labels of "
             f"{self.of_data}, which are taken for the truth."
         )
-        if self.scheme.name != "machine":
-            return text
-        people = self.labels.effort.count("verify")
-        return (
-            f"{text} They answered {people:,} questions; the scores of a model gave the other "
-            f"{self.labels.codes.nnz - people:,} labels."
-        )
+        if self.scheme.name == "machine":
+            people = self.labels.effort.count("verify")
+            text += (
+                f" They answered {people:,} questions; the scores of a model gave the other "
+                f"{self.labels.codes.nnz - people:,} labels."
+            )
+        return text
 
     def people(self) -> str:
-        """Who annotated."""
-        habits, bill = self.habits, self.bill
+        """The annotator model."""
+
+        def spread(value: Any) -> str:
+            if isinstance(value, tuple):
+                return f"{min(value):.3g} to {max(value):.3g} by class"
+            return f"{value:.3g}"
+
+        model, bill = Habits(**self.labels.history.settings["habits"]), self.bill
         agreed = f", on which the {bill.workers} people paid for it agree" * (bill.workers > 1)
         answering = f"one answer to each question{agreed}"
-        if habits.workers is not None:
+        if model.workers is not None:
             answering = (
-                f"{habits.workers} answers to each question, a class taken for present by at "
-                f"least {habits.needed} of them"
+                f"{model.workers} answers to each question, a class taken for present by at "
+                f"least {model.needed} of them"
             )
-        if habits.perfect:
-            wrong = f" {self._contradict()}" if any(self.wrong.values()) else ""
-            return f"Simulated people who never err; {answering}.{wrong}"
-        names = [*BY_CLASS, *["unsure_yes"] * bool(habits.unsure_present or habits.unsure_absent)]
-        values = {name: getattr(habits, name) for name in names}
-        rates = ", ".join(f"{name} {_spread(value)}" for name, value in values.items() if value)
-        pool = f"; a pool of {habits.people} people who differ" if habits.people else ""
-        return f"Simulated people who err ({rates}{pool}); {answering}. {self._contradict()}"
-
-    def _contradict(self) -> str:
-        return (
-            f"{self.wrong['present']:,} present and {self.wrong['absent']:,} absent labels "
+        contradict = (
+            f" {self.wrong['present']:,} present and {self.wrong['absent']:,} absent labels "
             "contradict the truth."
         )
+        if model.perfect:
+            contradict *= any(self.wrong.values())
+            return f"Simulated people who never err; {answering}.{contradict}"
+        names = [*BY_CLASS, *["unsure_yes"] * bool(model.unsure_present or model.unsure_absent)]
+        values = {name: getattr(model, name) for name in names}
+        rates = ", ".join(f"{name} {spread(value)}" for name, value in values.items() if value)
+        pool = f"; a pool of {model.people} people who differ" if model.people else ""
+        return f"Simulated people who err ({rates}{pool}); {answering}.{contradict}"
 
     def biases(self) -> list[str]:
-        """What these labels misrepresent."""
+        """Biases of the labels; the first may be Markdown (the caution of the scheme)."""
         complete = "Every label is known, so that the scheme decided about the cost alone."
         texts = [
-            self.caution if self.partial else complete,
+            getattr(self.scheme, "caution", "") if self.partial else complete,
             "Wrong answers are among the labels." * any(self.wrong.values()),
             f"Errors in the labels of {self.of_data} are errors here too: simulated people answer "
             "from them.",
@@ -192,9 +191,9 @@ class DataSheet:
         return [text for text in texts if text]
 
     def limits(self) -> list[str]:
-        """What these labels, or the file, cannot tell."""
+        """Limits of the simulation and of the file."""
         people = "People err as the settings say; real ones err in other ways as well."
-        if self.habits.perfect:
+        if Habits(**self.labels.history.settings["habits"]).perfect:
             people = "People who never err are an assumption; real ones do."
         return [people, *(f"The file does not hold {lost}." for lost in self.lost)]
 
@@ -210,12 +209,6 @@ def write(sheet: DataSheet) -> tuple[Path, Path]:
         for path, text in zip((first, second), texts, strict=True):
             path.write_bytes(text.encode("utf-8", "backslashreplace"))  # names may be no UTF-8
     return markdown, machine
-
-
-def _spread(value: Any) -> str:
-    if isinstance(value, tuple):
-        return f"{min(value):.3g} to {max(value):.3g} by class"
-    return f"{value:.3g}"
 
 
 # -- files ----------------------------------------------------------------------------------------
@@ -248,8 +241,10 @@ def own(file: AnyPath) -> tuple[Path, ...]:
 
 
 def check_free(file: AnyPath, content_id: str) -> None:
-    """Raise BadInput where the place of a card is taken by what is neither a card of this file nor
-    of the same labels in another form."""
+    """Raise BadInput if another file has the name of a card.
+
+    Cards of this file, and of the same labels in another format, may be replaced.
+    """
     cards = {*own(file), *about(file, content_id)}
     for path in paths(file):
         if path.is_file() and path not in cards:
@@ -273,9 +268,17 @@ def card(sheet: DataSheet) -> str:
     ]
     ends = f": the {SHOWN} with most and the {SHOWN} with fewest" * (L > 2 * SHOWN)
     missing = int((labels.per_class(PRESENT) == 0).sum())
-    biases = (line(text) if text == sheet.caution else prose(text) for text in sheet.biases())
+    # A scheme's caution is Markdown already; all other texts may hold names with marks.
+    caution = getattr(sheet.scheme, "caution", "")
+    biases = (line(text) if text == caution else prose(text) for text in sheet.biases())
     versions = ", ".join(f"{name} {v}" for name, v in labels.history.versions.items())
     machine = code(paths(sheet.files[0])[1].name)
+    name = json.dumps(sheet.files[0].name, ensure_ascii=False)
+    loading = ["from simkit.labels import formats",
+               f"labels = formats.make({json.dumps(sheet.form)}).read({name})"]  # fmt: skip
+    if sheet.form in TABLES:
+        read = f"table = pandas.read_{sheet.form}({name})  # image_id, class, state: 1 or -1"
+        loading = ["import pandas", read, *loading]
     paragraphs = [
         "\n".join(_front_matter(sheet)) + f"\n\n# {prose(sheet.title)}",
         prose(sheet.summary()),
@@ -301,7 +304,7 @@ def card(sheet: DataSheet) -> str:
         "## Known biases",
         "\n".join(f"- {text}" for text in (*biases, *map(prose, sheet.limits()))),
         "## How to load them",
-        "\n".join(["```python", *_loading(sheet), "```"]),
+        "\n".join(["```python", *loading, "```"]),
         "A pair of image and class without a label is unknown.",
         "## Identity",
         f"- Content id of the labels: `{labels.id}`\n"
@@ -354,7 +357,7 @@ def _data(sheet: DataSheet) -> Iterator[str]:
 
 
 def _settings(sheet: DataSheet) -> Iterator[tuple[str, Any]]:
-    scheme, settings = sheet.scheme, sheet.settings
+    scheme, settings = sheet.scheme, sheet.labels.history.settings
     yield "scheme", f"{scheme.name}: {prose(scheme.title)} ({prose(scheme.source)})"
     for field in dataclasses.fields(scheme):  # type: ignore[arg-type]
         yield prose(field.name), prose(json.dumps(getattr(scheme, field.name)))
@@ -376,21 +379,12 @@ def _classes(labels: PartialLabels) -> Iterator[tuple[str, ...]]:
         yield prose(labels.classes[c]), *(f"{number:,}" for number in numbers)
 
 
-def _loading(sheet: DataSheet) -> Iterator[str]:
-    name = json.dumps(sheet.files[0].name, ensure_ascii=False)
-    if sheet.form in TABLES:
-        yield "import pandas"
-        yield f"table = pandas.read_{sheet.form}({name})  # image_id, class, state: 1 or -1"
-    yield "from simkit.labels import formats"
-    yield f"labels = formats.make({json.dumps(sheet.form)}).read({name})"
-
-
 def _table(head: str, rule: str, rows: Iterable[tuple[Any, ...]]) -> str:
     return "\n".join([head, rule, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
 
 
 def _word(word: str) -> str:
-    """As a shell takes it, in double quotes where those of a scheme's settings are single."""
+    """A word quoted for a shell; in double quotes if it has single ones, as settings may have."""
     if "'" in word and not set(word) & set("!$`\n"):
         return '"' + re.sub(r'(["\\])', r"\\\1", word) + '"'
     return shlex.quote(word)
@@ -481,11 +475,19 @@ def _file(path: Path, place: int) -> dict[str, str]:
 
 def _records(labels: PartialLabels) -> list[dict[str, Any]]:
     """The table of the labels, and the names of all classes, of those without a label too."""
+
+    def entry(place: str, kind: str, meaning: str) -> dict[str, Any]:
+        name = place.partition("/")[2]
+        return {
+            "@type": "cr:Field", "@id": place, "name": name, "description": meaning,
+            "dataType": kind,
+        }  # fmt: skip
+
     kind = "sc:Integer" if labels.images.dtype.kind in "iu" else "sc:Text"
     fields = [
-        _field("labels/image_id", kind, "Id of the image in the data set."),
-        _field("labels/class", "sc:Text", "Name of the class."),
-        _field("labels/state", "sc:Integer", "1: the class is present in the image; -1: absent."),
+        entry("labels/image_id", kind, "Id of the image in the data set."),
+        entry("labels/class", "sc:Text", "Name of the class."),
+        entry("labels/state", "sc:Integer", "1: the class is present in the image; -1: absent."),
     ]
     for field in fields:
         extract = {"column": field["name"]}
@@ -506,17 +508,7 @@ def _records(labels: PartialLabels) -> list[dict[str, Any]]:
         "description": "All classes in their order, those without a label included.",
         "dataType": "sc:Enumeration",
         "key": {"@id": "classes/name"},
-        "field": [_field("classes/name", "sc:Text", "Name of the class.")],
+        "field": [entry("classes/name", "sc:Text", "Name of the class.")],
         "data": [{"classes/name": name} for name in labels.classes],
     }
     return [table, classes]
-
-
-def _field(place: str, kind: str, meaning: str) -> dict[str, Any]:
-    return {
-        "@type": "cr:Field",
-        "@id": place,
-        "name": place.partition("/")[2],
-        "description": meaning,
-        "dataType": kind,
-    }

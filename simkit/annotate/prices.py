@@ -167,10 +167,14 @@ class Prices:
 class BillItem:
     """One kind of question on the bill; seconds and dollars of all people together.
 
-    questions  how many were asked; for "images" how many were loaded; 0 for "quality assurance" and
-               "set-up".
-    pages, page, images  where the price is by the page: how many pages each person went through,
-               for how many questions one has room, and how many images they show; else None.
+    Attributes
+    ----------
+    questions : int
+        Number of questions; for "images" that of loaded images; 0 for "quality assurance" and
+        "set-up".
+    pages, page, images : int or None
+        For prices by the page: number of pages for each person, questions that fit on one page,
+        and images on these pages.
     """
 
     kind: str
@@ -184,7 +188,7 @@ class BillItem:
 
     @property
     def full(self) -> float | None:
-        """The share of the room on all pages that questions took; None without pages."""
+        """Share of the places on all pages that questions fill; None without pages."""
         return self.questions / (self.pages * self.page) if self.pages and self.page else None
 
 
@@ -258,7 +262,15 @@ def prices(name: Prices | AnyPath) -> Prices:
     """
     if isinstance(name, Prices):
         return name
-    listed = _read(name)
+    text = str(name)
+    if text.lower() in _shipped():
+        listed = preset(text.lower())
+    elif text.lower().endswith(".toml"):
+        with reading(name, "prices (TOML)", "correct it") as path:
+            values = tomllib.loads(path.read_text(encoding="utf-8"))
+            listed = _from_tables(values, path.stem, str(path))
+    else:
+        raise unknown("price list", text, _shipped())
     if listed.ended:
         # One place for all callers, so that it is said once.
         warnings.warn(f"the prices {listed.name!r} are historical: {listed.ended}", stacklevel=1)
@@ -268,17 +280,6 @@ def prices(name: Prices | AnyPath) -> Prices:
 def preset(name: str) -> Prices:
     """A shipped list, without the warning of `prices`."""
     return _from_tables(_shipped()[name], name, "prices.toml")
-
-
-def _read(name: AnyPath) -> Prices:
-    text = str(name)
-    if text.lower() in _shipped():
-        return preset(text.lower())
-    if not text.lower().endswith(".toml"):
-        raise unknown("price list", text, _shipped())
-    with reading(name, "prices (TOML)", "correct it") as path:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-        return _from_tables(values, path.stem, str(path))
 
 
 @lru_cache
@@ -359,31 +360,34 @@ def cost(labels: PartialLabels | Effort, prices: Prices | str = DEFAULT) -> Cost
     if not classes and not isinstance(labels, Effort):
         classes = labels.shape[1]
     workers = listed.workers if effort.workers is None else effort.workers
-    asked = tuple(_line(effort, kind, listed, workers) for kind in effort.kinds())
+    lines = []
+    for kind in effort.kinds():
+        rate = listed.rates.get(kind)
+        if rate is None:
+            raise BadInput(f"price list {listed.name!r} has no price for {kind!r}; add [{kind}]")
+        units = rate.units(effort, kind)
+        amounts = _amounts(rate, units * workers, listed)
+        pages = (units, rate.page, effort.images(kind)) if rate.per == "page" else ()
+        lines.append(BillItem(kind, effort.count(kind), *amounts, rate.source, *pages))
+    asked = tuple(lines)
     anything = asked or effort.machine
-    lines = (*asked, *_extras(effort, asked, listed, workers, classes)) if anything else ()
+    # An answer that was dropped cost as much as the mean question of its kind.
+    dropped = math.fsum(
+        line.dollars * min(1.0, effort.dropped.get(line.kind, 0) / line.questions) for line in asked
+    )
+    items = (*asked, *_extras(effort, asked, listed, workers, classes)) if anything else ()
     return Cost(
-        seconds=_seconds(lines),
-        dollars=_clean(math.fsum(line.dollars for line in lines)),
-        lines=lines,
+        seconds=_seconds(items),
+        dollars=_clean(math.fsum(line.dollars for line in items)),
+        lines=items,
         workers=workers,
         prices=listed.name,
         dropped=sum(effort.dropped.values()),
-        dropped_dollars=_dropped(effort, asked, listed),
+        dropped_dollars=_clean(dropped * (1 + listed.qa)),
     )
 
 
 _listed = prices  # `cost` has an argument of this name
-
-
-def _line(effort: Effort, kind: str, listed: Prices, workers: int) -> BillItem:
-    rate = listed.rates.get(kind)
-    if rate is None:
-        raise BadInput(f"price list {listed.name!r} has no price for {kind!r}; add [{kind}]")
-    units = rate.units(effort, kind)
-    seconds, dollars = _amounts(rate, units * workers, listed)
-    pages = (units, rate.page, effort.images(kind)) if rate.per == "page" else ()
-    return BillItem(kind, effort.count(kind), seconds, dollars, rate.source, *pages)
 
 
 def _amounts(rate: Rate, units: int, listed: Prices) -> tuple[float | None, float]:
@@ -416,14 +420,6 @@ def _extras(
     once = _clean(listed.setup + listed.setup_class * classes)
     if once:
         yield BillItem(SET_UP, 0, 0.0, once, listed.setup_source)  # nobody answers in this time
-
-
-def _dropped(effort: Effort, asked: tuple[BillItem, ...], listed: Prices) -> float:
-    """Dollars for the answers that were dropped, at the mean price of questions of their kind."""
-    dropped = (
-        line.dollars * min(1.0, effort.dropped.get(line.kind, 0) / line.questions) for line in asked
-    )
-    return _clean(math.fsum(dropped) * (1 + listed.qa))
 
 
 def _seconds(lines: tuple[BillItem, ...]) -> float | None:

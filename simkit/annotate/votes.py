@@ -1,4 +1,4 @@
-"""Votes of real people: who said what about which image and class; from files, and simulated."""
+"""Votes of annotators on images and classes: tables, files, and agreement."""
 
 from __future__ import annotations
 
@@ -34,11 +34,18 @@ _WHAT = "votes (.csv or .parquet with image, class, worker, answer, or .npz)"
 class Votes:
     """V votes of R workers on Q questions (image, class); arrays are read-only.
 
-    images, classes, workers   names of what the numbers below stand for
-    question_image, question_class   (Q,) places in `images` and `classes`
-    vote_question, vote_worker       (V,) places among the questions and in `workers`
-    vote_answer                      (V,) 0 no, 1 maybe, 2 yes
-    gold                             (Q,) what experts say: 1 present, 0 absent, -1 not asked
+    Attributes
+    ----------
+    images, classes, workers
+        Ids and names, to which the indices below refer.
+    question_image, question_class : (Q,) int
+        Image and class of each question.
+    vote_question, vote_worker : (V,) int
+        Question and worker of each vote.
+    vote_answer : (V,) int8
+        0 no, 1 maybe, 2 yes.
+    gold : (Q,) int8
+        Answer of experts: 1 present, 0 absent, -1 not asked.
     """
 
     images: NDArray[Any]
@@ -100,7 +107,7 @@ class Votes:
 
     @property
     def counts(self) -> Ints:
-        """(Q, 3) how many said no, maybe and yes to each question."""
+        """(Q, 3) numbers of no, maybe and yes for each question."""
         places = self.vote_question * 3 + self.vote_answer
         return np.bincount(places, minlength=3 * len(self.question_image)).reshape(-1, 3)
 
@@ -115,7 +122,9 @@ class Votes:
         """The share of neighbouring questions about one image that the same people answered."""
         order = np.lexsort((self.vote_worker, self.vote_question))
         question, worker = self.vote_question[order], self.vote_worker[order]
-        # A sum of scrambled names says which people they are, in whatever number.
+        # Each worker gets a random 64-bit number. The sum over the voters of a question is then a
+        # fingerprint of the set of voters, whatever their number and order: two different sets have
+        # equal sums with probability 2**-64.
         names = Chance.seeded(0).of("roster")(np.arange(len(self.workers)))
         sums = np.zeros(len(self.question_image), np.uint64)
         np.add.at(sums, question, names[worker])
@@ -126,16 +135,23 @@ class Votes:
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """How far people agree; questions with fewer than two votes say nothing about it.
+    """Agreement of workers, on questions with at least two votes.
 
-    yes              share of yes among all votes
-    yes_counts       (k + 1,) share of questions with 0, 1, ... k yes, of those with k votes
-    unanimous        share of questions on which all say the same
-    pairwise         share of pairs of votes on one question that agree
-    kappa            Fleiss' kappa (Fleiss, Psychological Bulletin 1971), for any numbers of votes
-    with_majority    (R,) share of a worker's votes that agree with the majority of the others on
-                     the question, ties left out; nan without such votes
-    votes            (R,) how many votes that share counts
+    Attributes
+    ----------
+    yes : float
+        Share of yes among all votes.
+    yes_counts : (k + 1,) float
+        Shares of the questions with k votes that have 0, 1, ... k yes; k is typical.
+    unanimous, pairwise : float
+        Shares of questions with equal votes, and of pairs of votes on one question that agree.
+    kappa : float
+        Fleiss' kappa (Fleiss, Psychological Bulletin 1971), for any numbers of votes.
+    with_majority : (R,) float
+        Share of each worker's votes that agree with the majority of the others on the question,
+        without ties; nan without such votes.
+    votes : (R,) int
+        Number of votes in this share.
     """
 
     yes: float
@@ -160,7 +176,7 @@ class Agreement:
 
 
 def agreement(votes: Votes, *, maybe: Maybe = "yes") -> Agreement:
-    """How far the votes agree, a maybe counted as said."""
+    """The agreement of the votes, with a maybe counted as yes or as no, or dropped."""
     votes = votes.decided(maybe)
     counts = votes.counts
     yes, numbers = counts[:, YES], counts.sum(1)
@@ -169,9 +185,12 @@ def agreement(votes: Votes, *, maybe: Maybe = "yes") -> Agreement:
         raise BadInput("no question has two votes; agreement needs questions that several answer")
     k = votes.per_question
     typical = yes[numbers == k]
+    # Of n votes, y yes: n (n - 1) / 2 pairs, of which y (y - 1) / 2 + (n - y)(n - y - 1) / 2 agree.
     pairs = numbers * (numbers - 1) / 2
     same = (yes * (yes - 1) + (numbers - yes) * (numbers - yes - 1)) / 2
     overall = yes.sum() / numbers.sum()
+    # Fleiss: kappa = (P - P_e) / (1 - P_e), P the mean over questions of the share of agreeing
+    # pairs, P_e the share expected if all votes were independent.
     by_chance = overall**2 + (1 - overall) ** 2
     agreeing = (same[several] / pairs[several]).mean()
     says, about = votes.vote_answer == YES, votes.vote_question
@@ -192,8 +211,10 @@ def agreement(votes: Votes, *, maybe: Maybe = "yes") -> Agreement:
 
 
 def confusion(votes: Votes, present: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(2, 3) votes by truth (absent, present) and answer, given the probability of presence (Q,);
-    questions where it is nan are left out."""
+    """(2, 3) expected number of votes by truth (absent, present) and answer (no, maybe, yes).
+
+    present: (Q,) probability of presence; nan leaves a question out.
+    """
     known = np.flatnonzero(~np.isnan(present))
     counts, weights = votes.counts[known], present[known]
     return np.stack([(1 - weights) @ counts, weights @ counts])
@@ -213,7 +234,7 @@ def measured(votes: Votes) -> NDArray[np.float64]:
 
 
 def ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
-    """`part` of `whole`; nan of nothing."""
+    """`part` divided by `whole`; nan where `whole` is 0."""
     return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
 
 
@@ -284,7 +305,7 @@ def _from_arrays(arrays: Arrays) -> Votes:
 
 
 def _gold(arrays: Arrays, questions: int) -> NDArray[np.int8]:
-    """(Q,) what the majority of experts says; -1 of as many yes as no, and where none was asked."""
+    """(Q,) answer of the majority of experts; -1 for a tie, and for questions without experts."""
     gold = np.full(questions, -1, np.int8)
     if "gold_image" not in arrays:
         return gold

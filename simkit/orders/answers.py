@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import pandas as pd
 
 from simkit.errors import BadInput, unknown
 from simkit.files import parse_json, reading
+from simkit.history import sha256
 from simkit.labels.formats.base import write_lines
 from simkit.orders.order import NOTHING, Order
 
@@ -79,8 +79,7 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
         number, text = row["number"], str(row["answer"]).strip()
         person = str(row["worker"]).strip()
         # A pseudonym, another one in each order.
-        digest = hashlib.sha256(f"{order.id} {person}".encode())
-        worker = f"w-{digest.hexdigest()[:10]}"
+        worker = f"w-{sha256(f'{order.id} {person}'.encode())[:10]}"
         kind = kinds.get(number)
         if kind is None:
             problems.append((place, *_not_asked(row, order.classes, images)))
@@ -118,7 +117,7 @@ def keep(order: Order, answers: pd.DataFrame) -> Path | None:
     rows = answers.astype(object).where(answers.notna(), None).to_dict("records")
     lines = [json.dumps({"order": order.id, **row}) for row in rows]
     count = len(list((order.folder / "answers").glob("*.jsonl")))
-    digest = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()[:12]
+    digest = sha256("".join(f"{line}\n" for line in lines).encode())[:12]
     file = order.folder / "answers" / f"{count + 1:04d}-{digest}.jsonl"
     write_lines(file, lines)
     return file
@@ -142,7 +141,7 @@ def kept(order: Order) -> pd.DataFrame:
     for file in sorted((order.folder / "answers").glob("*.jsonl")):
         with reading(file, "answers", "restore the file"):
             text = file.read_bytes()
-            if hashlib.sha256(text).hexdigest()[:12] != file.stem.partition("-")[2]:
+            if sha256(text)[:12] != file.stem.partition("-")[2]:
                 raise BadInput("it was changed after it was received; restore the file")
             rows: list[dict[str, Any]] = [parse_json(line) for line in text.decode().splitlines()]
             for other in {row["order"] for row in rows} - {order.id}:

@@ -293,8 +293,15 @@ def write(state: OrderState) -> list[str]:
         "open.csv": questions.assign(answered=state.open["answered"]),
         "people.csv": state.people.reset_index(),
     }
-    if state.votes is not None:
-        files["votes.csv"] = _votes_table(state.votes)
+    if (votes := state.votes) is not None:
+        about = votes.vote_question
+        files["votes.csv"] = pd.DataFrame({
+            "image": votes.images[votes.question_image[about]],
+            "class": np.array(votes.classes, object)[votes.question_class[about]],
+            "worker": np.array(votes.workers, object)[votes.vote_worker],
+            "answer": np.array(["no", "maybe", "yes"])[votes.vote_answer],
+            "gold": np.array(["no", "yes", ""])[votes.gold][about],  # -1, the last one: not asked
+        })  # fmt: skip
     named = state.answers.query("kind == 'name' and nth == 0 and answer != @NOTHING")
     if len(named):
         images = order.images[named["image"].to_numpy(np.int64)]
@@ -323,18 +330,6 @@ def write_data(order: Order, file: Path, scored: str | None = None) -> None:
         "scored": scored,
     }
     write_lines(file, toml_lines({**values, "classes": settings.classes}))
-
-
-def _votes_table(votes: Votes) -> pd.DataFrame:
-    about = votes.vote_question
-    gold = np.array(["no", "yes", ""])[votes.gold]
-    return pd.DataFrame({
-        "image": votes.images[votes.question_image[about]],
-        "class": np.array(votes.classes, object)[votes.question_class[about]],
-        "worker": np.array(votes.workers, object)[votes.vote_worker],
-        "answer": np.array(["no", "maybe", "yes"])[votes.vote_answer],
-        "gold": gold[about],
-    })  # fmt: skip
 
 
 def _toml(listed: Prices, state: OrderState) -> list[str]:

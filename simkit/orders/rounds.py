@@ -90,7 +90,16 @@ def round_of(
             )
         raise BadInput("no question is left to ask; raise the amount of the scheme or the images")
     if budget is not None:
-        questions = questions.head(_paid(questions, settings, order, budget, asked.labels))
+        listed = price_list(settings.prices)
+
+        def spent(count: int) -> float:
+            effort = _effort(questions.head(count), settings, order, asked.labels)
+            return cost(effort, listed).dollars
+
+        paid = bisect_right(range(1, len(questions) + 1), budget, key=spent)
+        if not paid:
+            raise BadInput(f"${budget:,g} does not pay for one question; raise the budget")
+        questions = questions.head(paid)
     gold = _gold(settings, order, questions, answers) if settings.gold else questions.head(0)
     first = 1 + max((int(part.table["question"].max()) for part in order.rounds), default=0)
     table = _in_tasks(questions, gold, Chance.seeded(settings.seed).of("order", first))
@@ -138,25 +147,6 @@ def _bought(
     ladder = Ladder.of(annotate, (N, L), settings.parsed_scheme, settings.prices)
     trial, _ = largest_affordable(ladder, budget)
     return dataclasses.replace(settings, scheme=schemes.spell(trial.scheme), images=trial.images)
-
-
-def _paid(
-    questions: pd.DataFrame,
-    settings: RoundSettings,
-    order: Order,
-    budget: float,
-    so_far: PartialLabels,
-) -> int:
-    """The number of first questions that the budget pays for."""
-    listed = price_list(settings.prices)
-
-    def spent(count: int) -> float:
-        return cost(_effort(questions.head(count), settings, order, so_far), listed).dollars
-
-    paid = bisect_right(range(1, len(questions) + 1), budget, key=spent)
-    if not paid:
-        raise BadInput(f"${budget:,g} does not pay for one question; raise the budget")
-    return paid
 
 
 def _effort(
