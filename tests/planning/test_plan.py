@@ -165,9 +165,9 @@ def test_where_no_purchase_is_needed_the_next_step_is_training(pilot):
     received = Received(
         option, method, dollars=70.0, images=POOL, asked=POOL, present=sizes[-1].present,
         absent=sizes[-1].absent, scores=np.array([evidence.complete_labels(option, method).mean()]),
+        folder="order1",
     )  # fmt: skip
     made = plan(replace(evidence, received=received), 1, images=POOL, prices="openimages")
-    made = replace(made, command=f"{made.command} --continue order1")
     said = answers(made)
     assert not made.purchase_needed and said["Spend"].startswith("nothing:")
     assert "$" not in said["Spend"] and "Range" not in said
