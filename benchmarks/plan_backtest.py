@@ -46,7 +46,7 @@ from simkit.annotate.prices import prices
 from simkit.errors import BadInput
 from simkit.planning.choose import UNSEEN, Project, candidates, choose
 from simkit.planning.costs import Purchases, count
-from simkit.planning.curves import Curves, needs_absent
+from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pair, Size
 from simkit.planning.test_split import TestSet
 from simkit.results.runs import open_runs
@@ -224,7 +224,7 @@ def same_pool(world: str, evidence: Evidence) -> Iterator[Prediction]:
         curves = Curves(known, bought)
         for pair, sizes in known.cells.items():
             longer = evidence.cells[pair]
-            if needs_absent(pair[1]) and not longer[-1].absent.any():
+            if known.methods[pair[1]].known_alone and not longer[-1].absent.any():
                 continue
             dollars = [dollars_of(size, bought[pair[0]], images) for size in longer]
             for factor in FACTORS:
@@ -271,7 +271,7 @@ def beyond(world: str, pilot: Evidence, project: Evidence) -> Iterator[Predictio
                 at = at * spent / measured.purchases[pair[0]].dollars[-1]
             elif UNSEEN * curves.shares(pair, part.present, part.absent) < curves.cell(pair).u[0]:
                 continue
-            if needs_absent(pair[1]) and not part.absent.any():
+            if pilot.methods[pair[1]].known_alone and not part.absent.any():
                 continue
             values = curves.as_scored(pair, curves(pair, part.present, part.absent, at))[:, 0]
             band = (100 * np.quantile(values, [0.05, 0.5, 0.95])).tolist()

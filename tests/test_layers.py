@@ -24,7 +24,6 @@ GROUND = {
 }  # fmt: skip
 FILES = sorted(ROOT.rglob("*.py"))
 PUBLIC = {"__init__", "analysis", "figures", "formats", "methods", "schemes"}
-PENDING = {"planning/evidence"}
 HANDS_ON = {
     "annotate/schemes",
     "data",
@@ -67,8 +66,6 @@ def test_imports_run_one_way(path: Path) -> None:
     own = path.relative_to(ROOT).with_suffix("").parts
     if path.parent == ROOT and path.stem in PUBLIC:
         return  # hands public names on
-    if "/".join(own) in PENDING:
-        pytest.xfail("pending")
     place = folder(own)
     allowed = {"ground"} if place == "ground" else before(place)
     for name in imported(path):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simkit.errors import BadInput
 from simkit.planning.costs import Purchases
-from simkit.planning.curves import Curves, needs_absent
+from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Array, LabelOption, Pair
 
 MOST_TIMES = 50.0  # times the pilot's pool: the limit of predictions
@@ -165,7 +165,7 @@ def candidates(curves: Curves, project: Project) -> list[Candidate]:
         value = np.maximum(value[curves.kept], curves.floor[:, None])
         medians = np.median(value, axis=0).tolist()
         seen = _seen(curves, pair, grid) & _cheaper_than_complete(curves, pair, grid, project)
-        if needs_absent(pair[1]):
+        if curves.evidence.methods[pair[1]].known_alone:  # it would predict every class as present
             seen &= grid.absent.sum(axis=1) > 0
         if pair[0].counted:
             seen &= grid.amounts >= 1

@@ -33,9 +33,6 @@ from simkit.planning.costs import Purchases
 from simkit.planning.evidence import COMPLETE, Array, Evidence, LabelOption, Pair, Received, Size
 
 SAMPLES = 400
-KNOWN_ALONE = ("ignore", "partial-bce")  # without absent labels these predict everything present
-# Methods for which unknown and absent labels are the same: complete once all present are known.
-UNKNOWN_AS_ABSENT = ("an", "asl", "fe", "focal", "lsan")
 NOISE = 0.007  # mAP: accuracy of a family's description of a curve
 STEEP = 0.55  # standard deviation of the logarithm of a family's exponent, about 1
 FEWER = 1.3, 0.5  # factor of the slope below the smallest size, and its log error
@@ -245,7 +242,7 @@ class Curves:
         option, method = pair
         whole = self.purchases[option].complete
         p = _mean_share(present, whole[0])
-        if reads_unknown_as_absent(method):
+        if self.evidence.methods[method].unknown_as_absent:
             return p
         return np.sqrt(p * _mean_share(absent, whole[1]))
 
@@ -416,9 +413,11 @@ class Curves:
     def reaches_complete(self, pair: Pair) -> bool:
         """Whether the largest purchase of the option is as good as complete labels."""
         option, method = pair
-        return self.purchases[option].ends_complete or (
-            self.purchases[option].ends_present and reads_unknown_as_absent(method)
-        )
+        whole = self.purchases[option]
+        # To a method that takes unknown labels for absent ones, they are complete once all present
+        # labels are known.
+        positives_suffice = bool(self.evidence.methods[method].unknown_as_absent)
+        return whole.ends_complete or (whole.ends_present and positives_suffice)
 
     def _rng(self, *names: str) -> np.random.Generator:
         return np.random.default_rng(Chance.seeded(self.seed).of("plan", *names).seed())
@@ -443,21 +442,6 @@ def _spread(scores: Array) -> float:
     """Standard deviation over draws; 0 for one draw."""
     measured = scores[~np.isnan(scores)]
     return float(np.std(measured, ddof=1)) if len(measured) > 1 else 0.0
-
-
-def reads_unknown_as_absent(method: str) -> bool:
-    """Whether a method, with its wrappers, treats unknown labels as absent."""
-    return _base(method) in UNKNOWN_AS_ABSENT
-
-
-def needs_absent(method: str) -> bool:
-    """Whether a method cannot learn without known absent labels."""
-    return _base(method) in KNOWN_ALONE
-
-
-def _base(method: str) -> str:
-    """Without wrappers and settings."""
-    return method.partition("+")[0].partition("(")[0].strip()
 
 
 def _mean_share(count: Array, whole: Array) -> Array:

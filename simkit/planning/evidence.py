@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import tomllib
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
@@ -19,6 +20,7 @@ from scipy.sparse import csr_array
 
 from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits
+from simkit.annotate.similarities import Similarities
 from simkit.chance import Chance
 from simkit.data.dataset import Boxes, Dataset
 from simkit.errors import BadInput, located
@@ -29,8 +31,9 @@ from simkit.labels.truth import Truth
 from simkit.planning.test_split import Array, TestSet
 from simkit.registry import short
 from simkit.results import job_store as store
-from simkit.results import runs
+from simkit.results import method_facts, runs
 from simkit.results.budget import Limit
+from simkit.results.method_facts import MethodFacts
 from simkit.results.result_tables import class_names, failures, frame, leaves
 
 Folder = str | PathLike[str]
@@ -42,6 +45,7 @@ _COLUMNS: dict[str, Any] = {
     **dict.fromkeys(("labels_id", "truth_id", "test_id"), str),
     **dict.fromkeys(("images", "draw", "epochs"), int), "reference": bool, "seed": int | None,
     **dict.fromkeys(("budget", "budget_hours"), float | None), "map": float, "lr": float,
+    "tuned": str | None,
     **dict.fromkeys(("class_present", "class_absent"), list[int]), "ap": list[float | None],
 }  # fmt: skip
 _KEYS = ["method", "reference", "size", "seed", "draw"]  # of a run, beside its label option
@@ -228,6 +232,8 @@ class Evidence:
     zero_shot
         mAP of the scores with which the runs were made, without any label, and the name of their
         model; None without scores.
+    methods
+        The facts of each method, by its spelling.
     """
 
     folders: tuple[str, ...]
@@ -243,6 +249,7 @@ class Evidence:
     trained_as: Mapping[Pair, Mapping[str, Any]]
     received: Received | None = None
     zero_shot: tuple[float, str] | None = None
+    methods: Mapping[str, MethodFacts] = field(default_factory=dict)
 
     @staticmethod
     def of(*folders: Folder) -> Evidence:
@@ -276,7 +283,8 @@ class Evidence:
             folders=tuple(one.folder for one in read), pool=pool, test=test, cells=cells,
             complete=complete, draws=len(rows[["seed", "draw"]].drop_duplicates()),
             runs=len(rows), grid=read[0].grid, missing=(share, sentence),
-            ids={**read[0].ids, "runs": content_id(*sorted(texts))}, trained_as=trained_as,
+            methods=_facts(read), ids={**read[0].ids, "runs": content_id(*sorted(texts))},
+            trained_as=trained_as,
             zero_shot=None if about.get("zero_shot") is None
             else (float(about["zero_shot"]), str(about.get("scored_by"))),
         )  # fmt: skip
@@ -286,6 +294,10 @@ class Evidence:
         """The folder of the project that the comparisons belong to; None without one."""
         homes = (home for folder in self.folders for home in Path(folder).parents)
         return next((str(home) for home in homes if (home / "project.toml").is_file()), None)
+
+    def title(self, method: str) -> str:
+        """The display name of a method."""
+        return self.methods[method].title
 
     def complete_labels(self, option: LabelOption, method: str) -> Array:
         """(D,) mAP on complete labels by the same annotators with this method, or with `full`."""
@@ -401,6 +413,21 @@ def _joined(folders: Sequence[_Folder]) -> pd.DataFrame:
     return rows.iloc[sorted(range(len(rows)), key=texts.__getitem__)].reset_index(drop=True)
 
 
+def _facts(folders: Sequence[_Folder]) -> dict[str, MethodFacts]:
+    """The facts of each method; without them its curve would be a guess."""
+    facts = {}
+    for one in folders:
+        for method in one.table["method"].unique():
+            facts[method] = method_facts.of(method, one.table)
+            if None in (facts[method].unknown_as_absent, facts[method].known_alone):
+                raise BadInput(
+                    f"{one.folder}: nothing says how method {method!r} reads unknown labels, on "
+                    "which its curve depends; install the package that it comes from, or compare "
+                    "again without it"
+                )
+    return facts
+
+
 def _sizes(table: pd.DataFrame, grid: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     images, sizes = str(grid.get("images", 1.0)), []
     for row in table[["budget", "budget_hours", "scheme_spec"]].to_dict("records"):
@@ -425,8 +452,6 @@ def _grouped(
         counts = (np.stack([*group[f"class_{side}"]]) for side in ("present", "absent"))
         present, absent = (values[:, pool.scored].mean(axis=0) for values in counts)
         return Size(float(np.mean([*group["amount"]])), present, absent, scores(group))
-
-    from simkit.learn.method import methods
 
     known = [np.stack([*rows[f"class_{side}"]]).sum(axis=1) for side in ("present", "absent")]
     rows = rows.iloc[np.argsort(known[0] + known[1], kind="stable")]
@@ -453,7 +478,8 @@ def _grouped(
             sizes.setdefault(round(float(np.mean([*group["amount"]])), 9), []).append(group)
         cells[pair] = tuple(size(pd.concat(groups)) for groups in sizes.values())
         row = group.to_dict("records")[0]
-        method = methods.shortened(row["method_spec"])
+        # Only a tuned method needs its complete spelling to be trained again.
+        method = row["method"] if row["tuned"] is None else row["method_spec"]
         trained[pair] = {"method": method, "lr": row["lr"], "epochs": row["epochs"]}
     return cells, ends, trained
 
@@ -467,7 +493,10 @@ def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSet]:
     scored = scored if len(scored) else class_indices
     if data is not None and data.truth["train"].id == ids["truth"]:
         truth = data.truth["train"]
-        scores = _scores(str(first.grid.get("scores", "")), truth)
+        scores = None
+        if file := first.grid.get("scores"):
+            with contextlib.suppress(BadInput):  # the file is gone; schemes that need it say so
+                scores = Similarities.read(file, "train").logits(truth.images, truth.classes)
         pool = Pool(truth, scored, data.hierarchy, data.boxes.get("train"), scores=scores)
     else:
         whole = rows[rows["reference"]]
@@ -482,16 +511,6 @@ def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSet]:
     if data is None or "test" not in data.truth or data.truth["test"].id != ids["test"]:
         return pool, TestSet()
     return pool, TestSet.of(data, mean_ap, class_indices, pool.truth.counts / pool.images)
-
-
-def _scores(file: str, truth: Truth) -> Array | None:
-    """The scores of the comparison; None if their file is gone, and schemes need them in vain."""
-    from simkit.annotate.similarities import Similarities
-
-    try:
-        return Similarities.read(file, "train").logits(truth.images, truth.classes)
-    except BadInput:
-        return None
 
 
 def _better_half(rows: pd.DataFrame) -> Array:

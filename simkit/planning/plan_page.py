@@ -16,7 +16,6 @@ from simkit.planning.choose import LOSS, MOST_TIMES, Candidate
 from simkit.planning.evidence import Pair, Received
 from simkit.planning.plan_figure import Chart, Line, Mark, Page, Section, Table
 from simkit.registry import short
-from simkit.results.method_facts import label
 
 if TYPE_CHECKING:
     from simkit.planning.plan import Plan
@@ -120,7 +119,7 @@ def _so_far(plan: Plan) -> Iterator[tuple[str, str]]:
     yield (
         "So far",
         f"{dollars(received.dollars)} of {received.option.part.name} labels give "
-        f"{label(received.method)} {points(score)} mAP, {where} the expected range "
+        f"{plan.evidence.title(received.method)} {points(score)} mAP, {where} the expected range "
         f"({points(low)} to {points(high)}, median {points(median)}). The plan uses the "
         f"predictions that agree with this mAP.{_errors(received, plan.prices.workers)}",
     )
@@ -190,7 +189,8 @@ def _spend(plan: Plan) -> Iterator[str]:
 def _expect(plan: Plan) -> Iterator[str]:
     chosen = plan.chosen
     whole = f" once the whole {dollars(chosen.dollars)} is spent" if len(plan.order) > 1 else ""
-    yield f"{points(chosen.median)} mAP on new images, trained with {label(chosen.method)}{whole}."
+    method = plan.evidence.title(chosen.method)
+    yield f"{points(chosen.median)} mAP on new images, trained with {method}{whole}."
     if any(plan.wrong):
         present, absent = plan.wrong
         yield f"{present:.1%} of the present and {absent:.1%} of the absent labels will be wrong."
@@ -236,7 +236,7 @@ def _other_methods(plan: Plan) -> list[str]:
     same = {float(plan.curves.full((chosen.option, m)).end.mean()): m for m in better}
     distinct = same.values() if chosen.option.complete else better
     likely = sorted(distinct, key=lambda method: -better[method])
-    return [label(method) for method in likely if better[method] >= MAYBE][:2]
+    return [plan.evidence.title(method) for method in likely if better[method] >= MAYBE][:2]
 
 
 def _trust(plan: Plan) -> Iterator[str]:
@@ -284,7 +284,7 @@ def _next(plan: Plan) -> str:
     candidate = measurement.candidate
     return (
         f"The smallest purchase that may change this decision: {dollars(candidate.dollars)} on "
-        f"{described(candidate)}, trained with {label(candidate.method)} "
+        f"{described(candidate)}, trained with {plan.evidence.title(candidate.method)} "
         f"({measurement.changes:.0%} probability)."
     )
 
@@ -296,7 +296,7 @@ def _train(plan: Plan) -> str:
         return "Use the scores (`simkit score`); they need no labels."
     if (project := plan.evidence.project) is not None:
         return f"`simkit status {quote(project)}` shows the command that trains on these labels."
-    text = f"Train {label(received.method)} on the labels at hand"
+    text = f"Train {plan.evidence.title(received.method)} on the labels at hand"
     trained = plan.evidence.trained_as.get((received.option, received.method))
     if trained is None or not received.folder:
         return f"{text} (`simkit train --labels`)."
@@ -334,8 +334,8 @@ def _runners_up(plan: Plan) -> Table:
         low, high = one.band
         better = float((one.map > plan.chosen.map).mean())
         rows.append((
-            described(one), label(one.method), dollars(one.dollars), points(one.median),
-            f"{points(low)} to {points(high)}", f"{better:.0%}",
+            described(one), plan.evidence.title(one.method), dollars(one.dollars),
+            points(one.median), f"{points(low)} to {points(high)}", f"{better:.0%}",
         ))  # fmt: skip
     columns = ("purchase", "method", "$", "mAP", "range", "P(better)")
     return Table("Runners-up", columns, tuple(rows), (2, 3, 4, 5))
@@ -377,7 +377,7 @@ def _details(plan: Plan) -> Iterator[Section]:
             f"{trained['epochs']} epochs" if trained and trained["lr"] else "",
         ))),
     )  # fmt: skip
-    title = f"Other amounts of {chosen.option}, trained with {label(chosen.method)}"
+    title = f"Other amounts of {chosen.option}, trained with {plan.evidence.title(chosen.method)}"
     yield Section(title, table=_amounts(plan))
     if plan.unpriced:
         yield Section("Not considered", items=plan.unpriced)
@@ -432,8 +432,8 @@ def _assumptions(plan: Plan) -> Iterator[str]:
         )
     if not chosen.option.complete and not plan.curves.reaches_complete(chosen.pair):
         yield (
-            f"{chosen.option} with {label(chosen.method)} never reaches complete labels; its curve "
-            "is assumed to end anywhere between its largest size and theirs"
+            f"{chosen.option} with {plan.evidence.title(chosen.method)} never reaches complete "
+            "labels; its curve is assumed to end anywhere between its largest size and theirs"
         )
     if plan.evidence.test.small:
         yield "Measured mAP was corrected for the bias of few test images"
@@ -481,7 +481,7 @@ def _line(plan: Plan, pair: Pair) -> Line:
         )
     name = "complete labels" if option.complete else option
     return Line(
-        label=f"{name}, {label(method)}", dollars=tuple(one.dollars for one in best),
+        label=f"{name}, {plan.evidence.title(method)}", dollars=tuple(one.dollars for one in best),
         median=tuple(one.median for one in best), low=low, high=high,
         measured=marks, chosen=pair == plan.chosen.pair,
     )  # fmt: skip

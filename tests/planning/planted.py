@@ -17,7 +17,7 @@ from simkit.annotate.schemes import spell
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.results import job_store as store
-from simkit.results import runs
+from simkit.results import method_facts, runs
 from simkit.study.grid import Grid
 
 CLASSES = 12
@@ -59,9 +59,10 @@ def average_precision(labels, truth, method):
 
 
 def write(folder, spec, *, schemes=SCHEMES, methods=("an", "ll-r"), shares=(0.04, 0.1, 0.25, 0.6),
-          draws=4, reference=True, noise=0.004, listed=PRICES, finished=1.0, **fields):  # fmt: skip
+          draws=4, reference=True, noise=0.004, listed=PRICES, finished=1.0, named=None, **fields):  # fmt: skip
     """Leave what `simkit compare` would leave; shares: of the price of complete labels. finished:
-    the share of the rows that are there; below 1 the comparison is under way."""
+    the share of the rows that are there; below 1 the comparison is under way. named: other
+    names of methods."""
     truth = datasets.open(spec).truth["train"]
     whole = cost(simulate(truth, "full-subset"), prices(listed)).dollars
     budgets = tuple(round(share * whole, 2) for share in shares)
@@ -82,20 +83,25 @@ def write(folder, spec, *, schemes=SCHEMES, methods=("an", "ll-r"), shares=(0.04
                                  draw, ap, reference_run, listed))  # fmt: skip
     if not reference:
         rows = [row for row in rows if not row["reference"]]
+    for row in rows:
+        row["method"] = (named or {}).get(row["method"], row["method"])
     classes = truth.classes
     test = datasets.open(spec).truth["test"].id
     rows = [row | {"truth_id": truth.id, "test_id": test} for row in rows]
     if finished < 1:
         keys = [f"{place:016x}" for place in range(10)]
         store.begin(folder, keys=keys, grid=grid.to_toml(), classes=classes,
-                   leaves=list(range(len(classes))))  # fmt: skip
+                   leaves=list(range(len(classes))),
+                    methods=method_facts.written(grid.trained))  # fmt: skip
         (folder / "bundles").mkdir(exist_ok=True)
         for place, key in enumerate(keys[: round(10 * finished)]):
             part = runs.tidy(rows[place::10], classes=classes)
             part = part.replace_schema_metadata(None)
             store.save(store.Result(part), folder / "bundles", key)
         return folder
-    table = runs.tidy(rows, classes=classes, planned=len(rows))
+    table = runs.tidy(
+        rows, classes=classes, planned=len(rows), methods=method_facts.written(grid.trained)
+    )
     runs.write(runs.writers(table), folder)
     (folder / "grid.toml").write_text(grid.to_toml(), encoding="utf-8")
     return folder

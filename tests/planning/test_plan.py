@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 from simkit.annotate.annotators import Habits
+from simkit.annotate.prices import prices
 from simkit.errors import BadInput
-from simkit.planning.costs import Staff
+from simkit.planning.costs import Staff, count
+from simkit.planning.curves import Curves
 from simkit.planning.evidence import Evidence, Received
 from simkit.planning.plan import plan
 from simkit.planning.test_split import TestSet
+from simkit.results.method_facts import MethodFacts
 from tests.planning import planted
 
 POOL = 300
@@ -285,3 +288,22 @@ def test_every_scheme_that_was_compared_can_be_planned(tmp_path):
         made = plan(folder, 100, images=1000, prices="openimages")
     options = {re.match(r"[a-z-]+", str(c.option))[0] for c in made.choice.every}
     assert {"rpa", "fpc", "federated", "single-positive", "full-subset"} <= options
+
+
+def test_a_method_says_itself_how_it_reads_unknown_labels(spec, tmp_path):
+    """Present labels alone complete `reads-absent`; nothing is assumed of a method without facts."""
+    folder = planted.write(tmp_path / "runs", spec, schemes=("fpc",), methods=("an",))
+    evidence = Evidence.of(folder)
+    option = next(option for option, _ in evidence.cells)
+    purchases = {option: count(option, evidence.pool, prices("openimages"))}
+    half = purchases[option].complete[0][None] / 2, np.zeros((1, planted.CLASSES))
+    for unknown_as_absent, share in ((True, 0.5), (False, 0.0)):
+        facts = MethodFacts("Plug-in", unknown_as_absent=unknown_as_absent, known_alone=False)
+        curves = Curves(replace(evidence, methods={"plug-in": facts}), purchases)
+        assert curves.shares((option, "plug-in"), *half) == pytest.approx(share)
+
+    other = planted.write(
+        tmp_path / "other", spec, schemes=("fpc",), methods=("an",), named={"an": "plug-in"}
+    )
+    with pytest.raises(BadInput, match="plug-in.*install"):
+        plan(other, 100)
