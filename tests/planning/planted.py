@@ -59,7 +59,8 @@ def average_precision(labels, truth, method):
 
 
 def write(folder, spec, *, schemes=SCHEMES, methods=("an", "ll-r"), shares=(0.04, 0.1, 0.25, 0.6),
-          draws=4, reference=True, noise=0.004, listed=PRICES, finished=1.0, named=None, **fields):  # fmt: skip
+          draws=4, reference=True, noise=0.004, listed=PRICES, finished=1.0, named=None,
+          **fields):  # fmt: skip
     """Leave what `simkit compare` would leave; shares: of the price of complete labels. finished:
     the share of the rows that are there; below 1 the comparison is under way. named: other
     names of methods."""

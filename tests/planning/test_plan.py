@@ -291,7 +291,7 @@ def test_every_scheme_that_was_compared_can_be_planned(tmp_path):
 
 
 def test_a_method_says_itself_how_it_reads_unknown_labels(spec, tmp_path):
-    """Present labels alone complete `reads-absent`; nothing is assumed of a method without facts."""
+    """Present labels alone count for some; nothing is assumed of a method without facts."""
     folder = planted.write(tmp_path / "runs", spec, schemes=("fpc",), methods=("an",))
     evidence = Evidence.of(folder)
     option = next(option for option, _ in evidence.cells)
@@ -305,5 +305,5 @@ def test_a_method_says_itself_how_it_reads_unknown_labels(spec, tmp_path):
     other = planted.write(
         tmp_path / "other", spec, schemes=("fpc",), methods=("an",), named={"an": "plug-in"}
     )
-    with pytest.raises(BadInput, match="plug-in.*install"):
+    with pytest.raises(BadInput, match=r"plug-in.*install"):
         plan(other, 100)
