@@ -236,18 +236,6 @@ class _Work:
         facts = method_facts.written(self.grid.trained)
         return {"classes": data.classes, "leaves": data.leaves.tolist(), "methods": facts}
 
-    @property
-    def zero_shot(self) -> dict[str, Any]:
-        """mAP and name of the image-text model, from its scores of the test split, if any."""
-        scores = self.data.similarities.get("test")
-        if scores is None:
-            return {}
-        test = Scored(
-            self.data.scores["test"], self.data.truth("test").present, self.data.known("test")
-        )
-        score = scored_row(test, self.data.data.leaves)["map"]
-        return {"zero_shot": score, "scored_by": scores.history.settings.get("model", "a file")}
-
     def run(self, hooks: Hooks) -> Comparison:
         progress = hooks.progress
         store.check_code(self.results, self.workers.accept)
@@ -286,10 +274,26 @@ class _Work:
         )  # fmt: skip
         return result if left else written(result, self.folder)
 
-    def rows(self, planned_jobs: list[Job], finished: Finished, **about: Any) -> Table:
-        """The runs of the finished ones among these jobs."""
+    def rows(
+        self,
+        planned_jobs: list[Job],
+        finished: Finished,
+        *,
+        failures: tuple[str, ...] = (),
+        planned: int = 0,
+    ) -> Table:
+        """The runs of the finished ones among these jobs.
+
+        Facts about the table are mAP and name of the image-text model, if any, from its scores of
+        the test split.
+        """
         tables = [finished.done[job.key].table for job in planned_jobs if job.key in finished.done]
-        return runs.together(tables, **self.about, **self.zero_shot, **about)
+        about, data = dict(self.about), self.data
+        if (scores := data.similarities.get("test")) is not None:
+            test = Scored(data.scores["test"], data.truth("test").present, data.known("test"))
+            about["zero_shot"] = scored_row(test, data.data.leaves)["map"]
+            about["scored_by"] = scores.history.settings.get("model", "a file")
+        return runs.together(tables, failures=failures, planned=planned, **about)
 
     def _share(self, every: list[Job]) -> list[Job]:
         """The jobs of this part."""

@@ -45,6 +45,7 @@ own, an = mine.Mine(), "simkit/learn/methods/assume_negative.py"
 metrics = "simkit/metrics/thresholds.py"
 wrapped = methods.make("an+boostlu")
 object.__setattr__(wrapped, "inner", own)
+code_id([own, Here()])  # files are parsed once, here
 take("as it is")
 take("again")
 take("docstring", file=an, old='\\"\\"\\"', new='\\"\\"\\"Other words: ')

@@ -46,7 +46,7 @@ def _write(axes: Axes, notes: Sequence[Note], *, below: bool) -> None:
 
 
 @register
-class NeighboursFigure(Figure):
+class NeighbourImages(Figure):
     """The query on the left and its neighbours, nearest first, each with its known labels.
 
     Names after + are known to be present, after − to be absent; classes that the query is known to

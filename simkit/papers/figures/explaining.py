@@ -99,7 +99,7 @@ class ActivationMaps(MapRows):
 
 
 @register
-class HeatMaps(MapRows):
+class HeatMapRows(MapRows):
     """A row for each picked image and class: the image, then its heat maps.
 
     Columns are the models and epochs of the table. The label is below each class.
@@ -243,7 +243,7 @@ class Pointing(Figure):
 
 
 @register
-class MapCourse(Figure):
+class MapScores(Figure):
     """A panel for present and one for absent classes, a line for each model.
 
     Tables of several models are concatenated.
