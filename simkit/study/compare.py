@@ -202,7 +202,13 @@ def compare(
     BadInput
         If no job could work with the grid or the data, or if every run fails.
     """
-    grid, folder = _grid(grid, fair), Path(out)
+    if isinstance(grid, str | os.PathLike):
+        grid = Grid.load(grid)
+    elif isinstance(grid, Mapping):
+        grid = Grid.of(grid)
+    if fair and not grid.fair:
+        grid = dataclasses.replace(grid, fair=True, settings={})
+    folder = Path(out)
     share = None if part is None else Part.read(part)
     hooks = hooks or Hooks(notebook_bar("comparing"), notebook_bar("computing features"))
     data = open_source(source_of(grid), progress=hooks.preparing)
@@ -266,11 +272,15 @@ class _Work:
             of_all_parts = stored(planned_jobs, self.results, self.workers.accept)
             left = len(of_all_parts.without(planned_jobs))
             share, finished = (share, finished) if left else (planned_jobs, of_all_parts)
+        dollars = None
+        if sweep_jobs and self.grid.validation != "complete":  # else each budget pays for them
+            labels = tuning_labels(sweep_jobs[0], self.data)
+            dollars = float(cost(labels, sweep_jobs[0].prices.once_set_up()).dollars)
         failures = (*sweep_failures, *finished.sentences(share))
         rows = self.rows(share, finished, failures=failures, planned=planned)
         result = Comparison(
             rows, self.grid, (*dict.fromkeys(code_notes), *report.notes_of(opened(rows))),
-            self._validation_dollars(sweep_jobs), left, max(len(sweep_jobs), len(planned_jobs)),
+            dollars, left, max(len(sweep_jobs), len(planned_jobs)),
         )  # fmt: skip
         return result if left else written(result, self.folder)
 
@@ -337,12 +347,6 @@ class _Work:
             others = unfinished[at_once:]
         return swept
 
-    def _validation_dollars(self, sweep_jobs: list[Job]) -> float | None:
-        if not sweep_jobs or self.grid.validation == "complete":  # then each budget pays for them
-            return None
-        bill = cost(tuning_labels(sweep_jobs[0], self.data), sweep_jobs[0].prices.once_set_up())
-        return float(bill.dollars)
-
 
 class _Preview:
     """heat_map.png and summary.md of the complete draws of a comparison under way.
@@ -393,14 +397,6 @@ class _Preview:
         self._next = now + max(EVERY if new else 0.0, 33 * took)
 
 
-def _grid(grid: Any, fair: bool) -> Grid:
-    if isinstance(grid, str | os.PathLike):
-        grid = Grid.load(grid)
-    elif isinstance(grid, Mapping):
-        grid = Grid.of(grid)
-    return dataclasses.replace(grid, fair=True, settings={}) if fair and not grid.fair else grid
-
-
 def written(result: Comparison, folder: Path) -> Comparison:
     """The comparison, after writing its files. Raises BadInput if every run failed."""
     if result.table.empty:
@@ -433,19 +429,15 @@ def _texts(result: Comparison) -> dict[str, str]:
     files = {"grid.toml": result.grid.to_toml()}
     if chosen := list(report.choices(result.every)):
         chapters.append(report.chapter_of_settings(chosen))
-        files["settings.toml"] = _settings_toml(chosen, result.grid)
+        settings: dict[str, dict[str, Any]] = {}
+        for row in chosen:
+            scheme = REFERENCE if row["reference"] else row["scheme"]
+            settings.setdefault(scheme, {})[row["method"]] = json.loads(row["tuned"])
+        lines = [
+            f"# Chosen on complete validation labels of {result.grid.data}, "
+            f"seed {result.grid.seed}.",
+            '# A grid with settings = "settings.toml" uses them again.',
+            *toml_lines(settings),
+        ]
+        files["settings.toml"] = "\n".join(lines) + "\n"
     return files | {"summary.md": "\n".join(chapters)}
-
-
-def _settings_toml(chosen: list[dict[str, Any]], grid: Grid) -> str:
-    """The chosen settings, as `settings = "settings.toml"` in a grid reads them."""
-    settings: dict[str, dict[str, Any]] = {}
-    for row in chosen:
-        scheme = REFERENCE if row["reference"] else row["scheme"]
-        settings.setdefault(scheme, {})[row["method"]] = json.loads(row["tuned"])
-    lines = [
-        f"# Chosen on complete validation labels of {grid.data}, seed {grid.seed}.",
-        '# A grid with settings = "settings.toml" uses them again.',
-        *toml_lines(settings),
-    ]
-    return "\n".join(lines) + "\n"

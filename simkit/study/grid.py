@@ -126,8 +126,10 @@ class Tuning:
         """The settings to try for a method; they depend only on its space and the seed."""
         values = self.values(spec)
         if not values:
-            points = [(("lr", float(f"{factor * lr:.6g}")),) for factor in (0.1, 1.0, 10.0)]
-            return [Setting(p) for p in [*points, *_alternative(spec, lr)]]
+            rates = [(("lr", float(f"{factor * lr:.6g}")),) for factor in (0.1, 1.0, 10.0)]
+            # The alternative of a wrapper is tried only if the method that it wraps has none.
+            others = [each for m in layers(methods.make(spec)) for each in m.alternative.items()]
+            return [*map(Setting, rates), *(Setting((*rates[1], each)) for each in others[:1])]
         shape = [len(choices) for choices in values.values()]
         order = Chance.seeded(seed).of("tuning", spec).permutation(math.prod(shape))
         sampled = np.sort(order.at(np.arange(min(self.runs, math.prod(shape)))))
@@ -259,7 +261,14 @@ class Grid:
             object.__setattr__(self, "tuning", Tuning())
         for name, kind in _TABLES.items():
             object.__setattr__(self, name, self._table(name, kind))
-        object.__setattr__(self, "features", _files(self.features))
+        _expect_table(self.features, "features")
+        for split, path in self.features.items():
+            with located("features"):
+                _expect_known("split", split, SPLITS)
+            fine = isinstance(path, str | os.PathLike)
+            _expect(fine, f"features.{split}", path, "the path of a file or folder")
+        features = {split: os.fspath(path) for split, path in self.features.items()}
+        object.__setattr__(self, "features", features)
         how_many(self.images, sys.maxsize)  # the number of images is not known yet
         if isinstance(self.settings, str | os.PathLike):
             with reading(self.settings, "settings (TOML)", "compare again") as file:
@@ -286,7 +295,7 @@ class Grid:
             self.tuning.check(self.trained)
         if self.pictures is not None:
             self.pictures.check(self.trained, self.train)
-        _check_chosen(self)
+        self._check_chosen()
         by_protocol = self.train.select == "last" and self.pictures is not None
         field = "select in [pictures.changed]" if by_protocol else "train.select"
         for spec in self.trained:
@@ -303,6 +312,21 @@ class Grid:
             )
         if self.settings and self.tuning is not None:
             raise BadInput("settings are set, but tuning would replace them; leave out one of both")
+
+    def _check_chosen(self) -> None:
+        """Raise BadInput for invalid settings, and for schemes or methods that the grid lacks."""
+        _expect_table(self.settings, "settings")
+        for scheme, table in self.settings.items():
+            with located("settings"):
+                _expect_known("scheme of this grid", scheme, [*self.schemes, REFERENCE])
+            _expect_table(table, f"settings.{scheme}")
+            trained = self.trained if scheme == REFERENCE else self.methods
+            for spec, values in table.items():
+                with located(f"settings.{scheme}"):
+                    _expect_known("method of this grid", spec, trained)
+                _expect_table(values, f"settings.{scheme}.{spec}")
+                with located(f"settings.{scheme}.{spec}"):
+                    Setting(tuple(values.items())).method(spec)
 
     def training(self, spec: str) -> Settings:
         """Training settings of a method."""
@@ -377,22 +401,6 @@ def around_full(spec: str) -> str:
     return "+".join(["full", *(text.strip() for text in compress(texts, changed))])
 
 
-def _check_chosen(grid: Grid) -> None:
-    """Raise BadInput for invalid settings, and for schemes or methods that the grid lacks."""
-    _expect_table(grid.settings, "settings")
-    for scheme, table in grid.settings.items():
-        with located("settings"):
-            _expect_known("scheme of this grid", scheme, [*grid.schemes, REFERENCE])
-        _expect_table(table, f"settings.{scheme}")
-        trained = grid.trained if scheme == REFERENCE else grid.methods
-        for spec, values in table.items():
-            with located(f"settings.{scheme}"):
-                _expect_known("method of this grid", spec, trained)
-            _expect_table(values, f"settings.{scheme}.{spec}")
-            with located(f"settings.{scheme}.{spec}"):
-                Setting(tuple(values.items())).method(spec)
-
-
 def _check_listed(specs: tuple[str, ...], name: str, make: Callable[[str], Any]) -> None:
     """Raise BadInput unless `make` accepts each specification, and no two are the same."""
     if not specs:
@@ -403,17 +411,6 @@ def _check_listed(specs: tuple[str, ...], name: str, make: Callable[[str], Any])
             other = parts.setdefault(make(spec), spec)
         if other is not spec:
             raise BadInput(f"{name} lists {spec!r} and {other!r}, which are equal; leave one out")
-
-
-def _files(values: Any) -> dict[str, str]:
-    """The file or folder of features of each split."""
-    _expect_table(values, "features")
-    for split, file in values.items():
-        with located("features"):
-            _expect_known("split", split, SPLITS)
-        fine = isinstance(file, str | os.PathLike)
-        _expect(fine, f"features.{split}", file, "the path of a file or folder")
-    return {split: os.fspath(file) for split, file in values.items()}
 
 
 def _values(table: Any, where: str) -> dict[str, tuple[Any, ...]]:
@@ -433,17 +430,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(map(_plain, value))
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _alternative(spec: str, lr: float) -> list[tuple[tuple[str, Any], ...]]:
-    """The alternative setting of a method as a point of a sweep, if it has one.
-
-    The alternative of a wrapper is tried only if the method that it wraps has none.
-    """
-    for method in layers(methods.make(spec)):
-        for name, value in method.alternative.items():
-            return [(("lr", float(f"{lr:.6g}")), (name, value))]
-    return []
 
 
 def _with_setting(method: Method, name: str, value: Any) -> Method:

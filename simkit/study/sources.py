@@ -67,13 +67,6 @@ class StudySource:
     sizes: tuple[Side, ...] = ()
     scores: str = ""
 
-    @property
-    def featured(self) -> tuple[str, ...]:
-        """Splits whose features are used."""
-        if not self.sizes:
-            return self.splits
-        return ("train",) if self.kinds else ()
-
 
 Source = StudySource  # its public name; here it would be taken for a source of data
 
@@ -279,7 +272,9 @@ def open_source(
                 "out a share of them; `simkit list data` has the settings of each kind of data"
             )
     features: dict[tuple[str, str], Features] = {}
-    for split in source.featured:
+    # A backbone on images takes at most neighbours from features, those of train.
+    featured = ("train",) if source.sizes and source.kinds else source.splits
+    for split in featured if source.kinds else ():
         of_split: Mapping[Kind, Features]
         if source.features:
             of_split = _precomputed(source, data, split)
@@ -397,31 +392,27 @@ def labels_of_train(labels: PartialLabels, data: Dataset, where: str) -> Partial
     if labels.history.command == "receive" and here.any():
         labels = labels.of_images(labels.images[here])  # without images that are scored on
     if labels.history.command != "simulate":
-        labels = _over(labels, whole, where)
+        rows = pd.Index(whole.images).get_indexer(labels.images)
+        columns = pd.Index(whole.classes).get_indexer(labels.classes)
+        others = [*labels.images[rows < 0], *np.array(labels.classes)[columns < 0]]
+        for name in others[:1]:
+            raise BadInput(
+                f"{where} is about {str(name)!r}, which the data set does not have; name the data "
+                "set of the labels, or if they use other names (Open Images ids), translate them "
+                "with simkit convert --from \"openimages(names='FILE')\""
+            )
+        stored = labels.codes.tocoo()
+        extended = (rows[stored.row], columns[stored.col])
+        codes = coo_array((stored.data, extended), shape=whole.shape)
+        asked = np.zeros(whole.shape[0], bool)
+        asked[rows] = labels.asked
+        record: dict[str, Any] = {"effort": labels.effort, "history": labels.history}
+        labels = PartialLabels.of(codes, whole.images, whole.classes, asked, **record)
     if len(labels.images) != len(whole.images):
         labels.check_about(train, where)
         return labels
     labels.check_about(whole, where)
     return labels.of_images(train.images)
-
-
-def _over(labels: PartialLabels, truth: Truth, where: str) -> PartialLabels:
-    """The labels extended to all images and classes of the truth."""
-    rows = pd.Index(truth.images).get_indexer(labels.images)
-    columns = pd.Index(truth.classes).get_indexer(labels.classes)
-    others = [*labels.images[rows < 0], *np.array(labels.classes)[columns < 0]]
-    for name in others[:1]:
-        raise BadInput(
-            f"{where} is about {str(name)!r}, which the data set does not have; name the data set "
-            "of the labels, or if they use other names (Open Images ids), translate them with "
-            "simkit convert --from \"openimages(names='FILE')\""
-        )
-    stored = labels.codes.tocoo()
-    codes = coo_array((stored.data, (rows[stored.row], columns[stored.col])), shape=truth.shape)
-    asked = np.zeros(truth.shape[0], bool)
-    asked[rows] = labels.asked
-    record: dict[str, Any] = {"effort": labels.effort, "history": labels.history}
-    return PartialLabels.of(codes, truth.images, truth.classes, asked, **record)
 
 
 def _precomputed(source: StudySource, data: Dataset, split: str) -> Mapping[Kind, Features]:

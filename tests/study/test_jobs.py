@@ -136,8 +136,8 @@ def test_only_splits_and_kinds_that_are_used_are_opened(small):
     assert set(picking.kinds) == {"pooled", "maps"}
     csl, se = (source_of(small(methods=[m], reference=False, pictures={"size": 32}))
                for m in ("csl", "se"))  # fmt: skip
-    assert (csl.kinds, csl.featured, csl.sizes) == ((), (), (32,))
-    assert (se.kinds, se.featured) == (("pooled",), ("train",))
+    assert (csl.kinds, csl.sizes) == ((), (32,))
+    assert se.kinds == ("pooled",)
 
 
 def test_what_no_job_could_use_is_refused(small, tiny):

@@ -217,7 +217,7 @@ def test_pictures_are_decoded_once_and_shown_as_is_said(monkeypatch):
     assert {at for at in seen if at[0] == at[1]} == {(20, 20), (10, 10)}
     monkeypatch.setattr(type(SCENES.pictures["train"]), "read", None)  # now they lie in files
     opened = open_source(source)
-    assert opened.features == {} and source.featured == ()
+    assert opened.features == {}
     crop = ImageTransform(32, flip=False, vertical=True, crop=(0.5, 1.0))
     whole, cropped = opened.images("test", ImageTransform(32)), opened.images("test", crop)
     assert whole.pictures is cropped.pictures and whole.pictures.shape == (10, 3, 32, 32)
