@@ -50,8 +50,8 @@ def usable_cores() -> int:
 def peak_memory() -> float | None:
     """Megabytes (2**20 bytes) this process has held at most; None where the platform is silent.
 
-    Linux's own count of this process comes first: what getrusage says begins, in a process that
-    was started by another, with what that one held.
+    Linux's count of this process comes first: getrusage starts a child process at the peak of its
+    parent.
     """
     try:
         lines = _STATUS.read_text(encoding="ascii", errors="replace").splitlines()

@@ -36,7 +36,7 @@ def command(
     """
     from simkit.annotate.label_card import about
     from simkit.data.dataset import originals
-    from simkit.labels.formats.base import WritesTruth
+    from simkit.labels.formats.base import WritesTruth, files_of
     from simkit.labels.formats.base import formats as known
 
     formats = simkit.formats
@@ -77,13 +77,6 @@ def command(
     if cards := about(file, labels.id):
         say(f"how these labels were made stays in {' and '.join(map(str, cards))}")
 # fmt: on
-
-
-def files_of(form: simkit.formats.Format, path: Path) -> tuple[Path, ...]:
-    """The files of labels at `path`; the first one is what cards are named after."""
-    from simkit.labels.formats.base import SeveralFiles
-
-    return form.files(path) if isinstance(form, SeveralFiles) else (path,)
 
 
 def _truth(spec: str, labels: simkit.PartialLabels) -> simkit.Truth:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @params.seed("Seed of the simulated votes.")
 @params.json
 def command(
-    file: Path, maybe: Any, labels_file: Path | None, out: Path | None, figure: Path | None,
+    *, file: Path, maybe: Any, labels_file: Path | None, out: Path | None, figure: Path | None,
     seed: int,
 ) -> None:
     """Estimate annotator errors from votes, and check the fit by simulating the votes.

@@ -41,7 +41,7 @@ BUILT = Path("hierarchy.json")
 @click.option("--verbose", is_flag=True, help="With --classes: the senses of ambiguous names.")
 @params.json
 def command(
-    which: str | None, names_file: Path | None, mapping: Path | None, out: Path | None,
+    *, which: str | None, names_file: Path | None, mapping: Path | None, out: Path | None,
     figure: Path | None, lines: int, verbose: bool,
 ) -> None:
     """Build a class hierarchy from WordNet, or show one: shipped, by name, or a JSON file.

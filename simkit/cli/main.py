@@ -147,14 +147,16 @@ def code(arguments: Sequence[str] | None = None) -> int:
 
 
 def _unread() -> int:
-    """The reader of a pipe went away: nothing is wrong, and nobody is left to tell."""
+    """The reader of the pipe has closed it, as `head` does: end quietly."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
 def _namesake() -> bool:
-    """Whether the other package of this name is installed; old clones of ours had it too, but
-    those have a direct_url.json."""
+    """Whether the other package of this name is installed.
+
+    Old clones of this project have the name as well; pip gave them a direct_url.json.
+    """
     try:
         return metadata.distribution("simkit").read_text("direct_url.json") is None
     except metadata.PackageNotFoundError:

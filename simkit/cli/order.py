@@ -15,10 +15,10 @@ import click
 import simkit
 from simkit import quantities
 from simkit.annotate import schemes
-from simkit.cli import params
+from simkit.cli import options, params
 from simkit.cli.output import cost_table, print_json, say
 from simkit.cli.settings import settings
-from simkit.cli.simulate import SchemeCommand, chosen, features_of, images_of
+from simkit.cli.simulate import IMAGES, SchemeCommand, chosen, features_of
 from simkit.errors import BadInput
 from simkit.files import reading
 
@@ -58,16 +58,9 @@ def _share_or_none(value: Any, option: str) -> float:
               help="Largest cost of this round. Without an amount of the scheme, the largest "
               "affordable one is chosen.")
 @click.option("--split", help="The split to label. [default: the training set]")
-@click.option("--images", type=params.Quantity("images", images_of), metavar="SHARE|NUMBER",
-              help="Share or number of the images to ask about. [default: all]")
-@click.option("--people", type=params.COUNT,
-              help="How many people answer each question. [default: 1]")
-@click.option("--join", type=click.Choice(["majority", "union", "dawid-skene"]),
-              help="How to combine several answers to a question. [default: majority; a tie is "
-              "unsure]")
-@click.option("--gold", type=params.Quantity("share", _share_or_none), metavar="SHARE",
-              help="Questions with a known answer, as a share of the others, to measure people's "
-              "errors.")
+@options.of("simkit.orders.order.RoundSettings", unset=True, images=IMAGES, people=params.COUNT,
+            prices=params.PRICES, seed=click.INT, gold=params.Quantity("share", _share_or_none),
+            join=click.Choice(["majority", "union", "dawid-skene"]))
 @click.option("--known", "known_file", type=params.FILE, metavar="LABELS",
               help="Labels known to be correct, for --gold and the examples of --features.")
 @click.option("--hierarchy", "tree", help="Class hierarchy for knowledge-graph: a file or a name.")
@@ -77,15 +70,12 @@ def _share_or_none(value: Any, option: str) -> float:
 @click.option("--features", type=params.FILE,
               help="Features for picked, or for examples in the instructions: a folder from simkit "
               "features, or an npz file. [default: computed by scenes-net for picked, else none]")
-@click.option("--prices", type=params.PRICES,
-              help="A preset or a TOML file. [default: hourly]")
 @click.option("--to", "forms", type=click.Choice(FORMS), multiple=True,
               help="Files for people: a page for the browser, a table, Label Studio; repeatable. "
               "[default: html]")
 @click.option("--image-root", default="", metavar="ADDRESS",
               help="Where Label Studio finds the images. [default: its local files, in a folder of "
               "the same name]")
-@click.option("--seed", type=int, help="Same seed, same questions. [default: 0]")
 @click.option("--out", type=params.FOLDER, help="The new order's folder. [default: order1]")
 @params.json
 def command(**arguments: Any) -> None:
@@ -214,9 +204,9 @@ def _further(arguments: Mapping[str, Any]) -> tuple[Order, RoundSettings, OrderS
     changes = _given(arguments)
     if arguments["scheme"] is not None:
         changes["scheme"] = _scheme(arguments["scheme"], arguments)
-    elif options := arguments["settings"]:
+    elif stated := arguments["settings"]:
         before = order.settings.parsed_scheme
-        changes["scheme"] = schemes.spell(chosen(before.name, {**vars(before), **options}))
+        changes["scheme"] = schemes.spell(chosen(before.name, {**vars(before), **stated}))
     terms = replace(order.settings, **changes)
     file, scores = arguments["scores_file"], order.scores
     if file is not None and terms.parsed_scheme.name == "machine":
@@ -244,9 +234,11 @@ def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _scheme(name: str, arguments: Mapping[str, Any]) -> str:
     """The scheme as text. All answers are kept by default, because all are paid for."""
-    options = arguments["settings"]
-    scheme = chosen(name, options)
-    stated = {*options, *(part.partition("=")[0].strip() for part in re.split("[(,]", name))}
+    scheme = chosen(name, arguments["settings"])
+    stated = {
+        *arguments["settings"],
+        *(part.partition("=")[0].strip() for part in re.split("[(,]", name)),
+    }
     if "keep_looks" in {setting.name for setting in settings(type(scheme))} - stated:
         scheme = replace(scheme, keep_looks=True)  # type: ignore[type-var]
     return schemes.spell(scheme)

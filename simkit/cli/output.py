@@ -34,7 +34,7 @@ def wants_json() -> bool:
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """With --json, one object on one line; numbers that are none, such as nan, become null."""
+    """With --json, print one object on one line; nan and infinity become null."""
     if wants_json():
         strict = json.loads(json.dumps(value), parse_constant=lambda _: None)
         click.echo(json.dumps(strict, ensure_ascii=False, allow_nan=False))
@@ -159,7 +159,7 @@ def hours(seconds: float | None, unit: int = 3600) -> str:
 
 @contextmanager
 def progress(*labels: str, quiet: bool = False) -> Iterator[list[Advance]]:
-    """A bar on stderr for each label; what is handed out is called with (done, total).
+    """A bar on stderr for each label; yields functions of (done, total) that move them.
 
     A bar appears when it is first called, with the time left. In a pipe a line a minute takes its
     place.

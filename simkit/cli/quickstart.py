@@ -11,7 +11,7 @@ import click
 
 import simkit
 from simkit import quantities
-from simkit.cli import params
+from simkit.cli import options, params
 from simkit.cli.output import print_json, progress, say
 from simkit.errors import BadInput
 from simkit.files import expanded, may_write, whole
@@ -35,22 +35,17 @@ SHOWN = 3  # images named in a line
 @click.argument("spec", metavar="DATA")
 @params.classes
 @params.instructions
-@click.option("--budget", type=params.DOLLARS, required=True,
-              help="Money for all labels.")
-@click.option("--prices", type=params.PRICES, default="hourly", show_default=True,
-              help="A preset or a TOML file.")
-@click.option("--people", type=params.COUNT, default=1, show_default=True,
-              help="How many people answer each question.")
+@options.of("simkit.orders.project.Project", budget=params.DOLLARS, prices=params.PRICES,
+            people=params.COUNT, seed=click.INT)
 @click.option("--per-image", type=float, metavar="X",
               help="Expected mean number of classes in an image. [default: 2, or half of the "
               "classes]")
 @params.backbone("Network that finds near duplicates, such as mobilenet_v2 or timm:NAME.")
 @click.option("--out", type=params.FOLDER, default=Path("project"), show_default=True,
               help="The new project's folder.")
-@params.seed("Same seed, same questions.")
 @params.json
 def command(
-    spec: str, names_file: Path | None, described: Path | None, out: Path, **options: Any
+    *, spec: str, names_file: Path | None, described: Path | None, out: Path, **given: Any
 ) -> None:
     """Check photographs, and recommend and order the first labels.
 
@@ -74,12 +69,12 @@ def command(
     _check_folder(spec)
     spec = projects.with_absolute_paths(spec)
     data = simkit.data.open(spec)
-    net = params.network(options["backbone"], options["weights"])
-    if options["backbone"] == SCENES_NET and data.name != "scenes":
+    net = params.network(given["backbone"], given["weights"])
+    if given["backbone"] == SCENES_NET and data.name != "scenes":
         raise BadInput(f"backbone {SCENES_NET} was trained on the drawn data set scenes and does "
                        "not fit photographs; give --backbone mobilenet_v2 --weights FILE, or "
                        "--weights imagenet to download them")  # fmt: skip
-    project = _project(spec, classes_of(names_file, data), out, options)
+    project = _project(spec, classes_of(names_file, data), out, given)
     if project.unlabelled:
         projects.pilot_data(project)  # an impossible path is refused before people answer
     split = data.to_label
@@ -103,7 +98,7 @@ def command(
     project.write()
     bill = simkit.cost(order.effort(order.table), project.prices)
     print_json(_facts(table, order, bill, files))
-    _print_pictures(table, data.name, options["backbone"], out)
+    _print_pictures(table, data.name, given["backbone"], out)
     _print_order(project, plan, order, bill)
 # fmt: on
 
@@ -127,17 +122,17 @@ def _check_folder(spec: str) -> None:
         raise BadInput(f"there is no folder {spec!r}; {hint}")
 
 
-def _project(spec: str, classes: tuple[str, ...], out: Path, options: Any) -> Project:
+def _project(spec: str, classes: tuple[str, ...], out: Path, given: Any) -> Project:
     from simkit.orders.project import Project, absolute_path
 
     names = ("prices", "backbone", "weights")
-    texts = {name: absolute_path(options[name]) for name in names if options[name]}
-    if options["backbone"]:
+    texts = {name: absolute_path(given[name]) for name in names if given[name]}
+    if given["backbone"]:
         texts.setdefault("weights", "")
-    per_image = options["per_image"] or min(2.0, len(classes) / 2)
+    per_image = given["per_image"] or min(2.0, len(classes) / 2)
     return Project(
-        out, spec, classes, options["budget"], people=options["people"], per_image=per_image,
-        seed=options["seed"], **texts,
+        out, spec, classes, given["budget"], people=given["people"], per_image=per_image,
+        seed=given["seed"], **texts,
     )  # fmt: skip
 
 

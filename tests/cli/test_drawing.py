@@ -41,48 +41,31 @@ def test_the_file_has_the_figures_name_unless_another_is_given(shell, folder: st
     assert Path("per_class.png").read_bytes().startswith(b"\x89PNG")
 
 
-BAD = {
-    "--out is x.jpg; a name that ends in .png, .pdf or .svg is expected": ("--out", "x.jpg"),
-    "runs.png is a folder; give the name of a file to write": ("--out", "runs.png"),
-    "--set is 'scheme'; write a field and its value, as scheme=fpc": ("--set", "scheme"),
-    "--set gives scheme twice; give it once": ("--set", "scheme=a", "--set", "scheme=b"),
-    "per-class: no scheme of the table is called 'fcp'; did you mean 'fpc'?": (
-        "--set",
-        "scheme=fcp",
-    ),
-    "per-class: budget is 'much'; a number is expected": ("--set", "budget=much"),
-    "no setting of figure 'per-class' is called 'sceme'; did you mean 'scheme'?": (
-        "--set",
-        "sceme=fpc",
-    ),
-}
-
-
-@pytest.mark.parametrize("message, options", BAD.items(), ids=range(len(BAD)))
-def test_what_cannot_be_drawn_is_one_sentence(shell, folder: str, message, options) -> None:
+@pytest.mark.parametrize(
+    ("named", "options"),
+    [
+        ("--out is x.jpg", ("--out", "x.jpg")),
+        ("runs.png is a folder", ("--out", "runs.png")),
+        ("--set is 'scheme'; write", ("--set", "scheme")),
+        ("--set gives scheme twice", ("--set", "scheme=a", "--set", "scheme=b")),
+        ("did you mean 'fpc'?", ("--set", "scheme=fcp")),
+        ("per-class: budget is 'much'", ("--set", "budget=much")),
+        ("did you mean 'scheme'?", ("--set", "sceme=fpc")),
+    ],
+)
+def test_a_drawing_that_cannot_be_made_is_one_sentence(shell, folder: str, named, options) -> None:
     Path("runs.png").mkdir()
     done = shell("show", folder, "--figure", "per-class", *options)
-    assert (done.code, done.err) == (2, f"simkit: {message}\n")
+    assert done.code == 2 and named in done.err and done.err.count("\n") == 1
 
 
 def test_figures_of_other_things_and_other_folders_are_refused(shell, folder: str) -> None:
     done = shell("show", folder, "--figure", "confusion")
-    assert (done.code, done.err) == (
-        2,
-        "simkit: --figure is confusion, which draws what simkit.analysis.confusion returns in "
-        "Python; of a runs folder can be drawn: "
-        f"{', '.join(OF_RUNS)}\n",
-    )
+    assert done.code == 2 and "simkit.analysis.confusion" in done.err
+    assert done.err.endswith(f"{', '.join(OF_RUNS)}\n")
     Path("empty").mkdir()
     done = shell("show", "empty", "--figure", "heat-map", "--out", "h.png")
     assert done.code == 2 and done.err.startswith("simkit: empty ") and not Path("h.png").exists()
-    done = shell("show", folder, "--out", "h.png")
-    assert done.err == "simkit: --set and --out are options of a figure; name it with --figure\n"
-
-
-def test_another_metric_is_one_of_those_there_are(shell, folder: str) -> None:
+    assert "name it with --figure" in shell("show", folder, "--out", "h.png").err
     done = shell("show", folder, "--figure", "heat-map", "--set", "metric=f1")
-    assert (done.code, done.err) == (
-        2,
-        "simkit: heat-map: metric is 'f1'; it must be one of map, map_all, map_o\n",
-    )
+    assert done.code == 2 and "metric is 'f1'" in done.err and "map_all" in done.err

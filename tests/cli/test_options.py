@@ -1,9 +1,14 @@
 """Options of commands have the type, default and help of the parameters they stand for."""
 
+from dataclasses import dataclass, field
+from typing import Literal
+
 import click
 import pytest
 
 from simkit.cli import options, params
+from simkit.cli.settings import settings
+from simkit.registry import setting
 
 WORDS = {
     "simkit.annotate.evaluation_set.evaluation_set": "level",
@@ -47,3 +52,23 @@ def test_another_type_reads_the_text_and_parameters_are_named_as_options() -> No
 def test_an_unknown_parameter_is_an_error() -> None:
     with pytest.raises(KeyError, match="epoch"):
         options.of("simkit.learn.settings.Settings", "epoch")
+
+
+@dataclass(frozen=True)
+class Part:
+    needed: int = setting(..., "how far to go")
+    choice: Literal["", "a", "b"] = setting("a", "which")
+    optional: Literal["x"] | None = setting(None, "")
+    table: dict[str, int] = setting(dict, "a table")
+    plain: int = field(default=0)
+
+
+def test_meanings_and_defaults() -> None:
+    assert {s.name: (s.default, s.meaning) for s in settings(Part)} == {
+        "needed": (None, "how far to go"),
+        "choice": ("a", "which; one of nothing, a, b"),
+        "optional": (None, "one of x, none"),
+        "table": ({}, "a table"),
+        "plain": (0, ""),
+    }
+    assert [s.name for s in settings(Part) if s.needed] == ["needed"]
