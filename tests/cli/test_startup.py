@@ -48,10 +48,7 @@ def light(place: Path, *lines: str) -> None:
 @pytest.mark.parametrize("lines", [
     ("cost fpc.parquet", "convert fpc.parquet fpc.csv", "show fpc.parquet"),
     ("receive order1 answers.csv", "show order1"),
-    pytest.param(
-        ("plan runs --budget 20 --images 500", "show runs"),
-        marks=pytest.mark.xfail(reason="planning asks classes of methods", strict=False),
-    ),
+    ("plan runs --budget 20 --images 500", "show runs"),
     tuple(f"list {what}" for what in LISTS.split()),
 ])  # fmt: skip
 def test_no_torch(folder: Path, lines: tuple[str, ...]) -> None:

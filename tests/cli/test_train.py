@@ -127,7 +127,7 @@ BAD = {  # words after --method an --labels full.parquet, and what the message n
     "--method ll-r(detla=1)": "did you mean 'delta'?",
     "--method boostlu": "an+boostlu",
     "--labels nowhere.parquet": "nowhere.parquet does not exist",
-    "--lr -1": "lr is -1",
+    "--lr -1": "--lr",
     "--backbone resnet": "resnet",
     "--weights nowhere.pth": "nowhere.pth does not exist",
     "--features a.npz": "--features",
