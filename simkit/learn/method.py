@@ -47,7 +47,7 @@ class Method:
     alternative: ClassVar[Mapping[str, Any]] = {}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     decayed: ClassVar[bool] = True
-    own_needs: ClassVar[Needs] = Needs()
+    default_needs: ClassVar[Needs] = Needs()
     family: ClassVar[str] = "others"
     look: ClassVar[tuple[str, str] | None] = None
     unknown_as_absent: ClassVar[bool] = False
@@ -71,8 +71,8 @@ class Method:
 
     @property
     def needs(self) -> Needs:
-        """The needs of this method with these settings, by default `own_needs`."""
-        return self.own_needs
+        """The needs of this method with these settings, by default `default_needs`."""
+        return getattr(self, "own_needs", self.default_needs)  # the name in version 0.2
 
     def state_bytes(self, sizes: Sizes) -> int:
         """Bytes of the state of one run, known before it is created."""
@@ -159,7 +159,7 @@ class Method:
         scores (..., N, L) logits of all images if `needs.epoch_scores`, else None.
         """
 
-    def handed_over(
+    def continued_from(
         self, state: nn.Module, task: Task | Sizes, chance: Chance | None = None
     ) -> nn.Module:
         """The initial state of a second training, from the final state of a first one.
@@ -188,7 +188,7 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Around(Method):
+class Wrapper(Method):
     """A wrapper around another method: changes the outputs of the model, or adds to the loss.
 
     The changed outputs reach the loss, the selection and the updates of the `inner` method alike.
@@ -216,7 +216,7 @@ class Around(Method):
 
     @property
     def needs(self) -> Needs:
-        return self.inner.needs | self.own_needs
+        return self.inner.needs | self.default_needs
 
     def state_bytes(self, sizes: Sizes) -> int:
         return self.inner.state_bytes(sizes)
@@ -262,11 +262,11 @@ class Around(Method):
     def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
         self.inner.after_epoch(epoch, scores, _inner(state))
 
-    def handed_over(
+    def continued_from(
         self, state: nn.Module, task: Task | Sizes, chance: Chance | None = None
     ) -> nn.Module:
         fresh = self.start(task, chance)
-        fresh.inner = self.inner.handed_over(_inner(state), task, chance)
+        fresh.inner = self.inner.continued_from(_inner(state), task, chance)
         return fresh
 
     def groups(self, model: nn.Module, state: nn.Module, lr: float) -> list[dict[str, Any]]:

@@ -382,7 +382,7 @@ def _head_first(run: Run, made_of: StackInputs, stage: Stage) -> WarmStart:
     else:
         model, last, _ = record.chosen(0, stack)
         head, chance = model.head, made_of.chance.of("state", method.name)
-        state = stack_states([method.handed_over(last, run[0], chance)])
+        state = stack_states([method.continued_from(last, run[0], chance)])
     return WarmStart(head.weight.detach().clone(), head.bias.detach().clone(), state, curves)
 
 

@@ -28,7 +28,7 @@ from simkit.errors import BadInput
 from simkit.files import file_digest, parse_json, reading, whole
 from simkit.history import History, content_id, sealed, unsealed, versions
 from simkit.labels.truth import class_names
-from simkit.learn.method import Around, Method, make, spell
+from simkit.learn.method import Method, Wrapper, make, spell
 from simkit.learn.model import BATCH, Head, Model, check_inputs, outputs, scores
 from simkit.learn.settings import Settings
 from simkit.learn.task import Task
@@ -381,7 +381,7 @@ def _checksum(tensors: dict[str, Tensor]) -> str:
 def _as_state(tensors: dict[str, Tensor], method: Method) -> nn.Module:
     """A state of this method with these tensors as buffers, nested by their names."""
     state = module = nn.Module()
-    while isinstance(method, Around):  # the inner state may have no tensors
+    while isinstance(method, Wrapper):  # the inner state may have no tensors
         module.inner = nn.Module()
         module, method = module.inner, method.inner
     for name, tensor in tensors.items():

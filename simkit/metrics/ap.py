@@ -62,6 +62,8 @@ def average_precision(
     """
     values, present_images, known_images = [], [], []
     for ranks in ranked(scores, present, known):
+        # AP is the mean precision at each present image; tied images have the precision at the
+        # end of their tie, so that AP does not depend on the order of the images.
         sums = ranks.reduce(np.add, ranks.hits / ranks.images, 0.0)
         values.append(sums / np.maximum(ranks.present, 1))
         present_images.append(ranks.present)
@@ -194,24 +196,20 @@ def map_by_labels(
     """
     scores, present, known = scores_and_labels(scores, present, known)
     labels = np.zeros(scores.shape[0], np.int64)
-    for images in row_blocks(scores.shape):
-        shown = marked(present, images)
-        labels[images] = (shown if known is None else shown & marked(known, images)).sum(1)
-    parts = [(str(k), labels == k) for k in counts]
+    for block in row_blocks(scores.shape):
+        shown = marked(present, block)
+        labels[block] = (shown if known is None else shown & marked(known, block)).sum(1)
+    subsets = {str(k): labels == k for k in counts}
     if at_least is not None:
-        parts.append((f">={at_least}", labels >= at_least))
-    return [
-        Part(name, int(chosen.sum()), _map(scores, present, known, chosen, convention))
-        for name, chosen in parts
-    ]
-
-
-def _map(
-    scores: Any, present: Any, known: Any, images: NDArray[np.bool_], convention: Convention
-) -> float:
-    """mAP of a subset of images."""
-    if not images.any():
-        return float("nan")
-    known = None if known is None else known[images]
-    ap = average_precision(scores[images], present[images], known, convention=convention)
-    return mean_ap(ap)
+        subsets[f">={at_least}"] = labels >= at_least
+    parts = []
+    for name, images in subsets.items():
+        value = float("nan")
+        if images.any():
+            of_subset = None if known is None else known[images]
+            ap = average_precision(
+                scores[images], present[images], of_subset, convention=convention
+            )
+            value = mean_ap(ap)
+        parts.append(Part(name, int(images.sum()), value))
+    return parts

@@ -36,11 +36,20 @@ def pointing_hits(maps: Any, boxes: Sequence[Any], sizes: Any) -> NDArray[np.boo
     ----------
     Kim et al. CVPR 2022 (Large Loss); the resizing is ours.
     """
+    import torch
+    import torch.nn.functional as F
+
     maps, sizes = array(maps), np.asarray(sizes, np.int64)
     hits = np.zeros(len(maps), bool)
     sizes = np.broadcast_to(sizes, (len(maps), 2))
     for m, (values, of_map, size) in enumerate(zip(maps, boxes, sizes.tolist(), strict=True)):
-        y, x = _highest(values, *size)
+        values = values.astype(np.float64)
+        refuse_diverged(not np.isfinite(values).all(), "maps hold nan or infinity")
+        cells = torch.from_numpy(values)[None, None]
+        grid = F.interpolate(cells, size, mode="bilinear").numpy().ravel()
+        # Equal cells form a plateau that is equal up to the rounding of the weights.
+        limit = grid.max() - 1e-12 * np.abs(values).max()
+        y, x = divmod(int((grid >= limit).argmax()), size[1])
         corners = np.atleast_2d(np.asarray(of_map, np.float64))
         boxed = corners.shape[1:] == (4,) and (corners[:, :2] < corners[:, 2:]).all()
         if corners.size and not boxed:
@@ -61,17 +70,3 @@ def pointing_game(hits: Any, classes: Any) -> float:
     _, which, counts = np.unique(classes, return_inverse=True, return_counts=True)
     rates = np.bincount(which, np.asarray(hits, np.float64)) / counts
     return float(rates.mean()) if len(rates) else float("nan")
-
-
-def _highest(values: NDArray[Any], height: int, width: int) -> tuple[int, int]:
-    """Row and column of the highest pixel of the resized map."""
-    import torch
-    import torch.nn.functional as F
-
-    values = values.astype(np.float64)
-    refuse_diverged(not np.isfinite(values).all(), "maps hold nan or infinity")
-    cells = torch.from_numpy(values)[None, None]
-    grid = F.interpolate(cells, (height, width), mode="bilinear").numpy().ravel()
-    # Equal cells form a plateau that is equal up to the rounding of the weights.
-    limit = grid.max() - 1e-12 * np.abs(values).max()
-    return divmod(int((grid >= limit).argmax()), width)

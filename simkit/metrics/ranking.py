@@ -73,14 +73,15 @@ def labels_of(
     for what, labels in (("present", present), ("known", known)):
         if labels is not None:
             labels = labels if issparse(labels) else array(labels)
-            shape = labels.shape if shape is None else shape
+            shape = labels.shape if shape is None else shape  # known must agree with present
             if labels.ndim != 2 or labels.shape != shape:
                 raise BadInput(
                     f"{what} has shape {labels.shape}, but {shape} is expected; scores and labels "
                     "must agree, images x classes"
                 )
-            _check_marks(labels, what)
-            if issparse(labels):
+            if labels.dtype != bool:
+                _refuse_codes(labels, what)
+            if issparse(labels):  # entries may be stored twice, or as zeros
                 labels = form(labels).astype(bool)
                 labels.sum_duplicates()
                 labels.eliminate_zeros()
@@ -88,13 +89,11 @@ def labels_of(
     return read[0], read[1]
 
 
-def _check_marks(labels: Any, name: str) -> None:
-    """Raise BadInput for labels other than 0, 1 or booleans.
+def _refuse_codes(labels: Any, name: str) -> None:
+    """Raise BadInput for labels other than 0 and 1.
 
     Label codes (-1 absent, 0 unknown) would be read as present wherever they are not 0.
     """
-    if labels.dtype == bool:
-        return
     values = labels.tocoo().data[:, None] if issparse(labels) else labels
     for images in row_blocks(values.shape):
         block = values[images]
@@ -228,42 +227,55 @@ def ranked(scores: Any, present: Any, known: Any = None) -> Iterator[Ranks]:
 
 
 def _ranks(scores: Any, present: Any, known: Any, classes: slice) -> Ranks:
-    """Ranks of these classes."""
+    """Ranks of these classes.
+
+    Entries are numbered class by class: image i of the c-th class of the block is c N + i.
+    """
     N = scores.shape[0]
     shown = places(present, classes)
+    # values: the known scores, class by class; sizes: their number in each class.
     if known is None:
         values = columns(scores, classes)
         of_present, sizes = values.ravel()[shown], np.full(len(values), N)
     elif issparse(scores) or (
         issparse(known) and known.nnz * _FEW < known.shape[0] * known.shape[1]
     ):
+        # Few known entries: gathered one by one, so that no unknown score is read.
         cells = places(known, classes)
         shown, _, at = np.intersect1d(shown, cells, assume_unique=True, return_indices=True)
-        if issparse(scores):
+        if issparse(scores):  # by class, as csc stores them
             values = scores.data[slice(*scores.indptr[[classes.start, classes.stop]])]
         else:
             values = scores[cells % N, cells // N + classes.start]
         of_present, sizes = values[at], np.diff(known.indptr[classes.start : classes.stop + 1])
     else:
         counts = columns(known, classes).astype(bool, copy=False)
-        shown = shown[counts.ravel()[shown]]
+        shown = shown[counts.ravel()[shown]]  # a present label that is not known does not count
         values = columns(scores, classes)
         of_present, sizes = values.ravel()[shown], counts.sum(1)
         values = values[counts]
     if values.dtype == np.float16:  # numpy 2.4 sorts wrongly where 0.0 and -0.0 occur (AVX-512)
         values, of_present = values.astype(np.float32), of_present.astype(np.float32)
     values, bounds = values.ravel(), np.append(0, np.cumsum(sizes))
+    # shown ascends by class, so the entries of class c begin at the first number of at least c N.
     pointers = np.searchsorted(shown, np.arange(classes.stop - classes.start + 1) * N)
     images = np.empty(len(of_present), np.int64)
     top = np.full(len(sizes), -np.inf)
     for c in range(len(top)):
         of_class, its = values[bounds[c] : bounds[c + 1]], slice(*pointers[c : c + 2])
         if len(of_class):
-            top[c] = of_class.max()
+            top[c] = of_class.max()  # nan if there is any, without a pass of its own
             refuse_diverged(np.isnan(top[c]))
             of_present[its].sort()
             images[its] = _reaching(of_class, of_present[its])
-    return Ranks(pointers, of_present, _hits(of_present, pointers), images, sizes, top)
+    # Hits: of tied present images all reach their score, so each counts from the first of its tie.
+    place = np.arange(len(of_present))
+    first = np.ones(len(of_present), bool)
+    first[1:] = of_present[1:] != of_present[:-1]
+    first[pointers[:-1][pointers[:-1] < len(of_present)]] = True  # ties end with their class
+    first_of_tie = np.maximum.accumulate(np.where(first, place, 0))
+    hits = np.repeat(pointers[1:], np.diff(pointers)) - first_of_tie
+    return Ranks(pointers, of_present, hits, images, sizes, top)
 
 
 def _reaching(values: NDArray[Any], thresholds: NDArray[Any]) -> NDArray[np.int64]:
@@ -276,37 +288,35 @@ def _reaching(values: NDArray[Any], thresholds: NDArray[Any]) -> NDArray[np.int6
     n = len(values)
     if n < max(_SORTED, 2 * len(thresholds)):
         values.sort()
+        # searchsorted finds the first of equal values: of ties all reach the threshold.
         return n - values.searchsorted(thresholds)
     if len(thresholds) <= _COMPARED:
         return np.array([np.count_nonzero(values >= one) for one in thresholds], np.int64)
+    # Buckets of equal width between the outer thresholds, two more at each end: values beyond them
+    # share no bucket with a threshold. Infinite thresholds become finite bounds, and the width is
+    # above zero where all thresholds are equal.
     low, high = (min(max(float(end), -_FINITE), _FINITE) for end in thresholds[[0, -1]])
     count = min(_BUCKETS, n)
     width = max((high - low) / (count - 4), 1 / _FINITE)
-    buckets, own = (_buckets(v, low - 1.5 * width, width, count) for v in (values, thresholds))
+    buckets, mine = (_buckets(v, low - 1.5 * width, width, count) for v in (values, thresholds))
     shared = np.zeros(count, bool)
-    shared[own] = True
+    shared[mine] = True
     near = values.compress(shared.take(buckets))
     near.sort()
+    # Below a threshold are the lower values among the sorted ones, and all of the lower buckets
+    # without a threshold.
     lower = np.bincount(buckets, minlength=count)
-    lower[own] = 0
-    return n - near.searchsorted(thresholds) - np.cumsum(lower, out=lower)[own]
+    lower[mine] = 0
+    return n - near.searchsorted(thresholds) - np.cumsum(lower, out=lower)[mine]
 
 
 def _buckets(values: NDArray[Any], low: float, width: float, count: int) -> NDArray[np.uint16]:
     """The bucket of each value, never a lower one for a higher value; the first begins at low."""
+    # float32 rounds alike for values and thresholds, and rounding keeps the order: equal scores
+    # fall into one bucket, whatever its number.
     with np.errstate(over="ignore"):
-        place = np.subtract(values, low, dtype=np.result_type(values, np.float32))
-        place *= 1 / width
-    np.maximum(place, 0, out=place)
-    np.minimum(place, count - 1, out=place)
-    return place.astype(np.uint16)
-
-
-def _hits(scores: NDArray[Any], pointers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number of a class's present images with at least each score; arguments as in Ranks."""
-    place = np.arange(len(scores))
-    first = np.ones(len(scores), bool)  # of ties
-    first[1:] = scores[1:] != scores[:-1]
-    first[pointers[:-1][pointers[:-1] < len(scores)]] = True
-    first_place = np.maximum.accumulate(np.where(first, place, 0))
-    return np.repeat(pointers[1:], np.diff(pointers)) - first_place
+        bucket = np.subtract(values, low, dtype=np.result_type(values, np.float32))
+        bucket *= 1 / width
+    np.maximum(bucket, 0, out=bucket)
+    np.minimum(bucket, count - 1, out=bucket)
+    return bucket.astype(np.uint16)

@@ -160,15 +160,12 @@ def at_k(scores: Any, present: Any, k: int) -> AtK:
     for block in row_blocks(scores.shape):
         values, labels = values_of(scores, block), marked(present, block)
         refuse_diverged(np.isnan(values).any())
-        hits = (_first(values, k) & labels).sum(1)
+        # The k highest; of those equal to the k-th the first classes, as many as are left.
+        limit = np.partition(values, values.shape[1] - k, axis=1)[:, -k, None]
+        above, ties = values > limit, values == limit
+        left = k - above.sum(1, keepdims=True)
+        first = above | (ties & (ties.cumsum(1, dtype=np.int32) <= left))
+        hits = (first & labels).sum(1)
         recall = hits / np.maximum(labels.sum(1), 1)
         sums += hits.sum() / k, recall.sum(), (hits > 0).sum()
     return AtK(*(float(s) / N if N else float("nan") for s in sums))
-
-
-def _first(scores: NDArray[Any], k: int) -> NDArray[np.bool_]:
-    """(n, L) mask of the k highest of each row; of ties those of lower index."""
-    limit = np.partition(scores, scores.shape[1] - k, axis=1)[:, -k, None]
-    above, ties = scores > limit, scores == limit
-    left = k - above.sum(1, keepdims=True)
-    return above | (ties & (ties.cumsum(1, dtype=np.int32) <= left))

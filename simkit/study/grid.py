@@ -24,7 +24,7 @@ from simkit.errors import BadInput, located, unknown
 from simkit.files import reading
 from simkit.learn import methods
 from simkit.learn.method import layers
-from simkit.learn.methods import Around, Method
+from simkit.learn.methods import Method, Wrapper
 from simkit.learn.optim import Settings
 from simkit.learn.protocols import Protocol, protocol
 from simkit.registry import Positive, Range, build, convert, setting, settle, split_sum
@@ -397,7 +397,7 @@ def around_full(spec: str) -> str:
     """`full` with those wrappers of a method that change the outputs of the model, such as
     `full+boostlu` for `an+boostlu`; `full` alone if there are none."""
     (_, *texts), (_, *wrappers) = split_sum(spec), layers(methods.make(spec))
-    changed = [type(wrapper).changed is not Around.changed for wrapper in wrappers]
+    changed = [type(wrapper).changed is not Wrapper.changed for wrapper in wrappers]
     return "+".join(["full", *(text.strip() for text in compress(texts, changed))])
 
 
@@ -434,7 +434,7 @@ def _plain(value: Any) -> Any:
 
 def _with_setting(method: Method, name: str, value: Any) -> Method:
     """The method with one setting changed, that of the innermost part that has it."""
-    if isinstance(method, Around) and name in _names(method.inner):
+    if isinstance(method, Wrapper) and name in _names(method.inner):
         return dataclasses.replace(method, inner=_with_setting(method.inner, name, value))
     values = {each.name: getattr(method, each.name) for each in dataclasses.fields(method)}
     return build(type(method), {**values, name: value}, "method")

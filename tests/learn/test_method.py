@@ -10,8 +10,8 @@ from torch import nn
 from simkit import methods
 from simkit.errors import BadInput
 from simkit.learn.method import (
-    Around,
     Method,
+    Wrapper,
     stack_states,
     state_for_prediction,
     state_of_run,
@@ -66,9 +66,9 @@ class Half(Method):
 
 
 @dataclass(frozen=True)
-class PlusOne(Around):
+class PlusOne(Wrapper):
     name: ClassVar[str] = "plus-one"
-    own_needs: ClassVar[Needs] = Needs(epoch_scores=True)
+    default_needs: ClassVar[Needs] = Needs(epoch_scores=True)
 
     def extra(self, batch, out, state):
         return 1.0

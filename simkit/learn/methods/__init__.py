@@ -1,7 +1,9 @@
 """Training methods by name: `make("ll-r(delta=0.5)+boostlu(alpha=5)")`."""
 
-from simkit.learn.method import Around, Method, epochs, get, make, names, register, spell
+from simkit.learn.method import Method, Wrapper, epochs, get, make, names, register, spell
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+
+Around = Wrapper  # the name in version 0.2
 
 __all__ = [
     "Task",
@@ -10,7 +12,7 @@ __all__ = [
     "Outputs",
     "Needs",
     "Method",
-    "Around",
+    "Wrapper",
     "make",
     "epochs",
     "register",

@@ -47,7 +47,7 @@ class CNNRNN(Method):
     look: ClassVar = ("#C0C0C0", ">")
     source: ClassVar[str] = "Wang et al. CVPR 2016, eq. 3-6"
 
-    own_needs: ClassVar[Needs] = Needs(labels=True)
+    default_needs: ClassVar[Needs] = Needs(labels=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
         E, H, L = self.embedding, self.hidden, sizes.classes

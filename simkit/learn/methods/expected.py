@@ -50,7 +50,7 @@ class ExpectedCount(Method):
     @property
     def needs(self) -> Needs:
         aids = (Similarities,) if self.expected == "scores" else ()
-        return self.own_needs | Needs(labels=isinstance(self.expected, str), aids=aids)
+        return self.default_needs | Needs(labels=isinstance(self.expected, str), aids=aids)
 
     def state_bytes(self, sizes: Sizes) -> int:
         return 8
@@ -173,7 +173,7 @@ class Expecting(ExpectedCount):
 
     alternative: ClassVar = {"mu": 0.5}
     source: ClassVar[str] = "Verelst et al., WACV 2023"
-    own_needs: ClassVar[Needs] = Needs(labels=True)
+    default_needs: ClassVar[Needs] = Needs(labels=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
         each = SCORE_BYTES + (1 if self.ranking == "all" else 2)
@@ -334,7 +334,7 @@ class LabelEstimation(ExpectedCount):
     presets: ClassVar = {"spml": {"epsilon": "spml", "ratio": 10.0}}
     decayed: ClassVar[bool] = False
 
-    own_needs: ClassVar[Needs] = Needs(labels=True)
+    default_needs: ClassVar[Needs] = Needs(labels=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
         return super().state_bytes(sizes) + self.learned_bytes(sizes)
@@ -372,7 +372,7 @@ class LabelEstimation(ExpectedCount):
         values = positives + bce(learns, soft.to(learns.dtype), self.epsilon)
         return reduce(values, "mean_all") + expected_positives(learns, expected)
 
-    def handed_over(
+    def continued_from(
         self, state: nn.Module, task: Task | Sizes, chance: Chance | None = None
     ) -> nn.Module:
         """The initial state from the estimates of the first training.

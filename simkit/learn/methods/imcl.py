@@ -65,7 +65,7 @@ class InteractiveLearning(Method):
     source: ClassVar[str] = "Huynh & Elhamifar CVPR 2020"
     decayed: ClassVar[bool] = False
 
-    own_needs: ClassVar[Needs] = Needs(labels=True, features=True)
+    default_needs: ClassVar[Needs] = Needs(labels=True, features=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
         L, M, D = sizes.classes, self.memory, sizes.width or 0

@@ -38,7 +38,7 @@ class Full(Method):
     source: ClassVar[str] = "binary cross-entropy; every paper's upper bound"
     presets: ClassVar = {"spml": {"epsilon": "spml"}, "paper": {"epsilon": None}}
 
-    own_needs: ClassVar[Needs] = Needs(labels=True)
+    default_needs: ClassVar[Needs] = Needs(labels=True)
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         state = super().start(task, chance)

@@ -96,7 +96,7 @@ class Remembering(LargeLoss):
 
     gist: ClassVar[str] = "large losses corrected for good"
 
-    own_needs: ClassVar[Needs] = Needs(labels=True)
+    default_needs: ClassVar[Needs] = Needs(labels=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
         return super().state_bytes(sizes) + sizes.images * -(-sizes.classes // 8)

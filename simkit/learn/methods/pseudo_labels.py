@@ -101,7 +101,7 @@ class AsymmetricPseudoLabels(Method):
                 "the last of `epochs`, is expected"
             )
 
-    own_needs: ClassVar[Needs] = Needs(labels=True, epoch_scores=True)
+    default_needs: ClassVar[Needs] = Needs(labels=True, epoch_scores=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
         return 4 * sizes.images * sizes.classes + 8 * sizes.classes
@@ -190,7 +190,7 @@ class Curriculum(Method):
     alternative: ClassVar = {"theta": 1.0}
     source: ClassVar[str] = "Durand et al. CVPR 2019, section 3.3"
 
-    own_needs: ClassVar[Needs] = Needs(labels=True, epoch_scores=True)
+    default_needs: ClassVar[Needs] = Needs(labels=True, epoch_scores=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
         return sizes.images * sizes.classes

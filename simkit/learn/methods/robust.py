@@ -236,7 +236,7 @@ class LatentNoise(Method):
     alternative: ClassVar = {"reported": 0.7}
     source: ClassVar[str] = "Misra et al. CVPR 2016, eq. 1, visual part"
 
-    own_needs: ClassVar[Needs] = Needs(features=True)
+    default_needs: ClassVar[Needs] = Needs(features=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
         return 4 * 2 * sizes.classes * ((sizes.width or 0) + 1)

@@ -23,7 +23,7 @@ from simkit.embed.features import cache_folder
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT
 from simkit.learn.losses import wide
-from simkit.learn.method import MAPS, Around, WarmedUp, register, required
+from simkit.learn.method import MAPS, WarmedUp, Wrapper, register, required
 from simkit.learn.methods.expected import SCORE_BYTES, Mu, start_scores, update_scores
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import Count, NonNegative, Range, setting
@@ -32,7 +32,7 @@ Distance = Literal["l1", "l2", "jsd"]
 
 
 @dataclass(frozen=True)
-class Consistency(WarmedUp, Around):
+class Consistency(WarmedUp, Wrapper):
     """Adds `weight` times the distance to a moving average of earlier predictions.
 
     distance l2 is the squared error, jsd the Jensen-Shannon divergence of the two predictions
@@ -79,7 +79,7 @@ class ConsistencyLoss(Consistency):
     title: ClassVar[str] = "CL"
     gist: ClassVar[str] = "predictions consistent over epochs"
 
-    own_needs: ClassVar[Needs] = Needs(labels=True)
+    default_needs: ClassVar[Needs] = Needs(labels=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
         return super().state_bytes(sizes) + SCORE_BYTES * sizes.images * sizes.classes
@@ -142,7 +142,7 @@ class SpatialConsistencyLoss(Consistency):
     title: ClassVar[str] = "SCL"
     gist: ClassVar[str] = "class maps consistent over epochs"
 
-    own_needs: ClassVar[Needs] = Needs(maps=True, views=True, labels=True)
+    default_needs: ClassVar[Needs] = Needs(maps=True, views=True, labels=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
         cells = 0 if self.mapped else self._side(sizes) ** 2
@@ -297,7 +297,7 @@ def _in_file(shape: tuple[int, ...]) -> NDArray[np.uint8]:
 
 @register
 @dataclass(frozen=True)
-class BoostLU(Around):
+class BoostLU(Wrapper):
     """Boost the positive scores of class maps: m above beta becomes alpha m + (1 - alpha) beta.
 
     Maps are (..., b, L, h, w); logits are the means of the boosted maps. Wraps any method; the

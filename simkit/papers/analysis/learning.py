@@ -20,7 +20,7 @@ from simkit import metrics
 from simkit.annotate.simulate import simulate
 from simkit.labels.partial import PRESENT, UNKNOWN, PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.method import Around, layers
+from simkit.learn.method import Wrapper, layers
 from simkit.learn.methods import Batch, Method, Outputs, Task, make, spell
 from simkit.learn.methods.large_loss import Remembering
 from simkit.learn.optim import Settings
@@ -146,7 +146,7 @@ def innermost(
     method: Method, out: Outputs, state: nn.Module, *, training: bool = True
 ) -> tuple[Method, Outputs, nn.Module]:
     """The method inside all wrappers, with its outputs and its state."""
-    while isinstance(method, Around):
+    while isinstance(method, Wrapper):
         out = method.changed(out, state, training=training)
         method, state = method.inner, state.inner  # type: ignore[assignment]
     return method, out, state

@@ -101,7 +101,7 @@ def test_reference_trajectory(golden):
         np.testing.assert_allclose(
             state.theta.detach(), g["theta_after_step"][s], rtol=0, atol=1e-5
         )
-    second = method.handed_over(state, None)
+    second = method.continued_from(state, None)
     np.testing.assert_allclose(second.theta.detach(), g["handover_logits"], rtol=0, atol=1e-4)
 
 
@@ -111,7 +111,7 @@ def test_a_second_phase_starts_from_the_estimates_of_the_first():
     ]
     together = stack_states(runs)
     together.theta.data[0, 0, 0] = 40.0  # certain: a probability of 1
-    fresh = make("role(expected=2)").handed_over(together, None)
+    fresh = make("role(expected=2)").continued_from(together, None)
     assert list(dict(fresh.named_parameters())) == ["theta"] and fresh.theta.shape == (2, 3, 3)
     assert fresh.theta[0, 0, 0].item() == pytest.approx(math.log((1 - 1e-5) / 1e-5))
     torch.testing.assert_close(fresh.theta[1], runs[1].theta)
