@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -88,35 +88,22 @@ def backbone(
         balance(net)
         net.weights = "random"
         return net
-    found = _found(kind, weights)
-    right = padding == "right" or (padding == "auto" and found.right_padding)
-    net = kind.built(size, right_padding=right)
-    fill(net, found.state, found.where)
-    net.weights = found.source
-    return net.eval()
-
-
-class _Found(NamedTuple):
-    """Weights; `source` names them in the history, `where` in errors."""
-
-    state: dict[str, Tensor]
-    source: str
-    where: str
-    right_padding: bool = False
-
-
-def _found(kind: type[Backbone], weights: str | PathLike[str] | None) -> _Found:
-    """Built-in, downloaded or a file's weights of a network."""
-    text = str(weights)
+    text, noted = str(weights), ""
     if issubclass(kind, TimmNetwork) and text == TIMM:
-        return _Found(kind.downloaded(), TIMM, "timm's download")
-    if (text == BEST or text.startswith("IMAGENET")) and (sets := collection(kind.name)):
+        state, source, where = kind.downloaded(), TIMM, "timm's download"
+    elif (text == BEST or text.startswith("IMAGENET")) and (sets := collection(kind.name)):
         state, source = downloaded(kind.name, text, sets)
-        return _Found(state, source, f"torchvision's {source}")
-    path = readable(weights or kind.own_weights, "the weights of a network")  # type: ignore[arg-type]
-    state, notes = read_weights(path)
-    right = notes.get("stride2_padding", "").startswith("right")
-    return _Found(state, "its own" if weights is None else path.name, str(path), right)
+        where = f"torchvision's {source}"
+    else:
+        path = readable(weights or kind.own_weights, "the weights of a network")  # type: ignore[arg-type]
+        state, notes = read_weights(path)
+        noted = notes.get("stride2_padding", "")
+        source, where = "its own" if weights is None else path.name, str(path)
+    right = padding == "right" or (padding == "auto" and noted.startswith("right"))
+    net = kind.built(size, right_padding=right)
+    fill(net, state, where)
+    net.weights = source
+    return net.eval()
 
 
 def outlines() -> list[dict[str, Any]]:
@@ -226,17 +213,15 @@ def fill(net: Backbone, state: Mapping[str, Tensor], where: str) -> None:
         "has another shape for": {k for k in both if weights[k].shape != initial[k].shape},
     }
     if any(faults.values()):
-        differences = "; ".join(f"{what} {_some(keys)}" for what, keys in faults.items() if keys)
+        differences = []
+        for what, keys in faults.items():
+            more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""
+            differences += [f"{what} {', '.join(sorted(keys)[:3])}{more}"] if keys else []
         raise BadInput(
-            f"{where} does not fit backbone {net.name!r}: it {differences}; give its own weights"
+            f"{where} does not fit backbone {net.name!r}: it {'; '.join(differences)}; give its "
+            "own weights"
         )
     net.body.load_state_dict({**initial, **weights})
-
-
-def _some(keys: set[str]) -> str:
-    """The first three keys and the number of the others."""
-    first = ", ".join(sorted(keys)[:3])
-    return f"{first} and {len(keys) - 3} more" if len(keys) > 3 else first
 
 
 def balance(net: Backbone) -> None:
@@ -251,7 +236,14 @@ def balance(net: Backbone) -> None:
     norms = [layer for layer in net.modules() if isinstance(layer, nn.BatchNorm2d)]
     if not norms:
         return
-    hooks = [layer.register_forward_pre_hook(_normalise) for layer in norms]
+
+    def normalise(layer: nn.BatchNorm2d, inputs: tuple[Tensor]) -> None:
+        variance, mean = torch.var_mean(inputs[0], (0, 2, 3), correction=0)
+        for statistic, value in ((layer.running_mean, mean), (layer.running_var, variance)):
+            assert statistic is not None
+            statistic.copy_(value.bfloat16())
+
+    hooks = [layer.register_forward_pre_hook(normalise) for layer in norms]
     pictures = _pictures()
     if isinstance(net, TimmNetwork):  # some take images of their own size alone
         pictures = F.interpolate(pictures, (net.size, net.size))
@@ -262,13 +254,6 @@ def balance(net: Backbone) -> None:
         for hook in hooks:
             hook.remove()
         net.float()
-
-
-def _normalise(layer: nn.BatchNorm2d, inputs: tuple[Tensor]) -> None:
-    variance, mean = torch.var_mean(inputs[0], (0, 2, 3), correction=0)
-    for statistic, value in ((layer.running_mean, mean), (layer.running_var, variance)):
-        assert statistic is not None
-        statistic.copy_(value.bfloat16())
 
 
 def _pictures() -> Tensor:

@@ -106,8 +106,12 @@ class Backbone(nn.Module):
 
     def prepare(self, pictures: Tensor) -> Tensor:
         """Normalise (b, 3, size, size) uint8 RGB to floats of the same shape."""
-        scale = _channels(self.std, pictures.device) * 255
-        shift = _channels(self.mean, pictures.device) * 255
+        # (3, 1, 1), created on the device: a transfer would make a GPU wait.
+        shift, scale = (
+            torch.stack([torch.full((1, 1), value, device=pictures.device) for value in values])
+            * 255
+            for values in (self.mean, self.std)
+        )
         return (pictures.float() - shift) / scale
 
     def maps_and_pooled(self, images: Tensor) -> tuple[Tensor, Tensor]:
@@ -133,11 +137,6 @@ class Backbone(nn.Module):
         for key, value in sorted(self.state_dict().items()):
             parts += [key, value.detach().cpu().numpy()]
         return content_id(*parts)
-
-
-def _channels(values: tuple[float, ...], device: torch.device) -> Tensor:
-    """(3, 1, 1), created on the device: a transfer would make a GPU wait."""
-    return torch.stack([torch.full((1, 1), value, device=device) for value in values])
 
 
 class ScenesNet(Backbone):
@@ -278,7 +277,20 @@ class TimmNetwork(Backbone):
         self.classifier = tuple(f"{end}." for end in ([ends] if isinstance(ends, str) else ends))
         if not self.name.startswith(_PREFIX + _HUB) and published.get("tag"):
             self.name = f"{_PREFIX}{published['architecture']}.{published['tag']}"
-        self.width, self.pooled_width = self._tried()
+        # The widths are those of an empty image, on the meta device: nothing is computed.
+        tensors = [*self.named_parameters(), *self.named_buffers()]
+        blank = {key: torch.empty_like(value, device="meta") for key, value in tensors}
+        body = {key.removeprefix("net."): value for key, value in blank.items()}
+        image = torch.empty(1, 3, self.size, self.size, device="meta")
+        try:
+            with torch.no_grad():  # without a classifier, timm's output is what it pools
+                self.width = functional_call(self, blank, image).shape[1]
+                self.pooled_width = functional_call(self.net, body, image).shape[1]
+        except Exception as error:  # each network raises its own type
+            raise BadInput(
+                f"backbone {self.name!r} gives no feature maps of {self.size} x {self.size} pixels "
+                f"({str(error) or type(error).__name__}); choose another size or network"
+            ) from None
 
     @classmethod
     def built(cls, size: int | None = None, *, right_padding: bool = False) -> Backbone:
@@ -323,23 +335,6 @@ class TimmNetwork(Backbone):
             parts: Any = (norm.normalized_shape, norm.weight, norm.bias, norm.eps)
             maps = F.layer_norm(maps.movedim(1, -1), *parts).movedim(-1, 1)
         return maps, last
-
-    def _tried(self) -> tuple[int, int]:
-        """Widths of maps and pooled features, on the meta device. Raises BadInput."""
-        tensors = [*self.named_parameters(), *self.named_buffers()]
-        blank = {key: torch.empty_like(value, device="meta") for key, value in tensors}
-        body = {key.removeprefix("net."): value for key, value in blank.items()}
-        image = torch.empty(1, 3, self.size, self.size, device="meta")
-        try:
-            with torch.no_grad():  # without a classifier, timm's output is what it pools
-                maps = functional_call(self, blank, image)
-                pooled = functional_call(self.net, body, image)
-            return maps.shape[1], pooled.shape[1]
-        except Exception as error:  # each network raises its own type
-            raise BadInput(
-                f"backbone {self.name!r} gives no feature maps of {self.size} x {self.size} pixels "
-                f"({str(error) or type(error).__name__}); choose another size or network"
-            ) from None
 
 
 def timm_class(name: str) -> type[TimmNetwork] | None:

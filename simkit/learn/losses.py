@@ -5,12 +5,11 @@ Functions reduce over the last two dimensions, images and classes; others are ru
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import Tensor
 
 from simkit.registry import Range
@@ -199,17 +198,16 @@ def _divided(values: Tensor, k: Tensor, among: Tensor | None) -> Tensor:
     runs = k.numel()
     rows, counts = values.reshape(runs, n).numpy(), k.reshape(-1).tolist()
     masks = [None] * runs if among is None else among.reshape(runs, n).numpy()
-    largest = [_kth(*each) for each in zip(rows, counts, masks, strict=True)]
+    largest = []
+    for row, rank, mask in zip(rows, counts, masks, strict=True):
+        # Excluded values are removed: numpy is slow if most values equal the smallest one.
+        kept = row.copy() if mask is None else np.compress(mask, row)
+        if 0 < rank <= len(kept):
+            kept.partition(len(kept) - rank)
+            largest.append(float(kept[-rank]))
+        else:
+            largest.append(np.nan if rank == 0 else -np.inf)
     return torch.tensor(largest, dtype=values.dtype).reshape(k.shape)
-
-
-def _kth(row: NDArray[Any], k: int, mask: NDArray[np.bool_] | None) -> float:
-    # Excluded values are removed: numpy is slow if most values equal the smallest one.
-    kept = row.copy() if mask is None else np.compress(mask, row)
-    if not 0 < k <= len(kept):
-        return np.nan if k == 0 else -np.inf
-    kept.partition(len(kept) - k)
-    return float(kept[-k])
 
 
 @torch.library.register_fake("simkit::divided")

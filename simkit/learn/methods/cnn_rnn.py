@@ -77,7 +77,16 @@ class CNNRNN(Method):
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         x, memory = _begin(wide(out.logits), state)
-        named, steps = self._sequence(batch.labels, state)
+        # Targets: the known positives by rank, then the end token L; (..., b, T + 1). Images with
+        # more than `longest` end after those, as the end token has to be learned from them too.
+        L = batch.labels.shape[-1]
+        present = batch.labels == PRESENT
+        rank = torch.where(present, state.rank[..., None, :], L)
+        most = min(self.longest, L)
+        first, places = rank.topk(most, dim=-1, largest=False, sorted=True)
+        places = torch.where(first < L, places, L)
+        named = torch.cat([places, torch.full_like(places[..., :1], L)], -1)
+        steps = present.sum(-1).clamp(max=most) + 1
         previous = torch.full_like(named[..., 0], x.shape[-1] - 1)
         total: Tensor | float = 0.0
         for t in range(named.shape[-1]):
@@ -99,22 +108,18 @@ class CNNRNN(Method):
         for _ in range(min(self.longest, stop)):
             o, memory = _read(previous, memory, state)
             values = _scores(x, o, state)
-            best = torch.where(going, torch.maximum(best, _log_odds(values)), best)
+            # log p / (1 - p) of the softmax. Where p may round to 1, the likeliest class, 1 - p is
+            # the sum over the others.
+            top = values.argmax(-1, keepdim=True)
+            log_p = values.log_softmax(-1)
+            odds = log_p - torch.log1p(-log_p.clamp(max=-math.log(2)).exp())
+            others = values.scatter(-1, top, -torch.inf).logsumexp(-1, keepdim=True)
+            odds = odds.scatter(-1, top, values.gather(-1, top) - others)
+            best = torch.where(going, torch.maximum(best, odds), best)
             previous = values.masked_fill(~free, -torch.inf).argmax(-1)
             free = free & (classes != previous[..., None])
             going = going & (previous != stop)[..., None]
         return best[..., :-1]
-
-    def _sequence(self, labels: Tensor, state: nn.Module) -> tuple[Tensor, Tensor]:
-        """Known positives by rank, then the end token: (..., b, T + 1); their number (..., b)."""
-        L = labels.shape[-1]
-        present = labels == PRESENT
-        rank = torch.where(present, state.rank[..., None, :], L)
-        most = min(self.longest, L)
-        first, places = rank.topk(most, dim=-1, largest=False, sorted=True)
-        places = torch.where(first < L, places, L)
-        named = torch.cat([places, torch.full_like(places[..., :1], L)], -1)
-        return named, present.sum(-1).clamp(max=most) + 1
 
 
 def _begin(x: Tensor, state: nn.Module) -> tuple[Tensor, tuple[Tensor, Tensor]]:
@@ -141,12 +146,3 @@ def _read(
 def _scores(x: Tensor, o: Tensor, state: nn.Module) -> Tensor:
     """(..., b, L + 1): scores of the image plus those of the previous labels."""
     return x + o @ state.out.mT.to(o.dtype) @ state.labels.mT.to(o.dtype)
-
-
-def _log_odds(values: Tensor) -> Tensor:
-    """log p / (1 - p) of a softmax over the last dimension, also if p rounds to 1."""
-    top = values.argmax(-1, keepdim=True)
-    log_p = values.log_softmax(-1)
-    odds = log_p - torch.log1p(-log_p.clamp(max=-math.log(2)).exp())
-    others = values.scatter(-1, top, -torch.inf).logsumexp(-1, keepdim=True)
-    return odds.scatter(-1, top, values.gather(-1, top) - others)

@@ -186,8 +186,15 @@ class Expecting(ExpectedCount):
         start_scores(state, task)
         state.register_buffer("expected", state.scores == 1)
         positives = task.labels.per_class(PRESENT)
-        if self.expected_counts == "normalised":
-            self._warn_if_flat(positives)
+        most, classes = int(positives.max(initial=0)), len(positives)
+        fixed = classes > 3 and most > 1 and np.count_nonzero(positives == most) * 2 > classes
+        if fixed and self.expected_counts == "normalised":
+            warnings.warn(
+                f"method {self.name!r} treats the number of known positives of a class as its "
+                f"frequency, but most classes have {most} here, as if the scheme fixed this "
+                "number; the expected positives will be equally uniform",
+                stacklevel=2,
+            )
         each = state.positives.item()
         counts = expected_counts(positives, len(task.rows), each, self.expected_counts)
         if self.ranking == "unknown":
@@ -210,16 +217,6 @@ class Expecting(ExpectedCount):
         if self.ranking == "unknown":
             ranked = ranked.masked_fill(~state.unknown, -1.0)
         state.expected.copy_(highest(ranked, state.counts))
-
-    def _warn_if_flat(self, positives: NDArray[np.int64]) -> None:
-        most, classes = int(positives.max(initial=0)), len(positives)
-        if classes > 3 and most > 1 and np.count_nonzero(positives == most) * 2 > classes:
-            warnings.warn(
-                f"method {self.name!r} treats the number of known positives of a class as its "
-                f"frequency, but most classes have {most} here, as if the scheme fixed this "
-                "number; the expected positives will be equally uniform",
-                stacklevel=3,
-            )
 
 
 @register
@@ -355,7 +352,15 @@ class LabelEstimation(ExpectedCount):
         state = super().start(task, chance)
         assert isinstance(task, Task)
         keyed = (chance or Chance.seeded(0)).of("label estimator")
-        state.theta = nn.Parameter(_initial(task, keyed))
+        N, L = task.sizes.images, task.sizes.classes
+        theta = np.empty((N, L), np.float32)
+        for begin in range(0, N, _ROWS):
+            end = min(begin + _ROWS, N)
+            codes = task.labels.rows(np.arange(begin, end))
+            uniform = keyed.block(begin, end, L) / np.float64(1 << 32)
+            unsure = (2 * uniform - 1) * _UNSURE
+            theta[begin:end] = np.where(codes == UNKNOWN, unsure, codes * _SURE)
+        state.theta = nn.Parameter(torch.from_numpy(theta))
         return state
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
@@ -390,15 +395,3 @@ class LabelEstimation(ExpectedCount):
 def estimated(state: nn.Module) -> Tensor:
     """(..., N, L) estimated probability of every label."""
     return torch.sigmoid(state.theta.detach())
-
-
-def _initial(task: Task, chance: Chance) -> Tensor:
-    N, L = task.sizes.images, task.sizes.classes
-    theta = np.empty((N, L), np.float32)
-    for start in range(0, N, _ROWS):
-        stop = min(start + _ROWS, N)
-        codes = task.labels.rows(np.arange(start, stop))
-        uniform = chance.block(start, stop, L) / np.float64(1 << 32)
-        unsure = (2 * uniform - 1) * _UNSURE
-        theta[start:stop] = np.where(codes == UNKNOWN, unsure, codes * _SURE)
-    return torch.from_numpy(theta)

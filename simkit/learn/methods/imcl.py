@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -80,7 +80,12 @@ class InteractiveLearning(Method):
         assert isinstance(task, Task)
         warn_without_negatives(self.name, task)
         M, L, D = self.memory, task.sizes.classes, task.sizes.width
-        graph = torch.from_numpy(_together(task))
+        # Relative co-occurrence of classes in known positives; columns sum to 1.
+        present = (task.labels.codes == PRESENT).astype(np.float32)
+        counts = (present.T @ present).toarray()
+        together = counts / np.maximum(counts.diagonal(), 1)[:, None]
+        np.fill_diagonal(together, 1)
+        graph = torch.from_numpy(np.ascontiguousarray(together / together.sum(0), np.float32))
         state.graph = nn.Parameter(graph)
         state.register_buffer("linked", graph > 0)
         state.register_buffer("features", torch.zeros(M, D))
@@ -179,15 +184,6 @@ class InteractiveLearning(Method):
                 fitted, residuals[view] = _fit(target, entries, index, live)
                 weights = fitted if view == 0 else weights
         return index, weights
-
-
-def _together(task: Task) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """(L, L) relative co-occurrence of classes in known positives; columns sum to 1."""
-    present = (task.labels.codes == PRESENT).astype(np.float32)
-    counts = (present.T @ present).toarray()
-    graph = counts / np.maximum(counts.diagonal(), 1)[:, None]
-    np.fill_diagonal(graph, 1)
-    return np.ascontiguousarray(graph / graph.sum(0), np.float32)
 
 
 def _scores(

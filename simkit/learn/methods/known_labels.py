@@ -162,7 +162,7 @@ class PartialBCE(KnownLabels):
     def weights(self, labels: Tensor) -> Tensor:
         """(..., b, 1) weight of every known label of an image, arbitrary if none is known."""
         if self.normalise == "csl":
-            return 1 / (1 + _known(labels)) + 1
+            return 1 / (1 + (labels != UNKNOWN).sum(-1, keepdim=True).double()) + 1
         return few_weigh_more(labels, self.alpha, self.beta, self.gamma)
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
@@ -187,9 +187,6 @@ class PartialBCE(KnownLabels):
 def few_weigh_more(labels: Tensor, alpha: float, beta: float, gamma: float) -> Tensor:
     """(..., b, 1) weight of an image: alpha * share ** gamma + beta, of the known share."""
     # Without known labels there is nothing to weight, but a negative gamma would divide by zero.
-    share = _known(labels).clamp(min=1) / labels.shape[-1]
+    known = (labels != UNKNOWN).sum(-1, keepdim=True).double()
+    share = known.clamp(min=1) / labels.shape[-1]
     return alpha * share**gamma + beta
-
-
-def _known(labels: Tensor) -> Tensor:
-    return (labels != UNKNOWN).sum(-1, keepdim=True).double()

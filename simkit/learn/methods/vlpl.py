@@ -61,11 +61,6 @@ class PseudoLabelled(Method):
         return (batch.labels == UNKNOWN) & (pseudo != UNKNOWN)
 
 
-def lowest(scores: NDArray[np.float64], share: float) -> NDArray[np.bool_]:
-    """(n, L) mask of this share of each image's classes, those with the lowest scores."""
-    return ranks(scores) < int(share * scores.shape[1])
-
-
 def ranks(scores: NDArray[np.float64]) -> NDArray[np.intp]:
     """(n, L) rank of each class in its image, 0 for the lowest score; ties in class order."""
     return np.argsort(np.argsort(scores, axis=1, kind="stable"), axis=1)
@@ -116,7 +111,8 @@ class VisionLanguagePseudoLabels(WarmedUp, PseudoLabelled):
     def pseudo_labels(self, cosines: NDArray[np.float64], codes: NDArray[np.int8]) -> NDArray[Any]:
         similar = softmax(cosines[:, 0] / self.temperature, axis=1)
         pseudo = np.where(similar > self.threshold, PRESENT, UNKNOWN)
-        return np.where(lowest(similar, self.negative_share), ABSENT, pseudo)
+        unlikely = ranks(similar) < int(self.negative_share * similar.shape[1])
+        return np.where(unlikely, ABSENT, pseudo)
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         x = wide(out.logits)
@@ -193,7 +189,8 @@ class GeneralisedPseudoLabelRobust(GeneralisedRobust, PseudoLabelled, ExpectedCo
         likely = (ranks(-score) < self.top_k) & (score >= self.threshold)
         pseudo = np.where(likely, PRESENT, UNKNOWN)
         negative = ABSENT if self.negatives == "absent" else UNKNOWN
-        unlikely = lowest((image + tiles.mean(axis=1)) / 2, self.negative_share)
+        least = int(self.negative_share * score.shape[1])
+        unlikely = ranks((image + tiles.mean(axis=1)) / 2) < least
         return np.where(unlikely, negative, pseudo)
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:

@@ -183,7 +183,20 @@ def initial_maps(task: Task, side: int, *, mapped: bool) -> Tensor:
     mapped: in a file in the cache folder, deleted after its last use.
     """
     shape = (*task.labels.shape, side, side)
-    maps = _in_file(shape) if mapped else np.zeros(shape, np.uint8)
+    if mapped:
+        folder = cache_folder() / "heat-maps"
+        folder.mkdir(parents=True, exist_ok=True)
+        needed, free = int(np.prod(shape)), shutil.disk_usage(folder).free
+        if needed > free:
+            raise BadInput(
+                f"the heat maps take {needed / 1e9:.1f} GB and {folder} has {free / 1e9:.1f} GB "
+                "left; make room, or set SIMKIT_CACHE to a folder with more"
+            )
+        # An unlinked temporary file: it disappears with its last user, even a killed one.
+        with tempfile.TemporaryFile(dir=folder) as file:
+            maps: NDArray[np.uint8] = np.memmap(file, np.uint8, "w+", shape=shape)
+    else:
+        maps = np.zeros(shape, np.uint8)
     maps[(task.labels.codes == PRESENT).nonzero()] = 255
     return torch.from_numpy(maps)
 
@@ -217,7 +230,10 @@ def after(maps: Tensor, batch: Batch, probabilities: Tensor, mu: float) -> Tenso
     columns = _mirrored(columns, batch, -1)
     old = maps.index_select(-4, batch.index)
     new = mu * old + 255 * (1 - mu) * resampled(probabilities, rows, columns)
-    inside = (_within(top, bottom, W)[:, :, None] & _within(left, right, W)[:, None])[:, None]
+    cell = torch.arange(W, device=top.device)
+    in_rows = (cell >= top[:, None]) & (cell < bottom[:, None])
+    in_columns = (cell >= left[:, None]) & (cell < right[:, None])
+    inside = (in_rows[:, :, None] & in_columns[:, None])[:, None]
     return torch.where(inside, new.round().to(torch.uint8), old)
 
 
@@ -270,29 +286,10 @@ def _hats(place: Tensor, size: int) -> Tensor:
     return (1 - (place[..., None] - cell).abs()).clamp(min=0)
 
 
-def _within(first: Tensor, last: Tensor, side: int) -> Tensor:
-    cell = torch.arange(side, device=first.device)
-    return (cell >= first[:, None]) & (cell < last[:, None])
-
-
 def _mirrored(weights: Tensor, batch: Batch, dim: int) -> Tensor:
     if batch.flips is None:
         return weights
     return torch.where(batch.flips[:, None, None], weights.flip(dim), weights)
-
-
-def _in_file(shape: tuple[int, ...]) -> NDArray[np.uint8]:
-    folder = cache_folder() / "heat-maps"
-    folder.mkdir(parents=True, exist_ok=True)
-    needed, free = int(np.prod(shape)), shutil.disk_usage(folder).free
-    if needed > free:
-        raise BadInput(
-            f"the heat maps take {needed / 1e9:.1f} GB and {folder} has {free / 1e9:.1f} GB left; "
-            "make room, or set SIMKIT_CACHE to a folder with more"
-        )
-    # An unlinked temporary file: it disappears with its last user, even a killed one.
-    with tempfile.TemporaryFile(dir=folder) as file:
-        return np.memmap(file, np.uint8, "w+", shape=shape)
 
 
 @register
