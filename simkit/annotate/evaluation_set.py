@@ -19,6 +19,7 @@ from simkit.labels.truth import Truth
 
 MOST_IMAGES = 10**12
 ONE = 1 - 1e-9  # images expected to show a class, at least; 49 * (1 / 49) is less than 1
+UNKNOWN = 99.0  # points: too few images to say anything
 SERIES = 60.0  # expected positives up to which the sums are taken term by term
 TERMS = 200  # of these sums; what comes after is below 1e-15 for SERIES positives
 
@@ -171,23 +172,79 @@ def _smallest(
     return bisect_left(range(high), True, lo=high // 2 + 1, key=fits)
 
 
+def half_width(
+    positives: NDArray[Any],
+    *,
+    drawn: bool = False,
+    level: float | NDArray[np.float64] = 0.5,
+    confidence: float = 0.95,
+) -> float:
+    """Half-width of the confidence interval of one model's mAP, in points; at most 99.
+
+    Parameters
+    ----------
+    positives : (L,) array
+        Number of images of the set that show each class; with `drawn`, the expected number.
+    drawn : bool
+        Whether the set is still to be drawn, so that these numbers vary.
+    level : float or (L,) array
+        Expected AP; 0.5 has the largest variance.
+    confidence : float
+        Confidence level of the interval.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    The formula is that of `evaluation_set`. mAP is the mean over all classes that the set shows.
+    For a set at hand the numbers of positives are known, so that only the rank of each positive
+    varies. For a set still to be drawn they are Poisson numbers; averaged over sets, the width is
+    that of the set drawn. A class expected in less than one image counts with its probability of
+    being shown: such classes left out, the interval of 200 classes with shares of 30 to 0.3 % on
+    100 images was 4.43 instead of 4.66 points, and 7.32 instead of 6.58 with frequencies in
+    proportion to 1 / rank on 50 images. Simulated (tests/annotate/test_evaluation_set.py), the
+    interval holds the mAP of 93 to 98 % of sets with the true AP as level, and of 97 % or more with
+    0.5; its centre is the mean over such sets, which is above the mAP on many images.
+    """
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    levels = np.broadcast_to(np.asarray(level, np.float64), positives.shape)
+    return min(
+        UNKNOWN, 100 * z * _deviation(np.asarray(positives, np.float64), levels, drawn=drawn)
+    )
+
+
+def _deviation(positives: NDArray[Any], levels: NDArray[np.float64], *, drawn: bool) -> float:
+    """Standard deviation of mAP from 0 to 1; infinite if no class can be shown."""
+    possible = positives > 0
+    if not possible.any():
+        return math.inf
+    n, levels = positives[possible], levels[possible]
+    # q: probability that the set shows the class; inverse: E(1/n; n > 0)
+    q, inverse = (-np.expm1(-n), _moments(n)[0]) if drawn else (np.ones(len(n)), 1 / n)
+    m = q.sum()
+    mean = (q * levels).sum() / m
+    variance = (levels * (1 - levels) * inverse + q * (1 - q) * (levels - mean) ** 2).sum() / m**2
+    return math.sqrt(variance)
+
+
 def error(
     images: int, shares: NDArray[np.float64], levels: NDArray[np.float64], z: float
 ) -> tuple[float, float]:
     """Half the width of the interval of mAP, and its bias, both in [0, 1], as `evaluation_set` has
     them; infinite where no class is expected in one of the images. shares, levels (L,); z: half
-    the width in standard deviations."""
+    the width in standard deviations.
+
+    An evaluation set is sized for the classes that it is expected to show: `evaluation_set` names
+    the others, over which its mAP is not averaged.
+    """
     counted = images * shares >= ONE
     if not counted.any():
         return math.inf, math.inf
     expected, levels = images * shares[counted], levels[counted]
-    seen = -np.expm1(-expected)
-    inverse, harmonic = _moments(expected)
-    m = seen.sum()
-    mean = (seen * levels).sum() / m
-    binomial = levels * (1 - levels)
-    variance = (binomial * inverse + seen * (1 - seen) * (levels - mean) ** 2).sum() / m**2
-    return z * math.sqrt(variance), float((binomial * harmonic).sum() / m)
+    bias = (levels * (1 - levels) * _moments(expected)[1]).sum() / (-np.expm1(-expected)).sum()
+    return z * _deviation(expected, levels, drawn=True), float(bias)
 
 
 def _moments(expected: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

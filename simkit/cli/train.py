@@ -247,7 +247,7 @@ def _print(done: Trial, spec: str) -> None:
         return
     noise = ""
     if done.images < FEW:  # fewer digits would still say too much
-        from simkit.planning.test_split import half_width
+        from simkit.annotate.evaluation_set import half_width
 
         data = simkit.data.open(spec)
         points = half_width(data.truth[done.split].counts[data.leaves])

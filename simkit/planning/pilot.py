@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from simkit import data as datasets
 from simkit import quantities
 from simkit.annotate import schemes
 from simkit.annotate.budget import Affordable, Ladder, amount_for
-from simkit.annotate.evaluation_set import error, shares_of
+from simkit.annotate.evaluation_set import half_width, shares_of
 from simkit.annotate.prices import Cost, Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.simulate import simulate
@@ -57,7 +56,6 @@ PLACES = 2_000_000  # (image, class) entries at most, for a run time of seconds
 RARE = 10  # positive training images of a class, below which its AP says little
 PAIRED = 0.5  # half-width of a paired difference over that of one mAP, measured (evaluation_set)
 NEAR, FAR = 2.0, 11.0  # times the pilot: curves usually hold up to NEAR, and not beyond FAR
-UNKNOWN = 99.0  # points: too few test images to say anything
 
 
 @dataclass(frozen=True)
@@ -270,12 +268,14 @@ def plan_pilot(
     week = staff.week
     weeks = None if hours is None or week is None else hours / week
     # Without the user's wage, as a comparison uses the list itself.
+    shares = shares_of(truth) if truth.counts.any() else np.zeros(L)
     steps, left_out = _all_steps(truth, usual, train, seed)
     return PilotPlan(
         budget=money, prices=asked, wage=staff.dollars_an_hour, classes=L, images=train,
         test_images=test, dollars_per_image=each, dollars=bill.dollars,
         share=bill.dollars / money, hours=hours, weeks=weeks, set_up=set_up,
-        half_width=half_width(truth, test),
+        # Shares are those of similar data, so the numbers of positives are only expected ones.
+        half_width=half_width(test * shares, drawn=True),
         rare=int((truth.counts * train < RARE * truth.shape[0]).sum()),
         steps=steps, left_out=left_out, exist=exist, about=about,
         command=command(
@@ -353,16 +353,6 @@ def like(classes: int, per_image: float, *, seed: int = 0) -> Truth:
     frequencies = np.minimum(MOST_SHOWN, scale * tail)
     shown = [below(chance(rows, c), share) for c, share in enumerate(frequencies)]
     return Truth.of(np.stack(shown, axis=1))
-
-
-def half_width(truth: Truth, images: int) -> float:
-    """Half-width of the 95 % confidence interval of mAP on so many random images, in points; 99 if
-    they are too few. The formula is that of `simkit.evaluation_set`."""
-    if not truth.counts.any():
-        return UNKNOWN
-    shares = shares_of(truth)
-    levels = np.full(len(shares), 0.5)  # the AP whose estimate varies most
-    return min(UNKNOWN, 100 * error(images, shares, levels, NormalDist().inv_cdf(0.975))[0])
 
 
 # ---------------------------------------------------------------------------------------------

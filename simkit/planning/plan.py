@@ -187,6 +187,41 @@ class BillLine:
     when: Literal["now", "later", "before"] = "now"
 
 
+@dataclass(frozen=True)
+class Money:
+    """The division of a budget in dollars: order + later + left = budget.
+
+    Attributes
+    ----------
+    order
+        Cost of the present order.
+    later
+        Cost of later rounds.
+    """
+
+    budget: float
+    order: float
+    later: float
+
+    @staticmethod
+    def of(bill: Sequence[BillLine], budget: float) -> Money:
+        """From the lines of a bill; what is paid already was no part of this budget."""
+        now, later = (
+            math.fsum(line.dollars for line in bill if line.when == when)
+            for when in ("now", "later")
+        )
+        return Money(budget, now, later)
+
+    @property
+    def total(self) -> float:
+        """Cost of the order and of later rounds."""
+        return self.order + self.later
+
+    @property
+    def left(self) -> float:
+        return self.budget - self.total
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Readable):
     """The purchase for a budget, with its expected mAP and a grade of trust.
@@ -241,6 +276,11 @@ class Plan(Readable):
         adds = self.evidence.received is None or bool(np.median(gains) >= choose.LOSS)
         free = self.evidence.zero_shot
         return adds and (free is None or self.chosen.median >= free[0] + choose.LOSS)
+
+    @property
+    def money(self) -> Money:
+        """The division of the budget, from which all sentences and the bill are printed."""
+        return Money.of(self.bill, self.project.dollars)
 
     @property
     def hours(self) -> float | None:

@@ -163,7 +163,7 @@ def _no_purchase(plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def _spend(plan: Plan) -> Iterator[str]:
-    now = math.fsum(line.dollars for line in plan.bill if line.when == "now")
+    now = plan.money.order
     if len(plan.order) == 1:
         yield f"{dollars(now)} on {described(plan.chosen)}.{_fewer(plan.chosen)}"
     else:
@@ -206,7 +206,7 @@ def _expect(plan: Plan) -> Iterator[str]:
             yield f"{wanted} is reached with {chance:.0%} probability, at the lowest such price."
         else:
             yield f"The best chance of reaching {wanted} is {chance:.0%}."
-    left = plan.project.dollars - chosen.dollars
+    left = plan.money.left
     if target is None and left > 0.02 * plan.project.dollars:
         best = plan.choice.best
         if best.dollars > 1.02 * chosen.dollars:  # the choice rules out a gain of 1 point
@@ -346,10 +346,12 @@ def _bill(plan: Plan) -> Iterator[Table]:
     paid = [line for line in plan.bill if line.when == "before"]
     ours = [line for line in plan.bill if line.when != "before"] if plan.purchase_needed else []
     for title, lines in (("Bill of this budget", ours), ("Already paid", paid)):
-        rows = [(one.what, _hours([one.hours]), f"${one.dollars:,.2f}") for one in lines]
+        rows = [
+            (one.what, _hours([one.hours]), quantities.exact_money(one.dollars)) for one in lines
+        ]
         if lines is ours and len(lines) > 1:
-            whole = math.fsum(line.dollars for line in lines)
-            rows.append(("total", _hours([line.hours for line in lines]), f"${whole:,.2f}"))
+            whole = quantities.exact_money(plan.money.total)
+            rows.append(("total", _hours([line.hours for line in lines]), whole))
         if any(hours for _, hours, _ in rows):
             yield Table(title, ("item", "hours", "$"), tuple(rows), (1, 2))
         else:

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import ndtr, ndtri
 
+from simkit.annotate.evaluation_set import half_width
 from simkit.chance import Chance
 from simkit.data.dataset import Dataset
 
@@ -131,15 +132,6 @@ class TestSet:
 
     def _many(self, score: float) -> float:
         return float(np.interp(score, self.on_few, self.on_many))
-
-
-def half_width(shown: NDArray[np.int64]) -> float:
-    """Half-width of the 95 % confidence interval of a mAP of 50, in points, for (L,) numbers of
-    test images with each class; the variance of an AP is at most 1/4 over this number."""
-    counts = shown[shown > 0]
-    if not len(counts):
-        return 99.0
-    return float(min(99.0, 100 * SIGMAS * math.sqrt(0.25 * (1 / counts).sum()) / len(counts)))
 
 
 def _shown(data: Dataset) -> NDArray[np.int64]:

@@ -148,3 +148,37 @@ def test_what_cannot_be_planned_is_refused(given, message):
             settings.pop("precision"), settings.pop("about"), settings.pop("prices"), **settings
         )
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("images", [50, 100])
+def test_the_interval_of_a_set_at_hand_and_of_one_to_be_drawn_hold_as_often(images):
+    # 200 classes, of which 50 images are expected to show 150 less than eight times, 60 not once.
+    rng = np.random.default_rng(images)
+    shares, raised = np.geomspace(0.3, 0.003, 200), rng.normal(1.5, 0.8, 200)
+
+    def ap(count):
+        present = rng.random((count, 200)) < shares
+        return average_precision(rng.standard_normal(present.shape) + raised * present, present)
+
+    def counts():
+        return rng.binomial(images, shares)
+
+    level = ap(20_000)
+    maps = 100 * np.array([mean_ap(ap(images)) for _ in range(300)])
+    off = np.abs(maps - maps.mean())
+    drawn = module.half_width(images * shares, drawn=True, level=level)
+    assert 0.91 <= (off <= drawn).mean() <= 0.99  # 300 sets tell a share of 95 % to 2.5 %
+    assert (off <= module.half_width(images * shares, drawn=True)).mean() >= 0.97
+    # Users see the first before they draw a set, and the second of the set that they drew.
+    at_hand = np.mean([module.half_width(counts()) for _ in range(300)])
+    assert at_hand == pytest.approx(module.half_width(images * shares, drawn=True), rel=0.02)
+    # Without the classes that are expected in less than one image the two would differ.
+    common = shares[images * shares >= 1] * images
+    assert module.half_width(common, drawn=True) != pytest.approx(at_hand, rel=0.01)
+
+
+def test_half_widths_by_hand():
+    assert module.half_width(np.array([25, 25, 0])) == pytest.approx(
+        100 * 1.96 * 0.1 / 2**0.5, 1e-3
+    )
+    assert module.half_width(np.zeros(3)) == module.half_width(np.zeros(3), drawn=True) == 99

@@ -307,3 +307,27 @@ def test_a_method_says_itself_how_it_reads_unknown_labels(spec, tmp_path):
     )
     with pytest.raises(BadInput, match=r"plug-in.*install"):
         plan(other, 100)
+
+
+def test_order_later_rounds_and_the_rest_are_the_budget(pilot, spec, tmp_path):
+    erring = planted.write(tmp_path / "erring", spec, habits={"workers": 3, "miss": 0.1})
+    single = planted.write(tmp_path / "single", spec, schemes=("full-subset",))
+    sentences = 0
+    for folder in (pilot, erring, single):
+        for budget in (30, 100, 500, 2000):
+            made = plan(folder, budget, images=10_000, prices="openimages", image_price=0.001)
+            money = made.money
+            assert money.order + money.later + money.left == pytest.approx(budget)
+            assert money.left >= -0.005
+            bill = next(t for t in made.page.tables if t.title.startswith("Bill"))
+            printed = [float(row[-1].strip("$").replace(",", "")) for row in bill.rows]
+            rows = printed[:-1] if bill.total else printed
+            assert sum(rows) == pytest.approx(money.total, abs=0.02)
+            assert printed[-1] == pytest.approx(money.total, abs=0.01)
+            if said := re.search(r"\$([\d,.]+\d) is left", answers(made)["Expect"]):
+                sentences += 1
+                left = float(said[1].replace(",", ""))
+                assert left == pytest.approx(
+                    budget - printed[-1], abs=0.51 if left >= 100 else 0.02
+                )
+    assert sentences
