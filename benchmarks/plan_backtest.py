@@ -18,7 +18,7 @@ and 30 times as many whose shares of labels a plan would judge.
 Regret: the plan chooses a purchase for a budget, by each of several price lists, and is compared
 with the best that was measured within the budget on all images of the pool or project. mAP is
 interpolated along the logarithm of dollars between measured sizes, and along that of images between
-the pools of a world, as a smaller one is the first part of a larger one. Purchases that no run
+the pools of a world, as a smaller one is the first part of a larger one. PriceCurve that no run
 measured are left out of the choice. The labels alone are judged by the best method on them, which
 can still be chosen once they are bought. Two simple rules stand beside the plan: complete labels
 for the whole budget, with the method that is best on them in the pilot; and the label option and
@@ -44,11 +44,11 @@ from plan_worlds import WORLDS, World, folder_of
 
 from simkit.annotate.prices import prices
 from simkit.errors import BadInput
-from simkit.planning.choose import UNSEEN, Project, candidates, choose
-from simkit.planning.costs import Purchases, count
+from simkit.planning.choose import UNSEEN, Request, candidates, choose
+from simkit.planning.costs import PriceCurve, count
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pair, Size
-from simkit.planning.test_split import TestSet
+from simkit.planning.test_split import TestSplit
 from simkit.results.runs import open_runs
 
 LISTS = ("hourly", "coco-tagging", "careful", "google", "aws", "openimages")
@@ -128,12 +128,12 @@ class Measured:
     """
 
     images: int
-    purchases: Mapping[LabelOption, Purchases]
+    purchases: Mapping[LabelOption, PriceCurve]
     points: Mapping[Pair, tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]
     smaller: Sequence[Measured] = ()
 
     @staticmethod
-    def of(evidence: Evidence, name: str, scale: TestSet | None = None) -> Measured:
+    def of(evidence: Evidence, name: str, scale: TestSplit | None = None) -> Measured:
         """By a price list; corrected for the test set of a pilot where `scale` is that."""
         bought, points = purchases(evidence, name), {}
         curves = Curves(evidence, bought)
@@ -188,19 +188,19 @@ class Measured:
 
 
 @cache
-def purchases(evidence: Evidence, name: str) -> dict[LabelOption, Purchases]:
+def purchases(evidence: Evidence, name: str) -> dict[LabelOption, PriceCurve]:
     options = dict.fromkeys(option for option, _ in evidence.cells)
     return {option: count(option, evidence.pool, prices(name)) for option in options}
 
 
-def dollars_of(size: Size, bought: Purchases, images: int) -> float:
+def dollars_of(size: Size, bought: PriceCurve, images: int) -> float:
     """The price of a measured size."""
     if bought.option.amount == "images":
         return float(bought.dollars[-1] * size.amount / images)
     return float(np.interp(size.amount, bought.amounts, bought.dollars))
 
 
-def rescaled(scores: Sequence[float], evidence: Evidence, scale: TestSet | None) -> Any:
+def rescaled(scores: Sequence[float], evidence: Evidence, scale: TestSplit | None) -> Any:
     """mAP as corrected for the test set of `scale`, not for that of the evidence."""
     if scale is None or not evidence.test.small:
         return np.array(scores)
@@ -297,7 +297,7 @@ def decided(
     where: tuple[str, str, str, str, str], curves: Curves, measured: Measured, budget: float
 ) -> Iterator[Decision]:
     """What the plan chooses; nothing where it can judge no purchase that was measured."""
-    pilot, project = curves.evidence, Project(dollars=budget, images=measured.images)
+    pilot, project = curves.evidence, Request(dollars=budget, images=measured.images)
     try:
         every = candidates(curves, project)
     except BadInput:

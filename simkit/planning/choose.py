@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.planning.costs import Purchases
+from simkit.planning.costs import PriceCurve
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Array, LabelOption, Pair
 
@@ -29,7 +29,7 @@ TEST_NOISE = 0.007  # standard deviation of a measured mAP
 
 
 @dataclass(frozen=True)
-class Project:
+class Request:
     """The purchase to plan.
 
     Attributes
@@ -140,7 +140,7 @@ class Choice:
     reached: bool | None = None
 
 
-def candidates(curves: Curves, project: Project) -> list[Candidate]:
+def candidates(curves: Curves, project: Request) -> list[Candidate]:
     """All purchases within the budget, on a grid of dollars and numbers of images.
 
     Complete labels can always be bought, other label options if they were measured.
@@ -183,7 +183,7 @@ def candidates(curves: Curves, project: Project) -> list[Candidate]:
     return made
 
 
-def choose(every: Sequence[Candidate], project: Project) -> Choice:
+def choose(every: Sequence[Candidate], project: Request) -> Choice:
     """The cheapest purchase that is as good as the best one.
 
     Without a target the best has the highest expected mAP. A cheaper one is chosen only if it
@@ -311,7 +311,7 @@ def first_round(choice: Choice) -> tuple[Candidate, ...]:
 
 @dataclass(frozen=True, eq=False)
 class _Grid:
-    """Purchases of one option: (M,) columns with the names of `Candidate`."""
+    """PriceCurve of one option: (M,) columns with the names of `Candidate`."""
 
     dollars: Array
     images: Array
@@ -333,7 +333,7 @@ class _Grid:
         )  # fmt: skip
 
 
-def _grid(curves: Curves, option: LabelOption, project: Project) -> _Grid | None:
+def _grid(curves: Curves, option: LabelOption, project: Request) -> _Grid | None:
     """All numbers of images and dollars within the budget, in addition to earlier purchases of the
     option; None without any."""
     bought, pool = curves.purchases[option], curves.evidence.pool.images
@@ -358,9 +358,9 @@ def _grid(curves: Curves, option: LabelOption, project: Project) -> _Grid | None
 
 
 def _all_images(
-    bought: Purchases, pool: int, exist: int, project: Project
+    bought: PriceCurve, pool: int, exist: int, project: Request
 ) -> tuple[Array, ...] | None:
-    """Purchases of an option whose amount is the number of images."""
+    """PriceCurve of an option whose amount is the number of images."""
     each = bought.dollars[-1] / pool + project.image_price
     most = int(min(exist, (project.dollars - project.set_up) / each + 1e-9))
     if most < 1:
@@ -378,9 +378,9 @@ def _all_images(
 
 
 def _by_amount(
-    bought: Purchases, pool: int, images: int, project: Project
+    bought: PriceCurve, pool: int, images: int, project: Request
 ) -> tuple[Array, ...] | None:
-    """Purchases of an option with growing amounts on a fixed number of images."""
+    """PriceCurve of an option with growing amounts on a fixed number of images."""
     times = images / pool
     paid = project.set_up + images * project.image_price
     left = (project.dollars - paid) / times
@@ -410,7 +410,7 @@ def _seen(curves: Curves, pair: Pair, grid: _Grid) -> NDArray[np.bool_]:
 
 
 def _cheaper_than_complete(
-    curves: Curves, pair: Pair, grid: _Grid, project: Project
+    curves: Curves, pair: Pair, grid: _Grid, project: Request
 ) -> NDArray[np.bool_]:
     """(M,) whether complete labels of the same images cost more."""
     option = pair[0]

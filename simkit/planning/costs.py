@@ -63,7 +63,7 @@ class Staff:
 
 
 @dataclass(frozen=True, eq=False)
-class Purchases:
+class PriceCurve:
     """Cost and labels of growing amounts of a label option in the pilot's pool.
 
     All arrays ascend with the amount. A pool of t times as many images costs t times the dollars
@@ -92,7 +92,7 @@ class Purchases:
     absent: Array
     complete: tuple[Array, Array]
 
-    def at(self, dollars: Array) -> Purchases:
+    def at(self, dollars: Array) -> PriceCurve:
         """Interpolated purchases in the pool at these costs (M,), up to the largest amount."""
         place = np.interp(dollars, self.dollars, np.arange(len(self.dollars)))
         low = np.minimum(place.astype(int), max(len(self.dollars) - 2, 0))
@@ -117,7 +117,7 @@ class Purchases:
         return self.ends_present and bool((self.absent[-1] >= 0.99 * self.complete[1]).all())
 
 
-def count(option: LabelOption, pool: Pool, prices: Prices) -> Purchases:
+def count(option: LabelOption, pool: Pool, prices: Prices) -> PriceCurve:
     """Simulate and price growing amounts of a label option on the pilot's pool.
 
     Parameters
@@ -131,7 +131,7 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> Purchases:
 
     Returns
     -------
-    Purchases
+    PriceCurve
 
     Raises
     ------
@@ -161,7 +161,7 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> Purchases:
         )
     columns = [np.array(column, np.float64) for column in zip(*rows, strict=True)]
     complete = _simulated(LabelOption(COMPLETE, option.habits), pool.images, pool)
-    return Purchases(option, *columns, known(complete))  # type: ignore[call-arg, arg-type]
+    return PriceCurve(option, *columns, known(complete))  # type: ignore[call-arg, arg-type]
 
 
 def wrong_labels(option: LabelOption, amount: float, pool: Pool) -> tuple[float, float]:

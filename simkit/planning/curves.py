@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from simkit.chance import Chance
-from simkit.planning.costs import Purchases
+from simkit.planning.costs import PriceCurve
 from simkit.planning.evidence import COMPLETE, Array, Evidence, LabelOption, Pair, Received, Size
 
 SAMPLES = 400
@@ -179,7 +179,7 @@ class Curves:
     """
 
     def __init__(
-        self, evidence: Evidence, purchases: Mapping[LabelOption, Purchases], *, seed: int = 0
+        self, evidence: Evidence, purchases: Mapping[LabelOption, PriceCurve], *, seed: int = 0
     ) -> None:
         self.evidence, self.purchases, self.seed = evidence, purchases, seed
         rng = self._rng("draws")

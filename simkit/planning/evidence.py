@@ -28,7 +28,7 @@ from simkit.files import reading
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
-from simkit.planning.test_split import Array, TestSet
+from simkit.planning.test_split import Array, TestSplit
 from simkit.registry import short
 from simkit.results import job_store as store
 from simkit.results import method_facts, runs
@@ -238,7 +238,7 @@ class Evidence:
 
     folders: tuple[str, ...]
     pool: Pool
-    test: TestSet
+    test: TestSplit
     cells: Mapping[Pair, tuple[Size, ...]]
     complete: Mapping[tuple[Habits, str], Array]
     draws: int
@@ -438,7 +438,7 @@ def _sizes(table: pd.DataFrame, grid: Mapping[str, Any]) -> list[tuple[Any, ...]
 
 
 def _grouped(
-    rows: pd.DataFrame, pool: Pool, test: TestSet
+    rows: pd.DataFrame, pool: Pool, test: TestSplit
 ) -> tuple[dict[Pair, tuple[Size, ...]], dict[tuple[Habits, str], Array], dict[Pair, Any]]:
     """Measured cells, runs on complete labels, and the training of each cell's largest size."""
     draws = sorted({*zip(rows["seed"], rows["draw"], strict=True)})
@@ -484,7 +484,7 @@ def _grouped(
     return cells, ends, trained
 
 
-def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSet]:
+def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSplit]:
     """The pool (a stand-in if the data cannot be opened) and the test split."""
     ids, data = first.ids, _data(str(first.grid.get("data", "")))
     class_indices = np.array(leaves(first.table) or range(len(first.classes)), np.int64)
@@ -509,8 +509,8 @@ def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSet]:
         shares = np.stack([*whole["class_present"]]).mean(0) / max(images, 1)
         pool = Pool(_stand_in(shares, images, first.classes), scored, opened=False)
     if data is None or "test" not in data.truth or data.truth["test"].id != ids["test"]:
-        return pool, TestSet()
-    return pool, TestSet.of(data, mean_ap, class_indices, pool.truth.counts / pool.images)
+        return pool, TestSplit()
+    return pool, TestSplit.of(data, mean_ap, class_indices, pool.truth.counts / pool.images)
 
 
 def _better_half(rows: pd.DataFrame) -> Array:

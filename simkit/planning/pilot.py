@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import math
+import tomllib
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,9 +35,9 @@ from simkit.labels.truth import Truth
 from simkit.planning.costs import Staff
 from simkit.planning.plan_figure import Page, Readable, Section, Table, command
 
-SCHEMES = ("full-subset", "single-positive", "rpa", "fpc", "mixed")
-METHODS = ("an", "ll-r", "ll-r+boostlu")
-DRAWS = 3
+# The defaults of the grids: schemes, methods and draws.
+_GRID = tomllib.loads(Path(__file__).with_name("pilot.toml").read_text("utf-8"))
+SCHEMES, METHODS, DRAWS = _GRID["schemes"], _GRID["methods"], _GRID["draws"]
 STEPS = (0.04, 0.08, 0.16, 0.32, 0.64)  # of the price of complete labels; the reference is all
 LEAST_STEPS = 3  # the fewest for a curve
 APART = 1.2  # smallest ratio of dollars between distinct steps
@@ -103,7 +105,7 @@ class PilotPlan(Readable):
     rare
         Number of classes expected in fewer than 10 training images.
     steps, left_out
-        Purchases of the schemes to compare, and a sentence for each other scheme.
+        PriceCurve of the schemes to compare, and a sentence for each other scheme.
     exist
         Number of existing images; None: unlimited.
     about

@@ -70,7 +70,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Line:
+class CurveSeries:
     """Expected mAP (0 to 1) over dollars, with its 90 % band and the measured runs."""
 
     label: str
@@ -86,7 +86,7 @@ class Line:
 class Chart:
     """The figure: lines, the chosen purchase, budget and target, alternative text and a note."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[CurveSeries, ...]
     chosen: Mark
     budget: float
     alt: str
@@ -456,7 +456,7 @@ def figure(chart: Chart, *, narrow: bool = False) -> Figure:
     return drawn
 
 
-def _curve(axes: Axes, line: Line, style: tuple[str, str, Any]) -> None:
+def _curve(axes: Axes, line: CurveSeries, style: tuple[str, str, Any]) -> None:
     colour, dark, dashes = style
     width, mark, order = (3.2, 6.5, 4) if line.chosen else (1.8, 5.0, 3)
     if line.chosen and line.low:
@@ -523,7 +523,9 @@ def _name_choice(axes: Axes, chart: Chart) -> None:
                   ha="right" if left else "left", va="bottom" if above else "top")  # fmt: skip
 
 
-def _name_lines(axes: Axes, lines: list[Line], styles: tuple[Any, ...], frame: _Frame) -> None:
+def _name_lines(
+    axes: Axes, lines: list[CurveSeries], styles: tuple[Any, ...], frame: _Frame
+) -> None:
     """Names at the right, near the ends of their lines and without overlap."""
     import numpy as np
     from scipy.optimize import isotonic_regression

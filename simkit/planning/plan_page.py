@@ -6,19 +6,16 @@ import math
 from collections.abc import Iterator
 from operator import attrgetter
 from shlex import join, quote
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simkit import quantities
 from simkit.history import versions
 from simkit.planning.choose import LOSS, MOST_TIMES, Candidate
+from simkit.planning.decision import Decision
 from simkit.planning.evidence import Pair, Received
-from simkit.planning.plan_figure import Chart, Line, Mark, Page, Section, Table
+from simkit.planning.plan_figure import Chart, CurveSeries, Mark, Page, Section, Table
 from simkit.registry import short
-
-if TYPE_CHECKING:
-    from simkit.planning.plan import Plan
 
 RUNNERS_UP = 3
 KNOWN_TO = 5.0  # points of mAP on the test images, at 95 % confidence
@@ -27,7 +24,7 @@ STEPS = 16  # purchases per line
 DRAWN = 3  # runners-up in the figure
 
 
-def page(plan: Plan) -> Page:
+def page(plan: Decision) -> Page:
     """The plan as a page: the answer first, the rest folded."""
     images = plan.project.images
     exist = "" if images is None else f", with {images:,} images"
@@ -97,7 +94,7 @@ def _scores(one: Candidate) -> Iterator[tuple[str, str]]:
         )
 
 
-def _people(plan: Plan) -> str:
+def _people(plan: Decision) -> str:
     workers = plan.chosen.option.habits.workers or plan.prices.workers
     if workers == 1:
         return ""
@@ -109,7 +106,7 @@ def _people(plan: Plan) -> str:
     return f"Each question is answered by {workers} people ({why})."
 
 
-def _so_far(plan: Plan) -> Iterator[tuple[str, str]]:
+def _so_far(plan: Decision) -> Iterator[tuple[str, str]]:
     """The mAP of earlier rounds' labels, compared with the expected mAP."""
     received = plan.evidence.received
     if received is None or plan.expected is None:
@@ -143,7 +140,7 @@ def _errors(received: Received, people: int) -> str:
     return text
 
 
-def _purchase(plan: Plan) -> Iterator[tuple[str, str]]:
+def _purchase(plan: Decision) -> Iterator[tuple[str, str]]:
     low, high = plan.chosen.band
     yield "Spend", " ".join(filter(None, _spend(plan)))
     yield "Expect", " ".join(_expect(plan))
@@ -151,7 +148,7 @@ def _purchase(plan: Plan) -> Iterator[tuple[str, str]]:
     yield from _scores(plan.chosen)
 
 
-def _no_purchase(plan: Plan) -> Iterator[tuple[str, str]]:
+def _no_purchase(plan: Decision) -> Iterator[tuple[str, str]]:
     yield "Spend", "nothing: no purchase within the budget is expected to add 1 point of mAP."
     reached = {}
     if plan.evidence.zero_shot is not None:
@@ -162,7 +159,7 @@ def _no_purchase(plan: Plan) -> Iterator[tuple[str, str]]:
     yield "Expect", f"{points(reached[best])} mAP on new images, with {best}."
 
 
-def _spend(plan: Plan) -> Iterator[str]:
+def _spend(plan: Decision) -> Iterator[str]:
     now = plan.money.order
     if len(plan.order) == 1:
         yield f"{dollars(now)} on {described(plan.chosen)}.{_fewer(plan.chosen)}"
@@ -186,7 +183,7 @@ def _spend(plan: Plan) -> Iterator[str]:
         yield f"{time}." if len(plan.order) == 1 else f"The first round takes {time}."
 
 
-def _expect(plan: Plan) -> Iterator[str]:
+def _expect(plan: Decision) -> Iterator[str]:
     chosen = plan.chosen
     whole = f" once the whole {dollars(chosen.dollars)} is spent" if len(plan.order) > 1 else ""
     method = plan.evidence.title(chosen.method)
@@ -223,7 +220,7 @@ def _expect(plan: Plan) -> Iterator[str]:
             yield f"{end}: {dollars(left)} is left."
 
 
-def _other_methods(plan: Plan) -> list[str]:
+def _other_methods(plan: Decision) -> list[str]:
     """Methods that may beat the chosen one on the labels of the order, most likely ones first."""
     chosen = plan.chosen
     better = {
@@ -239,7 +236,7 @@ def _other_methods(plan: Plan) -> list[str]:
     return [plan.evidence.title(method) for method in likely if better[method] >= MAYBE][:2]
 
 
-def _trust(plan: Plan) -> Iterator[str]:
+def _trust(plan: Decision) -> Iterator[str]:
     because = f", because {'; '.join(plan.trust.reasons)}" if plan.trust.reasons else ""
     yield f"{plan.trust.grade}{because}."
     if plan.evidence.project is not None and _missing_tests(plan):
@@ -248,7 +245,7 @@ def _trust(plan: Plan) -> Iterator[str]:
         yield "`--images` was not given: as many images as needed are assumed."
 
 
-def _next(plan: Plan) -> str:
+def _next(plan: Decision) -> str:
     share, sentence = plan.evidence.missing
     if share > 0.05 and " failed" in sentence:  # the same comparison would fail again
         return f"Change the grid and compare again: {sentence}."
@@ -289,7 +286,7 @@ def _next(plan: Plan) -> str:
     )
 
 
-def _train(plan: Plan) -> str:
+def _train(plan: Decision) -> str:
     """The training on the labels at hand, where no purchase is worth its money."""
     received = plan.evidence.received
     if received is None:
@@ -307,7 +304,7 @@ def _train(plan: Plan) -> str:
     return f"{text}: `{join(words)}`"
 
 
-def _missing_tests(plan: Plan) -> int:
+def _missing_tests(plan: Decision) -> int:
     """The number of missing test images, if these limit trust."""
     test = plan.evidence.test
     if not test.small or test.images is None or test.half_width < KNOWN_TO:
@@ -315,7 +312,7 @@ def _missing_tests(plan: Plan) -> int:
     return math.ceil(test.images * ((test.half_width / KNOWN_TO) ** 2 - 1))
 
 
-def _test_images(plan: Plan) -> str:
+def _test_images(plan: Decision) -> str:
     """The command that orders the missing test images, with its price."""
     if not (extra := _missing_tests(plan)):
         return ""
@@ -328,7 +325,7 @@ def _test_images(plan: Plan) -> str:
     )
 
 
-def _runners_up(plan: Plan) -> Table:
+def _runners_up(plan: Decision) -> Table:
     rows = []
     for one in plan.choice.rivals[:RUNNERS_UP]:
         low, high = one.band
@@ -341,7 +338,7 @@ def _runners_up(plan: Plan) -> Table:
     return Table("Runners-up", columns, tuple(rows), (2, 3, 4, 5))
 
 
-def _bill(plan: Plan) -> Iterator[Table]:
+def _bill(plan: Decision) -> Iterator[Table]:
     """The bill of this budget, with its total, and what is already paid."""
     paid = [line for line in plan.bill if line.when == "before"]
     ours = [line for line in plan.bill if line.when != "before"] if plan.purchase_needed else []
@@ -365,7 +362,7 @@ def _hours(values: list[float | None]) -> str:
     return f"{math.fsum(one for one in values if one is not None):,.1f}"
 
 
-def _details(plan: Plan) -> Iterator[Section]:
+def _details(plan: Decision) -> Iterator[Section]:
     chosen = plan.chosen
     trained = plan.evidence.trained_as.get(chosen.pair)
     spelled = short(chosen.option.with_amount(chosen.amount))
@@ -401,7 +398,7 @@ def _details(plan: Plan) -> Iterator[Section]:
     yield Section("Provenance", (f"{plan.evidence.runs:,} runs; {ids}; {made}.",))
 
 
-def _amounts(plan: Plan) -> Table:
+def _amounts(plan: Decision) -> Table:
     """The best purchases of the chosen option and method at lower costs."""
     rows = [
         (dollars(one.dollars), described(one), points(one.median),
@@ -411,7 +408,7 @@ def _amounts(plan: Plan) -> Table:
     return Table("", ("$", "purchase", "mAP", "range"), tuple(rows), (0, 2, 3))
 
 
-def _tested(plan: Plan) -> str:
+def _tested(plan: Decision) -> str:
     test = plan.backtest
     if test is None:
         return "No curve has three sizes, so no size could be held out and predicted."
@@ -422,7 +419,7 @@ def _tested(plan: Plan) -> str:
     )
 
 
-def _assumptions(plan: Plan) -> Iterator[str]:
+def _assumptions(plan: Decision) -> Iterator[str]:
     chosen = plan.chosen
     yield "Images and annotators are like the pilot's"
     yield "The model is trained on the order alone; the pilot's labels would add to it"
@@ -443,7 +440,7 @@ def _assumptions(plan: Plan) -> Iterator[str]:
         yield "There are as many images as the budget pays for, up to 50 times the pilot's"
 
 
-def _frontier(plan: Plan, pair: Pair) -> list[Candidate]:
+def _frontier(plan: Decision, pair: Pair) -> list[Candidate]:
     """The best purchases of a label option and method at increasing costs."""
     purchases = [one for one in plan.choice.every if one.pair == pair]
     spent = [one.dollars for one in purchases]
@@ -455,7 +452,7 @@ def _frontier(plan: Plan, pair: Pair) -> list[Candidate]:
     return list(best.values())
 
 
-def _chart(plan: Plan) -> Chart:
+def _chart(plan: Decision) -> Chart:
     chosen = plan.chosen
     lines = tuple(_line(plan, one.pair) for one in (chosen, *plan.choice.rivals[:DRAWN]))
     return Chart(
@@ -469,7 +466,7 @@ def _chart(plan: Plan) -> Chart:
     )  # fmt: skip
 
 
-def _line(plan: Plan, pair: Pair) -> Line:
+def _line(plan: Decision, pair: Pair) -> CurveSeries:
     option, method = pair
     best = _frontier(plan, pair)
     low, high = zip(*(one.band for one in best), strict=True)
@@ -482,7 +479,7 @@ def _line(plan: Plan, pair: Pair) -> Line:
             if size.amount * each <= best[-1].dollars
         )
     name = "complete labels" if option.complete else option
-    return Line(
+    return CurveSeries(
         label=f"{name}, {plan.evidence.title(method)}", dollars=tuple(one.dollars for one in best),
         median=tuple(one.median for one in best), low=low, high=high,
         measured=marks, chosen=pair == plan.chosen.pair,

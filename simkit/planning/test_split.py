@@ -60,7 +60,7 @@ _DT = _PARTS / 2 * 4 * ((_NODES + 1) / 2) ** 3
 
 
 @dataclass(frozen=True)
-class TestSet:
+class TestSplit:
     """The test split of a comparison.
 
     Attributes
@@ -84,7 +84,7 @@ class TestSet:
     measured: float = 0.0
 
     @staticmethod
-    def of(data: Dataset, ap: Array, leaves: NDArray[np.int64], shares: Array) -> TestSet:
+    def of(data: Dataset, ap: Array, leaves: NDArray[np.int64], shares: Array) -> TestSplit:
         """The test split of `data`.
 
         Parameters
@@ -100,16 +100,16 @@ class TestSet:
 
         Returns
         -------
-        TestSet
+        TestSplit
         """
         truth, shown = data.truth["test"], _shown(data)[leaves]
         images, pool = truth.shape[0], data.truth["train"].shape[0]
         points = half_width(shown)
         if not shown.any() or np.isnan(ap[leaves][shown > 0]).any():
-            return TestSet(images, points)
+            return TestSplit(images, points)
         both = (shares[leaves] * pool + shown) / (pool + images)
         few_and_many = _corrected(ap[leaves], shown, images, both)
-        return TestSet(images, points, *few_and_many, float(ap[leaves][shown > 0].mean()))
+        return TestSplit(images, points, *few_and_many, float(ap[leaves][shown > 0].mean()))
 
     @property
     def small(self) -> bool:

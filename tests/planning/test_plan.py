@@ -14,7 +14,7 @@ from simkit.planning.costs import Staff, count
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import Evidence, Received
 from simkit.planning.plan import plan
-from simkit.planning.test_split import TestSet
+from simkit.planning.test_split import TestSplit
 from simkit.results.method_facts import MethodFacts
 from tests.planning import planted
 
@@ -181,7 +181,7 @@ def test_where_no_purchase_is_needed_the_next_step_is_training(pilot):
 
 
 def test_missing_test_images_are_a_step_outside_of_projects_only(pilot, tmp_path):
-    few = replace(on_photographs(pilot), test=TestSet(images=14, half_width=12.0))
+    few = replace(on_photographs(pilot), test=TestSplit(images=14, half_width=12.0))
     said = answers(plan(few, 60, images=POOL, prices="openimages"))
     assert "simkit order" in said["Next step"] and "test split" in said["Next step"]
     (tmp_path / "project.toml").touch()

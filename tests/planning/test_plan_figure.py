@@ -27,12 +27,12 @@ from simkit.cli.plan import command
 from simkit.errors import BadInput
 from simkit.planning import plan_figure as report
 from simkit.planning.costs import Staff
-from simkit.planning.plan_figure import Chart, Line, Mark, Page, Section, Table
+from simkit.planning.plan_figure import Chart, CurveSeries, Mark, Page, Section, Table
 
 DOLLARS = tuple(float(d) for d in np.geomspace(30, 2400, 40))
 
 
-def curve(label: str, ceiling: float, start: float, *, chosen: bool = False) -> Line:
+def curve(label: str, ceiling: float, start: float, *, chosen: bool = False) -> CurveSeries:
     """A line that rises from `start` at $30 towards `ceiling`, with four measured runs."""
     median = tuple(ceiling - (ceiling - start) * (d / 30) ** -0.35 for d in DOLLARS)
     width = [0.012 + 0.004 * place / 8 for place in range(len(median))]
@@ -40,7 +40,7 @@ def curve(label: str, ceiling: float, start: float, *, chosen: bool = False) -> 
     high = tuple(v + w for v, w in zip(median, width, strict=True)) if chosen else ()
     at = ((30, 0.01), (60, -0.006), (120, 0.004), (240, 0.0))
     measured = tuple(Mark(x, float(np.interp(x, DOLLARS, median)) + off) for x, off in at)
-    return Line(label, DOLLARS, median, low, high, measured, chosen)
+    return CurveSeries(label, DOLLARS, median, low, high, measured, chosen)
 
 
 def example() -> Page:
