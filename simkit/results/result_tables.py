@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from simkit.errors import BadInput
 from simkit.results.job_store import facts
+from simkit.results.method_facts import FACTS
 
 Columns = Mapping[str, Any]
 Unique = tuple[tuple[str, ...], ...]
@@ -104,6 +105,12 @@ def leaves(table: pd.DataFrame) -> tuple[int, ...]:
 def failures(table: pd.DataFrame) -> tuple[str, ...]:
     """A sentence for each failure of the comparison behind a table."""
     return tuple(table.attrs.get("failures", ()))
+
+
+def passed_on(table: pd.DataFrame) -> dict[str, Any]:
+    """The `attrs` that an analysis of runs hands on to its result: failures and facts of methods."""
+    methods = {FACTS: table.attrs[FACTS]} if FACTS in table.attrs else {}
+    return {"failures": failures(table), **methods}
 
 
 def _column(values: pd.Series[Any], declared: Any) -> Any:

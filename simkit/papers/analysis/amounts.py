@@ -18,7 +18,7 @@ from simkit.results.analysis.comparisons import gap_columns, mean_columns
 from simkit.results.analysis.selection import METRICS, Methods, Table
 from simkit.results.budget import Limit
 from simkit.results.cells import RUN, one_result
-from simkit.results.result_tables import class_names, failures, opened
+from simkit.results.result_tables import class_names, opened, passed_on
 
 _MAKE = {"method": make_method, "scheme": schemes.make}
 _COUNTS = ("present", "absent", "unknown")
@@ -86,7 +86,7 @@ def sweep(
             row = point | {"setting": setting, "missing": draws[column[0]] - values.count()}
             rows.append(row | mean_columns(values) | gap_columns(gaps))
     result = pd.DataFrame(rows)
-    result.attrs["failures"] = failures(table)
+    result.attrs = passed_on(table)
     return result
 
 

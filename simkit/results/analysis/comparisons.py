@@ -22,7 +22,7 @@ from simkit.results.analysis import selection
 from simkit.results.analysis.selection import Methods, Table, listed
 from simkit.results.budget import Limit
 from simkit.results.cells import RUN, SMALLEST, one_result
-from simkit.results.result_tables import class_names, failures, leaves
+from simkit.results.result_tables import class_names, leaves, passed_on
 from simkit.results.statistics import Interval, holm, interval, p_value, paired_interval
 
 Test = Literal["paired", "nemenyi"]
@@ -95,7 +95,7 @@ def ablation(
             row |= {"missing": draws[scheme] - values.count(), **mean_columns(values)}
             rows.append(row | tests[name])
     result = pd.DataFrame(rows)
-    result.attrs["failures"] = failures(table)
+    result.attrs = passed_on(table)
     return result
 
 

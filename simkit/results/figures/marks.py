@@ -19,10 +19,11 @@ from matplotlib.ticker import FuncFormatter, Locator, MaxNLocator, NullLocator
 from numpy.typing import ArrayLike
 
 from simkit.results.figures.base import split
-from simkit.results.figures.style import INK, Look, fold, looks, power, text_width
+from simkit.results.figures.style import INK, PALE, Look, fold, looks, power, text_width
 
 Band = tuple[str, str]  # columns with the ends of an interval
 BAND: Band = ("low", "high")  # of tables of means over draws
+_ACROSS: tuple[Any, ...] = ((0, (1, 1.5)), (0, (5, 2)), (0, (5, 1.5, 1, 1.5)), (0, (9, 3)))
 _WIDE = 20  # ratio of the largest to the smallest number from which on an axis is logarithmic
 
 
@@ -79,6 +80,13 @@ def pairs(axes: Axes, rows: pd.DataFrame) -> None:
     ends = {"xband": BAND, "yband": ("low_y", "high_y")}
     for method, look in looks(rows["method"]).items():
         points(axes, rows[rows["method"] == method], "mean", "mean_y", look, **ends, markersize=9)
+
+
+def across(axes: Axes, names: Iterable[str], heights: Iterable[float]) -> None:
+    """A horizontal line through the panel for each name, such as the scores of complete labels."""
+    for place, (name, height) in enumerate(zip(names, heights, strict=True)):
+        dashes = _ACROSS[place % len(_ACROSS)]
+        axes.axhline(height, color=PALE, linewidth=1.2, linestyle=dashes, zorder=1, label=name)
 
 
 def dodge(place: int, count: int, room: float = 0.5) -> float:
