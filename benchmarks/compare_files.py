@@ -62,12 +62,12 @@ def written(folder: Path, count: int, classes: int, each: int) -> tuple[Path, Pa
     parts = {}
     for first in range(0, count, each):
         rows = [row(number, classes, rng) for number in range(first, first + each)]
-        parts[f"{first:016}-code"] = runs.tidy(rows).replace_schema_metadata(None)
+        parts[f"{first:016}-code"] = runs.to_table(rows).replace_schema_metadata(None)
     for stem, part in parts.items():
         store.save(store.Result(part), under_way / "bundles", stem)
     names = [f"class {number}" for number in range(classes)]
     store.begin(under_way, grid="draws = 50", keys=list(parts), classes=names, leaves=())
-    runs.write(runs.writers(runs.together(list(parts.values()), classes=names)), ended)
+    runs.write(runs.writers(runs.concat(list(parts.values()), {"classes": names})), ended)
     return ended, under_way
 
 

@@ -38,9 +38,9 @@ from simkit.embed.features import extract
 from simkit.errors import BadInput
 from simkit.files import whole
 from simkit.learn import methods
-from simkit.results import result_tables as frames
-from simkit.results import runs
-from simkit.results.cells import lines
+from simkit.results import method_facts, runs
+from simkit.results.cells import summary_rows
+from simkit.results.result_tables import failures, opened
 
 ATLAS = Path("atlas")  # paths of grids are relative to the root of the project
 WEIGHTS = "weights/mobilenet_v2-imagenet1k.fp16.safetensors"
@@ -295,11 +295,16 @@ def pack(folder_name: str) -> None:
         return
     parts = [runs.read(file.parent) for file in finished]
     metadata = parts[0].schema.metadata
-    rows = runs.together(
+    rows = runs.concat(
         [_of_leaves(part, parts[0]) for part in parts],
-        classes=json.loads(metadata[b"classes"]),
-        leaves=json.loads(metadata[b"leaves"]),
-        failures=[one for part in parts for one in frames.failures(frames.opened(part))],
+        {
+            "classes": json.loads(metadata[b"classes"]),
+            "leaves": json.loads(metadata[b"leaves"]),
+            "failures": [why for part in parts for why in failures(opened(part))],
+            "methods": method_facts.written(
+                {spec for part in parts for spec in part["method"].unique().to_pylist()}
+            ),
+        },
     )
     # Figures show schemes in the order of the rows.
     by_scheme = np.argsort(rows["scheme"].to_numpy(zero_copy_only=False), kind="stable")
@@ -363,7 +368,7 @@ def _of_leaves(rows: pa.Table, flat: pa.Table) -> pa.Table:
 def summary(folder: Path) -> str:
     """The mean mAP of every method by scheme at the largest budget, in Markdown."""
     table = simkit.open_runs(folder).table
-    columns = lines(table[table["budget"] == table["budget"].max()])
+    columns = summary_rows(table[table["budget"] == table["budget"].max()])
     means = {line.scheme: {c.method: c.score.mean for c in line.cells} for line in columns}
     wide = pd.DataFrame(means).mul(100).assign(mean=lambda each: each.mean(axis=1))
     wide = wide.sort_values("mean", ascending=False)

@@ -102,7 +102,7 @@ def test_damaged_class_priors(tmp_path: Path) -> None:
 
 
 def test_damaged_plans_of_a_comparison(tmp_path: Path) -> None:
-    table = runs.tidy([planted.row(key="a")])
+    table = runs.to_table([planted.row(key="a")])
     store.save(store.Result(table), tmp_path / "bundles", "a")
     store.begin(tmp_path, grid="draws = 2", keys=["a", "b"], classes=["cat", "dog"], leaves=[1])
     _damaged(tmp_path, runs.describe)
@@ -110,7 +110,7 @@ def test_damaged_plans_of_a_comparison(tmp_path: Path) -> None:
 
 def test_damaged_metadata_of_runs(tmp_path: Path) -> None:
     about = {"classes": ["cat", "dog"], "leaves": [1], "failures": ["no wörker"], "planned": 153}
-    runs.writers(runs.tidy(planted.rows(draws=1), **about))["table.parquet"](
+    runs.writers(runs.to_table(planted.rows(draws=1), about))["table.parquet"](
         tmp_path / "table.parquet"
     )
     _damaged(tmp_path, lambda folder: (runs.describe(folder), runs.open_runs(folder).planned))
@@ -251,7 +251,7 @@ def test_a_flipped_bit_in_labels(tmp_path: Path) -> None:
 
 def test_a_flipped_bit_in_a_table_of_runs(tmp_path: Path) -> None:
     about = {"classes": ["cat", "dog"], "leaves": [1], "planned": 153}
-    runs.write(runs.writers(runs.tidy(planted.rows(draws=1), **about)), tmp_path)
+    runs.write(runs.writers(runs.to_table(planted.rows(draws=1), about)), tmp_path)
 
     def read(folder: Path) -> Any:
         every = runs.open_runs(folder).every

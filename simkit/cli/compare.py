@@ -58,7 +58,7 @@ def command(
       #SBATCH --time=02:00:00
       simkit compare grid.toml --out runs/ --part $SLURM_ARRAY_TASK_ID/16
     """
-    from simkit.results.summary import grouped
+    from simkit.results.runs import grouped
     from simkit.study.estimate import estimate
     from simkit.study.scheduler import cluster
 

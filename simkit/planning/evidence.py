@@ -32,7 +32,7 @@ from simkit.planning.test_split import Array, TestSplit
 from simkit.registry import short
 from simkit.results import job_store as store
 from simkit.results import method_facts, runs
-from simkit.results.budget import Limit
+from simkit.results.budget import Budget
 from simkit.results.method_facts import MethodFacts
 from simkit.results.result_tables import class_names, failures, frame, leaves
 
@@ -431,7 +431,7 @@ def _facts(folders: Sequence[_Folder]) -> dict[str, MethodFacts]:
 def _sizes(table: pd.DataFrame, grid: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     images, sizes = str(grid.get("images", 1.0)), []
     for row in table[["budget", "budget_hours", "scheme_spec"]].to_dict("records"):
-        limit = Limit.of(row)
+        limit = Budget.of(row)
         priced = (grid.get("prices"), images, limit.dollars, limit.hours)
         sizes.append(priced if limit else (images, row["scheme_spec"]))
     return sizes

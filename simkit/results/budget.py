@@ -11,17 +11,17 @@ from simkit.quantities import money
 
 
 @dataclass(frozen=True)
-class Limit:
+class Budget:
     """A budget in dollars or in hours of annotation; without either, schemes keep their amounts."""
 
     dollars: float | None = None
     hours: float | None = None
 
     @staticmethod
-    def of(row: Mapping[str, Any]) -> Limit:
+    def of(row: Mapping[str, Any]) -> Budget:
         """The budget of a row of the table of runs."""
         values = (row["budget"], row["budget_hours"])
-        return Limit(*(None if v is None or math.isnan(v) else float(v) for v in values))
+        return Budget(*(None if v is None or math.isnan(v) else float(v) for v in values))
 
     @property
     def amount(self) -> tuple[float, Literal["dollars", "seconds"]]:
@@ -31,7 +31,7 @@ class Limit:
         return 3600 * (self.hours or 0.0), "seconds"
 
     def __bool__(self) -> bool:
-        return self != Limit()
+        return self != Budget()
 
     def __str__(self) -> str:
         if self.dollars is not None:

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from simkit.errors import BadInput
-from simkit.results.budget import Limit
+from simkit.results.best import Best, best_of
+from simkit.results.budget import Budget
 from simkit.results.result_tables import frame, opened
-from simkit.results.statistics import Best, Interval, best_of, interval
+from simkit.results.statistics import Interval, interval
 
 SMALLEST = 0.0005  # a difference below 0.05 points prints as 0.0, and so counts as a tie
 COLUMNS: dict[str, Any] = {  # of runs, as `frame` checks them
@@ -47,7 +48,7 @@ class Cell:
 
     scheme: str
     method: str
-    limit: Limit
+    limit: Budget
     score: Interval
     dollars: float
     hours: float | None
@@ -56,11 +57,11 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Line:
+class Row:
     """All methods under one scheme at one budget, and the best of them."""
 
     scheme: str
-    limit: Limit
+    limit: Budget
     cells: tuple[Cell, ...]
 
     def cell(self, method: str) -> Cell | None:
@@ -84,8 +85,8 @@ class Line:
         return over_shared(next(c for c in self.cells if c.method == self.best.first), self.cells)
 
 
-def lines(runs: Any, *, metric: str = "map") -> list[Line]:
-    """One line for each scheme and budget, in the order of the table, without references.
+def summary_rows(runs: Any, *, metric: str = "map") -> list[Row]:
+    """One row for each scheme and budget, in the order of the table, without references.
 
     Parameters
     ----------
@@ -103,14 +104,14 @@ def lines(runs: Any, *, metric: str = "map") -> list[Line]:
     table = table[~table["reference"]]
     keys = ["scheme", "budget", "budget_hours"]
     return [
-        Line(rows["scheme"].iat[0], Limit.of(rows.iloc[0]), tuple(_cells(rows, metric)))
+        Row(rows["scheme"].iat[0], Budget.of(rows.iloc[0]), tuple(_cells(rows, metric)))
         for _, rows in table.groupby(keys, sort=False, dropna=False)
     ]
 
 
-def best_pairs(schemes: Sequence[Line]) -> tuple[Best, dict[tuple[str, str], Cell]]:
+def best_pairs(schemes: Sequence[Row]) -> tuple[Best, dict[tuple[str, str], Cell]]:
     """The comparison of all pairs (scheme, method) at one budget, and the cell of each pair."""
-    pairs = {(cell.scheme, cell.method): cell for line in schemes for cell in line.cells}
+    pairs = {(cell.scheme, cell.method): cell for row in schemes for cell in row.cells}
     scores = {pair: cell.by_draw for pair, cell in pairs.items()}
     return best_of(scores, smallest=SMALLEST), pairs
 
@@ -134,7 +135,7 @@ def zero_shot(runs: Any, *, metric: str = "map") -> Cell | None:
     if (score := attrs.get("zero_shot")) is None or metric != "map":
         return None
     name = f"zero-shot, {attrs.get('scored_by')}"
-    return Cell("no labels", name, Limit(0.0), interval([score]), 0.0, 0.0, 0.0, {})
+    return Cell("no labels", name, Budget(0.0), interval([score]), 0.0, 0.0, 0.0, {})
 
 
 def is_full(method: str) -> bool:
@@ -142,10 +143,10 @@ def is_full(method: str) -> bool:
     return method.partition("+")[0] == "full"
 
 
-def limits(runs: Any) -> list[Limit]:
+def budgets_in(runs: Any) -> list[Budget]:
     """Budgets in ascending order, those in hours last; empty where amounts are as written."""
     rows = opened(runs)[["budget", "budget_hours"]].drop_duplicates().to_dict("records")
-    return sorted({limit for limit in map(Limit.of, rows) if limit}, key=lambda limit: limit.order)
+    return sorted(set(filter(None, map(Budget.of, rows))), key=lambda budget: budget.order)
 
 
 def scored(runs: Any, metric: str) -> pd.DataFrame:
@@ -177,7 +178,7 @@ def _cells(rows: pd.DataFrame, metric: str) -> list[Cell]:
         Cell(
             runs["scheme"].iat[0],
             str(method),
-            Limit.of(runs.iloc[0]),
+            Budget.of(runs.iloc[0]),
             interval(runs[metric].to_numpy()),
             float(runs["dollars"].mean()),
             float(runs["seconds"].mean()) / 3600 if runs["seconds"].notna().all() else None,

@@ -108,7 +108,7 @@ def failures(table: pd.DataFrame) -> tuple[str, ...]:
 
 
 def passed_on(table: pd.DataFrame) -> dict[str, Any]:
-    """The `attrs` that an analysis of runs hands on to its result: failures and facts of methods."""
+    """The `attrs` that an analysis of runs gives its result: failures and facts of methods."""
     methods = {FACTS: table.attrs[FACTS]} if FACTS in table.attrs else {}
     return {"failures": failures(table), **methods}
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -24,12 +25,13 @@ import pyarrow.parquet
 from simkit.errors import BadInput
 from simkit.files import readable, reading, whole
 from simkit.quantities import duration
-from simkit.results import job_store as store
+from simkit.results import job_store
+from simkit.results.method_facts import FACTS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simkit.results.cells import Line
+    from simkit.results import cells
 
 Row = dict[str, Any]
 SWEEP = -1  # the draw of a sweep; draws of compared runs are numbered from 0
@@ -116,7 +118,7 @@ class Runs:
 
     @cached_property
     def every(self) -> pd.DataFrame:
-        """All runs, references included, as a DataFrame whose `attrs` are those of `frames`."""
+        """All runs, references included, as a DataFrame with `attrs` as in `result_tables`."""
         from simkit.results.result_tables import opened  # pandas takes a second to load
 
         return opened(self.rows)
@@ -131,11 +133,11 @@ class Runs:
         """The runs on complete labels of all images, one row each."""
         return self.every[self.every["reference"].astype(bool)].reset_index(drop=True)
 
-    def summary(self) -> list[Line]:
+    def summary(self) -> list[cells.Row]:
         """For each scheme and budget, the means of all methods and the best of them."""
-        from simkit.results.cells import lines
+        from simkit.results.cells import summary_rows
 
-        return lines(self)
+        return summary_rows(self)
 
     @property
     def failures(self) -> tuple[str, ...]:
@@ -184,8 +186,8 @@ def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -
         return pa.concat_tables(parts, promote_options="permissive")
     if not folder.is_dir():
         raise BadInput(f"{folder} is not a folder; give the folder that `simkit compare` wrote to")
-    plan = store.under_way(folder)
-    results = [store.load(folder / "bundles", stem, SCHEMA) for stem in plan["keys"]]
+    plan = job_store.under_way(folder)
+    results = [job_store.load(folder / "bundles", stem, SCHEMA) for stem in plan["keys"]]
     finished = [result for result in results if result]
     compared = [job for job in finished if job.table["draw"][:1].to_pylist() != [SWEEP]]
     parts = [job.table.select(list(columns or COLUMNS)) for job in compared]
@@ -196,8 +198,8 @@ def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -
             f"{sweep}); resume `simkit compare`, or give the folder that it wrote to"
         )
     failures = [f"{name}: {why}" for job in compared for name, why in job.failures.items()]
-    about = {name: plan[name] for name in ("classes", "leaves", "methods")}
-    return together(parts, failures=failures, **about)
+    about = {name: plan[name] for name in ("classes", "leaves", FACTS)}
+    return concat(parts, about | {"failures": failures})
 
 
 def _parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
@@ -205,35 +207,34 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
         table = pyarrow.parquet.read_table(
             path, columns=list(columns) if columns else None, page_checksum_verification=True
         )
-        store.facts(table)  # refuses damaged metadata
+        job_store.facts(table)  # refuses damaged metadata
         lost = sorted({*(columns or COLUMNS)}.difference(table.column_names))
-        if lost and store.has_checksum(table):  # files of version 0.1 may have fewer columns
+        if lost and job_store.has_checksum(table):  # files of version 0.1 may have fewer columns
             raise ValueError(f"it has no column {lost[0]!r}")
         fields = [SCHEMA.field(f.name) if f.name in SCHEMA.names else f for f in table.schema]
         table = table.cast(pa.schema(fields, table.schema.metadata))
         return table.select(list(columns)) if columns else table
 
 
-def together(parts: Sequence[pa.Table], **facts: Any) -> pa.Table:
+def concat(parts: Sequence[pa.Table], facts: Mapping[str, Any] = MappingProxyType({})) -> pa.Table:
     """The rows of several tables as one.
 
     Parameters
     ----------
     parts
         Tables with the columns of `COLUMNS`, or with the same selection of them.
-    **facts
-        classes (of `ap`) and leaves (indices of the leaf classes); failures, a sentence for each
-        failed job or method of a job; planned, the number of runs, 0 if unknown; zero_shot and
-        scored_by, mAP and name of the image-text model whose scores were used, None without one;
-        methods, the facts that `method_facts.written` returns.
+    facts
+        What is true of all runs, by name: classes (of `ap`) and leaves (indices of the leaf
+        classes); failures, a sentence for each failed job or method of a job; planned, the number
+        of runs, 0 if unknown; zero_shot and scored_by, mAP and name of the image-text model whose
+        scores were used, None without one; methods, as `method_facts.written` returns them.
     """
-    facts = {"classes": (), "leaves": (), "failures": (), "planned": 0} | facts
+    facts = {"classes": (), "leaves": (), "failures": (), "planned": 0} | dict(facts)
     rows = pa.concat_tables(parts or [SCHEMA.empty_table()])
     if "reference" in rows.column_names:  # compared runs first, as in the files
         rows = pa.concat_tables(_by_reference(rows))
-    rows = rows.combine_chunks()
     known = {name: value for name, value in facts.items() if value not in (None, "")}
-    return rows.replace_schema_metadata(
+    return rows.combine_chunks().replace_schema_metadata(
         {name: json.dumps(value, ensure_ascii=False) for name, value in known.items()}
     )
 
@@ -244,9 +245,9 @@ def _by_reference(rows: pa.Table) -> tuple[pa.Table, pa.Table]:
     return rows.filter(pa.compute.invert(reference)), rows.filter(reference)
 
 
-def tidy(rows: Iterable[Row], **facts: Any) -> pa.Table:
-    """Rows as a table; further arguments are those of `together`."""
-    return together([pa.Table.from_pylist(list(rows), schema=SCHEMA)], **facts)
+def to_table(rows: Iterable[Row], facts: Mapping[str, Any] = MappingProxyType({})) -> pa.Table:
+    """Rows as a table with the facts of `concat`."""
+    return concat([pa.Table.from_pylist(list(rows), schema=SCHEMA)], facts)
 
 
 def writers(rows: pa.Table) -> dict[str, Callable[[Path], object]]:
@@ -254,7 +255,7 @@ def writers(rows: pa.Table) -> dict[str, Callable[[Path], object]]:
     without the columns of lists."""
     files: dict[str, Callable[[Path], object]] = {}
     for name, part in zip(("table", "reference"), _by_reference(rows), strict=True):
-        selected = store.with_checksum(part)
+        selected = job_store.with_checksum(part)
         if name == "table" or len(selected):
             flat = selected.drop_columns(list(LISTS))
             files[f"{name}.parquet"] = partial(
@@ -289,19 +290,33 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
     folder = Path(folder)
     table = read(folder, columns=_DESCRIBED)
     file = folder / "table.parquet"
-    with reading(file if file.is_file() else folder / store.PLAN, "a comparison", "compare again"):
-        return _described(folder, table)
+    with reading(
+        file if file.is_file() else folder / job_store.PLAN, "a comparison", "compare again"
+    ):
+        facts = _facts(table)
+        sentences = [*_sentences(facts), *_unfinished(folder, facts)]
+    sentences += [f"failed: {why}" for why in grouped(facts["failures"])]
+    summary = folder / "summary.md"
+    if summary.is_file():
+        text = readable(summary, "a summary").read_text("utf-8", "replace")
+        answer = text.partition("\n# ")[0] if text.startswith("# What to buy") else ""
+        found = [line for line in answer.splitlines() if line.startswith("- ")]
+        sentences += [line.removeprefix("- ") for line in found]
+        sentences.append(f"full table: {summary}")
+    return facts | {"text": "\n".join(sentences)}
 
 
-def _described(folder: Path, table: pa.Table) -> dict[str, Any]:
-    about = store.facts(table)
+def _facts(table: pa.Table) -> dict[str, Any]:
+    """Counts, names and measurements of a table with the columns `_DESCRIBED`."""
+    about = job_store.facts(table)
     compared, _ = _by_reference(table)
 
     def distinct(name: str, rows: pa.Table = table) -> list[Any]:
         return pa.compute.drop_null(rows[name].unique()).to_pylist()
 
+    # Every run of a job carries the time of the whole job.
     by_job = table.group_by("key").aggregate([("bundle_seconds", "max")])
-    facts: dict[str, Any] = {
+    return {
         "runs": len(table),
         "schemes": distinct("scheme", compared),
         "methods": distinct("method", compared),
@@ -316,40 +331,16 @@ def _described(folder: Path, table: pa.Table) -> dict[str, Any]:
         "peak_memory_mb": pa.compute.max(table["peak_memory_mb"]).as_py(),
         "environments": [json.loads(text) for text in distinct("environment")],
     }
+
+
+def _sentences(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Counts; versions and machines; training time and memory."""
     of = f" of {facts['planned']:,}" if facts["planned"] > facts["runs"] else ""
     backbones = "; whole backbones were trained" if facts["trained"] == ["backbone"] else ""
-    lines = [
+    yield (
         f"{facts['runs']:,}{of} runs: {len(facts['schemes'])} schemes, {len(facts['methods'])} "
-        f"methods, {facts['draws']} draw{'s' * (facts['draws'] != 1)}{backbones}",
-        *_provenance(facts),
-    ]
-    if unfinished := _unfinished(folder):
-        facts["unfinished"] = unfinished
-        lines.append(f"a comparison in this folder is unfinished: {unfinished} are finished")
-    summary = folder / "summary.md"
-    from simkit.results.summary import grouped
-
-    lines += [f"failed: {why}" for why in grouped(facts["failures"])]
-    if summary.is_file():
-        text = readable(summary, "a summary").read_text("utf-8", "replace")
-        answer = text.partition("\n# ")[0] if text.startswith("# What to buy") else ""
-        lines += [line.removeprefix("- ") for line in answer.splitlines() if line.startswith("- ")]
-        lines.append(f"full table: {summary}")
-    return facts | {"text": "\n".join(lines)}
-
-
-def _unfinished(folder: Path) -> str:
-    """ "3 of 8 jobs" of a comparison under way, or nothing."""
-    plan, grid_file = store.under_way(folder), folder / "grid.toml"
-    finished_grid = grid_file.read_text("utf-8", "replace") if grid_file.is_file() else None
-    if plan["grid"] in ("", finished_grid):
-        return ""
-    done = sum(store.finished(folder / "bundles", stem) for stem in plan["keys"])
-    return f"{done} of {len(plan['keys'])} jobs"
-
-
-def _provenance(facts: dict[str, Any]) -> Iterator[str]:
-    """Versions, machines, training time and memory."""
+        f"methods, {facts['draws']} draw{'s' * (facts['draws'] != 1)}{backbones}"
+    )
     if environments := facts["environments"]:
         programs = [
             f"{name} {' and '.join(sorted({str(e[name]) for e in environments if name in e}))}"
@@ -366,3 +357,28 @@ def _provenance(facts: dict[str, Any]) -> Iterator[str]:
         annotation = f", {duration(3600 * total)} with annotation and evaluation" if total else ""
         memory = "" if peak is None else f"; at most {peak:,.0f} MB in one process"
         yield f"{duration(3600 * training)} of training{annotation}{memory}"
+
+
+def _unfinished(folder: Path, facts: dict[str, Any]) -> Iterator[str]:
+    """A sentence about a comparison under way, which `facts` get as "unfinished"; or none."""
+    plan, grid_file = job_store.under_way(folder), folder / "grid.toml"
+    finished_grid = grid_file.read_text("utf-8", "replace") if grid_file.is_file() else None
+    if plan["grid"] in ("", finished_grid):
+        return
+    done = sum(job_store.finished(folder / "bundles", stem) for stem in plan["keys"])
+    facts["unfinished"] = f"{done} of {len(plan['keys'])} jobs"
+    yield f"a comparison in this folder is unfinished: {facts['unfinished']} are finished"
+
+
+def grouped(failures: Sequence[str]) -> list[str]:
+    """Failures with the same reason in one sentence: the first run and the number of others."""
+    by_reason: dict[str, list[str]] = {}
+    for failure in failures:
+        run, _, reason = failure.partition(": ")
+        by_reason.setdefault(reason, []).append(run)
+    sentences = []
+    for reason, runs in by_reason.items():
+        others_count = len(runs) - 1
+        others = f" and {others_count} other run{'s' * (others_count > 1)}" if others_count else ""
+        sentences.append(f"{runs[0]}{others}: {reason}" if reason else runs[0])
+    return sentences

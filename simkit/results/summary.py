@@ -10,17 +10,17 @@ from typing import Any
 import pandas as pd
 
 from simkit.quantities import money
+from simkit.results.best import more_draws_text, too_few_text
 from simkit.results.cells import (
     Cell,
-    Line,
+    Row,
     best_pairs,
-    lines,
     listed,
     over_shared,
     references,
+    summary_rows,
     zero_shot,
 )
-from simkit.results.statistics import more_draws_text, too_few_text
 
 _NOTE = (
     "mAP is the mean AP over leaf classes on the test split, in points; intervals are 95 % "
@@ -31,7 +31,7 @@ _NOTE = (
 
 def sentences(runs: Any) -> list[str]:
     """One sentence for each scheme and budget, then one about complete labels."""
-    results = [sentence(line) for line in lines(runs)]
+    results = [sentence(row) for row in summary_rows(runs)]
     if free := zero_shot(runs):
         text = f"Without labels, the scores reach {_mean(free)} mAP for $0 ({free.method})."
         results.insert(0, text)
@@ -41,22 +41,22 @@ def sentences(runs: Any) -> list[str]:
     return results
 
 
-def sentence(line: Line) -> str:
+def sentence(row: Row) -> str:
     """The best method under this scheme, with the probability that it is the best."""
-    best, score = line.best, _score(line.highest, line.cells)
+    best, score = row.best, _score(row.highest, row.cells)
     names = listed([best.first, *best.ties])
-    where = f"{line.scheme}{line.limit.at}: {names}"
-    if len(line.cells) == 1:
+    where = f"{row.scheme}{row.limit.at}: {names}"
+    if len(row.cells) == 1:
         return f"{where} reaches {score}."
-    if len(best.ties) + 1 == len(line.cells):
+    if len(best.ties) + 1 == len(row.cells):
         return f"{where} have the same scores: {score}."
     verb, equal = ("are", " and equal") if best.ties else ("is", "")
     if not best.probability:
         return f"{where} {verb} highest{equal} with {score}, but {too_few_text(best)}."
     probability = f"probability {shown_probability(best.probability[best.first])}"
     if best.sure:
-        second = next(c for c in line.cells if c.method == best.order[1 + len(best.ties)])
-        follows = f"{second.method} follows with {_mean(over_shared(second, line.cells))}"
+        second = next(c for c in row.cells if c.method == best.order[1 + len(best.ties)])
+        follows = f"{second.method} follows with {_mean(over_shared(second, row.cells))}"
         return f"{where} {verb} best{equal} with {score} ({probability}); {follows}."
     others = _no_difference(best.rivals, best.first, best.extra_draws)
     return f"{where} {verb} highest{equal} with {score} and best with {probability}{others}."
@@ -83,12 +83,12 @@ def verdicts(runs: Any) -> list[str]:
     All pairs of scheme and method are compared at once, which accounts for the selection of the
     best of many; the probability of a scheme is the sum of those of its methods.
     """
-    schemes = lines(runs)
-    budgets = sorted({ln.limit for ln in schemes if ln.limit}, key=lambda limit: limit.order)
-    return [_verdict([line for line in schemes if line.limit == limit]) for limit in budgets]
+    schemes = summary_rows(runs)
+    budgets = sorted({row.limit for row in schemes if row.limit}, key=lambda limit: limit.order)
+    return [_verdict([row for row in schemes if row.limit == limit]) for limit in budgets]
 
 
-def _verdict(schemes: list[Line]) -> str:
+def _verdict(schemes: list[Row]) -> str:
     best, pairs = best_pairs(schemes)
     scheme, method = best.first
     cells = list(pairs.values())
@@ -133,9 +133,9 @@ def markdown(runs: Any) -> str:
     free = zero_shot(runs)
     rows = [_row(free, None)] if free else []
     rows += [
-        _row(cell, line.best.probability.get(cell.method))
-        for line in lines(runs)
-        for cell in line.cells
+        _row(cell, row.best.probability.get(cell.method))
+        for row in summary_rows(runs)
+        for cell in row.cells
     ]
     rows += [_row(cell, None) for cell in references(runs)]
     results = [f"- {text}" for text in sentences(runs)]
@@ -161,20 +161,6 @@ def _row(cell: Cell, probability: float | None) -> str:
         f"{cell.images:,.0f}",
     ]
     return "| " + " | ".join(columns) + " |"
-
-
-def grouped(failures: Sequence[str]) -> list[str]:
-    """Failures with the same reason in one sentence: the first run and the number of others."""
-    by_reason: dict[str, list[str]] = {}
-    for failure in failures:
-        run, _, reason = failure.partition(": ")
-        by_reason.setdefault(reason, []).append(run)
-    sentences = []
-    for reason, runs in by_reason.items():
-        others_count = len(runs) - 1
-        others = f" and {others_count} other run{'s' * (others_count > 1)}" if others_count else ""
-        sentences.append(f"{runs[0]}{others}: {reason}" if reason else runs[0])
-    return sentences
 
 
 def choices(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -303,7 +303,7 @@ class _Work:
             test = Scored(data.scores["test"], data.truth("test").present, data.known("test"))
             about["zero_shot"] = scored_row(test, data.data.leaves)["map"]
             about["scored_by"] = scores.history.settings.get("model", "a file")
-        return runs.together(tables, failures=failures, planned=planned, **about)
+        return runs.concat(tables, about | {"failures": failures, "planned": planned})
 
     def _share(self, every: list[Job]) -> list[Job]:
         """The jobs of this part."""
@@ -419,7 +419,7 @@ def written(result: Comparison, folder: Path) -> Comparison:
 
 def _texts(result: Comparison) -> dict[str, str]:
     """The text files of a comparison."""
-    failed = [f"- {text}" for text in report.grouped(result.failures)]
+    failed = [f"- {text}" for text in runs.grouped(result.failures)]
     chapters = [report.markdown(result)]
     if failed:
         lacking = [f"{text}." for text in result.lacking()]

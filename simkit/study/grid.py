@@ -28,7 +28,7 @@ from simkit.learn.methods import Method, Wrapper
 from simkit.learn.optim import Settings
 from simkit.learn.protocols import Protocol, protocol
 from simkit.registry import Positive, Range, build, convert, setting, settle, split_sum
-from simkit.results.budget import Limit
+from simkit.results.budget import Budget
 from simkit.toml import toml_lines
 
 DEMO = Path(__file__).with_name("demo.toml")
@@ -333,10 +333,10 @@ class Grid:
         return self.pictures.settings(spec, self.train) if self.pictures else self.train
 
     @property
-    def limits(self) -> tuple[Limit, ...]:
+    def limits(self) -> tuple[Budget, ...]:
         """Budgets and hours; one empty limit if amounts are as written."""
-        dollars = [Limit(dollars=value) for value in self.budgets]
-        return (*dollars, *(Limit(hours=value) for value in self.hours)) or (Limit(),)
+        dollars = [Budget(dollars=value) for value in self.budgets]
+        return (*dollars, *(Budget(hours=value) for value in self.hours)) or (Budget(),)
 
     @property
     def references(self) -> tuple[str, ...]:

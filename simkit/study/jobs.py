@@ -24,7 +24,7 @@ from simkit.annotate.simulate import how_many, simulate
 from simkit.errors import BadInput
 from simkit.history import content_id, versions
 from simkit.learn import methods
-from simkit.results.budget import Limit
+from simkit.results.budget import Budget
 from simkit.results.job_store import Result
 from simkit.results.runs import SWEEP
 from simkit.study.code_hash import code_id
@@ -68,7 +68,7 @@ class LabelBatch:
 
     scheme: str
     methods: tuple[str, ...]
-    limit: Limit = Limit()
+    limit: Budget = Budget()
     images: float | int = 1.0
     reference: bool = False
     settings: tuple[Setting, ...] = ()

@@ -30,7 +30,7 @@ def spelled(scores, schemes=("rpa",), draws=3, **fields):
         for d in range(draws)
         for method, score in scores.items()
     ]
-    return runs.tidy(rows, classes=())
+    return runs.to_table(rows)
 
 
 def test_a_sweep_ascends_and_marks_the_default() -> None:
@@ -104,7 +104,7 @@ def test_a_sweep_counts_failed_runs() -> None:
     rows = spelled(LL).to_pylist()
     lost = [r for r in rows if (r["method"], r["draw"]) != ("ll-r(delta=0.3)", 2)]
     lost[0]["map"] = np.nan  # of delta=0.3 too
-    found = sweep(runs.tidy(lost, failures=["why"]), "delta")
+    found = sweep(runs.to_table(lost, {"failures": ["why"]}), "delta")
     assert found.loc[1, ["draws", "missing"]].tolist() == [1, 2] and failures(found) == ("why",)
     assert np.isnan(found.loc[1, "low"]) and not np.isnan(found.loc[1, "gap"])
 
@@ -143,7 +143,7 @@ def some_bought(keeps=(0.5, 0.1), methods=("an", "se"), draws=2, reference=True,
 
 
 def bought(**options):
-    return runs.tidy(some_bought(**options), classes=())
+    return runs.to_table(some_bought(**options))
 
 
 def test_shares_are_of_all_labels_and_the_oracle_stands_last() -> None:
@@ -173,7 +173,7 @@ def test_budgets_and_other_settings_make_other_shares() -> None:
     parts = [some_bought(keeps=(), reference=True)]
     for budget, keep in ((1234568.0, 0.5), (1234567.0, 0.1)):
         parts.append(some_bought(keeps=(keep,), budget=budget, reference=False))
-    found = shares(runs.tidy(list(chain(*parts)), classes=()))
+    found = shares(runs.to_table(list(chain(*parts))))
     spent = found["bought"][found["method"] == "an"].tolist()
     assert spent == [
         f"{AMOUNT.format(k)}, 1,23{n} dollars" for k, n in ((0.1, "4,567"), (0.5, "4,568"))
@@ -183,14 +183,14 @@ def test_budgets_and_other_settings_make_other_shares() -> None:
         for scheme in ("fraction-of-positives(keep=0.5, ratio=0.0)", "ours(v2)")
         for r in some_bought(keeps=(0.5,), reference=False)
     ]
-    names = set(shares(runs.tidy([*some_bought(), *other], classes=()))["scheme"])
+    names = set(shares(runs.to_table([*some_bought(), *other]))["scheme"])
     assert names == {"fraction-of-positives", "fraction-of-positives(ratio=0.0)", "ours(v2)", ""}
 
 
 def test_shares_leave_out_failed_runs() -> None:
     some = some_bought()
     some[0]["map"], some[1]["map"] = None, np.nan
-    found = shares(runs.tidy(some, classes=()), base="an")
+    found = shares(runs.to_table(some), base="an")
     lost = found[found["bought"] == AMOUNT.format(0.5)]
     assert lost["draws"].tolist() == [1, 1] and lost["low"].isna().all()
 
@@ -208,7 +208,7 @@ def test_shares_without_what_they_are_of_are_refused(options, words) -> None:
         shares(bought(**options))
     nothing = [r | {"present": 0} for r in some_bought()]
     with pytest.raises(BadInput, match="no reference with present labels"):
-        shares(runs.tidy(nothing, classes=()))
+        shares(runs.to_table(nothing))
 
 
 def some(scheme: str, method: str, points: dict[int, list[float]], labels: int, **more):
@@ -223,7 +223,7 @@ def some(scheme: str, method: str, points: dict[int, list[float]], labels: int, 
 
 
 def tables(*parts):
-    return runs.tidy(list(chain(*parts)), classes=("cat", "dog"))
+    return runs.to_table(list(chain(*parts)), {"classes": ("cat", "dog")})
 
 
 FULL = some("full-subset", "full", {100: [0.4, 0.6], 200: [0.6], 400: [0.8, 0.8]}, 10)
@@ -308,7 +308,7 @@ def of_modes(scores=MODES, classes=("cat", "dog")):
         for (scheme, method), maps in scores.items()
         for draw, value in enumerate(maps)
     ]  # fmt: skip
-    return runs.tidy(made, classes=classes)
+    return runs.to_table(made, {"classes": classes})
 
 
 def test_modes_stand_over_the_amount_of_the_scheme() -> None:
@@ -346,7 +346,7 @@ def in_budgets(*budgets: float):
     ]  # fmt: skip
     failed = made[0] | {"draw": 2, "map": None} | dict.fromkeys(("present", "absent", "unknown"))
     full = made[0] | {"method": "full", "reference": True, "budget": None, "scheme_spec": "rpa"}
-    return runs.tidy([*made, failed, full | {"present": 100, "unknown": 0}], classes=())
+    return runs.to_table([*made, failed, full | {"present": 100, "unknown": 0}])
 
 
 def test_amounts_of_modes_are_those_of_one_budget() -> None:

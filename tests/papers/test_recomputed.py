@@ -56,7 +56,7 @@ def table(scores, **fields):
         planted.row(scheme=scheme, method=method, draw=draw, map=score, **fields)
         for (scheme, method, draw), score in scores.items()
     ]
-    return runs.tidy(made, classes=())
+    return runs.to_table(made)
 
 
 @SEEDS
@@ -97,7 +97,7 @@ def test_shares(seed) -> None:
     full = table({("full-subset", "full", d): 0.9 for d in range(5)}, reference=True).to_pylist()
     for row in full:
         row |= {"present": 100, "absent": 300}
-    found = shares(runs.tidy([*made, *full], classes=()), base="a").to_dict("records")
+    found = shares(runs.to_table([*made, *full]), base="a").to_dict("records")
     assert len(found) == 5 and found[-1]["reference"]
     for row in found[:-1]:
         own = [r for r in made if (r["scheme"], r["method"]) == (row["bought"], row["method"])]
@@ -125,7 +125,7 @@ def test_courses(seed) -> None:
         for m, some in zip("ab", lengths, strict=True)
         for d, n in enumerate(some)
     ]  # fmt: skip
-    for course in courses(runs.tidy(made, classes=()), "curve"):
+    for course in courses(runs.to_table(made), "curve"):
         own = [row for row in made if row["method"] == course.method]
         told = list(itertools.zip_longest(*(row["curve"] for row in own)))
         assert len(course.points) == len(told)

@@ -96,13 +96,12 @@ def write(folder, spec, *, schemes=SCHEMES, methods=("an", "ll-r"), shares=(0.04
                     methods=method_facts.written(grid.trained))  # fmt: skip
         (folder / "bundles").mkdir(exist_ok=True)
         for place, key in enumerate(keys[: round(10 * finished)]):
-            part = runs.tidy(rows[place::10], classes=classes)
+            part = runs.to_table(rows[place::10], {"classes": classes})
             part = part.replace_schema_metadata(None)
             store.save(store.Result(part), folder / "bundles", key)
         return folder
-    table = runs.tidy(
-        rows, classes=classes, planned=len(rows), methods=method_facts.written(grid.trained)
-    )
+    facts = {"classes": classes, "methods": method_facts.written(grid.trained)}
+    table = runs.to_table(rows, facts | {"planned": len(rows)})
     runs.write(runs.writers(table), folder)
     (folder / "grid.toml").write_text(grid.to_toml(), encoding="utf-8")
     return folder

@@ -84,4 +84,4 @@ def rows(
 
 
 def table(**options):
-    return runs.tidy(rows(**options), classes=("cat", "dog"))
+    return runs.to_table(rows(**options), {"classes": ("cat", "dog")})

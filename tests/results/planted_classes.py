@@ -40,4 +40,4 @@ def rows(*, schemes=("fpc", "rpa"), methods=("an", "ll-r", "csl"), draws=3, **fi
 
 def table(rows_=None, *, leaves=(), **options):
     made = rows(**options) if rows_ is None else rows_
-    return runs.tidy(made, classes=CLASSES, leaves=leaves)
+    return runs.to_table(made, {"classes": CLASSES, "leaves": leaves})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simkit.results.statistics import MOST_DRAWS, best_of
+from simkit.results.best import MOST_DRAWS, best_of
 
 
 def named(Y):

@@ -12,8 +12,8 @@ from simkit.errors import BadInput
 from simkit.results import job_store as store
 from simkit.results import runs
 from simkit.results import summary as report
-from simkit.results.budget import Limit
-from simkit.results.cells import limits, lines, references
+from simkit.results.budget import Budget
+from simkit.results.cells import budgets_in, references, summary_rows
 from simkit.results.runs import describe
 from tests.results import planted
 
@@ -28,7 +28,7 @@ def table(scores, *, budget=100.0, **more):
             planted.row(scheme=scheme, method=method, budget=budget, draw=draw, map=one) | more
             for draw, one in by_draw.items()
         ]
-    return runs.tidy(rows)
+    return runs.to_table(rows)
 
 
 def said(scores, **more):
@@ -45,19 +45,19 @@ LUCK = np.array([0.0, 0.02, -0.01, 0.01, -0.02])
 
 
 def test_cells_hold_means_intervals_and_costs():
-    (line,) = lines(table({"an": [0.25, 0.75], "ll-r": [0.5, 0.75]}, dollars=9.5))
+    (line,) = summary_rows(table({"an": [0.25, 0.75], "ll-r": [0.5, 0.75]}, dollars=9.5))
     cell = line.cell("an")
     assert (cell.score.mean, cell.score.draws, cell.by_draw) == (0.5, 2, {0: 0.25, 1: 0.75})
     assert cell.score.half == pytest.approx(12.706 * 0.25, abs=1e-3)  # t(0.975, 1) s / sqrt 2
     assert (cell.dollars, cell.hours, cell.images) == (9.5, 0.5, 20)
     assert line.cell("csl") is None
-    (line,) = lines(table({"an": [0.5]}, seconds=None))
+    (line,) = summary_rows(table({"an": [0.5]}, seconds=None))
     assert line.cell("an").hours is None
 
 
 def test_lines_stand_for_schemes_and_limits_and_references_stand_apart():
     planted_runs = planted.table()
-    every = {(line.scheme, line.limit.dollars): line for line in lines(planted_runs)}
+    every = {(line.scheme, line.limit.dollars): line for line in summary_rows(planted_runs)}
     assert len(every) == 15 and {len(line.cells) for line in every.values()} == {5}
     assert every["rpa", 150.0].best.first == "ignore" and every["rpa", 150.0].best.sure
     assert not every["full-subset", 450.0].best.sure
@@ -68,8 +68,8 @@ def test_lines_stand_for_schemes_and_limits_and_references_stand_apart():
     some = ((None, 12.0), (50.0, None), (None, 2.5), (None, None))
     cell = planted.row(scheme="fpc", method="an", draw=0, map=0.5)
     rows = [cell | {"budget": dollars, "budget_hours": hours} for dollars, hours in some]
-    mixed = runs.tidy(rows)
-    assert limits(mixed) == [Limit(50.0), Limit(hours=2.5), Limit(hours=12.0)]
+    mixed = runs.to_table(rows)
+    assert budgets_in(mixed) == [Budget(50.0), Budget(hours=2.5), Budget(hours=12.0)]
     assert [text.split(":")[0] for text in report.sentences(mixed)] == [
         "fpc in 12 hours", "fpc at $50", "fpc in 2.5 hours", "fpc",
     ]  # fmt: skip
@@ -78,7 +78,7 @@ def test_lines_stand_for_schemes_and_limits_and_references_stand_apart():
 
 def test_other_tables_are_refused():
     with pytest.raises(BadInput, match=r"method.*open_runs"):
-        lines(pd.DataFrame({"scheme": ["fpc"], "map": [0.5]}))
+        summary_rows(pd.DataFrame({"scheme": ["fpc"], "map": [0.5]}))
 
 
 def test_a_best_method_is_named_with_its_score_probability_and_the_next():
@@ -111,7 +111,7 @@ def test_a_draw_with_two_results_is_refused_and_a_repeated_row_counts_once():
     assert report.markdown(runs.Runs(pa.concat_tables([scores] * 2))) == report.markdown(scores)
     other = table({"an": 0.2 + LUCK, "em": 0.3 + LUCK}, seed=1)
     with pytest.raises(BadInput, match="two results of draw 0 of 'an' under 'fpc'"):
-        lines(pa.concat_tables([scores, other]))
+        summary_rows(pa.concat_tables([scores, other]))
 
 
 def test_a_gap_that_reads_as_nothing_is_no_lead():
@@ -184,7 +184,7 @@ def test_many_faint_rivals_are_a_sentence_too():
     rng = np.random.default_rng(2)
     for _ in range(200):
         scores = {f"m{k}": 0.4 + 0.02 * (k == 0) + rng.normal(0, 0.008, 3) for k in range(12)}
-        (line,) = lines(table(scores))
+        (line,) = summary_rows(table(scores))
         if not line.best.rivals and not line.best.sure:
             break
     assert f"{line.best.first} is highest" in report.sentence(line)
@@ -210,7 +210,7 @@ def test_a_folder_is_described(tmp_path):
     there = here | {"environment": json.dumps(MADE | {"torch": "2.12.0", "machine": "arm64"})}
     both = zip(planted.rows(draws=2), [here, there] * 76, strict=True)
     rows = [row | how | {"bundle_seconds": 90.0, "key": f"{row['draw']}"} for row, how in both]
-    table = runs.tidy(rows, failures=["fpc, draw 1: it broke"], planned=154)
+    table = runs.to_table(rows, {"failures": ["fpc, draw 1: it broke"], "planned": 154})
     runs.write(runs.writers(table), tmp_path)
     facts = describe(tmp_path)
     json.dumps(facts)
@@ -235,7 +235,7 @@ def test_chosen_settings_are_a_chapter_and_edges_a_note():
     inside = {"tuned": '{"lr": 0.01}', "tuned_runs": 4, "tuned_map": 0.5, "tuned_edge": False}
     edge = inside | {"tuned": '{"lr": 0.1, "delta": 0.2}', "tuned_edge": True}
     parts = [table({"an": [0.4, 0.5]}, **inside), table({"ll-r": [0.4, 0.5]}, **edge)]
-    rows = runs.Runs(runs.together(parts, classes=())).every
+    rows = runs.Runs(runs.concat(parts)).every
     chosen = report.choices(rows)
     assert [one["method"] for one in chosen] == ["an", "ll-r"]  # each once, whatever the draws
     lines = report.chapter_of_settings(chosen).splitlines()
@@ -250,5 +250,5 @@ def test_notes_stand_once_for_each_scheme_in_their_last_form():
         table({"an": [0.4]}, notes=[f"fpc can spend {spent} of {of} dollars", "odd"])
         for spent, of in (("1.5", "10"), ("2,000.5", "3,000"))
     ]
-    notes = report.notes_of(runs.Runs(runs.together(parts, classes=())).every)
+    notes = report.notes_of(runs.Runs(runs.concat(parts)).every)
     assert notes == ("fpc: can spend 2,000.5 of 3,000 dollars", "fpc: odd")

@@ -23,7 +23,7 @@ print("torch" in sys.modules)
 
 
 def folder_of(path: Path, methods: str) -> Path:
-    table = runs.tidy(planted.rows(draws=3), classes=("cat", "dog"), methods=methods)
+    table = runs.to_table(planted.rows(draws=3), {"classes": ("cat", "dog"), "methods": methods})
     runs.write(runs.writers(table), path)
     return path
 

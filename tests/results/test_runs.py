@@ -20,7 +20,7 @@ STEM = "0123456789abcdef-c0dec0de"
 
 def one(failures=(), **values):
     row = planted.row(scheme="fpc", method="an", draw=0, map=0.5, seconds=None, key=STEM) | values
-    return Result(runs.tidy([row]), dict(failures))
+    return Result(runs.to_table([row]), dict(failures))
 
 
 def test_every_column_says_what_it_means():
@@ -45,7 +45,7 @@ def test_runs_are_pandas_tables_with_the_references_apart(tmp_path):
 
 def test_the_files_open_again_and_in_other_programs(tmp_path):
     about = {"classes": ("cat", "dog"), "leaves": [1], "failures": ["no wörker"], "planned": 153}
-    table = runs.tidy(planted.rows(draws=2), **about)
+    table = runs.to_table(planted.rows(draws=2), about)
     runs.write(runs.writers(table), tmp_path)
     back = simkit.open_runs(tmp_path)
     pd.testing.assert_frame_equal(back.table, runs.Runs(table).table)
@@ -103,7 +103,7 @@ def test_folders_without_runs_are_refused_with_how_far_the_work_is(tmp_path):
 
 def test_a_job_comes_back_as_it_was_saved_and_other_programs_read_it(tmp_path):
     why = {"full": "it needs complete labels"}
-    for result in (one(why), Result(runs.tidy([]), why)):
+    for result in (one(why), Result(runs.to_table([]), why)):
         store.save(result, tmp_path, STEM)
         back = store.load(tmp_path, STEM, runs.SCHEMA)
         assert back.table.equals(result.table) and back.failures == why

@@ -375,7 +375,7 @@ def test_of_equal_settings_one_inside_is_taken_and_failures_leave_the_rest(fair,
     rows = kept.table.to_pylist()
     level = [row | {"tuned_map": 0.3} for row in rows if row["method"] == "an"][:2]
     lost = [row | {"tuned_map": None} for row in rows if row["method"] == "ll-r"]
-    table = runs.tidy([*level, *lost])
+    table = runs.to_table([*level, *lost])
     done = {job.key: dataclasses.replace(kept, table=table)}
     chosen, (why,) = choose([job], done)
     (((scheme, method), setting),) = chosen.items()

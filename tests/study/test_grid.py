@@ -9,7 +9,7 @@ from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.learn.optim import Settings
 from simkit.quantities import money
-from simkit.results.budget import Limit
+from simkit.results.budget import Budget
 from simkit.study import grid as grids
 from simkit.study.grid import Grid, Pictures, Setting, Tuning, at_edge
 from simkit.toml import toml
@@ -197,13 +197,13 @@ def test_methods_are_trained_as_the_grid_or_a_protocol_says():
 
 
 def test_limits_are_written_as_people_do_and_dollars_come_first():
-    some = (Limit(100), Limit(hours=2.5), Limit())
+    some = (Budget(100), Budget(hours=2.5), Budget())
     assert [(str(one), one.at, bool(one)) for one in some] == [
         ("$100", " at $100", True), ("2.5 hours", " in 2.5 hours", True), ("", "", False),
     ]  # fmt: skip
-    mixed = [Limit(hours=1), Limit(50), Limit(hours=0.5), Limit(7)]
+    mixed = [Budget(hours=1), Budget(50), Budget(hours=0.5), Budget(7)]
     assert sorted(mixed, key=lambda one: one.order) == [mixed[3], mixed[1], mixed[2], mixed[0]]
-    assert Limit.of({"budget": float("nan"), "budget_hours": 3.0}) == Limit(hours=3.0)
+    assert Budget.of({"budget": float("nan"), "budget_hours": 3.0}) == Budget(hours=3.0)
     assert [money(x) for x in (0.75, 12.0, 1250.4)] == ["$0.75", "$12", "$1,250"]
 
 

@@ -11,7 +11,7 @@ from simkit.annotate.annotators import Habits
 from simkit.annotate.prices import prices
 from simkit.errors import BadInput
 from simkit.learn.optim import Settings
-from simkit.results.budget import Limit
+from simkit.results.budget import Budget
 from simkit.results.runs import MEASURED
 from simkit.study import jobs
 from simkit.study.grid import Grid, Pictures, Setting
@@ -21,10 +21,10 @@ from simkit.study.worker import run
 from tests.study.work import planned, rows_of
 
 DRAWS_PER_JOB = jobs.draws_per_job  # the other tests keep draws apart
-FPC = LabelBatch("fpc", ("an", "ll-r"), Limit(10.0))
+FPC = LabelBatch("fpc", ("an", "ll-r"), Budget(10.0))
 JOB = Job(
     StudySource("scenes", ("train", "test"), ("pooled",), "scenes-net"),
-    batches=(FPC, LabelBatch("rpa", ("an",), Limit(hours=2.0))), draws=(1,),
+    batches=(FPC, LabelBatch("rpa", ("an",), Budget(hours=2.0))), draws=(1,),
     grid=Grid(("fpc", "rpa"), ("an", "ll-r")), prices=prices("careful"), code="c0de",
     ids={"truth train": "a", "features train pooled": "b"},
 )  # fmt: skip
@@ -33,8 +33,8 @@ JOB = Job(
 def test_whatever_decides_the_result_changes_the_key():
     bought = [
         {"scheme": "fpc(precision=0.4)"}, {"methods": ("an", "ll-r(delta=0.2)")},
-        {"methods": ("an",)}, {"limit": Limit(11.0)}, {"limit": Limit()},
-        {"limit": Limit(hours=10.0)}, {"images": 0.5}, {"images": 1}, {"reference": True},
+        {"methods": ("an",)}, {"limit": Budget(11.0)}, {"limit": Budget()},
+        {"limit": Budget(hours=10.0)}, {"images": 0.5}, {"images": 1}, {"reference": True},
         {"settings": (Setting((("lr", 0.5),)), Setting(()))},
         {"settings": (Setting(()), Setting((("delta", 0.5),)))},
     ]  # fmt: skip
@@ -69,9 +69,9 @@ def test_where_files_lie_changes_no_key_and_code_the_name_of_the_file_alone():
 def test_purchases_come_by_scheme_and_limit_and_references_last(small):
     grid = small(methods=["an", "an+boostlu"], hours=[2])
     bought = [(one.scheme, one.limit) for one in label_batches(grid)]
-    limits = (Limit(10.0), Limit(30.0), Limit(hours=2.0))
+    limits = (Budget(10.0), Budget(30.0), Budget(hours=2.0))
     assert bought == [(s, limit) for s in grid.schemes for limit in limits] + [
-        ("full-subset", Limit())
+        ("full-subset", Budget())
     ]
     last = label_batches(grid)[-1]
     assert last.reference and last.methods == ("full", "full+boostlu", "an", "an+boostlu")
@@ -163,7 +163,7 @@ def test_a_sweep_is_of_the_middle_budget_and_the_references_in_a_draw_of_its_own
     (tried,) = sweep(grid, data)
     assert tried.sweep and tried.draws == (-1,) and str(tried).endswith("tuning")
     bought = {(one.scheme, one.limit) for one in tried.batches if not one.reference}
-    assert bought == {(scheme, Limit(20.0)) for scheme in grid.schemes}
+    assert bought == {(scheme, Budget(20.0)) for scheme in grid.schemes}
     every = [
         (one.scheme, one.reference, spec, one.setting(spec).text)
         for one in tried.batches for spec in one.methods

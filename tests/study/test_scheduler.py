@@ -183,7 +183,7 @@ def test_what_another_version_computed_is_not_taken(tiny, tmp_path, monkeypatch)
     def elsewhere(job):
         (row,) = rows_of(run(job))
         made = json.loads(row["environment"]) | {"torch": "1.0", "numpy": "2.9"}
-        return Result(runs.tidy([row | {"environment": json.dumps(made)}]))
+        return Result(runs.to_table([row | {"environment": json.dumps(made)}]))
 
     monkeypatch.setattr(scheduler, "run", elsewhere)
     jobs, _ = planned(tiny(draws=1))

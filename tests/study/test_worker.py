@@ -194,7 +194,7 @@ def test_a_row_for_each_method_in_the_grids_order_says_what_was_done(small):
     assert [row["method"] for row in rows] == ["an+boostlu", "ignore", "an"]
     codes = buy(job.batches[0], job, data).train.codes.toarray()
     for row in rows:
-        assert set(row) <= set(runs.SCHEMA.names) and len(runs.tidy(rows)) == 3
+        assert set(row) <= set(runs.SCHEMA.names) and len(runs.to_table(rows)) == 3
         assert row["key"] == job.stem and row["budget"] == 10 and row["draw"] == 0
         assert row["present"] + row["absent"] + row["unknown"] == row["images"] * 52
         assert row["scheme_spec"].startswith("single-positive(positives=1,")

@@ -16,7 +16,7 @@ from simkit.learn.methods import make as make_method
 from simkit.results.analysis import selection
 from simkit.results.analysis.comparisons import gap_columns, mean_columns
 from simkit.results.analysis.selection import METRICS, Methods, Table
-from simkit.results.budget import Limit
+from simkit.results.budget import Budget
 from simkit.results.cells import RUN, one_result
 from simkit.results.result_tables import class_names, opened, passed_on
 
@@ -66,7 +66,7 @@ def sweep(
         budget determines.
     """
     table = selection.read_runs(runs, RUN, metric=metric)
-    limit, bought = selection.within(table, Limit(budget, hours))
+    limit, bought = selection.within(table, Budget(budget, hours))
     scores = selection.scores_by_draw(bought, metric)
     for kind in ("method", "scheme"):
         points = _points(scores, setting, kind, limit)
@@ -90,7 +90,7 @@ def sweep(
     return result
 
 
-def _points(scores: pd.DataFrame, setting: str, kind: str, limit: Limit) -> pd.DataFrame:
+def _points(scores: pd.DataFrame, setting: str, kind: str, limit: Budget) -> pd.DataFrame:
     """Columns of `scores` by their value of a setting, if there are several distinct values.
 
     Raises BadInput for an amount, which the budget determines.
@@ -245,7 +245,7 @@ def images_or_labels(
 def _cells(scored: pd.DataFrame, metric: str) -> pd.DataFrame:
     """A row per scheme, method, and budget or number of images: means over draws."""
     counted = scored.assign(labels=scored["present"] + scored["absent"])
-    runs = zip(counted["grid"], selection.limits_of(counted), counted["images"], strict=True)
+    runs = zip(counted["grid"], selection.budgets_of(counted), counted["images"], strict=True)
     counted["place"] = [(grid, limit) if limit else images for grid, limit, images in runs]
     keys = ["scheme", "method", "complete", "place"]
     counted = one_result(counted, metric, by=keys)
@@ -294,7 +294,7 @@ def modes(
     ----------
     Ben-Baruch et al., CVPR 2022, Figs 6 and 10, Table 4.
     """
-    limit = Limit(budget, hours)
+    limit = Budget(budget, hours)
     rows = [
         where | {"method": name} | mean_columns(scores[name])
         for where, scores in _by_scheme(runs, measures, methods, limit)
@@ -337,7 +337,7 @@ def mode_gaps(
     Ben-Baruch et al., CVPR 2022, Fig. 6: the gap shrinks as more labels are kept.
     """
     rows = []
-    pair, limit = [first, second], Limit(budget, hours)
+    pair, limit = [first, second], Budget(budget, hours)
     for where, scores in _by_scheme(runs, measures, pair, limit):
         both = scores.reindex(columns=pair).dropna()
         if len(both):
@@ -382,7 +382,7 @@ def with_class_ap(runs: Table, classes: Sequence[str] | str) -> pd.DataFrame:
 
 
 def _by_scheme(
-    runs: Table, measures: Sequence[str], methods: Methods, limit: Limit
+    runs: Table, measures: Sequence[str], methods: Methods, limit: Budget
 ) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     """Description of each measure and scheme, and its scores (draws, methods)."""
     for measure in [measures] if isinstance(measures, str) else measures:
@@ -400,7 +400,7 @@ def _by_scheme(
             yield where, of_scheme[[name for name in shown if name in of_scheme]]
 
 
-def _amount(scheme: str, runs: pd.DataFrame, limit: Limit) -> dict[str, Any]:
+def _amount(scheme: str, runs: pd.DataFrame, limit: Budget) -> dict[str, Any]:
     """Columns about a scheme and its number of labels."""
     part = next(iter(_made("scheme", scheme)), None)
     setting = None if part is None else part.amount

@@ -51,10 +51,10 @@ class MapRows(Figure):
         tiles = []
         for place, (line, (_, maps)) in enumerate(zip(panels.grid, picks, strict=True)):
             if self.pictures:
-                marks.picture(line[0], self.pictures[place], **whole)
+                marks.picture(line[0], self.pictures[place], whole)
             for axes, row in zip(line[first:], maps.itertuples(), strict=True):
                 values = np.stack(list(row.map))
-                marks.picture(axes, values, vmin=0, vmax=row.top, **whole, **look)
+                marks.picture(axes, values, {"vmin": 0, "vmax": row.top, **whole, **look})
                 tiles.append((axes, row))
             for axes in line:
                 marks.boxes(axes, maps["boxes"].iloc[0])
@@ -151,7 +151,7 @@ class HeatLocated(Figure):
         panels = Facets(table, "kind", named="{}s".format, height=2.9)
         for axes, rows in panels:
             marks.lines(axes, rows, "epoch", "inside", drawn, by="model")
-            marks.lines(axes, rows, "epoch", "outside", drawn, by="model", **thin)
+            marks.lines(axes, rows, "epoch", "outside", drawn, by="model", style=thin)
         axes.set_ylim(bottom=0)
         panels.labels("epoch", "mean probability in heat maps")
         return panels.finish(
@@ -202,7 +202,7 @@ class ByPart(Figure):
                 rows["at"] += marks.dodge(place, len(drawn), 0.3)
                 line = {"yband": marks.BAND, "linestyle": look.dashes}
                 if len(rows):  # the base has no difference to itself
-                    marks.points(axes, rows, "at", "mean", look, **line)
+                    marks.points(axes, rows, "at", "mean", look, style=line)
             marks.column_names(axes, parts)
             axes.set_ylabel("difference, points" if minus else "mAP, points")
             if minus:

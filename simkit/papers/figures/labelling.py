@@ -126,7 +126,8 @@ class LabelDepths(Figure):
                 word: (shares[state], {"facecolor": face, "edgecolor": edge, "hatch": hatch})
                 for state, (word, face, edge, hatch) in states.items()
             }
-            marks.stacked(axes, range(len(levels)), parts, across=True, height=0.72, linewidth=0.4)
+            thin = {"height": 0.72, "linewidth": 0.4}
+            marks.stacked(axes, range(len(levels)), parts, across=True, style=thin)
             marks.row_names(axes, names, lines=2, size=8.5)
         axes.set_xlim(0, 1)
         marks.percent(axes.xaxis)

@@ -378,7 +378,7 @@ class Readings(Figure):
                 "ignored, absent": (of["ignored"] - of["ignored_present"], {"color": _OUT}),
                 "ignored, present": (of["ignored_present"], _hatched(_OUT, "....", INK)),
             }
-            marks.stacked(axes, rows["rank"] + 1, parts, width=1, linewidth=0)
+            marks.stacked(axes, rows["rank"] + 1, parts, style={"width": 1, "linewidth": 0})
             axes.grid(False)
         axes.set(xlim=(0.4, table["rank"].max() + 1.6), ylim=(0, 1))
         marks.percent(axes.yaxis)

@@ -20,7 +20,7 @@ from simkit import metrics
 from simkit.errors import BadInput, unknown
 from simkit.results.analysis import selection
 from simkit.results.analysis.selection import Methods, Table, listed
-from simkit.results.budget import Limit
+from simkit.results.budget import Budget
 from simkit.results.cells import RUN, SMALLEST, one_result
 from simkit.results.result_tables import class_names, leaves, passed_on
 from simkit.results.statistics import Interval, holm, interval, p_value, paired_interval
@@ -79,7 +79,7 @@ def ablation(
     Ben-Baruch et al., CVPR 2022, Tables 1 and 5.
     """
     table = selection.read_runs(runs, RUN, metric=metric)
-    _, bought = selection.within(table, Limit(budget, hours))
+    _, bought = selection.within(table, Budget(budget, hours))
     scores = selection.scores_by_draw(bought, metric)
     known = list(scores.columns.unique("method"))
     wanted = listed(methods) or known

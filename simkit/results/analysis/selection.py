@@ -11,8 +11,8 @@ import pandas as pd
 
 from simkit.errors import BadInput, unknown
 from simkit.labels.truth import Truth
-from simkit.results.budget import Limit
-from simkit.results.cells import COLUMNS, limits, one_result
+from simkit.results.budget import Budget
+from simkit.results.cells import COLUMNS, budgets_in, one_result
 from simkit.results.result_tables import frame, opened
 
 Table = Any  # a DataFrame, a pyarrow Table or the runs of a comparison
@@ -61,7 +61,7 @@ def check_one_test(runs: pd.DataFrame) -> None:
 
 def check_one_budget(runs: pd.DataFrame) -> None:
     """Raise BadInput if runs, apart from references, have several budgets."""
-    budgets = limits(runs[~runs["reference"]])
+    budgets = budgets_in(runs[~runs["reference"]])
     if len(budgets) > 1:
         several = ", ".join(map(str, budgets))
         raise BadInput(f"the table has the budgets {several}; choose one of them")
@@ -82,25 +82,25 @@ def of_one_budget(runs: Any, columns: Iterable[str], metric: str) -> pd.DataFram
     return without_references(table)
 
 
-def within(runs: pd.DataFrame, limit: Limit) -> tuple[Limit, pd.DataFrame]:
+def within(runs: pd.DataFrame, limit: Budget) -> tuple[Budget, pd.DataFrame]:
     """The budget, or the middle one of the table if it is empty, and its runs without references.
 
     Raises BadInput if there are no runs at this budget.
     """
     compared = without_references(runs)
-    budgets = limits(compared)
+    budgets = budgets_in(compared)
     if not limit and budgets:
         limit = budgets[len(budgets) // 2]
-    selected = compared[[each == limit for each in limits_of(compared)]]
+    selected = compared[[each == limit for each in budgets_of(compared)]]
     if selected.empty:
         known = ", ".join(map(str, budgets)) or "none, as the schemes have fixed amounts"
         raise BadInput(f"no runs at the budget {limit}; budgets in the table are {known}")
     return limit, selected
 
 
-def limits_of(runs: pd.DataFrame) -> list[Limit]:
+def budgets_of(runs: pd.DataFrame) -> list[Budget]:
     """The budget of each run."""
-    return [Limit.of(row) for row in runs[["budget", "budget_hours"]].to_dict("records")]
+    return [Budget.of(row) for row in runs[["budget", "budget_hours"]].to_dict("records")]
 
 
 def under(runs: pd.DataFrame, *, scheme: str) -> tuple[str, pd.DataFrame]:

@@ -22,7 +22,7 @@ from simkit.errors import BadInput, located, unknown
 from simkit.registry import Registry, setting, settle
 from simkit.results import method_facts
 from simkit.results.analysis.selection import check_one_test, within
-from simkit.results.budget import Limit
+from simkit.results.budget import Budget
 from simkit.results.cells import COLUMNS, RUN
 from simkit.results.figures.style import WIDTH, fold, house_style, wrapped
 from simkit.results.result_tables import Columns, Unique, frame
@@ -132,10 +132,10 @@ class AtBudget(Figure):
     budget: float | None = setting(None, "budget in dollars; by default the middle one")
     hours: float | None = setting(None, "or budget in hours")
 
-    def at_budget(self, table: pd.DataFrame) -> tuple[Limit, pd.DataFrame]:
+    def at_budget(self, table: pd.DataFrame) -> tuple[Budget, pd.DataFrame]:
         """The budget and its runs. Raises BadInput without any, or for two test splits."""
         check_one_test(table)
-        return within(table, Limit(self.budget, self.hours))
+        return within(table, Budget(self.budget, self.hours))
 
 
 def methods_option(most: str) -> Any:
@@ -155,7 +155,7 @@ def range_of(counts: Iterable[int]) -> str:
     return " to ".join(dict.fromkeys(map(str, (ordered[0], ordered[-1]))))
 
 
-def paid(limit: Limit) -> str:
+def paid(limit: Budget) -> str:
     """The cost of the runs within this limit, in words; some of a scheme may cost less."""
     return f"for up to {limit} of annotation each" if limit else "amounts as written"
 
@@ -327,23 +327,26 @@ class Facets(Panels):
         The column with a panel for each value, in table order, and the titles of the values.
     down
         A second column: its values are the rows of the grid, those of `column` its columns.
-    layout
-        Arguments of `Panels`.
+    rows, across, height, sharex, sharey
+        As for `Panels`; with `down`, the number of rows follows from the table.
     """
 
     def __init__(
         self, table: pd.DataFrame, column: str, *, named: Callable[[Any], str] = str,
-        down: str = "", **layout: Any,
+        down: str = "", rows: int = 0, across: int = 4, height: float | Sequence[float] = 3.0,
+        sharex: Any = True, sharey: Any = True,
     ) -> None:  # fmt: skip
         self._parts = list(split(table, column).values())
+        values = table[down].unique() if down else ()
         if down:
-            values = table[down].unique()
-            layout["rows"] = len(values)
-            self._parts = [rows[rows[down] == v] for v in values for rows in self._parts]
-        super().__init__(map(named, table[column].unique()), **layout)
+            self._parts = [part[part[down] == v] for v in values for part in self._parts]
+        super().__init__(
+            map(named, table[column].unique()), rows=len(values) or rows, across=across,
+            height=height, sharex=sharex, sharey=sharey,
+        )  # fmt: skip
         self._panels = list(self.grid.flat) if down else list(super().__iter__())
-        for axes, rows in zip(self._panels, self._parts, strict=True):
-            if rows.empty:
+        for axes, part in zip(self._panels, self._parts, strict=True):
+            if part.empty:
                 axes.set_axis_off()
 
     def __iter__(self) -> Iterator[Any]:

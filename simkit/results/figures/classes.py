@@ -94,10 +94,11 @@ class PerClass(OfScheme):
         shown = order[places.round().astype(int)]
         panels, axes = single(0.6 + 0.2 * max(len(shown), 4))
         drawn = looks(runs["method"].unique())
+        small = {"markersize": 5}
         for place, method in enumerate(scored.ap):
             rows = base.intervals(scored.interval(method, c) for c in shown)
             rows["y"] = rows.index + marks.dodge(place, len(scored.ap))
-            marks.points(axes, rows, "mean", "y", drawn[method], xband=marks.BAND, markersize=5)
+            marks.points(axes, rows, "mean", "y", drawn[method], xband=marks.BAND, style=small)
         names, labels = [scored.classes[c] for c in shown], map(count, scored.present[shown])
         for text in marks.row_names(axes, names, right=list(labels), size=8.5, room=1.8):
             text.set_color(PALE)
@@ -138,7 +139,7 @@ class ClassGroups(OfScheme):
             rows = base.intervals(scored.group_intervals(method, groups)).dropna(subset="mean")
             rows["x"] = rows.index + marks.dodge(place, len(scored.ap))
             line: dict[str, Any] = {"linestyle": look.dashes, "linewidth": 1}
-            marks.points(axes, rows, "x", "mean", look, yband=marks.BAND, **line)
+            marks.points(axes, rows, "x", "mean", look, yband=marks.BAND, style=line)
         names = []
         for group, present in pd.Series(scored.present).groupby(groups):
             span = " to ".join(dict.fromkeys([count(present.min()), count(present.max())]))

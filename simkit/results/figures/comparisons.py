@@ -16,7 +16,7 @@ from simkit.registry import setting
 from simkit.results.analysis import selection
 from simkit.results.analysis.comparisons import Ranks, Test, What, courses, ranks
 from simkit.results.analysis.selection import Methods
-from simkit.results.cells import lines, references, zero_shot
+from simkit.results.cells import references, summary_rows, zero_shot
 from simkit.results.figures import base, marks
 from simkit.results.figures.base import Facets, Figure, Panels, register, split
 from simkit.results.figures.style import INK, PALE, Look, label, looks, over_draws, palette
@@ -59,7 +59,7 @@ class Ablation(Figure):
                 dot: dict[str, Any] = {"marker": "o", "markersize": 7, "label": ""}
                 dot["markerfacecolor"] = drawn[method].color if full else "white"
                 look = replace(drawn[method], fill="full")
-                marks.points(axes, row, "mean", "place", look, xband=marks.BAND, **dot)
+                marks.points(axes, row, "mean", "place", look, xband=marks.BAND, style=dot)
             for mean in in_panel[in_panel["base"]]["mean"]:
                 axes.axvline(mean, color=INK, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
             names = [label(method) for method in in_panel["method"]]
@@ -122,9 +122,9 @@ class CostCurve(Figure):
         selection.check_one_test(table)
         runs = selection.without_references(table)
         methods = selection.some_methods(runs, wanted=self.methods, most=8, metric=self.metric)
-        summary = lines(runs[runs["method"].isin(methods)], metric=self.metric)
+        summary = summary_rows(runs[runs["method"].isin(methods)], metric=self.metric)
         self.require(summary, f"no run has {self.metric}; compare again")
-        cells = [cell for line in summary for cell in line.cells]
+        cells = [cell for row in summary for cell in row.cells]
         complete = references(table, metric=self.metric)
         free = zero_shot(table, metric=self.metric)
         ends = [free, *complete] if free else complete
@@ -230,7 +230,7 @@ class Convergence(base.AtBudget):
 def _course(axes: Axes, rows: pd.DataFrame, look: Look, marked: tuple[int, int]) -> None:
     """The mean with its band. marked: start and distance of small markers."""
     small = {"markevery": marked, "markersize": 3.4, "markeredgewidth": 1, "linewidth": 1.5}
-    marks.line(axes, rows, "epoch", "mean", look, band=marks.BAND, **small)
+    marks.line(axes, rows, "epoch", "mean", look, band=marks.BAND, style=small)
     for row in rows[rows["chosen"] > 0].itertuples():
         size = {"linestyle": "none", "markersize": 4 + 4.5 * row.chosen**0.5, "label": ""}
         axes.plot([row.epoch], [row.mean], **{**look.line(), **size, "zorder": 3})

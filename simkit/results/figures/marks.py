@@ -1,11 +1,13 @@
 """Marks on axes: lines, points, bars, cells and images; and the formats of axes.
 
-A mark draws rows of a table; `look.name` is its name in the legend.
+A mark draws rows of a table; `look.name` is its name in the legend, and `style` are properties of
+matplotlib that differ from the look.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +23,8 @@ from numpy.typing import ArrayLike
 from simkit.results.figures.base import split
 from simkit.results.figures.style import INK, PALE, Look, fold, looks, power, text_width
 
+Style = Mapping[str, Any]
+PLAIN: Style = MappingProxyType({})
 Band = tuple[str, str]  # columns with the ends of an interval
 BAND: Band = ("low", "high")  # of tables of means over draws
 _ACROSS: tuple[Any, ...] = ((0, (1, 1.5)), (0, (5, 2)), (0, (5, 1.5, 1, 1.5)), (0, (9, 3)))
@@ -29,7 +33,7 @@ _WIDE = 20  # ratio of the largest to the smallest number from which on an axis 
 
 def line(
     axes: Axes, rows: pd.DataFrame, x: str, y: str, look: Look, *, band: Band | None = None,
-    **style: Any,
+    style: Style = PLAIN,
 ) -> None:  # fmt: skip
     """Column y over column x with up to 8 markers, and the intervals of `band` shaded.
 
@@ -53,18 +57,18 @@ def line(
 
 def lines(
     axes: Axes, table: pd.DataFrame, x: str, y: str, looks: Mapping[Any, Look], *,
-    by: str = "method", band: Band | None = None, **style: Any,
+    by: str = "method", band: Band | None = None, style: Style = PLAIN,
 ) -> None:  # fmt: skip
     """A line for each value of the column `by` that has a look, in the order of the looks."""
     groups = split(table, by)
     for value, look in looks.items():
         if value in groups:
-            line(axes, groups[value], x, y, look, band=band, **style)
+            line(axes, groups[value], x, y, look, band=band, style=style)
 
 
 def points(
     axes: Axes, rows: pd.DataFrame, x: str, y: str, look: Look, *, xband: Band | None = None,
-    yband: Band | None = None, **style: Any,
+    yband: Band | None = None, style: Style = PLAIN,
 ) -> None:  # fmt: skip
     """A marker for each row, with its intervals along x and y, if it has any."""
     bar: dict[str, Any] = {"color": look.color, "linewidth": 1.2, "zorder": 2}
@@ -78,8 +82,9 @@ def points(
 def pairs(axes: Axes, rows: pd.DataFrame) -> None:
     """A marker for each method at its columns mean and mean_y, with both intervals."""
     ends = {"xband": BAND, "yband": ("low_y", "high_y")}
+    large = {"markersize": 9}
     for method, look in looks(rows["method"]).items():
-        points(axes, rows[rows["method"] == method], "mean", "mean_y", look, **ends, markersize=9)
+        points(axes, rows[rows["method"] == method], "mean", "mean_y", look, **ends, style=large)
 
 
 def across(axes: Axes, names: Iterable[str], heights: Iterable[float]) -> None:
@@ -96,7 +101,7 @@ def dodge(place: int, count: int, room: float = 0.5) -> float:
 
 def stacked(
     axes: Axes, places: Any, parts: Mapping[str, tuple[ArrayLike, dict[str, Any]]], *,
-    across: bool = False, **style: Any,
+    across: bool = False, style: Style = PLAIN,
 ) -> None:  # fmt: skip
     """Stacked bars: for each name of `parts` the sizes at all positions, and their style.
 
@@ -128,7 +133,7 @@ def cells(
     axes.set_ylim(len(colors) - 0.5, -0.5)
 
 
-def picture(axes: Axes, image: ArrayLike | None = None, **style: Any) -> None:
+def picture(axes: Axes, image: ArrayLike | None = None, style: Style = PLAIN) -> None:
     """An image or a map without axes, at the top of its panel; None: an empty panel."""
     bare(axes)
     axes.set(xticks=[], yticks=[])

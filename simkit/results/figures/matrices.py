@@ -17,15 +17,16 @@ from simkit.annotate import schemes
 from simkit.errors import BadInput
 from simkit.quantities import money
 from simkit.registry import setting
-from simkit.results.budget import Limit
-from simkit.results.cells import Line, best_pairs, lines, over_shared, references, zero_shot
+from simkit.results.best import SURE, too_few_text
+from simkit.results.budget import Budget
+from simkit.results.cells import Row, best_pairs, over_shared, references, summary_rows, zero_shot
 from simkit.results.figures import base, marks
 from simkit.results.figures.base import Panels, register, single
 from simkit.results.figures.style import INK, WIDTH, fold, label, looks
 from simkit.results.method_facts import ORDER, family, of
-from simkit.results.statistics import SURE, too_few_text
 
 _NAMES = 2.3  # inches for the schemes of a heat map, and as many for the text on the right
+_LEVEL = 6  # most methods with level names; those of more are slanted
 _ROW, _HEAD = 0.185, 1.2  # inches of a row of a matrix, and of the upright names of the schemes
 _SIZE = 7.5  # points: 20 numbers of a matrix share the width
 
@@ -47,41 +48,41 @@ class HeatMap(base.AtBudget):
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         limit, runs = self.at_budget(table)
-        rows = lines(runs, metric=self.metric)
+        rows = summary_rows(runs, metric=self.metric)
         self.require(rows, f"no run has {self.metric}; compare again")
-        methods = list(dict.fromkeys(cell.method for row in rows for cell in row.cells))
         shared = [[over_shared(cell, row.cells) for cell in row.cells] for row in rows]
         means = [{cell.method: 100 * cell.score.mean for cell in cells} for cells in shared]
-        values = pd.DataFrame(means, columns=methods).to_numpy(float)
-        width = max(WIDTH, 2 * _NAMES + 0.55 * len(methods))  # room for each number
-        level = len(methods) <= 6
+        values = pd.DataFrame(means)  # in the order of the table
+        methods = list(values)
+        level = len(methods) <= _LEVEL
         head = 0.9 if level else 0.3 + 0.055 * max(len(label(method)) for method in methods)
         panels, axes = single(head + 0.6 * len(rows))
+        width = max(WIDTH, 2 * _NAMES + 0.55 * len(methods))  # room for each number
         panels.drawing.set_figwidth(width)
-        if self.against:
-            self.chosen("method", self.against, methods)
-            values = values - values[:, [methods.index(self.against)]]
-            shades, norm, form = mpl.colormaps["PuOr"], Normalize(-10, 10), "+.1f"
-        else:
-            norm, form = Normalize(np.nanmin(values), np.nanmax(values)), ".1f"
-            shades = mpl.colormaps["viridis"]  # readable in grey
-        texts = [["no run" if np.isnan(v) else format(v, form) for v in row] for row in values]
-        size = 13 if level else 10
-        marks.cells(axes, _colors(shades, norm(values)), texts, size=size, weight="normal")
-        axes.set_xlim(-0.52, len(methods) - 0.48)
+        self._numbers(axes, values, size=13 if level else 10)
         for place, row in enumerate(rows):
             _frame_best(axes, place, row, methods)
         left, right = [_scheme(row) for row in rows], [_best(row) for row in rows]
         marks.row_names(axes, left, lines=3, room=_NAMES, right=right)
-        room = (width - 2 * _NAMES) / len(methods)
-        names = [_method(method, room) if level else label(method) for method in methods]
-        slant: Any = {"rotation": 35, "ha": "left", "rotation_mode": "anchor"}
-        axes.set_xticks(range(len(methods)), names, fontsize=9, **({} if level else slant))
-        axes.tick_params(labeltop=True, labelbottom=False)
+        _head(axes, methods, (width - 2 * _NAMES) / len(methods))
         heading = _best_schemes(limit, rows, so_far=self.so_far)
         return panels.finish(heading, *self._caption(table, rows, limit))
 
-    def _caption(self, table: pd.DataFrame, rows: list[Line], limit: Limit) -> Iterator[str]:
+    def _numbers(self, axes: Axes, values: pd.DataFrame, size: float) -> None:
+        """Cells with the values, or with their differences to the method `against`."""
+        if self.against:
+            self.chosen("method", self.against, values)
+            values = values.sub(values[self.against], axis=0)
+            shades, norm, form = mpl.colormaps["PuOr"], Normalize(-10, 10), "+.1f"
+        else:
+            norm, form = Normalize(values.min(axis=None), values.max(axis=None)), ".1f"
+            shades = mpl.colormaps["viridis"]  # readable in grey
+        numbers = values.to_numpy(float)
+        texts = [["no run" if np.isnan(v) else format(v, form) for v in row] for row in numbers]
+        marks.cells(axes, _colors(shades, norm(numbers)), texts, size=size, weight="normal")
+        axes.set_xlim(-0.52, values.shape[1] - 0.48)
+
+    def _caption(self, table: pd.DataFrame, rows: list[Row], limit: Budget) -> Iterator[str]:
         over = base.range_of(row.best.draws for row in rows)
         difference = f", less that of {label(self.against)}" if self.against else ""
         yield (
@@ -100,7 +101,7 @@ class HeatMap(base.AtBudget):
             yield f"All labels of all images, {cost}: {reached}."
 
 
-def _frame_best(axes: Axes, place: int, row: Line, methods: list[str]) -> None:
+def _frame_best(axes: Axes, place: int, row: Row, methods: list[str]) -> None:
     """A frame around the highest mean of a row, solid if it is probably the best."""
     style = "-" if row.best.sure else (0, (3, 2))
     for method in (row.best.first, *row.best.ties) if len(row.cells) > 1 else ():
@@ -108,7 +109,7 @@ def _frame_best(axes: Axes, place: int, row: Line, methods: list[str]) -> None:
         axes.add_patch(Rectangle(corner, 0.95, 0.91, fill=False, ec=INK, lw=2.4, ls=style))
 
 
-def _scheme(row: Line) -> str:
+def _scheme(row: Row) -> str:
     """A scheme, its mean cost unless there is a budget, and its gist below, if it has one."""
     cost = "" if row.limit else ", " + money(np.mean([cell.dollars for cell in row.cells]).item())
     try:
@@ -117,14 +118,23 @@ def _scheme(row: Line) -> str:
         return row.scheme + cost
 
 
-def _method(spec: str, room: float) -> str:
-    """A method in lines of `room` inches, with its gist below unless it is a wrapper."""
-    facts = of(spec)
-    name = fold(facts.title.replace(" + ", "\n+ "), room, size=9, lines=3)
-    return f"{name}\n{fold(facts.gist, room, size=9, lines=3)}" if facts.gist else name
+def _head(axes: Axes, methods: list[str], room: float) -> None:
+    """Names of the methods above columns of `room` inches: few with their gist, many slanted."""
+    slant: dict[str, Any] = {}
+    if len(methods) <= _LEVEL:
+        names = []
+        for facts in map(of, methods):
+            name = fold(facts.title.replace(" + ", "\n+ "), room, size=9, lines=3)
+            gist = fold(facts.gist, room, size=9, lines=3) if facts.gist else ""
+            names.append(f"{name}\n{gist}".rstrip())
+    else:
+        names = [label(method) for method in methods]
+        slant = {"rotation": 35, "ha": "left", "rotation_mode": "anchor"}
+    axes.set_xticks(range(len(methods)), names, fontsize=9, **slant)
+    axes.tick_params(labeltop=True, labelbottom=False)
 
 
-def _best(row: Line) -> str:
+def _best(row: Row) -> str:
     """ "best: LL-R", or "LL-R: 62 %" and the number of possible others."""
     best = row.best
     name = fold(label(best.first), _NAMES - 0.4, size=9)
@@ -141,7 +151,7 @@ def _best(row: Line) -> str:
     return f"{chance},\nor {others} other{'s' * (others > 1)}" if others else chance
 
 
-def _best_schemes(limit: Limit, rows: list[Line], *, so_far: str) -> str:
+def _best_schemes(limit: Budget, rows: list[Row], *, so_far: str) -> str:
     """The schemes whose models may be the best for the money, or the highest one so far."""
     if not limit:
         text = "mAP of each training method by annotation scheme; amounts as written, costs differ"
@@ -173,14 +183,14 @@ class Matrix(base.AtBudget):
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         limit, runs = self.at_budget(table)
-        columns = lines(runs, metric=self.metric)
+        columns = summary_rows(runs, metric=self.metric)
         self.require(columns, f"no run has {self.metric}; compare again")
         means = pd.DataFrame(
-            {line.scheme: {c.method: 100 * c.score.mean for c in line.cells} for line in columns}
+            {row.scheme: {c.method: 100 * c.score.mean for c in row.cells} for row in columns}
         )
         means["mean"] = means.mean(axis=1)
         means = means.loc[_ordered(means["mean"])]
-        probabilities = {line.scheme: line.best.probability for line in columns}
+        probabilities = {row.scheme: row.best.probability for row in columns}
         chances = 100 * pd.DataFrame(probabilities, means.index, dtype=float)
         panels = Panels(
             ["mAP", "probability of being the best, %"],
@@ -194,15 +204,15 @@ class Matrix(base.AtBudget):
         names = marks.row_names(left, list(map(label, means.index)), size=_SIZE + 0.5, room=1.7)
         for name, look in zip(names, looks(means.index).values(), strict=True):
             name.set_color([0.7 * part for part in to_rgb(look.color)])  # legible on white
-        over = base.range_of(len(cell.by_draw) for line in columns for cell in line.cells)
+        over = base.range_of(len(cell.by_draw) for row in columns for cell in row.cells)
         free = zero_shot(table, metric=self.metric)
         full = references(table, metric=self.metric)
         ceiling = [f"{label(c.method)} {100 * c.score.mean:.1f}" for c in full]
-        shared = base.range_of(line.best.draws for line in columns)
-        sure = sum(line.best.sure for line in columns)
-        tied = any(line.best.ties for line in columns)
+        shared = base.range_of(row.best.draws for row in columns)
+        sure = sum(row.best.sure for row in columns)
+        tied = any(row.best.ties for row in columns)
         ties = " Methods with equal scores share a probability." if tied else ""
-        absent = sorted({*runs["scheme"]} - {line.scheme for line in columns})
+        absent = sorted({*runs["scheme"]} - {row.scheme for row in columns})
         return panels.finish(
             _leaders(columns),
             f"Columns: annotation schemes, {base.paid(limit)}, and the mean. Rows: how a model "
@@ -240,9 +250,9 @@ def _numbers(axes: Axes, values: pd.DataFrame, shades: Any, norm: Normalize, for
     axes.tick_params(labeltop=True, labelbottom=False)
 
 
-def _leaders(columns: list[Line]) -> str:
+def _leaders(columns: list[Row]) -> str:
     """How many methods may be the best."""
-    first = {name for line in columns for name in (line.best.first, *line.best.ties)}
+    first = {name for row in columns for name in (row.best.first, *row.best.ties)}
     if len(first) == 1:
         return f"{label(first.pop())} has the highest mean under every scheme"
     return f"{len(first)} of {len(columns[0].cells)} methods lead under one scheme or another"

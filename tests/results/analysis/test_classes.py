@@ -59,7 +59,7 @@ def test_inner_classes_are_left_out_by_default() -> None:
 
 
 def test_a_table_without_names_counts_classes() -> None:
-    made = by_class(runs.tidy(planted.rows(schemes=["rpa"]), classes=()), methods="an")
+    made = by_class(runs.to_table(planted.rows(schemes=["rpa"])), methods="an")
     assert made.classes[1] == "class 1" and np.isnan(made.ap["an"][0][3])
 
 

@@ -41,7 +41,7 @@ def scored(scores=SCORES, schemes=("rpa",), labels=None, **fields):
 
 
 def table(*args, **options):
-    return runs.tidy(scored(*args, **options), classes=())
+    return runs.to_table(scored(*args, **options))
 
 
 def test_ablation_pairs_every_method_with_the_base() -> None:
@@ -104,7 +104,7 @@ def test_ablation_counts_failed_runs() -> None:
     found = ablation(lost.replace_schema_metadata({"failures": '["it failed"]'}), "an")
     assert found.loc[1, ["draws", "missing"]].tolist() == [2, 2]
     assert found.loc[1, "gap"] == pytest.approx(0.1) and failures(found) == ("it failed",)
-    other = runs.tidy([*scored(), *scored({"an+cl": [0.5]}, ["fpc"])], classes=())
+    other = runs.to_table([*scored(), *scored({"an+cl": [0.5]}, ["fpc"])])
     last = ablation(other, "an").iloc[-1]
     assert last["scheme"] == "fpc" and np.isnan(last["gap"]) and last["significant"] is None
 
@@ -165,7 +165,7 @@ def test_incomplete_blocks_copies_and_references_have_no_rank() -> None:
     scores = {"fpc": {"a": [0.5, 0.6], "b": [0.4, 0.5]}, "rpa": same, "full-subset": same}
     copied = table(scores, labels={"fpc": "x", "rpa": "all", "full-subset": "all"})
     full = planted.row(scheme="full-subset", method="full", draw=0, map=0.9, reference=True)
-    found = ranks(runs.tidy([*copied.to_pylist(), full], classes=()))
+    found = ranks(runs.to_table([*copied.to_pylist(), full]))
     assert found == ranks(copied)
     assert found.mean == {"a": 1.5, "b": 1.5}
     assert (found.blocks, found.copies, found.left_out, found.draws) == (4, 2, 0, 2)

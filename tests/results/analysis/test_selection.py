@@ -5,14 +5,14 @@ import pytest
 from simkit.errors import BadInput
 from simkit.results import runs
 from simkit.results.analysis.selection import listed, read_runs, some_methods, under, within
-from simkit.results.budget import Limit
+from simkit.results.budget import Budget
 from tests.results import planted
 
 COLUMNS = ("scheme", "method", "draw", "reference", "budget", "budget_hours")
 
 
 def read(rows):
-    return read_runs(runs.tidy(rows, classes=()), COLUMNS, metric="map")
+    return read_runs(runs.to_table(rows), COLUMNS, metric="map")
 
 
 @pytest.fixture(scope="module")
@@ -21,14 +21,14 @@ def table():
 
 
 def limited(table, budget=None, hours=None):
-    return within(table, Limit(budget, hours))
+    return within(table, Budget(budget, hours))
 
 
 def test_the_middle_of_several_budgets_is_the_default(table) -> None:
     limit, found = limited(table)
-    assert limit == Limit(150.0) and set(found["budget"]) == {150.0}
+    assert limit == Budget(150.0) and set(found["budget"]) == {150.0}
     assert not found["reference"].any()
-    assert limited(table, budget=50.0)[0] == Limit(50.0)
+    assert limited(table, budget=50.0)[0] == Budget(50.0)
     with pytest.raises(BadInput, match=r"3 hours; budgets in the table are \$50, \$150, \$450"):
         limited(table, hours=3.0)
 

@@ -97,7 +97,9 @@ def rows(**fields):
 
 def table(made=None) -> pd.DataFrame:
     return opened(
-        runs.tidy(rows() if made is None else made, classes=("cat", "dog"), leaves=(0, 1))
+        runs.to_table(
+            rows() if made is None else made, {"classes": ("cat", "dog"), "leaves": (0, 1)}
+        )
     )
 
 
@@ -128,7 +130,7 @@ def test_every_analysis_of_a_table_is_here() -> None:
 def test_a_table_of_runs_has_an_answer_in_any_form(name) -> None:
     whole = table()
     found = answer(name, whole)
-    arrow = runs.tidy(rows(), classes=("cat", "dog"), leaves=(0, 1))
+    arrow = runs.to_table(rows(), {"classes": ("cat", "dog"), "leaves": (0, 1)})
     coded = whole.astype(dict.fromkeys(("scheme", "method", "scheme_spec"), "category"))
     coded.attrs = whole.attrs
     if isinstance(found, pd.DataFrame) and name != "with_class_ap":

@@ -114,7 +114,7 @@ def _runs(schemes, methods, draws: int) -> pa.Table:
         planted.row(scheme="full-subset", method="full", reference=True, draw=d, map=0.9, **whole)
         for d in range(draws)
     ]
-    return runs.tidy(rows, classes=())
+    return runs.to_table(rows)
 
 
 def _compared(draws: int) -> dict[str, pa.Table]:
@@ -134,7 +134,7 @@ def _compared(draws: int) -> dict[str, pa.Table]:
     both = modes(plain, ["map", "map_o"])
     return {
         "ablation": ablation(plain, "an"),
-        "images-or-labels": images_or_labels(runs.tidy(counted, classes=())),
+        "images-or-labels": images_or_labels(runs.to_table(counted)),
         "label-shares": shares(plain, base="an"),
         "mode-gap": mode_gaps(plain),
         "modes": both,

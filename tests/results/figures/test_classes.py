@@ -80,9 +80,9 @@ def test_any_two_methods_can_be_compared() -> None:
 def test_many_classes_have_no_names() -> None:
     lists = ("ap", "class_present", "class_absent")
     rows = [row | {name: row[name] * 40 for name in lists} for row in planted.rows(draws=2)]
-    drawing = figures.make("class-difference")(runs.tidy(rows, classes=()))
+    drawing = figures.make("class-difference")(runs.to_table(rows))
     assert "120 classes" in drawing.axes[0].get_xlabel() and not drawing.axes[0].get_xticks().size
-    drawing = figures.make("per-class")(runs.tidy(rows, classes=()))
+    drawing = figures.make("per-class")(runs.to_table(rows))
     assert len(drawing.axes[0].get_yticks()) == 60
     check_picture(drawing)
 

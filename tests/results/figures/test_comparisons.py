@@ -7,8 +7,8 @@ import pytest
 from simkit import figures
 from simkit.errors import BadInput
 from simkit.results import runs
+from simkit.results.best import best_of
 from simkit.results.figures.style import looks
-from simkit.results.statistics import best_of
 from tests.results import planted, planted_classes
 from tests.results.figures.made import caption, legend, named_lines
 from tests.results.figures.test_every_table import check_picture
@@ -43,7 +43,7 @@ def heat_map(scores):
         planted.row(scheme=scheme, method=method, budget=9.5, draw=draw, map=score)
         for (scheme, method), by_draw in scores.items() for draw, score in by_draw.items()
     ]  # fmt: skip
-    drawing = figures.make("heat-map")(runs.tidy(rows))
+    drawing = figures.make("heat-map")(runs.to_table(rows))
     axes = drawing.axes[0]
     return [text.get_text() for text in axes.texts], beside(axes)
 
@@ -57,7 +57,7 @@ def test_a_heat_map_compares_the_draws_that_all_methods_of_a_row_have() -> None:
 def test_a_heat_map_names_the_cost_of_schemes_that_keep_their_amounts() -> None:
     for budget, shown in ((9.5, "rpa"), (None, "rpa, $9.50")):
         row = planted.row(scheme="rpa", method="an", budget=budget, draw=0, map=0.4)
-        drawing = figures.make("heat-map")(runs.tidy([row | {"dollars": 9.5}]))
+        drawing = figures.make("heat-map")(runs.to_table([row | {"dollars": 9.5}]))
         (label,) = drawing.axes[0].get_yticklabels()
         assert label.get_text().splitlines()[0] == shown
 
@@ -85,7 +85,7 @@ def test_a_matrix_has_families_in_order_and_leaves_out_what_is_improbable() -> N
         for scheme in ("fpc", "rpa") for method, mean in means.items() for draw in range(3)
         if (scheme, method) != ("rpa", "an")
     ]  # fmt: skip
-    left, right = figures.make("matrix")(runs.tidy(rows)).axes
+    left, right = figures.make("matrix")(runs.to_table(rows)).axes
     names = [text.get_text() for text in left.get_yticklabels()]
     assert names == ["AN", "Ignore", "LSAN", "LL-Ct", "LL-R"]  # the best of a family first
     numbers = [text.get_text() for text in left.texts]
@@ -156,7 +156,7 @@ def bought(**fields) -> pd.DataFrame:
         for h in (2.0, 8.0)
         for d in range(3)
     ]  # fmt: skip
-    return runs.tidy(rows, classes=())
+    return runs.to_table(rows)
 
 
 def test_cost_is_drawn_in_hours_where_budgets_are() -> None:
@@ -174,7 +174,7 @@ def test_amounts_as_written_make_one_curve_of_each_scheme() -> None:
         planted.row(scheme=f"fpc(per_class={k})", method="an", draw=0, map=0.1, dollars=0.09 * 4**k)
         for k in range(1, 9)
     ]
-    drawing = figures.make("cost-curve")(runs.tidy(rows, classes=()))
+    drawing = figures.make("cost-curve")(runs.to_table(rows))
     (axes,) = drawing.axes
     assert list(panels(drawing)) == ["fpc"] and len(axes.lines[0].get_xdata()) == 8
     assert {"$1", "$10", "$100", "$1,000"} <= set(ticks(axes)) and not axes.collections
@@ -227,7 +227,7 @@ def test_ranks_say_their_test_and_what_was_left_out() -> None:
     assert [text.get_text() for text in drawing.axes[0].texts] == ["critical difference 1.22"]
     assert "Nemenyi" in caption(drawing)
     rows = [r for r in planted.rows() if (r["scheme"], r["method"]) != ("fpc", "an")]
-    note = caption(figures.make("rank-diagram")(runs.tidy(rows, classes=())))
+    note = caption(figures.make("rank-diagram")(runs.to_table(rows)))
     assert "20 blocks" in note and "has no score: 5" in note
 
 
