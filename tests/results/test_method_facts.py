@@ -14,11 +14,14 @@ from simkit.results.method_facts import MethodFacts
 from tests.results import planted
 
 WRITTEN = method_facts.written([*planted.METHODS, "full"])
-DRAW = """
-import sys, simkit
+SHOW = """
+import sys
+from simkit.cli.main import code
+folder = sys.argv[1]
+assert code(["show", folder]) == 0
 for name in ("heat-map", "cost-curve"):
-    simkit.figures.make(name)(simkit.open_runs(sys.argv[1])).savefig(f"{sys.argv[2]}/{name}.png")
-print("torch" in sys.modules)
+    assert code(["show", folder, "--figure", name, "--out", f"{folder}/{name}.png"]) == 0
+print("torch loaded:", "torch" in sys.modules)
 """
 
 
@@ -30,12 +33,14 @@ def folder_of(path: Path, methods: str) -> Path:
 
 def drawn(folder: Path) -> tuple[list[bytes], bool]:
     """The pictures of a folder by a new process, and whether it loaded torch."""
-    call = [sys.executable, "-c", DRAW, str(folder), str(folder)]
+    call = [sys.executable, "-c", SHOW, str(folder)]
     done = subprocess.run(call, capture_output=True, text=True, check=True)
-    return [path.read_bytes() for path in sorted(folder.glob("*.png"))], "True" in done.stdout
+    return [
+        path.read_bytes() for path in sorted(folder.glob("*.png"))
+    ], "torch loaded: True" in done.stdout
 
 
-def test_tables_with_facts_are_drawn_without_torch_and_as_with_the_methods(tmp_path: Path) -> None:
+def test_tables_with_facts_are_shown_without_torch_and_as_with_the_methods(tmp_path: Path) -> None:
     pictures, loaded = drawn(folder_of(tmp_path / "new", WRITTEN))
     older, loaded_of_older = drawn(folder_of(tmp_path / "older", ""))
     assert pictures == older and len(pictures) == 2

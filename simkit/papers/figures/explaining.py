@@ -200,9 +200,9 @@ class ByPart(Figure):
             for place, (method, look) in enumerate(drawn.items()):
                 rows = means[means["method"] == method].sort_values("at")
                 rows["at"] += marks.dodge(place, len(drawn), 0.3)
-                line = {"yband": marks.BAND, "linestyle": look.dashes}
+                line = {"linestyle": look.dashes}
                 if len(rows):  # the base has no difference to itself
-                    marks.points(axes, rows, "at", "mean", look, style=line)
+                    marks.points(axes, rows, "at", "mean", look, yband=marks.BAND, style=line)
             marks.column_names(axes, parts)
             axes.set_ylabel("difference, points" if minus else "mAP, points")
             if minus:
