@@ -203,8 +203,10 @@ def _expect(plan: Decision) -> Iterator[str]:
             yield f"{wanted} is reached with {chance:.0%} probability, at the lowest such price."
         else:
             yield f"The best chance of reaching {wanted} is {chance:.0%}."
-    left = plan.money.left
-    if target is None and left > 0.02 * plan.project.dollars:
+    # The chosen purchase alone, as further money would be spent on it; a first round of another
+    # option is no part of it, but of the order.
+    unspent = plan.project.dollars - chosen.dollars
+    if target is None and unspent > 0.02 * plan.project.dollars:
         best = plan.choice.best
         if best.dollars > 1.02 * chosen.dollars:  # the choice rules out a gain of 1 point
             every = "all " if best.dollars > 0.98 * plan.project.dollars else ""
@@ -217,7 +219,7 @@ def _expect(plan: Decision) -> Iterator[str]:
             end = "More money buys nothing better"
             if (plan.project.images or math.inf) > most:
                 end = f"The pilot predicts nothing beyond {most:,.0f} images, 50 times its own"
-            yield f"{end}: {dollars(left)} is left."
+            yield f"{end}: {dollars(plan.money.left)} is left."
 
 
 def _other_methods(plan: Decision) -> list[str]:
