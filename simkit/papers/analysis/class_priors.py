@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import NDArray
 from scipy.special import expit
 from torch import Tensor, nn
@@ -161,6 +162,7 @@ def readings(
     seed: int = 0,
     draw: int = 0,
     backbone: nn.Module | None = None,
+    device: str | torch.device = "auto",
 ) -> pd.DataFrame:
     """Train, and count the unknown labels of each class that a method ignores or assumes absent.
 
@@ -173,7 +175,7 @@ def readings(
     methods
         Methods that assume unknown labels to be absent or ignore them, such as an, ignore, ll-r
         and csl; the labels that `Method.selected` marks count as ignored.
-    settings, seed, draw, backbone
+    settings, seed, draw, backbone, device
         As for `memorisation`.
 
     Returns
@@ -201,7 +203,7 @@ def readings(
     true = (present & usable).sum(0) / np.maximum(images, 1)
     parts = []
     for name, selected in selections(
-        task, methods, TrainingOptions(settings, seed, draw, backbone)
+        task, methods, TrainingOptions(settings, seed, draw, backbone, device)
     ).items():
         ignored = selected[-1] & unknown
         assumed = unknown & ~ignored
@@ -231,6 +233,7 @@ def likelihood(
     seed: int = 0,
     draw: int = 0,
     backbone: nn.Module | None = None,
+    device: str | torch.device = "auto",
 ) -> pd.DataFrame:
     """Train, and measure in every epoch how often the k-th likeliest unknown label is present.
 
@@ -242,7 +245,7 @@ def likelihood(
         As for `readings`; any methods.
     ranks
         The largest k.
-    settings, seed, draw, backbone
+    settings, seed, draw, backbone, device
         As for `memorisation`.
 
     Returns
@@ -264,7 +267,7 @@ def likelihood(
     """
     unknown, present = unknown_labels(task, truth)
     chance = (unknown & present).sum() / max(unknown.sum(), 1)
-    options = TrainingOptions(settings, seed, draw, backbone)
+    options = TrainingOptions(settings, seed, draw, backbone, device)
     parts = []
     for name, epochs in recorded(task, methods, _logits, options).items():
         for epoch, scores in enumerate(epochs, start=1):
@@ -289,6 +292,7 @@ def likely_labels(
     seed: int = 0,
     draw: int = 0,
     backbone: nn.Module | None = None,
+    device: str | torch.device = "auto",
 ) -> pd.DataFrame:
     """Train, and list the likeliest unknown labels of a few images in the last epoch.
 
@@ -302,7 +306,7 @@ def likely_labels(
         Rows of the task.
     top
         Number of labels of each image.
-    settings, seed, draw, backbone
+    settings, seed, draw, backbone, device
         As for `memorisation`.
 
     Returns
@@ -323,7 +327,7 @@ def likely_labels(
     for row in {*images} - {*task.rows.tolist()}:
         raise BadInput(f"likely labels: image {row} was not asked about; choose from task.rows")
     unknown, present = unknown_labels(task, truth)
-    options = TrainingOptions(settings, seed, draw, backbone)
+    options = TrainingOptions(settings, seed, draw, backbone, device)
     (epochs,) = recorded(task, [method], _logits, options).values()
     labels_of = []
     for row in images:

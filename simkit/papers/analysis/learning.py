@@ -50,6 +50,7 @@ class TrainingOptions:
     seed: int = 0
     draw: int = 0
     backbone: nn.Module | None = None
+    device: str | torch.device = "auto"
 
 
 def watched(
@@ -161,6 +162,7 @@ def memorisation(
     seed: int = 0,
     draw: int = 0,
     backbone: nn.Module | None = None,
+    device: str | torch.device = "auto",
 ) -> pd.DataFrame:
     """Train, and follow the loss of every label, with unknown labels assumed absent.
 
@@ -181,6 +183,8 @@ def memorisation(
         Determine the order of images and the initial head.
     backbone
         A network to train on images with every method; None for heads on features.
+    device
+        "auto" is a GPU if there is one and a backbone is trained, else the CPU.
 
     Returns
     -------
@@ -195,7 +199,7 @@ def memorisation(
     Kim et al., CVPR 2022, section 3.2: Table 1 (share in epoch 1), Fig. 1 (one label each).
     """
     which, parts = kinds(task.labels, truth), []
-    options = TrainingOptions(settings, seed, draw, backbone)
+    options = TrainingOptions(settings, seed, draw, backbone, device)
     for name, losses in recorded(task, methods, _an_loss, options).items():
         for place, kind in enumerate(LABEL_KINDS):
             of_kind = losses[:, which == place]  # (epochs, labels)
@@ -276,6 +280,7 @@ def modification(
     seed: int = 0,
     draw: int = 0,
     backbone: nn.Module | None = None,
+    device: str | torch.device = "auto",
 ) -> pd.DataFrame:
     """Train, and count in every epoch the unknown labels that each method modifies.
 
@@ -285,7 +290,7 @@ def modification(
 
     Parameters
     ----------
-    task, truth, methods, settings, seed, draw, backbone
+    task, truth, methods, settings, seed, draw, backbone, device
         As for `memorisation`.
 
     Returns
@@ -306,7 +311,7 @@ def modification(
     wrong = unknown & present
     parts = []
     for name, selected in selections(
-        task, methods, TrainingOptions(settings, seed, draw, backbone)
+        task, methods, TrainingOptions(settings, seed, draw, backbone, device)
     ).items():
         modified = selected & unknown
         part = pd.DataFrame({"method": name, "lasting": _lasting(name)}, range(len(modified)))
@@ -334,12 +339,13 @@ def corrections(
     seed: int = 0,
     draw: int = 0,
     backbone: nn.Module | None = None,
+    device: str | torch.device = "auto",
 ) -> pd.DataFrame:
     """Train, and list the modified unknown labels of a few images by epoch.
 
     Parameters
     ----------
-    task, truth, settings, seed, draw, backbone
+    task, truth, settings, seed, draw, backbone, device
         As for `memorisation`.
     method
         One method.
@@ -362,7 +368,7 @@ def corrections(
     N = task.labels.shape[0]
     why = dict.fromkeys(np.atleast_1d([] if images is None else images).tolist(), "asked for")
     unknown, present = unknown_labels(task, truth)
-    options = TrainingOptions(settings, seed, draw, backbone)
+    options = TrainingOptions(settings, seed, draw, backbone, device)
     (selected,) = selections(task, [method], options).values()
     corrected, named = selected & unknown, task.labels.rows(np.arange(N)) == PRESENT
     if images is None:
