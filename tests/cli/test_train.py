@@ -189,9 +189,9 @@ def test_a_file_without_its_kind_is_told_how_to_be_written(shell, labels: str) -
 
 
 def test_an_interrupted_training_goes_on(shell, labels: str, monkeypatch) -> None:
-    from simkit.cli.train import TrainingProgress
+    from simkit.cli.train import TrainingBar
 
-    report = TrainingProgress.report
+    report = TrainingBar.report
 
     def stopped(self, here) -> None:
         report(self, here)
@@ -199,12 +199,12 @@ def test_an_interrupted_training_goes_on(shell, labels: str, monkeypatch) -> Non
             raise KeyboardInterrupt
 
     whole = train(shell, labels, "--json").json["id"]
-    monkeypatch.setattr(TrainingProgress, "report", stopped)
+    monkeypatch.setattr(TrainingBar, "report", stopped)
     done = train(shell, labels)
     assert done.code == 130 and "interrupted in epoch 2 of 3, and nothing is kept" in done.err
     done = train(shell, labels, "--checkpoint", "ck")
     assert done.code == 130 and "ck keeps the finished epochs (1 of 3)" in done.err
-    monkeypatch.setattr(TrainingProgress, "report", report)
+    monkeypatch.setattr(TrainingBar, "report", report)
     done = train(shell, labels, "--checkpoint", "ck", "--out", "model")
     assert done.err == "goes on after epoch 1 of 3\n"
     assert shell("show", "model", "--json").json["id"] == whole
