@@ -121,9 +121,7 @@ for name, labels in labelled.items():
 from simkit.analysis import distributions
 
 counted = distributions(truth, labelled)
-simkit.figures.make("distributions")(
-    counted, heading="RPA keeps the class distribution, FPC levels it"
-)
+simkit.figures.make("distributions")(counted, heading="RPA keeps the class distribution, FPC levels it")
 
 # %% tags=["remove-input"]
 perfect = truth.rows(range(N))

@@ -262,18 +262,7 @@ assert slope["splc"] < 0 < early["splc"]
 # less.
 
 # %%
-changed = [
-    "an",
-    "fe",
-    "partial-bce",
-    "lsan",
-    "asl",
-    "p-asl",
-    "hill",
-    "splc",
-    "latent-noise",
-    "an+boostlu",
-]
+changed = ["an", "fe", "partial-bce", "lsan", "asl", "p-asl", "hill", "splc", "latent-noise", "an+boostlu"]
 changed += ["role(expected=2.9)", "cnn-rnn(hidden=16, embedding=8)"]
 some = {name: place for name, place in scene.entries().items() if name != "unknown"}
 known = loss_shapes(scene, changed, logits=logits, entries=some, epochs=(1, 4))

@@ -63,7 +63,9 @@ labels = simkit.simulate(truth, scheme)
 task = prepare(Task(labels, features), make("se"), make("se-l(psi=mean)"))
 asked, (N, L) = len(task.rows), truth.shape
 known = labels.counts()
-print(f"{asked} of {N} images were asked about, {L} classes, features of {features.width} numbers")
+print(
+    f"{asked} of {N} images were asked about, {L} classes, features of {features.width} numbers"
+)
 per_image = (f"{number / asked:.1f} labels of an image are {s}" for s, number in known.items())
 print(*per_image, sep="; ")
 
@@ -124,9 +126,7 @@ show("label-distances")(between, heading="Shapes are close to shapes, textures f
 
 # %%
 settings = ["se", "se(beta=1)", "se(gamma=0.5)", "se(temperature=inverse)"]
-show("temperature-curve")(
-    curves(settings), heading="Close labels have a high temperature and hardly count"
-)
+show("temperature-curve")(curves(settings), heading="Close labels have a high temperature and hardly count")
 
 # %% [markdown]
 # With a small **beta** no temperature is high, and every pseudo-label counts. **gamma** softens soft

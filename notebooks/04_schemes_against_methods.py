@@ -114,9 +114,7 @@ of_five.loc[["scheme", "method", "scheme x method"]].round(1)
 assert of_five.loc["scheme"].between(18, 42).all() and of_five.loc["method"].between(24, 75).all()
 assert of_five["scenes"]["method"] > 3 * of_five["scenes"]["scheme"]
 assert largest_p < 0.001
-assert (
-    shares.loc["scheme"].between(78.5, 92.5).all() and shares.loc["method"].between(2.6, 5.2).all()
-)
+assert shares.loc["scheme"].between(78.5, 92.5).all() and shares.loc["method"].between(2.6, 5.2).all()
 assert shares.loc["scheme x method"].between(3.9, 15.2).all() and shares.iloc[3:].sum().max() < 3.3
 
 # %% [markdown]
@@ -128,9 +126,7 @@ assert shares.loc["scheme x method"].between(3.9, 15.2).all() and shares.iloc[3:
 worth = {}
 for name, table in tables.items():
     ceiling = atlas[name].reference.groupby("method").map.mean().max()
-    best = (
-        table.groupby(["budget", "scheme", "method"]).map.mean().groupby(["budget", "scheme"]).max()
-    )
+    best = table.groupby(["budget", "scheme", "method"]).map.mean().groupby(["budget", "scheme"]).max()
     for budget, each in (100 * best / ceiling).groupby("budget"):
         worth[name, f"${budget:,.0f}"] = each.droplevel("budget")
 worth = pd.DataFrame(worth)
@@ -138,9 +134,7 @@ worth.loc[worth.mean(axis=1).sort_values(ascending=False).index].round(0)
 
 # %%
 for name in NAMES[1:]:
-    small = (
-        tables[name].query(f"scheme == 'fpc' and budget < {top[name]}").groupby("method").map.mean()
-    )
+    small = tables[name].query(f"scheme == 'fpc' and budget < {top[name]}").groupby("method").map.mean()
     small = 100 * small / atlas[name].reference.groupby("method").map.mean().max()
     print(f"{name}, FPC, smaller budget: LL-R {small['ll-r']:.0f} %, AN {small['an']:.0f} %")
 
@@ -196,11 +190,7 @@ loss = {name: m.max() - m.dropna() for name, m in means.items()}
 loss = {name: m.agg(["mean", "max"], axis=1).sort_values("mean") for name, m in loss.items()}
 for name, each in loss.items():
     shown = dict.fromkeys([*each.index[:5], "an", "ignore"])
-    print(
-        name,
-        ", ".join(f"{m} {each['mean'][m]:.1f} ({each['max'][m]:.1f})" for m in shown),
-        sep=": ",
-    )
+    print(name, ", ".join(f"{m} {each['mean'][m]:.1f} ({each['max'][m]:.1f})" for m in shown), sep=": ")
 
 # %% [markdown]
 # Does a ranking of the methods hold elsewhere? Spearman's rank correlation between the two budgets (mean over schemes),
@@ -277,36 +267,23 @@ frequent = {}
 for name, table in rows.items():
     whole = compared[name].reference.iloc[0]
     share = pd.Series(whole.class_present) / whole.images
-    ap = {
-        key: np.stack(each).astype(float).mean(0)
-        for key, each in table.groupby(["scheme", "method"]).ap
-    }
+    ap = {key: np.stack(each).astype(float).mean(0) for key, each in table.groupby(["scheme", "method"]).ap}
     for better, base in steps[:2]:
         difference = {s: pd.Series(ap[s, better] - ap[s, base]) for s in gain}
-        by_class = {
-            s: share.corr(each, "spearman") for s, each in difference.items() if each.std() > 1e-4
-        }
+        by_class = {s: share.corr(each, "spearman") for s, each in difference.items() if each.std() > 1e-4}
         frequent[f"{better} − {base}", name] = by_class
 pd.DataFrame(frequent).T.sort_index(level=0, sort_remaining=False).round(2)
 
 # %% tags=["remove-input"]
-complete, single = (
-    gain[one].map(lambda each: each.mean) for one in ("complete labels", "single-positive")
-)
+complete, single = (gain[one].map(lambda each: each.mean) for one in ("complete labels", "single-positive"))
 assert complete["ll-r − an"].abs().max() < 0.05
 assert single["ll-r − an"][NAMES].round(1).tolist() == [4.1, 1.5, 4.6]
 assert single["lsan − an", "scenes"] > 11 and single["lsan − an", "scenes, MobileNetV2"] < -5
 assert complete["lsan − an"].round(1).tolist() == [4.5, -1.1, -3.3, 1.0]
 assert complete["an+boostlu − an"].round(1).tolist() == [11.7, 0.6, 0.4, 4.4]
 assert single["en − an"].round(1).tolist() == [4.5, 1.2, 2.9]
-means_of = {
-    s: gain[s]["ignore − an"][NAMES].map(lambda each: round(each.mean, 1)) for s in ("rpa", "fpc")
-}
-assert means_of["rpa"].tolist() == [3.2, 4.2, 2.5] and means_of["fpc"].tolist() == [
-    -1.5,
-    -0.4,
-    -0.4,
-]
+means_of = {s: gain[s]["ignore − an"][NAMES].map(lambda each: round(each.mean, 1)) for s in ("rpa", "fpc")}
+assert means_of["rpa"].tolist() == [3.2, 4.2, 2.5] and means_of["fpc"].tolist() == [-1.5, -0.4, -0.4]
 for pair in (("an+boostlu − an", "scenes"), *(("ll-r+boostlu − ll-r", name) for name in NAMES)):
     assert gain["single-positive"][pair].low < 0 < gain["single-positive"][pair].high
 assert gain["complete labels"]["an+boostlu − an", "voc12-animals"].low < 0
@@ -351,9 +328,7 @@ draw("matrix", budget=networks["scenes"].table.budget.max())(networks["scenes"],
 
 # %%
 heading = "Networks on VOC: BoostLU and LSAN lose"
-draw("matrix", budget=networks["voc12-animals"].table.budget.max())(
-    networks["voc12-animals"], heading
-)
+draw("matrix", budget=networks["voc12-animals"].table.budget.max())(networks["voc12-animals"], heading)
 
 # %%
 alike = {}
@@ -382,13 +357,8 @@ step = {
     (name, scheme, pair.partition(" ")[0]): round(one.mean, 1)
     for (pair, name), row in of_networks.iterrows() for scheme, one in row.items()
 }  # fmt: skip
-assert (
-    alike["scenes"].min() > 0.82
-    and alike["voc12-animals"][["single-positive", "knowledge-graph"]].min() > 0.82
-)
-lsan = [
-    [one for key, one in step.items() if key[0] == name and key[2] == "lsan"] for name in networks
-]
+assert alike["scenes"].min() > 0.82 and alike["voc12-animals"][["single-positive", "knowledge-graph"]].min() > 0.82
+lsan = [[one for key, one in step.items() if key[0] == name and key[2] == "lsan"] for name in networks]
 assert 4 < min(lsan[0]) < max(lsan[0]) < 11 and -4 < min(lsan[1]) < max(lsan[1]) < -2
 assert step["scenes", "fpc", "ll-r+boostlu"] == 6.7 and step["scenes", "rpa", "ll-r+boostlu"] == 5.5
 boosted = [step["voc12-animals", scheme, "ll-r+boostlu"] for scheme in four]
@@ -425,9 +395,7 @@ for name, table in folders.items():
         lead = {other: simkit.interval(lead[sure] - lead[other]) for other in ("rpa", "fpc")}
         taught["machine − other scheme, ll-r", name, f"${budget:.0f}"] = pd.Series(lead)
 taught = pd.DataFrame(taught).T[["single-positive", "rpa", "fpc", sure]]
-taught.sort_index(level=0, sort_remaining=False).map(
-    lambda one: with_interval(one) if one == one else ""
-)
+taught.sort_index(level=0, sort_remaining=False).map(lambda one: with_interval(one) if one == one else "")
 
 # %% tags=["remove-input"]
 means = taught.map(lambda each: each.mean if each == each else np.nan).round(1)
@@ -468,11 +436,7 @@ again = simkit.compare(live, out=folder.name, workers=1 if quick else None)
 both = again.table.merge(part, on=["scheme", "method", "draw"], suffixes=("", "_atlas"))
 both["difference"] = (both["map"] - both["map_atlas"]).abs()
 print(f"{len(both)} trainings; differences to the atlas above 1e-5:")
-print(
-    both.query("difference > 1e-5")[["scheme", "method", "draw", "difference"]]
-    .round(4)
-    .to_string(index=False)
-)
+print(both.query("difference > 1e-5")[["scheme", "method", "draw", "difference"]].round(4).to_string(index=False))
 draw("heat-map")(again)
 
 # %% tags=["remove-input"]

@@ -87,9 +87,7 @@ from simkit.analysis import memorisation
 
 few = simkit.data.open(f"scenes:images={40 if quick else 500}")
 some = objects.select(np.arange(len(few.truth["train"].images)))
-pixels = Task(
-    simkit.simulate(some, "single-positive"), ImageTransform().inputs(decoded(few, "train", 64))
-)
+pixels = Task(simkit.simulate(some, "single-positive"), ImageTransform().inputs(decoded(few, "train", 64)))
 how = {"settings": Settings(epochs=3 if quick else 28, batch_size=16, lr=3e-4), "device": "cpu"}
 learning = memorisation(pixels, some, ["an", "ll-ct"], backbone=backbone("scenes-net"), **how)
 draw("memorisation", log=True)(learning, "AN memorises its false negatives, LL-Ct does not")
@@ -160,9 +158,7 @@ chosen = []
 for d in range(draws):
     named = simkit.simulate(objects, "single-positive", draw=d)
     chosen.append(modification(Task(named, maps), objects, large, draw=d, **steady))
-draw("modification")(
-    chosen[0], "Precision falls with the epochs, and BoostLU finds more (first draw)"
-)
+draw("modification")(chosen[0], "Precision falls with the epochs, and BoostLU finds more (first draw)")
 
 # %%
 tables = pd.concat({d: one for d, one in enumerate(chosen)}, names=["draw"])
@@ -273,9 +269,7 @@ best, latest = {}, {}
 for name, table in swept.items():
     best[name] = table.query("method == 'll-ct'").set_index("number")["mean"].idxmax()
     alone = runs[name].set_index("method").curve
-    latest[name] = [
-        np.mean([np.argmax(c) + 1 for c in alone[[f"ll-ct(delta={s})"]]]) for s in sizes[-3:]
-    ]
+    latest[name] = [np.mean([np.argmax(c) + 1 for c in alone[[f"ll-ct(delta={s})"]]]) for s in sizes[-3:]]
     ends = ", ".join(f"{epoch:.1f}" for epoch in latest[name])
     print(f"{name}: highest mAP with a delta of {sizes[-3:]} in epoch {ends} of {train.epochs}")
 
@@ -300,9 +294,7 @@ assert quick or all(ends[0] > ends[-1] for ends in latest.values())
 listed = ["an", "wan", "lsan", "epr", "role", *large[::2]]
 tested = {name: ablation(t, "an", methods=[*listed, *absolute]) for name, t in runs.items()}
 both = pd.concat(tested.values())
-draw("ablation")(
-    both[both.method.isin(listed)], "The large-loss methods are ahead of AN in both worlds"
-)
+draw("ablation")(both[both.method.isin(listed)], "The large-loss methods are ahead of AN in both worlds")
 
 # %%
 columns = ["mean", "gap", "gap_low", "gap_high"]
@@ -312,22 +304,14 @@ rivals = {name: table.set_index("method") for name, table in rivals.items()}
 for base, tables in {"AN": worth, "ROLE": rivals}.items():
     for name, one in tables.items():
         print(f"{name}, in points; the gap is to {base}, at Holm's level")
-        print(
-            (100 * one[columns].astype(float))
-            .round(1)
-            .assign(significant=one.significant)
-            .to_string()
-        )
+        print((100 * one[columns].astype(float)).round(1).assign(significant=one.significant).to_string())
 
 # %%
 whole = {"schemes": ["full-subset"], "methods": ["full", "lsan"]}
 smooth = simkit.compare(Grid(**whole, **grid, **data["objects"]), out="smooth", workers=1).table
 smooth = 100 * smooth.pivot(index="draw", columns="method", values="map")
 gain = simkit.interval(smooth["lsan"] - smooth["full"])
-print(
-    f"complete labels: {smooth['full'].mean():.1f} points; smoothing them is worth {gain.mean:+.1f}",
-    end="",
-)
+print(f"complete labels: {smooth['full'].mean():.1f} points; smoothing them is worth {gain.mean:+.1f}", end="")
 print("" if quick else f" ({gain.low:+.1f} to {gain.high:+.1f})")
 
 # %% [markdown]
@@ -370,9 +354,7 @@ for share in steps:
     for place, ask in enumerate((weak, full)):
         one = Grid(images=share, **ask, **grid, **data["objects"])
         parts.append(simkit.compare(one, out=f"share {share} {place}", workers=1).table)
-draw("images-or-labels")(
-    images_or_labels(parts), "One label each beats all labels of a tenth of the images"
-)
+draw("images-or-labels")(images_or_labels(parts), "One label each beats all labels of a tenth of the images")
 
 # %%
 points_of = images_or_labels(parts).set_index(["method", "share"])

@@ -55,9 +55,7 @@ folder = tempfile.TemporaryDirectory()
 draw, draws = simkit.figures.make, 2 if quick else 5
 scenes = open_source(Source(data, ("train", "test"), ("maps",), "scenes-net"))
 train, test, maps = scenes.truth("train"), scenes.truth("test"), scenes.inputs("test", "maps")
-with_interval = (
-    "{0.mean:+.1f} ({0.low:+.1f} to {0.high:+.1f})"  # a mean over draws, and its 95 % interval
-)
+with_interval = "{0.mean:+.1f} ({0.low:+.1f} to {0.high:+.1f})"  # a mean over draws, and its 95 % interval
 
 # %% [markdown]
 # ## Two models
@@ -89,9 +87,7 @@ picks = [(int(np.argmax(there[:, c])), name) for name, c in columns]
 images = tuple(scenes.data.pictures["test"].read([image for image, _ in picks]))
 about = {"truth": test, "boxes": scenes.data.boxes["test"]}
 pair = activation({name: trained[name] for name in names[:2]}, maps, picks, **about)
-draw("activation-maps", pictures=images, scale="own")(
-    pair, "Both models point at the object; AN is unsure of it"
-)
+draw("activation-maps", pictures=images, scale="own")(pair, "Both models point at the object; AN is unsure of it")
 
 # %% [markdown]
 # ## How maps change
@@ -119,9 +115,7 @@ for n in range(1, draws):
     one = summary(damage(two["full"], {"an": two["an"]}, maps, test)).to_dict("records")
     firsts.append({row["labels"]: row for row in one})
 shares = {kind: [one[kind]["top"] / one[kind]["full_top"] for one in firsts] for kind in rows}
-print(
-    "in all draws, correlation:", ", ".join(f"{one['present']['agreement']:.2f}" for one in firsts)
-)
+print("in all draws, correlation:", ", ".join(f"{one['present']['agreement']:.2f}" for one in firsts))
 print("above 0 in:", ", ".join(f"{one['present']['positive']:.0%}" for one in firsts))
 for kind, values in shares.items():
     print(f"left of the highest scores, {kind}:", ", ".join(f"{value:.0%}" for value in values))
@@ -188,10 +182,7 @@ for name in others:
 # %% tags=["remove-input"]
 assert error < 1e-6
 boosted, plain = by_labels["an+boostlu(train=false)", "present"], by_labels["an", "present"]
-assert (
-    boosted["top"] > 4 * plain["top"] > 0
-    and by_labels["an+boostlu", "present"]["top"] < plain["top"]
-)
+assert boosted["top"] > 4 * plain["top"] > 0 and by_labels["an+boostlu", "present"]["top"] < plain["top"]
 assert quick or 0.4 < boosted["top"] / kept["full_top"] < 0.65
 assert quick or by_labels["an+boostlu", "present"]["agreement"] < plain["agreement"]
 nearness = {name: by_labels[name, "present"]["distance"] for name in others}
@@ -225,25 +216,17 @@ how = {"data": scenes.data.spec, "draws": draws, "train": demo().train}
 schemes = ["single-positive", "fraction-of-positives(keep=0.8)"]
 grid = Grid(schemes=schemes, methods=uses, **how)
 seven = simkit.compare(grid, out=f"{folder.name}/uses", workers=1)
-draw("ablation")(
-    ablation(seven.table, "an"), "With single positives a boost belongs into inference alone"
-)
+draw("ablation")(ablation(seven.table, "an"), "With single positives a boost belongs into inference alone")
 
 # %%
 runs = seven.table
 scores = 100 * runs.pivot(index="draw", columns=["scheme", "method"], values="map")
 after, inside, both = uses[5], uses[4], uses[6]
 pairs = [(both, after), (inside, "ll-r"), (uses[2], uses[1])]
-worth = {
-    (scheme, *pair): interval(scores[scheme, pair[0]] - scores[scheme, pair[1]])
-    for scheme in schemes
-    for pair in pairs
-}
+worth = {(scheme, *pair): interval(scores[scheme, pair[0]] - scores[scheme, pair[1]])
+         for scheme in schemes for pair in pairs}
 for (scheme, one, other), gap in worth.items():
-    print(
-        f"{scheme}: {one} over {other} {with_interval.format(gap)}",
-        "not significant" * (gap.low < 0 < gap.high),
-    )
+    print(f"{scheme}: {one} over {other} {with_interval.format(gap)}", "not significant" * (gap.low < 0 < gap.high))
 ceiling = 100 * seven.reference.pivot(index="draw", columns="method", values="map")
 ceiling = ceiling.filter(regex="^full")
 for name in ceiling.columns[1:]:
@@ -286,25 +269,17 @@ of_alpha, of_beta = sweep(swept, "alpha"), sweep(swept, "beta")
 draw("sweep")(of_alpha, "A factor of 5 is best, 3 not significantly different")
 
 # %%
-steps = {
-    (row["setting"], row["number"]): row
-    for one in (of_alpha, of_beta)
-    for row in one.to_dict("records")
-}
+steps = {(row["setting"], row["number"]): row for one in (of_alpha, of_beta) for row in one.to_dict("records")}
 for (name, number), row in steps.items():
     low, high = (100 * (row[end] or 0) for end in ("gap_low", "gap_high"))
-    less = (
-        "the default" if row["default"] else f"{100 * row['gap']:+.1f} ({low:+.1f} to {high:+.1f})"
-    )
+    less = "the default" if row["default"] else f"{100 * row['gap']:+.1f} ({low:+.1f} to {high:+.1f})"
     print(f"{name} {number:g}: {100 * row['mean']:.1f}, {less}")
 by_draw = 100 * swept.pivot(index="draw", columns="method", values="map")
 spread = by_draw[tried[-1]] - by_draw[tried[len(alphas)]]
 print(f"beta of 2 over one of -2: {with_interval.format(interval(spread))}")
 
 # %% tags=["remove-input"]
-heights, flat = (
-    {n: row for (name, n), row in steps.items() if name == one} for one in ("alpha", "beta")
-)
+heights, flat = ({n: row for (name, n), row in steps.items() if name == one} for one in ("alpha", "beta"))
 assert quick or max(heights, key=lambda n: heights[n]["mean"]) == 5
 assert quick or heights[3]["gap_low"] < 0 < heights[3]["gap_high"]
 assert quick or (heights[1]["gap_high"] < -0.04 and heights[12]["gap_high"] < 0)
@@ -335,11 +310,7 @@ draw("ablation")(ablation(rivalry.table, "an"), "EM and LL-R + BoostLU lead on s
 (line,) = rivalry.summary()
 runs = rivalry.table
 scores = 100 * runs.pivot(index="draw", columns="method", values="map")
-lead = {
-    m: interval(scores[f"{m}+boostlu"] - scores[m])
-    for m in ("ll-r", "ll-ct", "ll-cp")
-    if m in rivals
-}
+lead = {m: interval(scores[f"{m}+boostlu"] - scores[m]) for m in ("ll-r", "ll-ct", "ll-cp") if m in rivals}
 for name, one in lead.items():
     print(f"BoostLU in training and inference is worth {with_interval.format(one)} to {name}")
 for one, other in (("em", uses[6]), ("lsan", "ll-r"), (role, "ll-r"), ("em", "ll-r")):

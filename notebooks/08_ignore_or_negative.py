@@ -216,9 +216,7 @@ for d in range(1, min(draws, 5)):
     for row in ranked.itertuples():
         again[row.estimate].append(row.spearman)
 for name, found in again.items():
-    print(
-        f"{name:7} Spearman over draws: {np.mean(found):.2f} ({min(found):.2f} to {max(found):.2f})"
-    )
+    print(f"{name:7} Spearman over draws: {np.mean(found):.2f} ({min(found):.2f} to {max(found):.2f})")
 
 # %% [markdown]
 # Over five draws the rank correlation is 0.78 with Ignore and 0.44 with AN (paper: 0.81, and far lower for Negative);

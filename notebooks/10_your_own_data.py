@@ -79,12 +79,7 @@ if drawn:
         Image.fromarray(image).save(f"{folder}/{n:04}.png")
     frequent = np.sort(np.argsort(-truth.counts[leaves], kind="stable")[:20])
     Path("names.txt").write_text("\n".join(scenes.classes[c] for c in leaves[frequent]) + "\n")
-print(
-    len(list(Path(folder).rglob("*.*"))),
-    "files;",
-    ", ".join(Path("names.txt").read_text().split("\n")[:6]),
-    "...",
-)
+print(len(list(Path(folder).rglob("*.*"))), "files;", ", ".join(Path("names.txt").read_text().split("\n")[:6]), "...")
 
 # %% [markdown]
 # ## A project
@@ -110,7 +105,6 @@ print(
 import sys  # noqa: I001
 import numpy, pandas, simkit  # noqa: E401
 from simkit.orders.order import Order  # noqa: F811
-
 order, many, round_ = Order.read("project/order1"), *map(int, sys.argv[1:])
 truth = simkit.data.open(f"scenes:images={many}").truth["train"]
 asked = order.table[order.table["round"] == round_]
@@ -153,17 +147,10 @@ _ = figure.tight_layout()
 grids = sorted(Path("project").glob("grid-*.toml"))
 if quick:
     grids.pop().unlink()
-    few = (
-        grids[0]
-        .read_text()
-        .replace("draws = 3", "draws = 1")
-        .replace(', "ll-r", "ll-r+boostlu"', "")
-    )
+    few = grids[0].read_text().replace("draws = 3", "draws = 1").replace(', "ll-r", "ll-r+boostlu"', "")
     grids[0].write_text(few.replace('"single-positive", "rpa", "mixed"', '"rpa"'))
 for number in range(1, len(grids) + 1):
-    os.system(
-        f"{run} compare project/grid-{number}.toml --out project/runs/{number} > log.txt 2>&1"
-    )
+    os.system(f"{run} compare project/grid-{number}.toml --out project/runs/{number} > log.txt 2>&1")
 
 # %%
 table = pd.concat([simkit.open_runs(runs).every for runs in sorted(Path("project/runs").iterdir())])
@@ -211,9 +198,7 @@ train = f"--data project/order1/data.toml --labels project/order1/labels.parquet
 planned = json.loads(Path("project/plan.json").read_text())["chosen"]
 reached = json.loads(Path("trained.json").read_text())["map"]
 low, high = (100 * end for end in planned["band90"])
-print(
-    f"planned: {100 * planned['median']:.1f} mAP ({low:.1f} to {high:.1f}) with {planned['method']}"
-)
+print(f"planned: {100 * planned['median']:.1f} mAP ({low:.1f} to {high:.1f}) with {planned['method']}")
 print(f"reached: {100 * reached:.1f} mAP on the pilot's test images")
 
 # %% tags=["remove-input"]

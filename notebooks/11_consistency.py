@@ -47,9 +47,7 @@ scenes = open_source(Source(data, ("train", "test"), ("maps",), "scenes-net"))
 train, test, maps = scenes.truth("train"), scenes.truth("test"), scenes.inputs("test", "maps")
 how = {"schemes": ["single-positive"], "data": scenes.data.spec, "draws": 2 if quick else 6}
 how |= {"train": demo().train, "reference": False}
-with_interval = (
-    "{0.mean:+.1f} ({0.low:+.1f} to {0.high:+.1f})"  # a mean over draws, and its 95 % interval
-)
+with_interval = "{0.mean:+.1f} ({0.low:+.1f} to {0.high:+.1f})"  # a mean over draws, and its 95 % interval
 
 # %% [markdown]
 # ## Expected positives
@@ -63,11 +61,8 @@ with_interval = (
 
 # %%
 K = round(train.counts.sum() / len(train.images), 1)
-eight = [
-    f"{name}{more}"
-    for more in ("", "+cl")
-    for name in ("an", f"en(expected={K})", f"ep(expected={K})", f"epr(expected={K})")
-]
+eight = [f"{name}{more}" for more in ("", "+cl") for name in
+         ("an", f"en(expected={K})", f"ep(expected={K})", f"epr(expected={K})")]
 grid = Grid(methods=eight, **how)
 expected = ablation(simkit.compare(grid, out=f"{folder.name}/expected", workers=1).table, "an")
 draw("ablation")(expected, "Leaving expected positives out is best, learning from them worst")
@@ -86,11 +81,8 @@ assert quick or (not worth["an+cl"]["significant"] and abs(worth["an+cl"]["gap"]
 # were not named, which is wrong for one label in six. CL's weight matters more than its distance:
 
 # %%
-near = [
-    f"{eight[1]}+cl(distance={d},weight={w})"
-    for d in ("l1", "l2", "jsd")
-    for w in ((1,) if quick else (0.1, 1))
-]
+near = [f"{eight[1]}+cl(distance={d},weight={w})" for d in ("l1", "l2", "jsd")
+        for w in ((1,) if quick else (0.1, 1))]
 grid = Grid(methods=[eight[1], *near], **how)
 runs = simkit.compare(grid, out=f"{folder.name}/near", workers=1).table
 by_distance = ablation(runs, eight[1]).set_index("method")
@@ -99,9 +91,7 @@ print("in points; the gap is to EN without CL, at Holm's level")
 print(gaps.assign(significant=by_distance.significant).to_string())
 
 # %% tags=["remove-input"]
-plain = ablation(runs, near[0 if quick else 1], methods=near if quick else near[1::2]).to_dict(
-    "records"
-)
+plain = ablation(runs, near[0 if quick else 1], methods=near if quick else near[1::2]).to_dict("records")
 assert quick or (by_distance.gap_high[near[1::2]] < -0.008).all()
 assert quick or (by_distance.gap[near[0::2]].abs() < 0.005).all()
 assert quick or 0 < plain[1]["gap_low"] < plain[1]["gap"] < plain[2]["gap_low"] < 0.02
@@ -130,21 +120,15 @@ print(gaps.assign(significant=choice.significant).to_string())
 from simkit.analysis import models, object_size, positives
 
 low, high = f"en(expected={ks[0]})", f"en(expected={ks[-1]})"
-several = [
-    models(scenes, [low, middle, high], "single-positive", settings=demo().train, draw=n)
-    for n in range(how["draws"])
-]
-counted = positives(
-    several, maps, test, counts=(2, 3, 4, 5), at_least=6, classes=scenes.data.leaves
-)
+several = [models(scenes, [low, middle, high], "single-positive", settings=demo().train, draw=n)
+           for n in range(how["draws"])]
+counted = positives(several, maps, test, counts=(2, 3, 4, 5), at_least=6, classes=scenes.data.leaves)
 draw("by-part", base=middle)(counted, "A small K suits no group of images")
 
 # %%
 by_part = 100 * counted.pivot(index="draw", columns=["part", "method"], values="map")
-moved = {
-    name: {part: by_part[part, name] - by_part[part, middle] for part in ("2", ">=6")}
-    for name in (low, high)
-}
+moved = {name: {part: by_part[part, name] - by_part[part, middle] for part in ("2", ">=6")}
+         for name in (low, high)}
 for name, each in moved.items():
     texts = {part: with_interval.format(interval(gap)) for part, gap in each.items()}
     print(f"{name} in images of 2: {texts['2']}, of 6 and more: {texts['>=6']};", end=" ")
@@ -152,9 +136,7 @@ for name, each in moved.items():
 
 # %% tags=["remove-input"]
 assert quick or all(interval(gap).high < -1 for gap in moved[low].values())
-assert quick or all(
-    interval(e[">=6"] - e["2"]).low < 0 < interval(e[">=6"] - e["2"]).high for e in moved.values()
-)
+assert quick or all(interval(e[">=6"] - e["2"]).low < 0 < interval(e[">=6"] - e["2"]).high for e in moved.values())
 assert quick or choice.gap_high[[*tried[:3], tried[6]]].max() < 0
 assert quick or not choice.significant[[*tried[4:6], tried[7]]].any()
 
@@ -178,16 +160,8 @@ from simkit.methods import make
 
 # %%
 few = simkit.data.open(f"scenes:images={80 if quick else 600},val=1,test={60 if quick else 1000}")
-short = Settings(
-    epochs=3 if quick else 8,
-    batch_size=16,
-    lr=3e-4,
-    schedule="cosine",
-    head_epochs=5 if quick else 20,
-    head_lr=0.01,
-    head_augment=True,
-    head_then="go-on",
-)
+short = Settings(epochs=3 if quick else 8, batch_size=16, lr=3e-4, schedule="cosine",
+                 head_epochs=5 if quick else 20, head_lr=0.01, head_augment=True, head_then="go-on")
 names = {"full": "full", "an": "an", "en": f"en(expected={K})+scl(weight=0)"}
 names["en+scl"] = f"en(expected={K})+scl(warmup={short.head_epochs})"
 draws = 2 if quick else 4
@@ -200,13 +174,8 @@ watched = [
 nets = []
 for n, kept in enumerate(watched):
     trained = from_pixels(
-        few,
-        [*names.values()][n > 0 :],
-        "single-positive",
-        settings=short,
-        draw=n,
-        shown=ImageTransform(crop=(0.25, 1)),
-        watch={names[k]: [one] for k, one in kept.items()},
+        few, [*names.values()][n > 0 :], "single-positive", settings=short, draw=n,
+        shown=ImageTransform(crop=(0.25, 1)), watch={names[k]: [one] for k, one in kept.items()},
     )
     nets.append({name: trained[long] for name, long in names.items() if long in trained})
 kept = watched[0]
@@ -226,9 +195,8 @@ pixels = ImageInputs(few.pictures["test"])
 
 # %%
 bought = {"hierarchy": few.hierarchy, "boxes": few.boxes["train"]}
-named_by = [
-    simkit.simulate(few.truth["train"], "single-positive", draw=n, **bought) for n in range(draws)
-]
+named_by = [simkit.simulate(few.truth["train"], "single-positive", draw=n, **bought)
+            for n in range(draws)]
 known, about = named_by[0], {"truth": few.truth["train"], "boxes": few.boxes["train"]}
 
 # %%
@@ -255,10 +223,8 @@ heats = [located(one, labels=own, **about) for one, own in zip(watched, named_by
 draw("heat-located")(heats[0], "Without SCL objects rise, and all around them rises, too")
 
 # %%
-end = [
-    {(r["model"], r["kind"]): r for r in one.to_dict("records") if r["epoch"] == short.epochs}
-    for one in heats
-]
+end = [{(r["model"], r["kind"]): r for r in one.to_dict("records") if r["epoch"] == short.epochs}
+       for one in heats]
 hidden = {m: [one[m, "unannotated positive"] for one in end] for m in kept}
 nothing = {m: [one[m, "negative"]["mean"] for one in end] for m in kept}
 for name, rows in hidden.items():
@@ -335,9 +301,7 @@ for name in names:
     print(f"by classes {' '.join(f'{100 * value:.1f}' for value in parts[name])}")
 for one, other in (("en", "an"), ("en+scl", "en"), ("en+scl", "an")):
     gaps = [interval(np.subtract(kind[one], kind[other])) for kind in (reached, hit)]
-    print(
-        f"{one} over {other}: mAP {with_interval.format(gaps[0])}, top-1 {with_interval.format(gaps[1])}"
-    )
+    print(f"{one} over {other}: mAP {with_interval.format(gaps[0])}, top-1 {with_interval.format(gaps[1])}")
 
 # %% tags=["remove-input"]
 assert min(reached["full"]) > max(max(reached[name]) for name in [*names][1:]) + 5
@@ -354,21 +318,14 @@ assert quick or interval(np.subtract(hit["en+scl"], hit["an"])).low > 0
 # %%
 single = [{name: net[name] for name in [*names][1:]} for net in nets]
 sizes = object_size(single, pixels, *seen)
-draw("by-part", base="en")(
-    sizes, "SCL gains nothing on small objects; AN is above EN at every size"
-)
+draw("by-part", base="en")(sizes, "SCL gains nothing on small objects; AN is above EN at every size")
 
 # %%
 sized = 100 * sizes.pivot(index="draw", columns=["part", "method"], values="map")
-lost = {
-    part.split(",")[0]: sized[part, "en"] - sized[part, "en+scl"] for part in sizes.part.unique()
-}
+lost = {part.split(",")[0]: sized[part, "en"] - sized[part, "en+scl"] for part in sizes.part.unique()}
 ahead = {part.split(",")[0]: sized[part, "an"] - sized[part, "en"] for part in sizes.part.unique()}
 for part, gap in lost.items():
-    print(
-        f"{part:6}: SCL costs {with_interval.format(interval(gap))}; AN over EN",
-        with_interval.format(interval(ahead[part])),
-    )
+    print(f"{part:6}: SCL costs {with_interval.format(interval(gap))}; AN over EN", with_interval.format(interval(ahead[part])))
 print(f"cost, large minus small: {with_interval.format(interval(lost['large'] - lost['small']))}")
 
 # %% tags=["remove-input"]
@@ -389,15 +346,10 @@ objects = np.unique(seen[1].classes)
 often = seen[0].counts[objects] >= 0.1 * len(seen[0].images)
 split = {"all leaves": few.leaves, "colours and grounds": np.setdiff1d(few.leaves, objects)}
 split |= {"objects": objects, "frequent objects": objects[often], "rare objects": objects[~often]}
-by_class = {
-    part: {name: np.array([np.nanmean(one[own]) for one in aps[name]]) for name in ("an", "en")}
-    for part, own in split.items()
-}
+by_class = {part: {name: np.array([np.nanmean(one[own]) for one in aps[name]]) for name in ("an", "en")}
+            for part, own in split.items()}
 for part, both in by_class.items():
-    print(
-        f"{part:19} {len(split[part]):2}: AN {both['an'].mean():.1f}, EN {both['en'].mean():.1f},",
-        end=" ",
-    )
+    print(f"{part:19} {len(split[part]):2}: AN {both['an'].mean():.1f}, EN {both['en'].mean():.1f},", end=" ")
     print(f"EN over AN {with_interval.format(interval(both['en'] - both['an']))}")
 
 # %%
@@ -415,9 +367,7 @@ for place, gap in within.items():
 gap = {part: interval(both["en"] - both["an"]) for part, both in by_class.items()}
 assert quick or (gap["colours and grounds"].low > 0 and gap["rare objects"].high < 0)
 assert quick or gap["frequent objects"].mean > 0
-assert quick or all(
-    (one.mean > 0) == (kind == "frequent objects") for (kind, _), one in within.items()
-)
+assert quick or all((one.mean > 0) == (kind == "frequent objects") for (kind, _), one in within.items())
 
 # %% [markdown]
 # The classes are the reason, not the sizes. EN leads on colours and grounds, which have no boxes. AN leads on rare

@@ -66,13 +66,8 @@ quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 spec = "scenes:images=400,val=50,test=250"
 scenes = open_source(Source(spec, ("train", "test"), ("pooled",), "scenes-net"))
 truth, unseen = scenes.truth("train"), scenes.truth("test")
-present, x, test = (
-    unseen.present.toarray(),
-    *(scenes.inputs(s, "pooled") for s in ("train", "test")),
-)
-print(
-    f"{truth.shape[0]} images to learn from, {unseen.shape[0]} to test on, {truth.shape[1]} classes"
-)
+present, x, test = unseen.present.toarray(), *(scenes.inputs(s, "pooled") for s in ("train", "test"))
+print(f"{truth.shape[0]} images to learn from, {unseen.shape[0]} to test on, {truth.shape[1]} classes")
 
 # %% [markdown]
 # ## The simulators
@@ -199,10 +194,7 @@ assert torch.tensor(16.7).sigmoid() == 1 > torch.tensor(16.5).sigmoid()
 
 # %%
 factors, curves = 2.0 ** np.arange(-4, 3), {}
-for name, dtype in {
-    "float32": torch.float32,
-    "float16, as autocast on a GPU": torch.float16,
-}.items():
+for name, dtype in {"float32": torch.float32, "float16, as autocast on a GPU": torch.float16}.items():
     ranked = [(torch.from_numpy(logits * f).to(dtype)).sigmoid().float().numpy() for f in factors]
     curves[name] = [100 * np.nanmean(average_precision(s, present)) for s in ranked]
 fig, ax = plt.subplots(figsize=(9, 3.4), dpi=100, layout="constrained")
@@ -230,9 +222,7 @@ print(f"mAP of {len(p)} images {by_sigmoids:.2%}, of the {n} in whole batches {w
 # %%
 ap = average_precision(p[:64], present[:64])
 left_out, as_zero = np.nanmean(ap), np.nan_to_num(ap).mean()
-print(
-    f"{np.isnan(ap).sum()} classes without positives: mAP {left_out:.1%}, with 0 for them {as_zero:.1%}"
-)
+print(f"{np.isnan(ap).sum()} classes without positives: mAP {left_out:.1%}, with 0 for them {as_zero:.1%}")
 
 # %% [markdown]
 # **Under ties CSL's AP depends on the order of the rows.** It sorts by `argsort()[::-1]` and counts along the rows;

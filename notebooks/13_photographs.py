@@ -114,9 +114,7 @@ if "test" not in data.truth:
 train, test = data.truth["train"], data.truth["test"]
 (N, L), per_image = train.shape, train.counts.sum() / train.shape[0]
 print(f"{N:,} images to train on, {len(test.images):,} to test by, {L} classes,")
-print(
-    f"{per_image:.1f} of them in an image; in {int((train.counts < 16).sum())} classes fewer than 16 images"
-)
+print(f"{per_image:.1f} of them in an image; in {int((train.counts < 16).sum())} classes fewer than 16 images")
 
 # %% [markdown]
 # ## Embeddings and neighbours
@@ -166,10 +164,7 @@ assert quick or not drawn or table[here].is_monotonic_decreasing
 scheme = "fraction-of-positives(keep=0.3)"
 asked = prepare(Task(simkit.simulate(train, scheme), features), make("se"))
 table = reached(asked, ["se-i", "se-l", "se"], truth=train).set_index("method")
-questions = {
-    "right": "soft positives that are present",
-    "chance": "unknown labels that are present",
-}
+questions = {"right": "soft positives that are present", "chance": "unknown labels that are present"}
 soft = {(here, key): 100 * table[key] for key in questions}
 for name in ("voc12-animals", "coco-mini"):
     part = ours[(ours.data == name) & (ours.scheme == scheme)].set_index(["question", "method"])
@@ -180,9 +175,7 @@ soft.round(1)
 # %% tags=["remove-input"]
 photos = soft["voc12-animals"]
 assert photos.right["se-i"] > 7 * photos.chance["se-i"] and photos.right["se"] < 4.6
-single_se = ours[
-    (ours.question == "soft positives that are present") & (ours.scheme == "single-positive")
-]
+single_se = ours[(ours.question == "soft positives that are present") & (ours.scheme == "single-positive")]
 assert single_se[single_se.method == "se"].value.max() < 3.3
 
 # %% [markdown]
@@ -200,17 +193,10 @@ settings = simkit.demo_grid().train
 if WEIGHTS:  # chosen for MobileNetV2 by validation (benchmarks/photographs_packs.py)
     settings = simkit.Settings(epochs=25, lr=1e-3)
 methods = ["an", "ignore", "ll-r", "lsan", f"en(expected={per_image:.1f})", "se"]
-schemes = [
-    "single-positive",
-    "rpa(keep=0.1)",
-    "fpc(per_class=20)",
-    "fraction-of-positives(keep=0.5)",
-]
+schemes = ["single-positive", "rpa(keep=0.1)", "fpc(per_class=20)", "fraction-of-positives(keep=0.5)"]
 workers = 1 if quick else None
 common = {"data": DATA, **NETWORK, "train": settings, "draws": 2 if quick else 5}
-compared = simkit.compare(
-    {**common, "schemes": schemes, "methods": methods}, out="runs/all", workers=workers
-)
+compared = simkit.compare({**common, "schemes": schemes, "methods": methods}, out="runs/all", workers=workers)
 draw("heat-map")(compared.every, f"{here.capitalize()}: mAP by scheme and method")
 
 # %% [markdown]
@@ -219,11 +205,7 @@ draw("heat-map")(compared.every, f"{here.capitalize()}: mAP by scheme and method
 
 # %%
 frequent = ours[(ours.question == "mAP of frequent classes") & (ours.scheme != "full-subset")]
-spelled = {
-    "csl(eta=0.05)": "csl",
-    "en(expected=1.5)+scl": "en+scl",
-    "en(expected=2.9)+scl": "en+scl",
-}
+spelled = {"csl(eta=0.05)": "csl", "en(expected=1.5)+scl": "en+scl", "en(expected=2.9)+scl": "en+scl"}
 frequent = frequent[frequent.method != "csl(eta=0.5)"].replace({"method": spelled})
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
 for panel, (name, part) in zip(panels, frequent.groupby("data", sort=False), strict=True):
@@ -251,11 +233,7 @@ draw("matrix", budget=animals.table.budget.max())(animals)
 
 # %%
 gaps = ours[ours.question == "mAP, difference to AN"].set_index(["data", "scheme", "method"])
-both = [
-    one
-    for one in gaps.index.unique("scheme")
-    if gaps.xs(one, level="scheme").index.unique("data").size == 2
-]
+both = [one for one in gaps.index.unique("scheme") if gaps.xs(one, level="scheme").index.unique("data").size == 2]
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, sharex=True)
 sides = {"scenes": "drawings", "voc12-animals": "photographs"}.items()
 for panel, (name, title) in zip(panels, sides, strict=True):
@@ -265,12 +243,7 @@ for panel, (name, title) in zip(panels, sides, strict=True):
         y = np.arange(len(both))[::-1] - 0.2 * (place - 1)
         panel.errorbar(part.value, y, xerr=ends, fmt="osD"[place], ms=5, capsize=2, label=method)
     panel.axvline(0, color="#222222", lw=0.9)
-    panel.set(
-        title=title,
-        yticks=range(len(both))[::-1],
-        yticklabels=both,
-        xlabel="mAP minus AN's, points",
-    )
+    panel.set(title=title, yticks=range(len(both))[::-1], yticklabels=both, xlabel="mAP minus AN's, points")
 panels[0].legend(frameon=False)
 figure.suptitle("LSAN leads AN on drawings and trails it on photographs", **heading)
 figure.tight_layout()
@@ -281,20 +254,12 @@ lsan, large_r, ignored = (gaps.xs(method, level="method") for method in ("lsan",
 assert (lsan.low["scenes"] > 0).all() and (lsan.high["voc12-animals"] < 0).all()
 assert (large_r.low["voc12-animals"].drop("full-subset") > 0).all()
 assert ignored.low["voc12-animals"].filter(like="rpa").min() > 0
-rate = (
-    ours[ours.question == "mAP of frequent classes"].set_index(["data", "scheme", "method"]).value
-)
+rate = ours[ours.question == "mAP of frequent classes"].set_index(["data", "scheme", "method"]).value
 rate = rate.xs("single-positive", level="scheme")
-assert (
-    rate["voc12-animals", "ll-r"]
-    < rate["voc12-animals", "an"]
-    < rate["voc12-animals", "en(expected=1.5)+scl"]
-)
+assert rate["voc12-animals", "ll-r"] < rate["voc12-animals", "an"] < rate["voc12-animals", "en(expected=1.5)+scl"]
 assert rate["coco-mini", "ll-r"] > rate["coco-mini", "an"] + 4
 assert all(rate[name, "se"] < rate[name, "an"] - 19 for name in ("voc12-animals", "coco-mini"))
-hierarchy = ours[ours.question == "mAP with the hierarchy voc-20"].pivot(
-    index="scheme", columns="method", values="value"
-)
+hierarchy = ours[ours.question == "mAP with the hierarchy voc-20"].pivot(index="scheme", columns="method", values="value")
 assert (hierarchy.ignore - hierarchy.se).dropna().between(6, 12).all()
 
 # %% [markdown]
@@ -319,10 +284,7 @@ assert (hierarchy.ignore - hierarchy.se).dropna().between(6, 12).all()
 from simkit import Settings
 from simkit.analysis import LABEL_KINDS, early_share, memorisation, modification
 
-single, large = (
-    Task(simkit.simulate(train, "single-positive"), features),
-    ["ll-r", "ll-ct", "ll-cp"],
-)
+single, large = Task(simkit.simulate(train, "single-positive"), features), ["ll-r", "ll-ct", "ll-cp"]
 early = {}
 for rate in (0.0001, 0.001, 0.01):
     learned = memorisation(single, train, settings=Settings(lr=rate, batch_size=16))
@@ -394,14 +356,8 @@ if BOXES:
 role = f"role(expected={per_image:.1f})"
 players = ["full", "an", "wan", "lsan", role, *large, "an+boostlu(train=false)", "ll-r+boostlu"]
 games = ours[ours.question.isin(["pointing game", "mAP of frequent classes, heads on maps"])]
-games = games.replace("mAP of frequent classes, heads on maps", "map").replace(
-    "pointing game", "pointing"
-)
-played = {
-    "photographs (VOC 2012), 3 draws": games.pivot(
-        index="method", columns="question", values="value"
-    )
-}
+games = games.replace("mAP of frequent classes, heads on maps", "map").replace("pointing game", "pointing")
+played = {"photographs (VOC 2012), 3 draws": games.pivot(index="method", columns="question", values="value")}
 if BOXES:
     scheme = "single-positive"
     draws = range(1 if quick else 3)
@@ -428,15 +384,10 @@ figure.tight_layout(rect=(0, 0, 0.87, 1))
 
 # %% tags=["remove-input"]
 voc = played["photographs (VOC 2012), 3 draws"]
-assert (
-    voc.pointing.idxmax() == "centre of the image"
-    and voc.pointing.drop("centre of the image").max() < 75
-)
+assert voc.pointing.idxmax() == "centre of the image" and voc.pointing.drop("centre of the image").max() < 75
 assert voc.pointing[large].min() > voc.pointing.full > voc.pointing["an"]
 assert voc["map"][large].max() < voc["map"]["an"] < voc["map"]["wan"]
-assert (
-    voc["map"]["ll-r+boostlu"] == voc["map"]["ll-r"] and voc["map"]["an+boostlu"] < voc["map"]["an"]
-)
+assert voc["map"]["ll-r+boostlu"] == voc["map"]["ll-r"] and voc["map"]["an+boostlu"] < voc["map"]["an"]
 if drawn and not quick:
     assert played[here].pointing["full"] > played[here].pointing["centre of the image"] + 10
 
@@ -460,9 +411,7 @@ if drawn and not quick:
 price = simkit.cost(simkit.simulate(train, "full-subset"), "openimages").dollars
 sizes = [float(np.ceil(100 * price * share)) / 100 for share in (0.08, 0.16, 0.32, 0.64)]
 pilot = {**common, "schemes": ["full-subset", "rpa"], "methods": ["an", "ignore", "ll-r"]}
-simkit.compare(
-    {**pilot, "budgets": sizes, "prices": "openimages"}, out="runs/plan", workers=workers
-)
+simkit.compare({**pilot, "budgets": sizes, "prices": "openimages"}, out="runs/plan", workers=workers)
 plan = simkit.plan(["runs/plan"], 10 * price, images=10 * N, prices="openimages")
 display(plan)
 

@@ -74,8 +74,7 @@ print(f"{N:,} images with {L} classes have {N * L:,} labels")
 teachers, free = {}, {}
 for quality, draw in itertools.product((37, 57, 83), draws):
     teachers[f"{quality} mAP", draw] = {
-        split: Similarities.simulated(truth[split], quality / 100, leaves=leaves, seed=draw)
-        for split in truth
+        split: Similarities.simulated(truth[split], quality / 100, leaves=leaves, seed=draw) for split in truth
     }
 for draw in draws:
     few = simkit.simulate(scenes.truth("val"), "full-subset", images=210, seed=draw)

@@ -233,7 +233,9 @@ def write_round(
         if "html" in forms:
             pictures, rows = _pictures(order)
             text = sheet.shown(classes)
-            files.append(page.write(order, questions, place, pictures, rows, text))
+            files.append(
+                page.write(order, questions, place, pictures=pictures, rows=rows, instructions=text)
+            )
         files.append(sheet.instructions(order, questions, place, classes, labels))
         files += [
             sheet.write(order, questions, place, jsonl=form == "jsonl")

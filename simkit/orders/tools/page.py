@@ -29,9 +29,14 @@ SIDE = 800  # pixels of the longer side of an image in the page, at most
 
 
 def write(
-    order: Order, questions: pd.DataFrame, folder: Path, pictures: Pictures, rows: np.ndarray,
+    order: Order,
+    questions: pd.DataFrame,
+    folder: Path,
+    *,
+    pictures: Pictures,
+    rows: np.ndarray,
     instructions: str = "",
-) -> Path:  # fmt: skip
+) -> Path:
     """Write `page.html`.
 
     Parameters

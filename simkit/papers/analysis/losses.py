@@ -146,7 +146,9 @@ def loss_shapes(
             method = make(spec)
             task = prepare(scene.task, method, settings=Settings(epochs=5))
             for name, entry in entries.items():
-                for epoch, columns in _followed(scene, task, method, entry, points, epochs):
+                for epoch, columns in _followed(
+                    scene, task, method, entry, points=points, epochs=epochs
+                ):
                     about = {"method": spec, "entry": name, "epoch": epoch, "logit": logits}
                     parts.append(pd.DataFrame(about | columns))
     return pd.concat(parts, ignore_index=True)
@@ -166,7 +168,7 @@ def loss_gradient(table: pd.DataFrame, method: str, entry: str, epoch: int, logi
 
 
 def _followed(
-    scene: Scene, task: Task, method: Method, entry: Entry, points: Tensor, epochs: Sequence[int]
+    scene: Scene, task: Task, method: Method, entry: Entry, *, points: Tensor, epochs: Sequence[int]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Loss, gradient and selection of the entry at the start of each of these epochs.
 

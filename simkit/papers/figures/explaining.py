@@ -30,7 +30,7 @@ class MapRows(Figure):
 
     def tiles(
         self, table: pd.DataFrame, by: list[str], titles: list[str], names: list[str], *,
-        below: float, **look: Any,
+        below: float, cmap: str,
     ) -> tuple[Panels, list[tuple[Axes, Any]]]:  # fmt: skip
         """The panels, with a map for each value of the columns `by`; axes and row of each map.
 
@@ -54,7 +54,7 @@ class MapRows(Figure):
                 marks.picture(line[0], self.pictures[place], whole)
             for axes, row in zip(line[first:], maps.itertuples(), strict=True):
                 values = np.stack(list(row.map))
-                marks.picture(axes, values, {"vmin": 0, "vmax": row.top, **whole, **look})
+                marks.picture(axes, values, {"vmin": 0, "vmax": row.top, "cmap": cmap, **whole})
                 tiles.append((axes, row))
             for axes in line:
                 marks.boxes(axes, maps["boxes"].iloc[0])
@@ -305,7 +305,7 @@ class MapDamage(Figure):
         for axes, key in zip(ends, ("top", "bottom"), strict=True):
             for place, (model, rows) in enumerate({"full": full, **models}.items()):
                 away = marks.dodge(place, len(drawn), 0.8)
-                _boxes(axes, rows, key, away, 0.6 / len(drawn), drawn[model].color)
+                _boxes(axes, rows, key, away=away, width=0.6 / len(drawn), color=drawn[model].color)
             axes.axhline(0, color=style.PALE, linewidth=0.8, zorder=0)
             axes.set_xticks([0, 1], ["present", "absent"])
             axes.set_ylabel("mean attribution score")
@@ -323,7 +323,9 @@ def _steps(axes: Axes, values: pd.Series, look: style.Look) -> None:
     axes.stairs(100 * counts / max(counts.sum(), 1), edges, linewidth=1.8, **line)
 
 
-def _boxes(axes: Axes, rows: pd.DataFrame, key: str, away: float, width: float, color: str) -> None:
+def _boxes(
+    axes: Axes, rows: pd.DataFrame, key: str, *, away: float, width: float, color: str
+) -> None:
     """Boxes of a model for present and for absent classes; filled for the full model."""
     full = rows["model"].iloc[0] == "full"
     groups = split(rows, "present")
