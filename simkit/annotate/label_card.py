@@ -142,7 +142,7 @@ class DataSheet:
             f"({self.scheme.source}), and simulated people answered from the labels of "
             f"{self.of_data}, which are taken for the truth."
         )
-        if self.scheme.name == "machine":
+        if self.scheme.by_model:
             people = self.labels.effort.count("verify")
             text += (
                 f" They answered {people:,} questions; the scores of a model gave the other "

@@ -209,7 +209,7 @@ def _further(arguments: Mapping[str, Any]) -> tuple[Order, RoundSettings, OrderS
         changes["scheme"] = schemes.spell(chosen(before.name, {**vars(before), **stated}))
     terms = replace(order.settings, **changes)
     file, scores = arguments["scores_file"], order.scores
-    if file is not None and terms.parsed_scheme.name == "machine":
+    if file is not None and terms.parsed_scheme.by_model:
         raise BadInput("--scores is given with --next, but machine goes on with the scores of its "
                        "first round; leave it out, or start a new order")  # fmt: skip
     if file is not None:

@@ -169,7 +169,7 @@ def command(**arguments: Any) -> None:
         "cards": cards,
     })
     say(counts_line(labels))
-    if scheme.name == "machine":
+    if scheme.by_model:
         people = labels.effort.count("verify")
         say(f"{labels.codes.nnz - people:,} labels by the machine, {people:,} by people")
     if any(wrong.values()):
@@ -273,12 +273,13 @@ def _annotate(
 
 def _published(data: Dataset, split: str, scheme: Scheme, seed: int | None) -> simkit.PartialLabels:
     """The labels of the scheme's published simulator; warns of a split that it labels otherwise."""
+    from simkit.annotate.schemes.single_positive import SinglePositive
     from simkit.papers.published_simulators import SEED, simulate_published
 
     # Cole et al. label the training file, before val is held out of it, and the test file by itself
     # with the same seed (preproc/generate_observed_labels.py); rpa and fpc the training file alone.
     problem = ""
-    if split == "test" and scheme.name != "single-positive":
+    if split == "test" and not isinstance(scheme, SinglePositive):
         problem = f"the published code of {scheme.name} labels the training set alone"
     elif split not in ("test", data.to_label) and data.to_label != "train":
         problem = "the published code labels the whole training file and divides it afterwards"

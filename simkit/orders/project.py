@@ -28,6 +28,7 @@ import pandas as pd
 
 from simkit.annotate.prices import Prices, cost
 from simkit.annotate.prices import prices as price_list
+from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.chance import Chance
 from simkit.data import dataset, label_table
 from simkit.data.dataset import Source, read_spec
@@ -156,7 +157,7 @@ def first_round(project: Project, order: Order, split: str, plan: PilotPlan | No
     Order
     """
     settings = RoundSettings(
-        project.data, project.classes, "full-subset", split=split, people=project.people,
+        project.data, project.classes, FullSubset.name, split=split, people=project.people,
         prices=project.prices, seed=project.seed,
         images=1.0 if plan is None else plan.images + plan.test_images,
     )  # fmt: skip

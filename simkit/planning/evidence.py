@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 
 from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits
+from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.annotate.similarities import Similarities
 from simkit.chance import Chance
 from simkit.data.dataset import Boxes, Dataset
@@ -33,12 +34,13 @@ from simkit.registry import short
 from simkit.results import job_store as store
 from simkit.results import method_facts, runs
 from simkit.results.budget import Budget
+from simkit.results.cells import FULL
 from simkit.results.method_facts import MethodFacts
 from simkit.results.result_tables import class_names, failures, frame, leaves
 
 Folder = str | PathLike[str]
 
-COMPLETE = "full-subset"  # the scheme that labels whole images
+COMPLETE = FullSubset.name  # the scheme that labels whole images
 _TRAINED_ALIKE = ("backbone", "weights", "features", "pictures", "train", "validation", "tuning")
 _COLUMNS: dict[str, Any] = {
     **dict.fromkeys(("scheme", "scheme_spec", "method", "method_spec"), str),
@@ -302,7 +304,7 @@ class Evidence:
     def complete_labels(self, option: LabelOption, method: str) -> Array:
         """(D,) mAP on complete labels by the same annotators with this method, or with `full`."""
         for habits in (option.habits, Habits()):
-            for name in (method, "full"):
+            for name in (method, FULL):
                 if (habits, name) in self.complete:
                     return self.complete[habits, name]
         return next(iter(self.complete.values()))

@@ -26,6 +26,7 @@ from simkit.annotate.budget import Affordable, Ladder, amount_for
 from simkit.annotate.evaluation_set import half_width, shares_of
 from simkit.annotate.prices import Cost, Prices, cost
 from simkit.annotate.prices import prices as price_list
+from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.annotate.simulate import simulate
 from simkit.chance import Chance, below
 from simkit.errors import BadInput
@@ -463,7 +464,7 @@ class _Pool:
     def _pointless(self, scheme: str, bought: Affordable) -> str:
         """The reason why a scheme cannot be worth its price, or ""."""
         dollars, asked = bought.cost.dollars, int(bought.labels.asked.sum())
-        if scheme != "full-subset" and dollars >= asked * self.each * (1 - 1e-9):
+        if scheme != FullSubset.name and dollars >= asked * self.each * (1 - 1e-9):
             return "complete labels of the images that it asks about cost no more"
         times = dollars * self.truth.shape[1] / (max(bought.labels.codes.nnz, 1) * self.each)
         if schemes.make(scheme).amount == "keep" and times >= DEAR:

@@ -16,6 +16,7 @@ from simkit.planning.decision import Decision
 from simkit.planning.evidence import Pair, Received
 from simkit.planning.plan_figure import Chart, CurveSeries, Mark, Page, Section, Table
 from simkit.registry import short
+from simkit.results.cells import FULL
 
 RUNNERS_UP = 3
 KNOWN_TO = 5.0  # points of mAP on the test images, at 95 % confidence
@@ -228,7 +229,7 @@ def _other_methods(plan: Decision) -> list[str]:
     better = {
         other.method: float((other.map > chosen.map + LOSS / 2).mean())
         for other in plan.choice.every
-        if other.option == chosen.option and other.method not in (chosen.method, "full")
+        if other.option == chosen.option and other.method not in (chosen.method, FULL)
         and other.images == chosen.images and abs(other.dollars - chosen.dollars) < 0.005
     }  # fmt: skip
     # On complete labels many methods are identical.

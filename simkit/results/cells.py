@@ -16,6 +16,7 @@ from simkit.results.budget import Budget
 from simkit.results.result_tables import frame, opened
 from simkit.results.statistics import Interval, interval
 
+FULL = "full"  # the method of references, trained on complete labels
 SMALLEST = 0.0005  # a difference below 0.05 points prints as 0.0, and so counts as a tie
 COLUMNS: dict[str, Any] = {  # of runs, as `frame` checks them
     "scheme": str, "method": str, "reference": bool, "draw": int,
@@ -140,7 +141,7 @@ def zero_shot(runs: Any, *, metric: str = "map") -> Cell | None:
 
 def is_full(method: str) -> bool:
     """Whether a method is `full` or a wrapper around it: the upper bound on complete labels."""
-    return method.partition("+")[0] == "full"
+    return method.partition("+")[0] == FULL
 
 
 def budgets_in(runs: Any) -> list[Budget]:

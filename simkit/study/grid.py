@@ -18,6 +18,7 @@ import numpy as np
 
 from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits
+from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.annotate.simulate import how_many
 from simkit.chance import Chance
 from simkit.errors import BadInput, located, unknown
@@ -29,12 +30,13 @@ from simkit.learn.optim import Settings
 from simkit.learn.protocols import Protocol, protocol
 from simkit.registry import Positive, Range, build, convert, setting, settle, split_sum
 from simkit.results.budget import Budget
+from simkit.results.cells import FULL
 from simkit.toml import toml_lines
 
 DEMO = Path(__file__).with_name("demo.toml")
 MOST = 10_000  # draws, or trainings of a sweep: more are a typing error and take minutes to plan
 SPLITS = ("train", "val", "test")
-COMPLETE = "full-subset"  # the scheme of complete labels
+COMPLETE = FullSubset.name  # the scheme of complete labels
 REFERENCE = "reference"  # stands for a scheme in the settings of references
 ALL = "all"
 Unasked = Literal["skip", "absent"]
@@ -345,7 +347,7 @@ class Grid:
         than `full` on the same labels."""
         if not self.reference:
             return ()
-        return tuple(dict.fromkeys(["full", *map(around_full, self.methods), *self.methods]))
+        return tuple(dict.fromkeys([FULL, *map(around_full, self.methods), *self.methods]))
 
     @property
     def trained(self) -> tuple[str, ...]:
@@ -398,7 +400,7 @@ def around_full(spec: str) -> str:
     `full+boostlu` for `an+boostlu`; `full` alone if there are none."""
     (_, *texts), (_, *wrappers) = split_sum(spec), layers(methods.make(spec))
     changed = [type(wrapper).changed is not Wrapper.changed for wrapper in wrappers]
-    return "+".join(["full", *(text.strip() for text in compress(texts, changed))])
+    return "+".join([FULL, *(text.strip() for text in compress(texts, changed))])
 
 
 def _check_listed(specs: tuple[str, ...], name: str, make: Callable[[str], Any]) -> None:

@@ -41,7 +41,7 @@ class Scheme(Protocol):
     labels, for data sheets; `by_image`, whether the labels of an image depend on this image alone
     (needed for the `rest` of another scheme); `even`, whether labels are an unbiased sample, so
     that classes keep their frequencies; `complete_images`, whether a random part of the images is
-    labelled completely; and `largest`.
+    labelled completely; `by_model`, whether a model gives some of the answers; and `largest`.
 
     Schemes that inherit from this class have their fields checked: types and the limits of their
     `registry.setting`.
@@ -51,6 +51,7 @@ class Scheme(Protocol):
     title: ClassVar[str]
     source: ClassVar[str]
     amount: ClassVar[str | None]
+    by_model: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         settle(self)

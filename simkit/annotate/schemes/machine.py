@@ -43,6 +43,7 @@ class ModelAnswers(Scheme):
     """
 
     name: ClassVar[str] = "machine"
+    by_model: ClassVar[bool] = True
     title: ClassVar[str] = "Machine and people"
     gist: ClassVar[str] = "a machine where it is sure, people elsewhere"
     source: ClassVar[str] = (
