@@ -321,7 +321,7 @@ def test_classes_that_do_not_fit_a_model_are_refused(tmp_path: Path, names: Any)
 
 
 def test_a_diverged_training_is_saved_as_json(tmp_path: Path, capsys: Any) -> None:
-    diverged = train(TASK, make("an"), settings=Settings(epochs=2), lr=1e4)
+    diverged = train(TASK, make("an"), settings=Settings(epochs=2, lr=1e4))
     replace(diverged, losses=(1.0, float("nan"))).save(tmp_path)
     text = (tmp_path / "model.json").read_text()
     assert json.loads(text, parse_constant=pytest.fail)["losses"] == [1.0, None]

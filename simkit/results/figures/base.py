@@ -37,7 +37,7 @@ class Figure(ABC):
 
     name, title: name in the registry, and description. made_by: the function that returns the
     table, by default the analysis with the same name. reads, unique: the columns passed to `draw`,
-    and sets of columns with unique rows, as for `study.frames.frame`.
+    and sets of columns with unique rows, as for `result_tables.frame`.
     """
 
     name: ClassVar[str]

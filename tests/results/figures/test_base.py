@@ -264,7 +264,7 @@ def test_ticks_stand_at_the_values_that_have_room() -> None:
 def test_pictures_have_frames_around_their_objects_and_colours_a_scale() -> None:
     panels = Panels(["picture", "none"], height=2)
     shown, empty = panels
-    marks.picture(shown, np.eye(3), vmin=0, vmax=1, extent=(0, 1, 1, 0))
+    marks.picture(shown, np.eye(3), {"vmin": 0, "vmax": 1, "extent": (0, 1, 1, 0)})
     marks.picture(empty)
     marks.boxes(shown, [(0.1, 0.2, 0.5, 0.9)])
     marks.scale(panels.drawing, shown, shown.images[0], "how much", "{:.0%}".format)
