@@ -186,7 +186,7 @@ def _spend(plan: Decision) -> Iterator[str]:
 
 def _expect(plan: Decision) -> Iterator[str]:
     chosen = plan.chosen
-    whole = f" once the whole {dollars(chosen.dollars)} is spent" if len(plan.order) > 1 else ""
+    whole = f" once all {dollars(plan.money.total)} is spent" if len(plan.order) > 1 else ""
     method = plan.evidence.title(chosen.method)
     yield f"{points(chosen.median)} mAP on new images, trained with {method}{whole}."
     if any(plan.wrong):
@@ -220,7 +220,8 @@ def _expect(plan: Decision) -> Iterator[str]:
             end = "More money buys nothing better"
             if (plan.project.images or math.inf) > most:
                 end = f"The pilot predicts nothing beyond {most:,.0f} images, 50 times its own"
-            yield f"{end}: {dollars(plan.money.left)} is left."
+            left = plan.money.left  # part of another option in the first round may use it up
+            yield f"{end}: {dollars(left)} is left." if left >= 0.5 else f"{end}."
 
 
 def _other_methods(plan: Decision) -> list[str]:
