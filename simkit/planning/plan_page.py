@@ -186,7 +186,7 @@ def _spend(plan: Decision) -> Iterator[str]:
 
 def _expect(plan: Decision) -> Iterator[str]:
     chosen = plan.chosen
-    whole = f" once all {dollars(plan.money.total)} is spent" if len(plan.order) > 1 else ""
+    whole = f" once the whole {dollars(chosen.dollars)} is spent" if len(plan.order) > 1 else ""
     method = plan.evidence.title(chosen.method)
     yield f"{points(chosen.median)} mAP on new images, trained with {method}{whole}."
     if any(plan.wrong):
