@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 from simkit.history import versions
-from simkit.results import job_store as store
-from simkit.results import runs
+from simkit.results import job_store, runs
 from simkit.study.worker import environment
 
 BAR = 2.0
@@ -64,9 +63,9 @@ def written(folder: Path, count: int, classes: int, each: int) -> tuple[Path, Pa
         rows = [row(number, classes, rng) for number in range(first, first + each)]
         parts[f"{first:016}-code"] = runs.to_table(rows).replace_schema_metadata(None)
     for stem, part in parts.items():
-        store.save(store.Result(part), under_way / "bundles", stem)
+        job_store.save(job_store.Result(part), under_way / "bundles", stem)
     names = [f"class {number}" for number in range(classes)]
-    store.begin(under_way, grid="draws = 50", keys=list(parts), classes=names, leaves=())
+    job_store.begin(under_way, grid="draws = 50", keys=list(parts), classes=names, leaves=())
     runs.write(runs.writers(runs.concat(list(parts.values()), {"classes": names})), ended)
     return ended, under_way
 

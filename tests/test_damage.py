@@ -36,8 +36,7 @@ from simkit.orders.order import Order
 from simkit.orders.project import Project
 from simkit.orders.receiving import OrderState
 from simkit.orders.tools import label_studio, sheet
-from simkit.results import job_store as store
-from simkit.results import runs
+from simkit.results import job_store, runs
 from simkit.study.grid import DEMO, Grid
 from tests.mutations import COUNT, survives
 from tests.orders.label_studio import roundtrip as studio
@@ -103,8 +102,8 @@ def test_damaged_class_priors(tmp_path: Path) -> None:
 
 def test_damaged_plans_of_a_comparison(tmp_path: Path) -> None:
     table = runs.to_table([planted.row(key="a")])
-    store.save(store.Result(table), tmp_path / "bundles", "a")
-    store.begin(tmp_path, grid="draws = 2", keys=["a", "b"], classes=["cat", "dog"], leaves=[1])
+    job_store.save(job_store.Result(table), tmp_path / "bundles", "a")
+    job_store.begin(tmp_path, grid="draws = 2", keys=["a", "b"], classes=["cat", "dog"], leaves=[1])
     _damaged(tmp_path, runs.describe)
 
 

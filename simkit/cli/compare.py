@@ -105,15 +105,15 @@ def command(
 @contextmanager
 def _interrupts_explained(out: Path) -> Iterator[None]:
     """On Ctrl-C within the block the message names the number of finished jobs."""
-    from simkit.results import job_store as store
+    from simkit.results import job_store
 
     try:
         yield
     except KeyboardInterrupt:
-        keys = store.under_way(out)["keys"]
+        keys = job_store.under_way(out)["keys"]
         if not keys:
             raise KeyboardInterrupt("interrupted before any work began") from None
-        finished = sum(store.finished(out / "bundles", key) for key in keys)
+        finished = sum(job_store.finished(out / "bundles", key) for key in keys)
         raise KeyboardInterrupt(
             f"interrupted; {finished:,} of {len(keys):,} jobs are finished and kept in {out}; the "
             "same command runs the others"

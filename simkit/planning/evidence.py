@@ -31,8 +31,7 @@ from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
 from simkit.planning.test_split import Array, TestSplit
 from simkit.registry import short
-from simkit.results import job_store as store
-from simkit.results import method_facts, runs
+from simkit.results import job_store, method_facts, runs
 from simkit.results.budget import Budget
 from simkit.results.cells import FULL
 from simkit.results.method_facts import MethodFacts
@@ -347,7 +346,7 @@ def _grid(folder: Path) -> dict[str, Any]:
     """The grid as plain values: `study.grid` would load torch."""
     path = folder / "grid.toml"
     if not path.is_file():
-        return tomllib.loads(store.under_way(folder)["grid"])
+        return tomllib.loads(job_store.under_way(folder)["grid"])
     with reading(path, "a grid (TOML)", "compare again into this folder"):
         return tomllib.loads(path.read_text("utf-8"))
 
@@ -373,9 +372,9 @@ def _check_alike(one: _Folder, other: _Folder) -> None:
 def _missing(one: _Folder) -> tuple[float, str]:
     """Share of the planned runs that are not finished or failed, and a sentence about them."""
     planned, finished = int(one.table.attrs.get("planned", 0)), len(one.table)
-    if not planned and (Path(one.folder) / store.PLAN).is_file():
-        keys = store.under_way(Path(one.folder))["keys"]
-        done = sum(store.finished(Path(one.folder) / "bundles", key) for key in keys)
+    if not planned and (Path(one.folder) / job_store.PLAN).is_file():
+        keys = job_store.under_way(Path(one.folder))["keys"]
+        done = sum(job_store.finished(Path(one.folder) / "bundles", key) for key in keys)
         if done < len(keys):
             share = 1 - done / len(keys)
             return share, f"{one.folder} is unfinished: {done} of {len(keys)} jobs are finished"

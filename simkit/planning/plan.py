@@ -17,8 +17,7 @@ from simkit.annotate import schemes
 from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
 from simkit.history import versions
-from simkit.planning import choose
-from simkit.planning import plan_figure as report
+from simkit.planning import choose, plan_figure
 from simkit.planning import plan_page as answers
 from simkit.planning.choose import Candidate
 from simkit.planning.costs import PriceCurve, Staff, count, wrong_labels
@@ -155,7 +154,7 @@ def plan(
         backtest=test, measurement=choose.next_measurement(choice), prices=listed,
         bill=tuple(_bill(order, choice.chosen, curves, project)), unpriced=unpriced,
         week_hours=staff.week, expected=expected, wrong=wrong,
-        command=report.command(
+        command=plan_figure.command(
             *evidence.folders, budget=money, images=project.images,
             target=project.target, confidence=confidence if reach else None,
             prices=prices if isinstance(prices, str) else listed.name, wage=staff.wage,

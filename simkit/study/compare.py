@@ -21,9 +21,7 @@ from simkit.annotate.prices import cost
 from simkit.errors import BadInput
 from simkit.progress import Progress, notebook_bar, silent, usable_cores
 from simkit.quantities import money
-from simkit.results import job_store as store
-from simkit.results import method_facts, runs
-from simkit.results import summary as report
+from simkit.results import job_store, method_facts, runs, summary
 from simkit.results.figures.base import figures
 from simkit.results.result_tables import opened
 from simkit.results.runs import Runs, write, writers
@@ -93,11 +91,11 @@ class Comparison(Runs):
 
         Without details the sentences on each scheme are left out, and the purchases come last.
         """
-        verdicts, notes = report.verdicts(self), [f"note: {note}" for note in self.notes]
+        verdicts, notes = summary.verdicts(self), [f"note: {note}" for note in self.notes]
         others = [*self.lacking(), *self.bill(), *notes]
         if not details and verdicts:
             return "\n".join([*others, *verdicts])
-        return "\n".join([*verdicts, *report.sentences(self), *others])
+        return "\n".join([*verdicts, *summary.sentences(self), *others])
 
     def lacking(self) -> list[str]:
         """A sentence about failed runs, if any."""
@@ -136,8 +134,8 @@ class Comparison(Runs):
         ]
         return {
             "cells": cells,
-            "sentences": report.sentences(self),
-            "verdicts": report.verdicts(self),
+            "sentences": summary.sentences(self),
+            "verdicts": summary.verdicts(self),
             "runs": len(self.every),
             "planned": self.planned,
             "validation_dollars": self.validation_dollars,
@@ -244,7 +242,7 @@ class _Work:
 
     def run(self, hooks: Hooks) -> Comparison:
         progress = hooks.progress
-        store.check_code(self.results, self.workers.accept)
+        job_store.check_code(self.results, self.workers.accept)
         planned_jobs, sweep_jobs = jobs(self.grid, self.data), sweep(self.grid, self.data)
         planned, sweep_failures = sum(job.runs for job in planned_jobs), list[str]()
         code_notes = self._other_code(sweep_jobs or planned_jobs)
@@ -279,7 +277,7 @@ class _Work:
         failures = (*sweep_failures, *finished.sentences(share))
         rows = self.rows(share, finished, failures=failures, planned=planned)
         result = Comparison(
-            rows, self.grid, (*dict.fromkeys(code_notes), *report.notes_of(opened(rows))),
+            rows, self.grid, (*dict.fromkeys(code_notes), *summary.notes_of(opened(rows))),
             dollars, left, max(len(sweep_jobs), len(planned_jobs)),
         )  # fmt: skip
         return result if left else written(result, self.folder)
@@ -311,12 +309,14 @@ class _Work:
 
     def _begin(self, planned_jobs: list[Job]) -> None:
         stems = [stem(job, self.results, self.workers.accept) for job in planned_jobs]
-        store.begin(self.folder, grid=self.grid.to_toml(), keys=stems, **self.about)
+        job_store.begin(self.folder, grid=self.grid.to_toml(), keys=stems, **self.about)
 
     def _other_code(self, planned_jobs: list[Job]) -> list[str]:
         """Notes on the use of results of accepted code; warns of unused results of other code."""
-        unfinished = [job.key for job in planned_jobs if not store.finished(self.results, job.stem)]
-        codes, accept = store.codes(self.results, unfinished), self.workers.accept
+        unfinished = [
+            job.key for job in planned_jobs if not job_store.finished(self.results, job.stem)
+        ]
+        codes, accept = job_store.codes(self.results, unfinished), self.workers.accept
         if accept in codes:
             return [f"results of other code ({accept}) are used, as accepted"]
         for code, number in codes.items():
@@ -380,7 +380,7 @@ class _Preview:
             figure = figures.make("heat-map", so_far=note)
             start = time.process_time()  # without the loading of libraries
             picture = work.folder / "heat_map.png"
-            text = f"{note}\n\n{report.markdown(result)}"
+            text = f"{note}\n\n{summary.markdown(result)}"
             files: dict[str, Callable[[Path], object]] = {
                 picture.name: partial(figure(result).savefig, format="png"),
                 "summary.md": partial(Path.write_text, data=text, encoding="utf-8"),
@@ -400,7 +400,7 @@ class _Preview:
 def written(result: Comparison, folder: Path) -> Comparison:
     """The comparison, after writing its files. Raises BadInput if every run failed."""
     if result.table.empty:
-        store.ended(folder)
+        job_store.ended(folder)
         raise BadInput(f"every run failed; the first error is: {result.failures[0]}")
     files = writers(result.rows)
     for file, text in _texts(result).items():
@@ -413,22 +413,22 @@ def written(result: Comparison, folder: Path) -> Comparison:
         outdated.discard("settings.toml")
     for name in outdated:
         (folder / name).unlink(missing_ok=True)
-    store.ended(folder)
+    job_store.ended(folder)
     return result
 
 
 def _texts(result: Comparison) -> dict[str, str]:
     """The text files of a comparison."""
     failed = [f"- {text}" for text in runs.grouped(result.failures)]
-    chapters = [report.markdown(result)]
+    chapters = [summary.markdown(result)]
     if failed:
         lacking = [f"{text}." for text in result.lacking()]
         chapters.insert(0, "\n".join(["# Failed", "", *lacking, "", *failed, ""]))
     if notes := [f"- {note}" for note in (*result.bill(), *result.notes)]:
         chapters.append("\n".join(["", "## Notes", "", *notes, ""]))
     files = {"grid.toml": result.grid.to_toml()}
-    if chosen := list(report.choices(result.every)):
-        chapters.append(report.chapter_of_settings(chosen))
+    if chosen := list(summary.choices(result.every)):
+        chapters.append(summary.chapter_of_settings(chosen))
         settings: dict[str, dict[str, Any]] = {}
         for row in chosen:
             scheme = REFERENCE if row["reference"] else row["scheme"]

@@ -12,7 +12,7 @@ from typing import Any
 from simkit.learn import methods
 from simkit.learn.methods import Sizes
 from simkit.progress import Progress, peak_memory, silent, usable_cores
-from simkit.results import job_store as store
+from simkit.results import job_store
 from simkit.study import jobs as planning
 from simkit.study.grid import Grid
 from simkit.study.jobs import Job
@@ -124,12 +124,12 @@ def estimate_of(
 ) -> Estimate:
     """The plan for the unfinished jobs in the folder of a comparison."""
     results = folder / "bundles"
-    store.check_code(results, accept)
+    job_store.check_code(results, accept)
     workers = workers or (len(gpus()) if grid.pictures else 0) or usable_cores()
     sweep_jobs, jobs = planning.sweep(grid, data), planning.jobs(grid, data)
 
     def left(of: list[Job]) -> list[Job]:
-        return [job for job in of if not store.finished(results, stem(job, results, accept))]
+        return [job for job in of if not job_store.finished(results, stem(job, results, accept))]
 
     if sweep_jobs and not left(sweep_jobs):
         chosen, _ = planning.choose(sweep_jobs, stored(sweep_jobs, results, accept).done)

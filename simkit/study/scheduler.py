@@ -28,8 +28,7 @@ import torch
 from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.progress import Progress, usable_cores
-from simkit.results import job_store as store
-from simkit.results import runs
+from simkit.results import job_store, runs
 from simkit.results.job_store import Result
 from simkit.study.jobs import Job
 from simkit.study.worker import run, sentence
@@ -132,7 +131,7 @@ def finish(jobs: Sequence[Job], folder: Path, workers: Workers, progress: Progre
         elif isinstance(outcome, Result):
             finished.done[job.key] = outcome
             if outcome.lasting:
-                store.save(outcome, folder, job.stem)
+                job_store.save(outcome, folder, job.stem)
         ended += job.runs
         progress(ended, total)
     return finished
@@ -161,14 +160,16 @@ def _failure(outcome: Result | Exception, *, local: bool) -> str:
 
 def stored(jobs: Sequence[Job], folder: Path, accept: str = "") -> Finished:
     """Stored results."""
-    results = {job.key: store.load(folder, stem(job, folder, accept), runs.SCHEMA) for job in jobs}
+    results = {
+        job.key: job_store.load(folder, stem(job, folder, accept), runs.SCHEMA) for job in jobs
+    }
     return Finished({key: result for key, result in results.items() if result})
 
 
 def stem(job: Job, folder: Path, accept: str = "") -> str:
     """The stem of the job's file: its own, or that of the accepted code if only that is stored."""
     accepted = f"{job.key}-{accept}"
-    if accept and store.finished(folder, accepted) and not store.finished(folder, job.stem):
+    if accept and job_store.finished(folder, accepted) and not job_store.finished(folder, job.stem):
         return accepted
     return job.stem
 

@@ -17,7 +17,7 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
-from simkit.annotate import label_card as datasheet
+from simkit.annotate import label_card
 from simkit.annotate.annotators import Habits
 from simkit.annotate.label_card import (
     CONTEXT,
@@ -383,7 +383,7 @@ def test_fields_are_the_columns_of_the_file(tmp_path: Path, file: str, text: boo
 def test_both_are_written(tmp_path: Path) -> None:
     one = subject(tmp_path)
     assert about(one.files[0], one.labels.id) == ()
-    written = datasheet.write(one)
+    written = label_card.write(one)
     assert written == paths(one.files[0]) == about(one.files[0], one.labels.id)
     assert [path.name for path in written] == ["zoo.card.md", "zoo.croissant.json"]
     assert written[0].read_text(encoding="utf-8") == card(one)
@@ -396,7 +396,7 @@ def test_none_is_written_where_one_cannot_be(tmp_path: Path, odd: str) -> None:
     one = subject(tmp_path)
     (tmp_path / odd).mkdir()
     with pytest.raises(BadInput, match=f"{odd} is a folder"):
-        datasheet.write(one)
+        label_card.write(one)
     assert sorted(path.name for path in tmp_path.iterdir()) == [odd, "zoo.parquet"]
 
 
@@ -404,7 +404,7 @@ def test_none_is_written_where_one_cannot_be(tmp_path: Path, odd: str) -> None:
 def test_a_name_that_is_no_text(tmp_path: Path) -> None:
     path = os.fsdecode(os.fsencode(tmp_path / "zoo") + b"\xff.npz")
     one = subject(tmp_path, Path(path).name)
-    for written in datasheet.write(one):
+    for written in label_card.write(one):
         assert written.is_file() and b"zoo" in written.read_bytes()
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import poisson
 
 from simkit.annotate import proposer as module
-from simkit.annotate import sparse_draws as sampling
+from simkit.annotate import sparse_draws
 from simkit.annotate.proposer import CONFUSABLE, Proposer, confusable, noticed
 from simkit.annotate.sparse_draws import count_table
 from simkit.chance import Chance, threshold
@@ -34,7 +34,7 @@ def test_proposals_equal_those_worked_out_by_hand(
     per_image, recall, precision, skew, chunk, closed, diamond, monkeypatch
 ):
     monkeypatch.setattr(module, "CHUNK", chunk)
-    monkeypatch.setattr(sampling, "CHUNK", chunk)
+    monkeypatch.setattr(sparse_draws, "CHUNK", chunk)
     flat = random_truth(N=60, L=14)
     for truth, hierarchy in ((flat, None), (closed.select(np.arange(60)), diamond)):
         L, images = truth.shape[1], np.arange(0, 60, 2)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from simkit.annotate import sparse_draws as sampling
+from simkit.annotate import sparse_draws
 from simkit.annotate.sparse_draws import (
     HEAVIEST,
     ask_images,
@@ -110,7 +110,7 @@ def test_boxes_that_do_not_fit():
 @pytest.mark.parametrize("by", ["size", "centre"])
 @pytest.mark.parametrize("chunk", [1 << 20, 9])
 def test_weighted_draws_equal_drawing_by_hand(by, chunk, monkeypatch):
-    monkeypatch.setattr(sampling, "CHUNK", chunk)
+    monkeypatch.setattr(sparse_draws, "CHUNK", chunk)
     truth, boxes = random_truth(N=80, L=8), random_boxes(80, 8)
     images = np.arange(0, 80, 2)
     values = boxes_by_class(boxes, by, (80, 8), None)
@@ -147,7 +147,7 @@ def test_classes_are_named_in_proportion_to_their_area():
 
 @pytest.mark.parametrize("chunk", [1 << 20, 7])
 def test_pairs_with_the_smallest_numbers(chunk, monkeypatch):
-    monkeypatch.setattr(sampling, "CHUNK", chunk)
+    monkeypatch.setattr(sparse_draws, "CHUNK", chunk)
     truth, images = random_truth(N=40, L=6), np.arange(100, 140)
     rows, columns = truth.present.nonzero()
     order = np.argsort(CHANCE(images[rows], columns))
@@ -161,7 +161,7 @@ def test_equal_numbers_leave_the_count_exact(monkeypatch):
     monkeypatch.setattr(Chance, "__call__", lambda self, images, classes: np.asarray(classes) // 4)
     matrix = csr_array(np.ones((5, 8), bool))
     for chunk in (1 << 20, 6):
-        monkeypatch.setattr(sampling, "CHUNK", chunk)
+        monkeypatch.setattr(sparse_draws, "CHUNK", chunk)
         for count in (1, 7, 20, 23):
             rows, _ = draw_pairs(matrix, np.arange(5), count, CHANCE)
             assert len(rows) == count
@@ -185,11 +185,11 @@ def test_image_by_image(N, L, share, absent, chunk, seed):
     named = np.where(yes.any(1), yes.argmax(1), -1)[:, None]
     wanted = np.minimum(absent + np.arange(N) % 2, L)
     order = CHANCE.permutation(L)
-    before, sampling.CHUNK = sampling.CHUNK, chunk
+    before, sparse_draws.CHUNK = sparse_draws.CHUNK, chunk
     try:
         fast = asked_of(ask_images(lambda n, c: yes[n, c], order, np.arange(N), wanted, named))
     finally:
-        sampling.CHUNK = before
+        sparse_draws.CHUNK = before
     expected = []
     for n in range(N):
         walk = order.at(np.arange(L), n).tolist()
@@ -199,12 +199,12 @@ def test_image_by_image(N, L, share, absent, chunk, seed):
     assert len(fast) == len(set(fast)) and sorted(fast) == sorted(expected)
 
 
-@pytest.mark.parametrize("permuted", [sampling.PERMUTED, 0], ids=["permuted", "drawn"])
+@pytest.mark.parametrize("permuted", [sparse_draws.PERMUTED, 0], ids=["permuted", "drawn"])
 @pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
 @pytest.mark.parametrize("chunk", [1 << 20, 17])
 def test_over_all_pairs(permuted, share, chunk, monkeypatch):
-    monkeypatch.setattr(sampling, "PERMUTED", permuted)
-    monkeypatch.setattr(sampling, "CHUNK", chunk)
+    monkeypatch.setattr(sparse_draws, "PERMUTED", permuted)
+    monkeypatch.setattr(sparse_draws, "CHUNK", chunk)
     images, L = np.arange(3, 40, 4), 5
     yes = np.random.default_rng(1).random((40, L)) < share
     pairs = len(images) * L
@@ -224,9 +224,9 @@ def test_over_all_pairs(permuted, share, chunk, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("permuted", [sampling.PERMUTED, 0], ids=["permuted", "drawn"])
+@pytest.mark.parametrize("permuted", [sparse_draws.PERMUTED, 0], ids=["permuted", "drawn"])
 def test_every_pair_is_met_equally_often(permuted, monkeypatch):
-    monkeypatch.setattr(sampling, "PERMUTED", permuted)
+    monkeypatch.setattr(sparse_draws, "PERMUTED", permuted)
     seen = np.zeros((6, 5))
     for seed in range(3000):
         chance = Chance.seeded(seed)

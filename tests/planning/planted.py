@@ -16,8 +16,7 @@ from simkit.annotate.prices import cost, prices
 from simkit.annotate.schemes import spell
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
-from simkit.results import job_store as store
-from simkit.results import method_facts, runs
+from simkit.results import job_store, method_facts, runs
 from simkit.study.grid import Grid
 
 CLASSES = 12
@@ -91,14 +90,14 @@ def write(folder, spec, *, schemes=SCHEMES, methods=("an", "ll-r"), shares=(0.04
     rows = [row | {"truth_id": truth.id, "test_id": test} for row in rows]
     if finished < 1:
         keys = [f"{place:016x}" for place in range(10)]
-        store.begin(folder, keys=keys, grid=grid.to_toml(), classes=classes,
+        job_store.begin(folder, keys=keys, grid=grid.to_toml(), classes=classes,
                    leaves=list(range(len(classes))),
                     methods=method_facts.written(grid.trained))  # fmt: skip
         (folder / "bundles").mkdir(exist_ok=True)
         for place, key in enumerate(keys[: round(10 * finished)]):
             part = runs.to_table(rows[place::10], {"classes": classes})
             part = part.replace_schema_metadata(None)
-            store.save(store.Result(part), folder / "bundles", key)
+            job_store.save(job_store.Result(part), folder / "bundles", key)
         return folder
     facts = {"classes": classes, "methods": method_facts.written(grid.trained)}
     table = runs.to_table(rows, facts | {"planned": len(rows)})

@@ -25,7 +25,7 @@ from rich.cells import cell_len
 
 from simkit.cli.plan import command
 from simkit.errors import BadInput
-from simkit.planning import plan_figure as report
+from simkit.planning import plan_figure
 from simkit.planning.costs import Staff
 from simkit.planning.plan_figure import Chart, CurveSeries, Mark, Page, Section, Table
 
@@ -179,20 +179,20 @@ class Strict(HTMLParser):
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
 def test_a_screen_of_text_is_never_wider_than_the_terminal(page: Page, width: int) -> None:
     for details in (False, True):
-        for line in report.terminal(page, width=width, details=details).splitlines():
+        for line in plan_figure.terminal(page, width=width, details=details).splitlines():
             code = line.startswith("    ")  # commands are copied, so they are not folded
             assert cell_len(line) <= width or code
 
 
 def test_a_usual_plan_fits_a_screen_and_names_the_option_for_more() -> None:
-    lines = report.terminal(example(), width=80).splitlines()
+    lines = plan_figure.terminal(example(), width=80).splitlines()
     assert len(lines) <= 40 and "--details" in lines[-1]
-    more = report.terminal(example(), details=True)
+    more = plan_figure.terminal(example(), details=True)
     assert "--details" not in more and "Below $400 FPC" in more and example().command in more
 
 
 def test_text_holds_no_codes_that_would_move_the_cursor() -> None:
-    text = report.terminal(PAGES["nasty"], details=True)
+    text = plan_figure.terminal(PAGES["nasty"], details=True)
     assert all(c.isprintable() or c == "\n" for c in text)
 
 
@@ -201,7 +201,7 @@ def test_text_holds_no_codes_that_would_move_the_cursor() -> None:
 
 @every_page
 def test_a_page_is_well_formed_escaped_and_needs_nothing_else(page: Page) -> None:
-    text = report.html(page)
+    text = plan_figure.html(page)
     parsed = Strict(text)
     assert {"script", "link", "iframe", "object"}.isdisjoint(tag for tag, _ in parsed.tags)
     assert "http" not in text.replace("http-equiv", "")
@@ -213,7 +213,7 @@ def test_a_page_is_well_formed_escaped_and_needs_nothing_else(page: Page) -> Non
 
 def test_everything_said_stands_on_the_page_and_details_are_folded() -> None:
     page = example()
-    before, after = report.html(page).split("<details>", 1)
+    before, after = plan_figure.html(page).split("<details>", 1)
     for table in page.tables:
         assert all(cell in before for row in table.rows for cell in row)
     assert all(section.title in after for section in page.details) and page.command in after
@@ -221,13 +221,13 @@ def test_everything_said_stands_on_the_page_and_details_are_folded() -> None:
 
 
 def test_the_figure_says_what_it_shows_to_those_who_do_not_see_it() -> None:
-    figures = [a for tag, a in Strict(report.html(example())).tags if tag == "img"]
+    figures = [a for tag, a in Strict(plan_figure.html(example())).tags if tag == "img"]
     assert figures and all(a["alt"] == example().chart.alt for a in figures)
 
 
 @every_page
 def test_the_same_page_gives_the_same_bytes_whatever_style_is_set(page: Page) -> None:
-    renderers = (report.html, report.fragment, report.markdown, report.terminal)
+    renderers = (plan_figure.html, plan_figure.fragment, plan_figure.markdown, plan_figure.terminal)
     first = [render(page) for render in renderers]
     with mpl.rc_context({"font.size": 30, "axes.grid": True, "svg.fonttype": "path"}):
         assert first == [render(page) for render in renderers]
@@ -238,7 +238,7 @@ def test_the_same_page_gives_the_same_bytes_whatever_style_is_set(page: Page) ->
 
 @every_page
 def test_a_fragment_is_a_part_of_another_page(page: Page) -> None:
-    text = report.fragment(page)
+    text = plan_figure.fragment(page)
     tags = [tag for tag, _ in Strict(text).tags]
     assert {"html", "body", "head", "meta", "script", "svg"}.isdisjoint(tags)
     assert tags.count("img") == (page.chart is not None)
@@ -256,7 +256,7 @@ def test_a_fragment_is_a_part_of_another_page(page: Page) -> None:
 
 
 def artists(chart: Chart, **options: bool) -> dict[str, object]:
-    axes = report.figure(chart, **options).axes[0]
+    axes = plan_figure.figure(chart, **options).axes[0]
     return {one.get_label(): one for one in (*axes.lines, *axes.collections)}
 
 
@@ -296,7 +296,7 @@ def test_names_of_lines_that_end_together_neither_overlap_nor_leave(name, narrow
     close = tuple(curve(f"{n} {name}", 0.6 + n / 1000, 0.3, chosen=n == 2) for n in range(5))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # a browser has it
-        drawn = report.figure(replace(example().chart, lines=close), narrow=narrow)
+        drawn = plan_figure.figure(replace(example().chart, lines=close), narrow=narrow)
         renderer = FigureCanvasAgg(drawn).get_renderer()
         names = [text for text in drawn.axes[0].texts if re.match(r"\d\s", text.get_text())]
         extents = [Text.get_window_extent(text, renderer) for text in names]
@@ -314,8 +314,8 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, tuple]:
     calls: dict[str, tuple] = {}
     page = example()
     made = SimpleNamespace(
-        text=lambda **options: report.terminal(page, **options),
-        html=lambda: report.html(page), markdown=lambda: report.markdown(page),
+        text=lambda **options: plan_figure.terminal(page, **options),
+        html=lambda: plan_figure.html(page), markdown=lambda: plan_figure.markdown(page),
         to_json=lambda: {"budget": 1000.0},
     )  # fmt: skip
 
@@ -343,7 +343,7 @@ def test_numbers_are_typed_as_people_type_them(asked) -> None:
     folders, budget, options = asked["plan"]
     assert folders == (Path("a"), Path("b")) and budget == 2000
     assert options == {"images": 60_000, "target": (0.6, 0.9), "staff": Staff(wage=15), "seed": 3}
-    assert done.output == report.terminal(example(), width=10_000) + "\n"
+    assert done.output == plan_figure.terminal(example(), width=10_000) + "\n"
 
 
 def test_a_pilot_is_planned_without_runs(asked) -> None:
@@ -398,5 +398,5 @@ def test_what_does_not_fit_together_is_refused_in_a_sentence_before_any_work(
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(report.html(example()), encoding="utf-8")
-    print(report.terminal(example()))
+    Path(sys.argv[1]).write_text(plan_figure.html(example()), encoding="utf-8")
+    print(plan_figure.terminal(example()))

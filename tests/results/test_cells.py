@@ -9,9 +9,7 @@ import pyarrow as pa
 import pytest
 
 from simkit.errors import BadInput
-from simkit.results import job_store as store
-from simkit.results import runs
-from simkit.results import summary as report
+from simkit.results import job_store, runs, summary
 from simkit.results.budget import Budget
 from simkit.results.cells import budgets_in, references, summary_rows
 from simkit.results.runs import describe
@@ -32,12 +30,12 @@ def table(scores, *, budget=100.0, **more):
 
 
 def said(scores, **more):
-    (sentence,) = report.sentences(table(scores, **more))
+    (sentence,) = summary.sentences(table(scores, **more))
     return sentence
 
 
 def bought(scores):
-    (verdict,) = report.verdicts(table(scores))
+    (verdict,) = summary.verdicts(table(scores))
     return verdict
 
 
@@ -63,17 +61,17 @@ def test_lines_stand_for_schemes_and_limits_and_references_stand_apart():
     assert not every["full-subset", 450.0].best.sure
     (full,) = references(planted_runs)
     assert full.score.mean == pytest.approx(0.8, abs=0.01) and full.dollars == 1650
-    assert "$1,650" in report.sentences(planted_runs)[-1]
+    assert "$1,650" in summary.sentences(planted_runs)[-1]
     assert references(planted.table(reference=False)) == []
     some = ((None, 12.0), (50.0, None), (None, 2.5), (None, None))
     cell = planted.row(scheme="fpc", method="an", draw=0, map=0.5)
     rows = [cell | {"budget": dollars, "budget_hours": hours} for dollars, hours in some]
     mixed = runs.to_table(rows)
     assert budgets_in(mixed) == [Budget(50.0), Budget(hours=2.5), Budget(hours=12.0)]
-    assert [text.split(":")[0] for text in report.sentences(mixed)] == [
+    assert [text.split(":")[0] for text in summary.sentences(mixed)] == [
         "fpc in 12 hours", "fpc at $50", "fpc in 2.5 hours", "fpc",
     ]  # fmt: skip
-    assert len(report.verdicts(mixed)) == 3  # amounts as written have none
+    assert len(summary.verdicts(mixed)) == 3  # amounts as written have none
 
 
 def test_other_tables_are_refused():
@@ -108,7 +106,7 @@ def test_equal_methods_are_said_to_be_equal():
 
 def test_a_draw_with_two_results_is_refused_and_a_repeated_row_counts_once():
     scores = table({"an": 0.4 + LUCK, "em": 0.5 + LUCK})
-    assert report.markdown(runs.Runs(pa.concat_tables([scores] * 2))) == report.markdown(scores)
+    assert summary.markdown(runs.Runs(pa.concat_tables([scores] * 2))) == summary.markdown(scores)
     other = table({"an": 0.2 + LUCK, "em": 0.3 + LUCK}, seed=1)
     with pytest.raises(BadInput, match="two results of draw 0 of 'an' under 'fpc'"):
         summary_rows(pa.concat_tables([scores, other]))
@@ -130,7 +128,7 @@ def test_what_is_called_highest_has_the_highest_mean_that_is_said():
         noise = rng.normal(0, 0.01, draws) + rng.normal(0, 0.01, (2, m, draws))
         scores = effects[:, :, None] + noise
         named = {(s, f"m{k}"): scores[i, k] for i, s in enumerate(("fpc", "rpa")) for k in range(m)}
-        for text, scheme in zip(report.sentences(table(named)), ("fpc", "rpa"), strict=True):
+        for text, scheme in zip(summary.sentences(table(named)), ("fpc", "rpa"), strict=True):
             means = {k: v.mean() for (s, k), v in named.items() if s == scheme}
             top = max(means, key=means.get)
             assert re.match(rf"{scheme} at \$100: {top} is \w+ with {100 * means[top]:.1f}", text)
@@ -187,17 +185,17 @@ def test_many_faint_rivals_are_a_sentence_too():
         (line,) = summary_rows(table(scores))
         if not line.best.rivals and not line.best.sure:
             break
-    assert f"{line.best.first} is highest" in report.sentence(line)
+    assert f"{line.best.first} is highest" in summary.sentence(line)
 
 
 def test_markdown_has_every_cell_with_its_probability():
-    text = report.markdown(planted.table())
+    text = summary.markdown(planted.table())
     rows = [row for row in text.splitlines() if row.startswith("| ") and "interval" not in row]
     assert len(rows) == 5 * 3 * 5 + 1 and {row.count("|") for row in rows} == {11}
     assert text.index("# What to buy") < text.index("# Which method") < text.index("| rpa |")
     chances = {row.split("|")[6].strip() for row in rows if row.startswith("| rpa | $150 |")}
     assert chances == {">0.99", "<0.01"}
-    hours = report.markdown(table({"an": [0.5]}, budget=None, budget_hours=2.5, seconds=None))
+    hours = summary.markdown(table({"an": [0.5]}, budget=None, budget_hours=2.5, seconds=None))
     assert "| fpc | 2.5 hours | an |" in hours and "| unknown |" in hours and "to buy" in hours
 
 
@@ -227,7 +225,7 @@ def test_a_folder_is_described(tmp_path):
     summary.write_text("# What to buy\n\n- For $50, buy fpc.\n\n# Tables\n\n- others\n", "utf-8")
     text = describe(tmp_path)["text"]
     assert text.endswith(f"\nFor $50, buy fpc.\nfull table: {summary}") and "others" not in text
-    store.begin(tmp_path, grid="draws = 2", keys=["a", "b"], classes=[], leaves=[])
+    job_store.begin(tmp_path, grid="draws = 2", keys=["a", "b"], classes=[], leaves=[])
     assert describe(tmp_path)["unfinished"] == "0 of 2 jobs"
 
 
@@ -236,12 +234,12 @@ def test_chosen_settings_are_a_chapter_and_edges_a_note():
     edge = inside | {"tuned": '{"lr": 0.1, "delta": 0.2}', "tuned_edge": True}
     parts = [table({"an": [0.4, 0.5]}, **inside), table({"ll-r": [0.4, 0.5]}, **edge)]
     rows = runs.Runs(runs.concat(parts)).every
-    chosen = report.choices(rows)
+    chosen = summary.choices(rows)
     assert [one["method"] for one in chosen] == ["an", "ll-r"]  # each once, whatever the draws
-    lines = report.chapter_of_settings(chosen).splitlines()
+    lines = summary.chapter_of_settings(chosen).splitlines()
     (an,), (ll_r,) = ([line for line in lines if f"| {m} |" in line] for m in ("an", "ll-r"))
     assert "lr=0.01 | 50.0 | 4 | no" in an and "lr=0.1, delta=0.2 | 50.0 | 4 | yes" in ll_r
-    (note,) = report.notes_of(rows)
+    (note,) = summary.notes_of(rows)
     assert "ll-r under fpc" in note and "an " not in note and "[tuning.space]" in note
 
 
@@ -250,5 +248,5 @@ def test_notes_stand_once_for_each_scheme_in_their_last_form():
         table({"an": [0.4]}, notes=[f"fpc can spend {spent} of {of} dollars", "odd"])
         for spent, of in (("1.5", "10"), ("2,000.5", "3,000"))
     ]
-    notes = report.notes_of(runs.Runs(runs.concat(parts)).every)
+    notes = summary.notes_of(runs.Runs(runs.concat(parts)).every)
     assert notes == ("fpc: can spend 2,000.5 of 3,000 dollars", "fpc: odd")

@@ -9,9 +9,7 @@ import pytest
 
 import simkit
 from simkit.errors import BadInput
-from simkit.results import job_store as store
-from simkit.results import method_facts, runs
-from simkit.results import result_tables as frames
+from simkit.results import job_store, method_facts, result_tables, runs
 from simkit.results.job_store import Result
 from tests.results import planted
 
@@ -39,7 +37,7 @@ def test_runs_are_pandas_tables_with_the_references_apart(tmp_path):
     for name in ("table", "reference", "every"):
         frame = getattr(found, name)
         assert list(frame.columns) == runs.SCHEMA.names and frame["budget_hours"].isna().all()
-        assert frames.class_names(frame) == ("cat", "dog")
+        assert result_tables.class_names(frame) == ("cat", "dog")
     assert found.table["ap"][0].tolist()[0] == 0.5 and pd.isna(found.table["ap"][0][1])
 
 
@@ -51,7 +49,7 @@ def test_the_files_open_again_and_in_other_programs(tmp_path):
     pd.testing.assert_frame_equal(back.table, runs.Runs(table).table)
     pd.testing.assert_frame_equal(back.reference, runs.Runs(table).reference)
     assert (back.failures, back.planned) == (("no wörker",), 153)
-    assert frames.leaves(back.table) == (1,)
+    assert result_tables.leaves(back.table) == (1,)
     for name, count in (("table", 150), ("reference", 2)):
         assert len(pd.read_parquet(tmp_path / f"{name}.parquet")) == count
         flat = pyarrow.csv.read_csv(tmp_path / f"{name}.csv")
@@ -76,12 +74,12 @@ def test_files_that_belong_together_appear_together(tmp_path):
 
 def test_of_an_unfinished_comparison_its_own_finished_runs_are_read(tmp_path):
     why = {"fpc, draw 0, full": "it broke"}
-    store.save(one(why), tmp_path / "bundles", STEM)
-    store.save(one(), tmp_path / "bundles", "of another grid")
+    job_store.save(one(why), tmp_path / "bundles", STEM)
+    job_store.save(one(), tmp_path / "bundles", "of another grid")
     plan = {"grid": "draws = 2", "classes": ["cat", "dog"], "leaves": [1]}
-    store.begin(tmp_path, keys=[STEM, "not there yet"], **plan)
+    job_store.begin(tmp_path, keys=[STEM, "not there yet"], **plan)
     found = simkit.open_runs(tmp_path)
-    assert found.table["scheme"].tolist() == ["fpc"] and frames.leaves(found.table) == (1,)
+    assert found.table["scheme"].tolist() == ["fpc"] and result_tables.leaves(found.table) == (1,)
     assert found.failures == ("fpc, draw 0, full: it broke",) and found.planned == 0
     assert runs.read(tmp_path, columns=["map"]).to_pydict() == {"map": [0.5]}
 
@@ -90,10 +88,10 @@ def test_folders_without_runs_are_refused_with_how_far_the_work_is(tmp_path):
     for place, what in ((tmp_path, "no finished"), (tmp_path / "nowhere", "not a folder")):
         with pytest.raises(BadInput, match=what):
             runs.read(place)
-    store.begin(tmp_path, grid="draws = 2", keys=[STEM, "b"], classes=[], leaves=[])
+    job_store.begin(tmp_path, grid="draws = 2", keys=[STEM, "b"], classes=[], leaves=[])
     with pytest.raises(BadInput, match="0 of 2 jobs"):
         runs.read(tmp_path)
-    store.save(one(draw=runs.SWEEP), tmp_path / "bundles", STEM)
+    job_store.save(one(draw=runs.SWEEP), tmp_path / "bundles", STEM)
     with pytest.raises(BadInput, match=r"1 of 2 jobs.* sweep"):
         runs.read(tmp_path)
     (tmp_path / "table.parquet").write_bytes(b"PAR1")
@@ -104,13 +102,13 @@ def test_folders_without_runs_are_refused_with_how_far_the_work_is(tmp_path):
 def test_a_job_comes_back_as_it_was_saved_and_other_programs_read_it(tmp_path):
     why = {"full": "it needs complete labels"}
     for result in (one(why), Result(runs.to_table([]), why)):
-        store.save(result, tmp_path, STEM)
-        back = store.load(tmp_path, STEM, runs.SCHEMA)
+        job_store.save(result, tmp_path, STEM)
+        back = job_store.load(tmp_path, STEM, runs.SCHEMA)
         assert back.table.equals(result.table) and back.failures == why
-    assert store.load(tmp_path, "another", runs.SCHEMA) is None
+    assert job_store.load(tmp_path, "another", runs.SCHEMA) is None
     assert [path.name for path in tmp_path.iterdir()] == [f"{STEM}.arrows"]
-    assert store.finished(tmp_path, STEM) and not store.finished(tmp_path, "another")
-    store.save(one(why), tmp_path, STEM)
+    assert job_store.finished(tmp_path, STEM) and not job_store.finished(tmp_path, "another")
+    job_store.save(one(why), tmp_path, STEM)
     with pa.ipc.open_stream(tmp_path / f"{STEM}.arrows") as stream:
         table = stream.read_all()
     assert table["ap"].to_pylist() == [[0.5, None]]
@@ -119,27 +117,27 @@ def test_a_job_comes_back_as_it_was_saved_and_other_programs_read_it(tmp_path):
 
 def test_a_file_that_is_damaged_or_of_something_else_is_said_and_counts_for_nothing(tmp_path):
     path, other = tmp_path / f"{STEM}.arrows", tmp_path / "other.arrows"
-    store.save(one(), tmp_path, STEM)
-    store.save(one(), tmp_path, "other")
+    job_store.save(one(), tmp_path, STEM)
+    job_store.save(one(), tmp_path, "other")
     whole = path.read_bytes()
     damaged = [whole[: len(whole) // 2], b"", whole[:-1], whole + b"\0", b"\xff\xfe\x00",
                whole.replace(b"fpc", b"rpa", 1), other.read_bytes()]  # fmt: skip
-    store.save(Result(one().table.drop_columns(["map"])), tmp_path, STEM)
+    job_store.save(Result(one().table.drop_columns(["map"])), tmp_path, STEM)
     for content in [path.read_bytes(), *damaged]:
         path.write_bytes(content)
         with pytest.warns(UserWarning, match=rf"{STEM}.arrows is damaged; .* repeated"):
-            assert store.load(tmp_path, STEM, runs.SCHEMA) is None
+            assert job_store.load(tmp_path, STEM, runs.SCHEMA) is None
 
 
 def test_what_is_under_way_is_noted_until_it_ended(tmp_path):
-    assert store.under_way(tmp_path)["keys"] == ()
+    assert job_store.under_way(tmp_path)["keys"] == ()
     noted = {"grid": "draws = 2", "keys": (STEM,), "classes": ("köter",), "leaves": (0,)}
     noted |= {"methods": method_facts.written(["an"])}
-    store.begin(tmp_path, **noted)
-    assert store.under_way(tmp_path) == noted
-    (tmp_path / store.PLAN).write_text('{"keys": 3')
+    job_store.begin(tmp_path, **noted)
+    assert job_store.under_way(tmp_path) == noted
+    (tmp_path / job_store.PLAN).write_text('{"keys": 3')
     with pytest.raises(BadInput, match=r"plan\.json cannot be read .*; compare again"):
-        store.under_way(tmp_path)
+        job_store.under_way(tmp_path)
     for _ in range(2):  # another process may be first
-        store.ended(tmp_path)
+        job_store.ended(tmp_path)
     assert list(tmp_path.iterdir()) == []

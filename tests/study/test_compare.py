@@ -13,9 +13,7 @@ import pytest
 
 import simkit
 from simkit.errors import BadInput
-from simkit.results import job_store as store
-from simkit.results import result_tables as frames
-from simkit.results import runs
+from simkit.results import job_store, result_tables, runs
 from simkit.results.runs import describe
 from simkit.study import compare as module
 from simkit.study import jobs, scheduler
@@ -55,7 +53,10 @@ def test_a_comparison_leaves_everything_and_goes_on_where_it_stopped(small, tmp_
     back = simkit.open_runs(tmp_path)
     for name in ("table", "reference"):
         pd.testing.assert_frame_equal(getattr(back, name), getattr(result, name))
-    assert len(frames.class_names(back.table)) == 52 and len(frames.leaves(back.table)) == 41
+    assert (
+        len(result_tables.class_names(back.table)) == 52
+        and len(result_tables.leaves(back.table)) == 41
+    )
     facts = json.loads(json.dumps(result.to_json(), allow_nan=False))
     assert len(facts["cells"]) == 8 and facts["runs"] == facts["planned"] == 24
     assert {"probability_best", "map", "low"} < set(facts["cells"][0])
@@ -224,7 +225,9 @@ def test_results_of_other_code_are_said_and_kept_where_they_are_accepted(tiny, t
         assert json.loads(first.every["environment"][0])["code"] in first.every["key"][0]
         for path in list(bundles.iterdir()):  # as if other code had made them
             key, _, _ = path.stem.partition("-")
-            store.save(store.load(bundles, path.stem, runs.SCHEMA), bundles, f"{key}-00c0de00")
+            job_store.save(
+                job_store.load(bundles, path.stem, runs.SCHEMA), bundles, f"{key}-00c0de00"
+            )
             path.unlink()
         shutil.copytree(one, two)
         kept = compare(grid, out=one, workers=1, accept="00c0de00", hooks=Hooks(watch(seen)))
@@ -258,7 +261,7 @@ def fair(tiny):
 def swept(grid, folder):
     """Rows of the settings that were tried."""
     tried = jobs.sweep(grid, planned(grid)[1])
-    tables = [store.load(folder / "bundles", job.stem, runs.SCHEMA).table for job in tried]
+    tables = [job_store.load(folder / "bundles", job.stem, runs.SCHEMA).table for job in tried]
     return [row for table in tables for row in table.to_pylist()]
 
 
@@ -371,7 +374,7 @@ def test_of_equal_settings_one_inside_is_taken_and_failures_leave_the_rest(fair,
     compare(grid, out=tmp_path, workers=1)
     data = planned(grid)[1]
     (job,) = jobs.sweep(grid, data)
-    kept = store.load(tmp_path / "bundles", job.stem, runs.SCHEMA)
+    kept = job_store.load(tmp_path / "bundles", job.stem, runs.SCHEMA)
     rows = kept.table.to_pylist()
     level = [row | {"tuned_map": 0.3} for row in rows if row["method"] == "an"][:2]
     lost = [row | {"tuned_map": None} for row in rows if row["method"] == "ll-r"]

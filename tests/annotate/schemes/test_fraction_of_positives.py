@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simkit.annotate import sparse_draws as sampling
+from simkit.annotate import sparse_draws
 from simkit.annotate.simulate import simulate
 from simkit.labels.truth import Truth
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.fixture(params=["permuted", "drawn"], autouse=True)
 def route(request, monkeypatch) -> None:
     if request.param == "drawn":
-        monkeypatch.setattr(sampling, "PERMUTED", 0)
+        monkeypatch.setattr(sparse_draws, "PERMUTED", 0)
 
 
 @pytest.mark.parametrize("keep", [0.0, 0.05, 0.3, 0.501, 1.0])
