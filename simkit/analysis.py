@@ -3,8 +3,9 @@
     >>> table = simkit.analysis.ablation(comparison.table, "an")
     >>> simkit.figures.make("ablation")(table)
 
-Those of runs are in `simkit/results/analysis`, those of single papers in `simkit/papers/analysis`.
-Public names are listed in `analysis.pyi`, with their types, and loaded at first use.
+Those of runs are in `simkit/results/comparisons.py`, those of single papers in
+`simkit/papers/analysis`. Public names are listed in `analysis.pyi`, with their types, and loaded
+at first use.
 """
 
 from simkit.lazy import attach

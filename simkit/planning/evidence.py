@@ -32,8 +32,7 @@ from simkit.labels.truth import Truth
 from simkit.planning.test_split import Array, TestSplit
 from simkit.registry import short
 from simkit.results import job_store, method_facts, runs
-from simkit.results.budget import Budget
-from simkit.results.cells import FULL
+from simkit.results.cells import FULL, Budget
 from simkit.results.method_facts import MethodFacts
 from simkit.results.result_tables import class_names, failures, frame, leaves
 

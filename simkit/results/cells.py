@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from simkit.errors import BadInput
-from simkit.results.best import Best, best_of
-from simkit.results.budget import Budget
+from simkit.quantities import money
 from simkit.results.result_tables import frame, opened
-from simkit.results.statistics import Interval, interval
+from simkit.results.statistics import Best, Interval, best_of, interval
 
 FULL = "full"  # the method of references, trained on complete labels
 SMALLEST = 0.0005  # a difference below 0.05 points prints as 0.0, and so counts as a tie
@@ -31,6 +31,44 @@ COLUMNS: dict[str, Any] = {  # of runs, as `frame` checks them
 }  # fmt: skip
 RUN = ("scheme", "method", "reference", "budget", "budget_hours", "draw")
 _MEND = "pass the runs of a comparison, as simkit.open_runs returns them"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A budget in dollars or in hours of annotation; without either, schemes keep their amounts."""
+
+    dollars: float | None = None
+    hours: float | None = None
+
+    @staticmethod
+    def of(row: Mapping[str, Any]) -> Budget:
+        """The budget of a row of the table of runs."""
+        values = (row["budget"], row["budget_hours"])
+        return Budget(*(None if v is None or math.isnan(v) else float(v) for v in values))
+
+    @property
+    def amount(self) -> tuple[float, Literal["dollars", "seconds"]]:
+        """The budget as bills have it: in dollars or seconds."""
+        if self.dollars is not None:
+            return self.dollars, "dollars"
+        return 3600 * (self.hours or 0.0), "seconds"
+
+    def __bool__(self) -> bool:
+        return self != Budget()
+
+    def __lt__(self, other: Budget) -> bool:
+        """Budgets in dollars come first, then those in hours, ascending."""
+        return (self.hours or 0, self.dollars or 0) < (other.hours or 0, other.dollars or 0)
+
+    def __str__(self) -> str:
+        if self.dollars is not None:
+            return money(self.dollars)
+        return "" if self.hours is None else f"{self.hours:,g} hours"
+
+    @property
+    def at(self) -> str:
+        """ " at $100", " in 10 hours", or nothing if amounts are as written."""
+        return f" {'at' if self.dollars is not None else 'in'} {self}" if self else ""
 
 
 @dataclass(frozen=True)
@@ -101,12 +139,11 @@ def summary_rows(runs: Any, *, metric: str = "map") -> list[Row]:
     BadInput
         For other tables, and if a draw has several results.
     """
-    table = scored(runs, metric)
-    table = table[~table["reference"]]
+    table = _scored(runs, metric)
     keys = ["scheme", "budget", "budget_hours"]
     return [
         Row(rows["scheme"].iat[0], Budget.of(rows.iloc[0]), tuple(_cells(rows, metric)))
-        for _, rows in table.groupby(keys, sort=False, dropna=False)
+        for _, rows in table[~table["reference"]].groupby(keys, sort=False, dropna=False)
     ]
 
 
@@ -126,7 +163,7 @@ def over_shared(cell: Cell, cells: Sequence[Cell]) -> Cell:
 
 def references(runs: Any, *, metric: str = "map") -> list[Cell]:
     """The runs of `full`, and of wrappers around it, on complete labels: a cell for each."""
-    table = scored(runs, metric)
+    table = _scored(runs, metric)
     return _cells(table[table["reference"] & table["method"].map(is_full)], metric)
 
 
@@ -144,13 +181,7 @@ def is_full(method: str) -> bool:
     return method.partition("+")[0] == FULL
 
 
-def budgets_in(runs: Any) -> list[Budget]:
-    """Budgets in ascending order, those in hours last; empty where amounts are as written."""
-    rows = opened(runs)[["budget", "budget_hours"]].drop_duplicates().to_dict("records")
-    return sorted(set(filter(None, map(Budget.of, rows))), key=lambda budget: budget.order)
-
-
-def scored(runs: Any, metric: str) -> pd.DataFrame:
+def _scored(runs: Any, metric: str) -> pd.DataFrame:
     """The runs that have this metric, with the columns that cells need."""
     columns = {name: COLUMNS[name] for name in (*RUN, "dollars", "seconds", "images")}
     table = frame(runs, columns | {metric: float | None}, asker="runs", mend=_MEND, empty=True)

@@ -21,10 +21,10 @@ from simkit.errors import BadInput, unknown
 from simkit.files import reading, whole
 from simkit.history import content_id
 from simkit.registry import convert
-from simkit.results.method_facts import FACTS, check
+from simkit.results.method_facts import FACTS, parsed
 
 PLAN = "plan.json"  # the comparison under way in a folder; removed once its results are written
-_CHECKSUM = "checksum"
+CHECKSUM = "checksum"  # of the facts, in tables of version 0.2.0 and later
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -52,7 +52,7 @@ def save(result: Result, folder: Path, stem: str) -> None:
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
     content = sink.getvalue().to_pybytes()
-    with whole(_path(folder, stem)) as part:
+    with whole(folder / f"{stem}.arrows") as part:
         part.write_bytes(content + hashlib.sha256(content).digest())
 
 
@@ -61,7 +61,7 @@ def load(folder: Path, stem: str, schema: pa.Schema) -> Result | None:
 
     A damaged file causes a warning and None, so that the job runs again.
     """
-    path = _path(folder, stem)
+    path = folder / f"{stem}.arrows"
     try:
         content = memoryview(path.read_bytes())
         content, digest = content[:-_DIGEST], content[-_DIGEST:]
@@ -81,7 +81,7 @@ def load(folder: Path, stem: str, schema: pa.Schema) -> Result | None:
 
 def finished(folder: Path, stem: str) -> bool:
     """Whether a job is stored; its content is not checked."""
-    return _path(folder, stem).is_file()
+    return (folder / f"{stem}.arrows").is_file()
 
 
 def codes(folder: Path, keys: Iterable[str]) -> Counter[str]:
@@ -112,7 +112,7 @@ def begin(
     classes, leaves and methods are the facts of its table.
     """
     plan = {"grid": grid, "keys": list(keys), "classes": list(classes), "leaves": list(leaves)}
-    plan |= {FACTS: methods}
+    plan[FACTS] = methods
     with whole(folder / PLAN) as part:
         part.write_text(json.dumps(plan, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -128,9 +128,11 @@ def under_way(folder: Path) -> dict[str, Any]:
         return {"grid": "", "keys": (), "classes": (), "leaves": (), FACTS: ""}
     with reading(folder / PLAN, "the plan of a comparison", "compare again") as file:
         values = json.loads(file.read_text(encoding="utf-8"))
-        plan = _checked({name: values[name] for name in ("grid", "keys", "classes", "leaves")})
+        methods = {FACTS: values.get(FACTS, "")}  # version 0.2.0 wrote none
+        names = ("grid", "keys", "classes", "leaves")
+        plan = _checked(methods | {name: values[name] for name in names})
         tomllib.loads(plan["grid"])
-        return plan | _checked({FACTS: values.get(FACTS, "")})  # version 0.2.0 wrote none
+        return plan
 
 
 _KINDS = {
@@ -145,7 +147,7 @@ def facts(table: pa.Table) -> dict[str, Any]:
     """The facts of a comparison in the metadata of its table. Raises BadInput if damaged."""
     metadata = {key.decode(): text for key, text in (table.schema.metadata or {}).items()}
     try:
-        if metadata.get(_CHECKSUM, _checksum(metadata).encode()) != _checksum(metadata).encode():
+        if metadata.get(CHECKSUM, _checksum(metadata).encode()) != _checksum(metadata).encode():
             raise ValueError("they do not match their checksum")
         return _checked({name: json.loads(metadata[name]) for name in _KINDS if name in metadata})
     except (ValueError, RecursionError) as error:
@@ -155,12 +157,7 @@ def facts(table: pa.Table) -> dict[str, Any]:
 def with_checksum(table: pa.Table) -> pa.Table:
     """The table with a checksum of its facts, which `facts` verifies."""
     metadata = {key.decode(): text for key, text in (table.schema.metadata or {}).items()}
-    return table.replace_schema_metadata({**metadata, _CHECKSUM: _checksum(metadata)})
-
-
-def has_checksum(table: pa.Table) -> bool:
-    """Whether the table is from a file of version 0.2.0 or later."""
-    return _CHECKSUM.encode() in (table.schema.metadata or {})
+    return table.replace_schema_metadata({**metadata, CHECKSUM: _checksum(metadata)})
 
 
 def _checksum(metadata: Mapping[str, bytes]) -> str:
@@ -171,10 +168,6 @@ def _checked(facts: Mapping[str, Any]) -> dict[str, Any]:
     values = {name: convert(facts[name], _KINDS[name], name, spelled=False) for name in facts}
     if not {*values.get("leaves", ())} <= {*range(len(values.get("classes", ())))}:
         raise BadInput("leaves are no indices of the classes")
-    check(values.get(FACTS, ""))
+    parsed(values.get(FACTS, ""))  # refuses damaged ones
     json.dumps(values, ensure_ascii=False).encode()  # refuses half characters
     return values
-
-
-def _path(folder: Path, stem: str) -> Path:
-    return folder / f"{stem}.arrows"

@@ -78,7 +78,7 @@ def of(spec: str, table: Any = None) -> MethodFacts:
         Those of the table; if it has none of any method, those of the registered method; for other
         names, the spelling as title.
     """
-    written = _parsed(_READ.get() if table is None else table.attrs.get(FACTS, ""))
+    written = parsed(_READ.get() if table is None else table.attrs.get(FACTS, ""))
     titles, innermost = [], None
     parts = split_sum(spec)
     for part in parts:
@@ -125,14 +125,12 @@ def written(specs: Iterable[str]) -> str:
     return json.dumps(facts, ensure_ascii=False)
 
 
-def check(text: str) -> None:
-    """Raise ValueError if these are not the facts that `written` returned."""
-    _parsed(text)
-
-
 @lru_cache(maxsize=64)
-def _parsed(text: str) -> Mapping[str, MethodFacts]:
-    """By name of the method; empty without facts."""
+def parsed(text: str) -> Mapping[str, MethodFacts]:
+    """The facts that `written` returned, by name of the method; empty without facts.
+
+    Raises ValueError if they are damaged.
+    """
     if not text:
         return {}
     # Later versions may write more facts about a method.

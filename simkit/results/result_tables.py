@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, get_args, get_origin
 
 import pandas as pd
@@ -21,9 +21,10 @@ from simkit.results.method_facts import FACTS
 Columns = Mapping[str, Any]
 Unique = tuple[tuple[str, ...], ...]
 
-
-_NAMES = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
-_ARROW = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+_KINDS = {
+    str: (pa.string(), "text"), bool: (pa.bool_(), "true or false"),
+    int: (pa.int64(), "a whole number"), float: (pa.float64(), "a number"),
+}  # fmt: skip
 
 
 def frame(
@@ -67,7 +68,7 @@ def frame(
         raise BadInput(f"{asker}: the table is empty; {mend}")
     names = list(table.columns)
     if missing := [name for name in columns if names.count(name) != 1]:
-        raise BadInput(f"{asker}: the table has no {_listed(missing)}; {mend}")
+        raise BadInput(f"{asker}: the table has no column {', '.join(map(repr, missing))}; {mend}")
     values = {}
     for name, kind in columns.items():
         try:
@@ -76,9 +77,12 @@ def frame(
             raise BadInput(f"{asker}: column {name!r} {error}{mend}") from None
     checked = pd.DataFrame(values, index=pd.RangeIndex(len(table)))
     checked.attrs = dict(table.attrs)
-    if unique and not _complete(checked, unique):
-        keys = " and ".join(", ".join(part) for part in unique)
-        raise BadInput(f"{asker}: the table does not hold one row for each {keys}; {mend}")
+    if unique:
+        distinct = len(checked.drop_duplicates([name for part in unique for name in part]))
+        combinations = math.prod(len(checked.drop_duplicates(list(part))) for part in unique)
+        if not distinct == len(checked) == combinations:
+            keys = " and ".join(", ".join(part) for part in unique)
+            raise BadInput(f"{asker}: the table does not hold one row for each {keys}; {mend}")
     return checked
 
 
@@ -115,12 +119,13 @@ def passed_on(table: pd.DataFrame) -> dict[str, Any]:
 
 def _column(values: pd.Series[Any], declared: Any) -> Any:
     """The column as an array. Raises ValueError with a message that lacks the mend."""
+    kind, words = _kind(declared)
     try:
         array = pa.array(values.to_numpy(object), from_pandas=True)
         _check(array, declared)
-        array = array.cast(_arrow(declared))  # floats that are no whole numbers are no integers
+        array = array.cast(kind)  # floats that are no whole numbers are no integers
     except (TypeError, pa.ArrowException):
-        raise ValueError(f"holds {values.dtype} where {_named(declared)} is expected; ") from None
+        raise ValueError(f"holds {values.dtype} where {words} is expected; ") from None
     numbers = array.to_numpy(zero_copy_only=False)
     missing = array.null_count and numbers.dtype == object
     return pd.Series(numbers, dtype=object) if missing else numbers  # None stays None
@@ -128,40 +133,27 @@ def _column(values: pd.Series[Any], declared: Any) -> Any:
 
 def _check(array: pa.Array, declared: Any) -> None:
     """Raise TypeError for values of another type, ValueError for missing ones."""
-    kind, given = _without_none(declared), array.type
-    if array.null_count and kind is declared:
+    kind, given = _kind(declared)[0], array.type
+    if array.null_count and not isinstance(declared, types.UnionType):
         raise ValueError("has missing values; leave out these rows, or ")
     if pa.types.is_null(given):
         return
-    if get_origin(kind) is list and pa.types.is_list(given):
-        return _check(array.flatten(), *get_args(kind))
+    if pa.types.is_list(kind) and pa.types.is_list(given):
+        (inner,) = get_args(_without_none(declared))
+        return _check(array.flatten(), inner)
     numeric = pa.types.is_integer(given) or pa.types.is_floating(given)
-    if not (numeric if kind in (int, float) else given == _ARROW.get(kind)):
+    if not (numeric if kind in (pa.int64(), pa.float64()) else given == kind):
         raise TypeError
 
 
-def _arrow(declared: Any) -> pa.DataType:
+def _kind(declared: Any) -> tuple[pa.DataType, str]:
+    """The Arrow type of a declared column, and its name in words."""
     kind = _without_none(declared)
-    return pa.list_(_arrow(*get_args(kind))) if get_origin(kind) is list else _ARROW[kind]
-
-
-def _complete(table: pd.DataFrame, unique: Unique) -> bool:
-    distinct = len(table.drop_duplicates([name for part in unique for name in part]))
-    combinations = math.prod(len(table.drop_duplicates(list(part))) for part in unique)
-    return distinct == len(table) == combinations
+    if get_origin(kind) is not list:
+        return _KINDS[kind]
+    inner, words = _kind(*get_args(kind))
+    return pa.list_(inner), f"a list of {words}"
 
 
 def _without_none(declared: Any) -> Any:
-    if not isinstance(declared, types.UnionType):
-        return declared
-    return next(part for part in get_args(declared) if part is not types.NoneType)
-
-
-def _named(declared: Any) -> str:
-    kind = _without_none(declared)
-    return f"a list of {_named(*get_args(kind))}" if get_origin(kind) is list else _NAMES[kind]
-
-
-def _listed(names: Sequence[str]) -> str:
-    *first, last = map(repr, names)
-    return f"columns {', '.join(first)} and {last}" if first else f"column {last}"
+    return get_args(declared)[0] if isinstance(declared, types.UnionType) else declared

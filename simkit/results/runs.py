@@ -209,7 +209,8 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
         )
         job_store.facts(table)  # refuses damaged metadata
         lost = sorted({*(columns or COLUMNS)}.difference(table.column_names))
-        if lost and job_store.has_checksum(table):  # files of version 0.1 may have fewer columns
+        if lost and job_store.CHECKSUM.encode() in (table.schema.metadata or {}):
+            # Files of version 0.1, without a checksum, may have fewer columns.
             raise ValueError(f"it has no column {lost[0]!r}")
         fields = [SCHEMA.field(f.name) if f.name in SCHEMA.names else f for f in table.schema]
         table = table.cast(pa.schema(fields, table.schema.metadata))
@@ -294,14 +295,21 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
         file if file.is_file() else folder / job_store.PLAN, "a comparison", "compare again"
     ):
         facts = _facts(table)
-        sentences = [*_sentences(facts), *_unfinished(folder, facts)]
+        sentences = list(_sentences(facts))
+        plan, grid_file = job_store.under_way(folder), folder / "grid.toml"
+        finished_grid = grid_file.read_text("utf-8", "replace") if grid_file.is_file() else None
+        if plan["grid"] not in ("", finished_grid):
+            done = sum(job_store.finished(folder / "bundles", stem) for stem in plan["keys"])
+            facts["unfinished"] = f"{done} of {len(plan['keys'])} jobs"
+            text = f"a comparison in this folder is unfinished: {facts['unfinished']} are finished"
+            sentences.append(text)
     sentences += [f"failed: {why}" for why in grouped(facts["failures"])]
     summary = folder / "summary.md"
     if summary.is_file():
         text = readable(summary, "a summary").read_text("utf-8", "replace")
         answer = text.partition("\n# ")[0] if text.startswith("# What to buy") else ""
-        found = [line for line in answer.splitlines() if line.startswith("- ")]
-        sentences += [line.removeprefix("- ") for line in found]
+        answers = [line for line in answer.splitlines() if line.startswith("- ")]
+        sentences += [line.removeprefix("- ") for line in answers]
         sentences.append(f"full table: {summary}")
     return facts | {"text": "\n".join(sentences)}
 
@@ -357,17 +365,6 @@ def _sentences(facts: Mapping[str, Any]) -> Iterator[str]:
         annotation = f", {duration(3600 * total)} with annotation and evaluation" if total else ""
         memory = "" if peak is None else f"; at most {peak:,.0f} MB in one process"
         yield f"{duration(3600 * training)} of training{annotation}{memory}"
-
-
-def _unfinished(folder: Path, facts: dict[str, Any]) -> Iterator[str]:
-    """A sentence about a comparison under way, which `facts` get as "unfinished"; or none."""
-    plan, grid_file = job_store.under_way(folder), folder / "grid.toml"
-    finished_grid = grid_file.read_text("utf-8", "replace") if grid_file.is_file() else None
-    if plan["grid"] in ("", finished_grid):
-        return
-    done = sum(job_store.finished(folder / "bundles", stem) for stem in plan["keys"])
-    facts["unfinished"] = f"{done} of {len(plan['keys'])} jobs"
-    yield f"a comparison in this folder is unfinished: {facts['unfinished']} are finished"
 
 
 def grouped(failures: Sequence[str]) -> list[str]:

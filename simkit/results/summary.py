@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
 
 from simkit.quantities import money
-from simkit.results.best import more_draws_text, too_few_text
 from simkit.results.cells import (
     Cell,
     Row,
@@ -21,17 +20,19 @@ from simkit.results.cells import (
     summary_rows,
     zero_shot,
 )
+from simkit.results.statistics import Best
 
 _NOTE = (
     "mAP is the mean AP over leaf classes on the test split, in points; intervals are 95 % "
     "confidence intervals over draws. P(best) is the probability that a method is the best for its "
     "scheme and budget, from a normal random-effects model over the draws that all methods share."
 )
+_MOST_DRAWS = 100  # larger numbers are written "more than 100"
 
 
 def sentences(runs: Any) -> list[str]:
     """One sentence for each scheme and budget, then one about complete labels."""
-    results = [sentence(row) for row in summary_rows(runs)]
+    results = [_sentence(row) for row in summary_rows(runs)]
     if free := zero_shot(runs):
         text = f"Without labels, the scores reach {_mean(free)} mAP for $0 ({free.method})."
         results.insert(0, text)
@@ -41,7 +42,7 @@ def sentences(runs: Any) -> list[str]:
     return results
 
 
-def sentence(row: Row) -> str:
+def _sentence(row: Row) -> str:
     """The best method under this scheme, with the probability that it is the best."""
     best, score = row.best, _score(row.highest, row.cells)
     names = listed([best.first, *best.ties])
@@ -84,7 +85,7 @@ def verdicts(runs: Any) -> list[str]:
     best of many; the probability of a scheme is the sum of those of its methods.
     """
     schemes = summary_rows(runs)
-    budgets = sorted({row.limit for row in schemes if row.limit}, key=lambda limit: limit.order)
+    budgets = sorted({row.limit for row in schemes if row.limit})
     return [_verdict([row for row in schemes if row.limit == limit]) for limit in budgets]
 
 
@@ -117,7 +118,19 @@ def _no_difference(rivals: Sequence[str], first: str, extra_draws: float | None)
         return ""
     verb = "does" if len(rivals) == 1 else "do"
     text = f"; {listed(rivals)} {verb} not differ significantly from {first} yet"
-    return f"{text}; {more_draws_text(extra_draws)}" if extra_draws is not None else text
+    if extra_draws is None:
+        return text
+    if extra_draws > _MOST_DRAWS:
+        return f"{text}; more than {_MOST_DRAWS} more draws would be needed to separate them"
+    draws = f"{extra_draws:.0f} more draw{'' if extra_draws == 1 else 's'}"
+    return f"{text}; {draws} would probably separate them"
+
+
+def too_few_text(best: Best) -> str:
+    """Why there is no probability: "one draw is too few to compare"."""
+    if not best.draws:
+        return "no draw has all runs"
+    return f"{'one draw is' if best.draws == 1 else 'two draws are'} too few to compare"
 
 
 def shown_probability(value: float) -> str:
@@ -128,39 +141,32 @@ def shown_probability(value: float) -> str:
 def markdown(runs: Any) -> str:
     """The summary as Markdown: the best purchases, then sentences and a table of all cells."""
     purchases = [f"- {text}" for text in verdicts(runs)]
-    columns = "scheme budget method mAP interval P(best) draws dollars hours images".split()
-    head = ["| " + " | ".join(columns) + " |", "|---|--:|---|--:|---|--:|--:|--:|--:|--:|"]
     free = zero_shot(runs)
-    rows = [_row(free, None)] if free else []
-    rows += [
-        _row(cell, row.best.probability.get(cell.method))
-        for row in summary_rows(runs)
-        for cell in row.cells
-    ]
-    rows += [_row(cell, None) for cell in references(runs)]
+    cells: list[tuple[Cell, float | None]] = [(free, None)] if free else []
+    for row in summary_rows(runs):
+        cells += [(cell, row.best.probability.get(cell.method)) for cell in row.cells]
+    cells += [(cell, None) for cell in references(runs)]
+    rows = []
+    for cell, probability in cells:
+        ends = [100 * end for end in (cell.score.low, cell.score.high) if end is not None]
+        interval = " to ".join(f"{end:.1f}" for end in ends)
+        best = "" if probability is None else shown_probability(probability)
+        hours = "unknown" if cell.hours is None else f"{cell.hours:,.2f}"
+        of_labels = [f"{cell.dollars:,.2f}", hours, f"{cell.images:,.0f}"]
+        scores = [_mean(cell), interval, best, str(cell.score.draws)]
+        rows.append([cell.scheme, str(cell.limit), cell.method, *scores, *of_labels])
+    columns = "scheme budget method mAP interval P(best) draws dollars hours images".split()
     results = [f"- {text}" for text in sentences(runs)]
     parts = ["# What to buy", "", *purchases, ""] if purchases else []
     parts += ["# Which method is best under which scheme?", "", *results, "", _NOTE, ""]
-    parts += [*head, *rows]
+    parts += _table(columns, "|---|--:|---|--:|---|--:|--:|--:|--:|--:|", rows)
     return "\n".join([*parts, ""])
 
 
-def _row(cell: Cell, probability: float | None) -> str:
-    score = cell.score
-    ends = [100 * end for end in (score.low, score.high) if end is not None]
-    columns = [
-        cell.scheme,
-        str(cell.limit),
-        cell.method,
-        _mean(cell),
-        " to ".join(f"{end:.1f}" for end in ends),
-        "" if probability is None else shown_probability(probability),
-        str(score.draws),
-        f"{cell.dollars:,.2f}",
-        "unknown" if cell.hours is None else f"{cell.hours:,.2f}",
-        f"{cell.images:,.0f}",
-    ]
-    return "| " + " | ".join(columns) + " |"
+def _table(columns: Sequence[str], alignment: str, rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table in Markdown."""
+    lines = [f"| {' | '.join(cells)} |" for cells in (columns, *rows)]
+    return [lines[0], alignment, *lines[1:]]
 
 
 def choices(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -179,12 +185,10 @@ def chapter_of_settings(chosen: list[dict[str, Any]]) -> str:
         edge = "yes" if row["tuned_edge"] else "no"
         scheme = f"{row['scheme']} (all images)" if row["reference"] else row["scheme"]
         score, runs = f"{100 * row['tuned_map']:.1f}", f"{row['tuned_runs']:.0f}"
-        rows.append(f"| {scheme} | {row['method']} | {values} | {score} | {runs} | {edge} |")
-    head = [
-        "| scheme | method | chosen | mAP on validation | tried | at an edge |",
-        "|---|---|---|--:|--:|---|",
-    ]
-    return "\n".join(["", "## Chosen settings", "", *head, *rows, ""])
+        rows.append([scheme, row["method"], values, score, runs, edge])
+    columns = ["scheme", "method", "chosen", "mAP on validation", "tried", "at an edge"]
+    lines = _table(columns, "|---|---|---|--:|--:|---|", rows)
+    return "\n".join(["", "## Chosen settings", "", *lines, ""])
 
 
 def notes_of(table: pd.DataFrame) -> tuple[str, ...]:

@@ -29,8 +29,7 @@ from simkit.learn.methods import Method, Wrapper
 from simkit.learn.optim import Settings
 from simkit.learn.protocols import Protocol, protocol
 from simkit.registry import Positive, Range, build, convert, setting, settle, split_sum
-from simkit.results.budget import Budget
-from simkit.results.cells import FULL
+from simkit.results.cells import FULL, Budget
 from simkit.toml import toml_lines
 
 DEMO = Path(__file__).with_name("demo.toml")

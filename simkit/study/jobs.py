@@ -24,7 +24,7 @@ from simkit.annotate.simulate import how_many, simulate
 from simkit.errors import BadInput
 from simkit.history import content_id, versions
 from simkit.learn import methods
-from simkit.results.budget import Budget
+from simkit.results.cells import Budget
 from simkit.results.job_store import Result
 from simkit.results.runs import SWEEP
 from simkit.study.code_hash import code_id

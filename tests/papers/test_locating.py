@@ -27,7 +27,7 @@ from simkit.papers.analysis.explaining import (
     pointing,
     positives,
 )
-from simkit.results.analysis.comparisons import ablation
+from simkit.results.comparisons import ablation
 
 
 @pytest.fixture(scope="module")

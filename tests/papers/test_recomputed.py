@@ -18,7 +18,7 @@ from simkit.papers.analysis.class_priors import likelihood, rank_agreement
 from simkit.papers.analysis.labelling import STATES, depths
 from simkit.papers.analysis.learning import TrainingOptions, watched
 from simkit.results import runs
-from simkit.results.analysis.comparisons import ablation, courses, ranks
+from simkit.results.comparisons import ablation, courses, ranks
 from tests.results import planted
 
 SEEDS = pytest.mark.parametrize("seed", range(3))

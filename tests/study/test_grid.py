@@ -9,7 +9,7 @@ from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.learn.optim import Settings
 from simkit.quantities import money
-from simkit.results.budget import Budget
+from simkit.results.cells import Budget
 from simkit.study import grid as grids
 from simkit.study.grid import Grid, Pictures, Setting, Tuning, at_edge
 from simkit.toml import toml
@@ -202,7 +202,7 @@ def test_limits_are_written_as_people_do_and_dollars_come_first():
         ("$100", " at $100", True), ("2.5 hours", " in 2.5 hours", True), ("", "", False),
     ]  # fmt: skip
     mixed = [Budget(hours=1), Budget(50), Budget(hours=0.5), Budget(7)]
-    assert sorted(mixed, key=lambda one: one.order) == [mixed[3], mixed[1], mixed[2], mixed[0]]
+    assert sorted(mixed) == [mixed[3], mixed[1], mixed[2], mixed[0]]
     assert Budget.of({"budget": float("nan"), "budget_hours": 3.0}) == Budget(hours=3.0)
     assert [money(x) for x in (0.75, 12.0, 1250.4)] == ["$0.75", "$12", "$1,250"]
 

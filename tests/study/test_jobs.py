@@ -11,7 +11,7 @@ from simkit.annotate.annotators import Habits
 from simkit.annotate.prices import prices
 from simkit.errors import BadInput
 from simkit.learn.optim import Settings
-from simkit.results.budget import Budget
+from simkit.results.cells import Budget
 from simkit.results.runs import MEASURED
 from simkit.study import jobs
 from simkit.study.grid import Grid, Pictures, Setting

@@ -13,12 +13,11 @@ from simkit.annotate import schemes
 from simkit.errors import BadInput, unknown
 from simkit.learn.method import layers
 from simkit.learn.methods import make as make_method
-from simkit.results.analysis import selection
-from simkit.results.analysis.comparisons import gap_columns, mean_columns
-from simkit.results.analysis.selection import METRICS, Methods, Table
-from simkit.results.budget import Budget
-from simkit.results.cells import RUN, one_result
+from simkit.results import selection
+from simkit.results.cells import RUN, Budget, one_result
+from simkit.results.comparisons import gap_columns, mean_columns
 from simkit.results.result_tables import class_names, opened, passed_on
+from simkit.results.selection import METRICS, Methods, Table
 
 _MAKE = {"method": make_method, "scheme": schemes.make}
 _COUNTS = ("present", "absent", "unknown")

@@ -26,7 +26,7 @@ from simkit.papers.analysis.learning import (
     selections,
     unknown_labels,
 )
-from simkit.results.analysis.selection import listed
+from simkit.results.selection import listed
 
 COUNTED = "labels"  # the estimate without training
 _Mask = NDArray[np.bool_]  # (N, L)

@@ -21,8 +21,8 @@ from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.methods.soft_exposure import Exposure
 from simkit.learn.side_info import prepare
-from simkit.results.analysis import selection
-from simkit.results.analysis.selection import Methods
+from simkit.results import selection
+from simkit.results.selection import Methods
 
 _MOST_IDS = 20_000  # the nearest spelling among these is found within a second
 

@@ -29,9 +29,9 @@ from simkit.learn.side_info import prepare
 from simkit.learn.train import Trained, Watcher, train
 from simkit.metrics import average_precision, map_by_labels, mean_ap
 from simkit.papers.analysis.learning import TrainingOptions, innermost, kinds
-from simkit.results.analysis import selection
-from simkit.results.analysis.selection import Methods
+from simkit.results import selection
 from simkit.results.cells import RUN, is_full
+from simkit.results.selection import Methods
 from simkit.study.sources import ImageTransform, StudyData, decoded_pictures
 
 Floats = NDArray[np.float64]

@@ -26,10 +26,10 @@ from simkit.learn.methods.large_loss import Remembering
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
 from simkit.learn.train import Trained, Watcher, train_stack
-from simkit.results.analysis import selection
-from simkit.results.analysis.selection import Methods
+from simkit.results import selection
 from simkit.results.cells import is_full
 from simkit.results.runs import COLUMNS
+from simkit.results.selection import Methods
 from simkit.study.sources import StudyData
 
 W = TypeVar("W", bound=Watcher)

@@ -31,8 +31,8 @@ from simkit.learn.methods.wrappers import BoostLU
 from simkit.learn.optim import Optimiser, Settings
 from simkit.learn.side_info import prepare
 from simkit.papers.analysis.learning import kinds
-from simkit.results.analysis import selection
-from simkit.results.analysis.selection import Methods
+from simkit.results import selection
+from simkit.results.selection import Methods
 
 Entry = tuple[int, int]  # (image, class)
 _QUARTER = torch.tensor([[3.0, -1.0], [-1.0, -1.0]])  # a map with one high cell; its mean is 0

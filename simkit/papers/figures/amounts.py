@@ -9,12 +9,12 @@ import pandas as pd
 from matplotlib.figure import Figure as Drawing
 
 from simkit.registry import setting
-from simkit.results.analysis.selection import METRICS
 from simkit.results.cells import is_full
 from simkit.results.figures import base, marks
 from simkit.results.figures.base import Facets, Figure, Panels, register, single, split
 from simkit.results.figures.comparisons import GAP, PANELS, SCORE, Kind, failed, line_looks
 from simkit.results.figures.style import INK, label, looks, over_draws, palette
+from simkit.results.selection import METRICS
 
 _SEVERAL = "compare several, such as fpc(per_class=10) and fpc(per_class=100)"
 

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from simkit.registry import setting
-from simkit.results.analysis.comparisons import mean_columns
+from simkit.results.comparisons import mean_columns
 from simkit.results.figures import marks, style
 from simkit.results.figures.base import Facets, Figure, Panels, Pictures, register, single, split
 

@@ -21,11 +21,10 @@ from numpy.typing import NDArray
 from simkit.errors import BadInput, located, unknown
 from simkit.registry import Registry, setting, settle
 from simkit.results import method_facts
-from simkit.results.analysis.selection import check_one_test, within
-from simkit.results.budget import Budget
-from simkit.results.cells import COLUMNS, RUN
+from simkit.results.cells import COLUMNS, RUN, Budget
 from simkit.results.figures.style import WIDTH, fold, house_style, wrapped
 from simkit.results.result_tables import Columns, Unique, frame
+from simkit.results.selection import check_one_test, within
 from simkit.results.statistics import Interval
 
 Pictures = tuple[NDArray[np.uint8], ...]  # each (H, W, 3)

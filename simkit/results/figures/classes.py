@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from simkit.registry import Count, Range, setting
-from simkit.results.analysis.comparisons import ByClass, by_class
-from simkit.results.analysis.selection import Methods, check_known, some_methods, under
+from simkit.results.comparisons import ByClass, by_class
 from simkit.results.figures import base, marks
 from simkit.results.figures.base import register, single
 from simkit.results.figures.style import (
@@ -31,6 +30,7 @@ from simkit.results.figures.style import (
     over_draws,
     text_width,
 )
+from simkit.results.selection import Methods, check_known, some_methods, under
 
 # One hue with decreasing lightness: the order is visible in grey prints.
 _SHADES = LinearSegmentedColormap.from_list("missing", ["#F7E08B", "#6BA8A0", "#1D3B6F", "#0A1530"])

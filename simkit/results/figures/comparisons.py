@@ -13,14 +13,14 @@ from matplotlib.figure import Figure as Drawing
 
 from simkit.quantities import money
 from simkit.registry import setting
-from simkit.results.analysis import selection
-from simkit.results.analysis.comparisons import Ranks, Test, What, courses, ranks
-from simkit.results.analysis.selection import Methods
+from simkit.results import selection
 from simkit.results.cells import references, summary_rows, zero_shot
+from simkit.results.comparisons import Ranks, Test, What, courses, ranks
 from simkit.results.figures import base, marks
 from simkit.results.figures.base import Facets, Figure, Panels, register, split
 from simkit.results.figures.style import INK, PALE, Look, label, looks, over_draws, palette
 from simkit.results.result_tables import failures
+from simkit.results.selection import Methods
 from simkit.results.statistics import BOOTSTRAP_FROM
 
 Kind = Literal["scheme", "method"]

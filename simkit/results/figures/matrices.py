@@ -17,13 +17,21 @@ from simkit.annotate import schemes
 from simkit.errors import BadInput
 from simkit.quantities import money
 from simkit.registry import setting
-from simkit.results.best import SURE, too_few_text
-from simkit.results.budget import Budget
-from simkit.results.cells import Row, best_pairs, over_shared, references, summary_rows, zero_shot
+from simkit.results.cells import (
+    Budget,
+    Row,
+    best_pairs,
+    over_shared,
+    references,
+    summary_rows,
+    zero_shot,
+)
 from simkit.results.figures import base, marks
 from simkit.results.figures.base import Panels, register, single
 from simkit.results.figures.style import INK, WIDTH, fold, label, looks
 from simkit.results.method_facts import ORDER, family, of
+from simkit.results.statistics import SURE
+from simkit.results.summary import too_few_text
 
 _NAMES = 2.3  # inches for the schemes of a heat map, and as many for the text on the right
 _LEVEL = 6  # most methods with level names; those of more are slanted

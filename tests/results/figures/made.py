@@ -46,7 +46,7 @@ from simkit.papers.analysis.labelling import confusion, depths, distributions, r
 from simkit.papers.analysis.learning import corrections, memorisation, modification
 from simkit.papers.analysis.losses import Scene, cell_gradients, loss_shapes
 from simkit.results import runs
-from simkit.results.analysis.comparisons import ablation
+from simkit.results.comparisons import ablation
 from simkit.results.result_tables import opened
 from tests.results import planted, planted_classes
 

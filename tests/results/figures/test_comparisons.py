@@ -7,8 +7,8 @@ import pytest
 from simkit import figures
 from simkit.errors import BadInput
 from simkit.results import runs
-from simkit.results.best import best_of
 from simkit.results.figures.style import looks
+from simkit.results.statistics import best_of
 from tests.results import planted, planted_classes
 from tests.results.figures.made import caption, legend, named_lines
 from tests.results.figures.test_every_table import check_picture

@@ -5,7 +5,7 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.results import runs
-from simkit.results.analysis.comparisons import by_class
+from simkit.results.comparisons import by_class
 from tests.results import planted_classes as planted
 
 

@@ -18,11 +18,10 @@ from scipy.stats import studentized_range
 
 from simkit import metrics
 from simkit.errors import BadInput, unknown
-from simkit.results.analysis import selection
-from simkit.results.analysis.selection import Methods, Table, listed
-from simkit.results.budget import Budget
-from simkit.results.cells import RUN, SMALLEST, one_result
+from simkit.results import selection
+from simkit.results.cells import RUN, SMALLEST, Budget, one_result
 from simkit.results.result_tables import class_names, leaves, passed_on
+from simkit.results.selection import Methods, Table, listed
 from simkit.results.statistics import Interval, holm, interval, p_value, paired_interval
 
 Test = Literal["paired", "nemenyi"]

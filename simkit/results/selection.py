@@ -11,8 +11,7 @@ import pandas as pd
 
 from simkit.errors import BadInput, unknown
 from simkit.labels.truth import Truth
-from simkit.results.budget import Budget
-from simkit.results.cells import COLUMNS, budgets_in, one_result
+from simkit.results.cells import COLUMNS, Budget, one_result
 from simkit.results.result_tables import frame, opened
 
 Table = Any  # a DataFrame, a pyarrow Table or the runs of a comparison
@@ -42,9 +41,10 @@ def read_runs(runs: Any, columns: Iterable[str], *, metric: str = "") -> pd.Data
     table = opened(runs)
     tested = ["test_id"] if "test_id" in getattr(table, "columns", ()) else []
     kinds = {name: COLUMNS[name] for name in (*columns, *tested)}
-    kinds |= {metric: float | None} if metric else {}
     mend = "pass the runs of a comparison"
-    mend += ", and one of its columns as metric" if metric else ""
+    if metric:
+        kinds[metric] = float | None
+        mend += ", and one of its columns as metric"
     selected = frame(table, kinds, asker="runs", mend=mend, empty=True)
     if metric:
         selected[metric] = selected[metric].where(np.isfinite(selected[metric]))
@@ -61,9 +61,9 @@ def check_one_test(runs: pd.DataFrame) -> None:
 
 def check_one_budget(runs: pd.DataFrame) -> None:
     """Raise BadInput if runs, apart from references, have several budgets."""
-    budgets = budgets_in(runs[~runs["reference"]])
+    budgets = {*filter(None, budgets_of(runs[~runs["reference"]]))}
     if len(budgets) > 1:
-        several = ", ".join(map(str, budgets))
+        several = ", ".join(map(str, sorted(budgets)))
         raise BadInput(f"the table has the budgets {several}; choose one of them")
 
 
@@ -88,10 +88,11 @@ def within(runs: pd.DataFrame, limit: Budget) -> tuple[Budget, pd.DataFrame]:
     Raises BadInput if there are no runs at this budget.
     """
     compared = without_references(runs)
-    budgets = budgets_in(compared)
+    of_runs = budgets_of(compared)
+    budgets = sorted({*filter(None, of_runs)})
     if not limit and budgets:
         limit = budgets[len(budgets) // 2]
-    selected = compared[[each == limit for each in budgets_of(compared)]]
+    selected = compared[[each == limit for each in of_runs]]
     if selected.empty:
         known = ", ".join(map(str, budgets)) or "none, as the schemes have fixed amounts"
         raise BadInput(f"no runs at the budget {limit}; budgets in the table are {known}")
@@ -111,11 +112,11 @@ def under(runs: pd.DataFrame, *, scheme: str) -> tuple[str, pd.DataFrame]:
     """
     known = list(runs["scheme"].unique())
     chosen = scheme or known[0]
-    similar = [name for name in known if name.partition("(")[0] == chosen]
-    if chosen not in known and len(similar) == 1:
-        chosen = similar[0]
     if chosen not in known:
-        raise unknown("scheme of the table", chosen, known)
+        similar = [name for name in known if name.partition("(")[0] == chosen]
+        if len(similar) != 1:
+            raise unknown("scheme of the table", chosen, known)
+        chosen = similar[0]
     return chosen, runs[runs["scheme"] == chosen]
 
 

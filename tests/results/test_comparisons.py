@@ -14,7 +14,7 @@ from simkit.learn.train import train
 from simkit.metrics import average_precision, f1, f1_thresholds, mean_ap
 from simkit.papers.analysis.learning import both_scores
 from simkit.results import runs
-from simkit.results.analysis.comparisons import ablation, courses, ranks, variance
+from simkit.results.comparisons import ablation, courses, ranks, variance
 from simkit.results.result_tables import failures, leaves
 from simkit.results.runs import COLUMNS
 from simkit.study.sources import StudySource, open_source

@@ -4,8 +4,8 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.results import runs
-from simkit.results.analysis.selection import listed, read_runs, some_methods, under, within
-from simkit.results.budget import Budget
+from simkit.results.cells import Budget
+from simkit.results.selection import listed, read_runs, some_methods, under, within
 from tests.results import planted
 
 COLUMNS = ("scheme", "method", "draw", "reference", "budget", "budget_hours")
