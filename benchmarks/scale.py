@@ -94,10 +94,11 @@ def make(folder: Path, size: dict[str, int]) -> None:
         index = Index(f"{split} {shape}", "pooled", shape, History("given"))
         writer = FeatureWriter(folder / "features" / split / "pooled", index)
         draw = np.random.default_rng(seed)
-        for start in range(0, shape[0], 1000):
-            shown = (matrix[start : start + 1000] == 1).astype(np.float32)
+        for block in writer.blocks:
+            shown = (matrix[block.start : block.stop] == 1).astype(np.float32)
             noise = draw.normal(size=(shown.shape[0], shape[1]))
-            writer.put(start, (shown @ looks + 2 * noise).astype(np.float16))
+            writer.put(block, (shown @ looks + 2 * noise).astype(np.float16))
+        writer.finish()
 
 
 def measured(command: list[str], until: Callable[[], bool] | None = None) -> dict[str, Any]:

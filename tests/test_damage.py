@@ -207,15 +207,19 @@ def test_damaged_features(tmp_path: Path, saved: Any) -> None:
     _damaged(tmp_path, lambda folder: read_features(folder / "own.npz"))
 
 
+def _features(folder: Path, values: Any) -> None:
+    writer = FeatureWriter(folder, Index("x", "pooled", values.shape, History("features")))
+    writer.put(writer.blocks[0], values)
+    writer.finish()
+
+
 def test_damaged_folders_of_features(tmp_path: Path) -> None:
-    index = Index("x", "pooled", (30, 4), History("features"))
-    FeatureWriter(tmp_path, index).put(0, RNG.normal(size=(30, 4)).astype(np.float16))
+    _features(tmp_path, RNG.normal(size=(30, 4)).astype(np.float16))
     _damaged(tmp_path, lambda folder: read_features(folder).values[:])
 
 
 def test_a_flipped_bit_in_features(tmp_path: Path) -> None:
-    index = Index("x", "pooled", (30, 4), History("features"))
-    FeatureWriter(tmp_path, index).put(0, RNG.normal(size=(30, 4)).astype(np.float16))
+    _features(tmp_path, RNG.normal(size=(30, 4)).astype(np.float16))
 
     def read(folder: Path) -> Any:
         found = read_features(folder)
@@ -299,8 +303,7 @@ def test_a_flipped_bit_in_a_checkpoint(tmp_path: Path) -> None:
 
 
 def test_files_of_version_0_1_have_no_checksums_and_are_read(tmp_path: Path) -> None:
-    index = Index("x", "pooled", (30, 4), History("features"))
-    FeatureWriter(tmp_path / "features", index).put(0, np.ones((30, 4), np.float16))
+    _features(tmp_path / "features", np.ones((30, 4), np.float16))
     train(TASK, make("ll-r"), **TRAINING).save(tmp_path / "model")
     for file in (tmp_path / "features" / "index.json", tmp_path / "model" / "model.json"):
         facts = json.loads(file.read_text())

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,7 @@ Half = NDArray[np.float16]
 INDEX = "index.json"
 _FILE = "features.npy"
 _FORM = "simkit features 2"
-_JOINED = 4096  # rows of a part in memory while parts are joined
-_COUNTED = 256  # rows between writes of the index; a killed process loses no more
+_NOTES = "unfinished-"  # folder of the notes on the blocks that are on disk
 
 
 def mapped(file: Path, shape: tuple[int, ...], kind: type) -> NDArray[Any] | None:
@@ -106,7 +106,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Index:
-    """The contents of a folder of features.
+    """The contents of a folder of features, written once all rows are computed.
 
     Parameters
     ----------
@@ -116,19 +116,16 @@ class Index:
         (N, D) pooled features or (N, D, h, w) maps.
     history
         Its parents are the content ids of the images and of the backbone.
-    done
-        Number of complete rows; they are computed in order.
     skipped
-        Unreadable images among the complete rows.
+        Unreadable images.
     crc32
-        CRC-32 of all rows, once they are complete; None in folders of version 0.1.
+        CRC-32 of all rows; None in folders of version 0.1.
     """
 
     key: str
     kind: Kind
     shape: tuple[int, ...]
     history: History
-    done: int = 0
     skipped: tuple[Skipped, ...] = ()
     crc32: int | None = None
 
@@ -138,51 +135,37 @@ class Index:
         rows = ",".join(str(each.row) for each in self.skipped)
         return content_id(self.key, "without", rows) if self.skipped else self.key
 
-    @property
-    def complete(self) -> bool:
-        """Whether all rows are computed."""
-        return self.done == self.shape[0]
-
     def write(self, folder: Path) -> None:
         """Write index.json."""
         facts = asdict(self) | {"history": json.loads(self.history.to_json())}
-        facts |= {"form": _FORM, "id": self.id, "dtype": "float16"}
+        # Earlier versions write an index of unfinished features too, and count their rows.
+        facts |= {"form": _FORM, "id": self.id, "dtype": "float16", "done": self.shape[0]}
         with whole(folder / INDEX) as part:
             part.write_text(json.dumps(sealed(facts), indent=1) + "\n", encoding="utf-8")
 
     @staticmethod
     def read(folder: Path) -> Index:
-        """Read index.json. Raises BadInput if it is damaged or of another version."""
+        """Read index.json. Raises BadInput if it is damaged, unfinished or of another version."""
         mend = "extract them again with simkit features"
         with reading(folder / INDEX, "an index of features", mend) as path:
             facts = unsealed(json.loads(path.read_text(encoding="utf-8")))
-            index = Index(
-                key=str(facts["key"]),
-                kind=facts["kind"],
-                shape=tuple(facts["shape"]),
-                history=History.from_json(json.dumps(facts["history"])),
-                done=facts["done"],
-                skipped=tuple(Skipped(**image) for image in facts["skipped"]),
-                crc32=facts.get("crc32"),
-            )
-            rows = [-1, *(image.row for image in index.skipped), index.done - 0.5]
-            if (
-                facts["form"] != _FORM
-                or len(index.shape) != {"pooled": 2, "maps": 4}[index.kind]
-                or rows != sorted(rows)
-                or index.done not in range(index.shape[0] + 1)
-            ):
+            history = History.from_json(json.dumps(facts["history"]))
+            shape, skipped = tuple(facts["shape"]), tuple(Skipped(**s) for s in facts["skipped"])
+            rows = [-1, *(image.row for image in skipped), shape[0] - 0.5]
+            dimensions = {"pooled": 2, "maps": 4}[facts["kind"]]
+            if facts["form"] != _FORM or len(shape) != dimensions or rows != sorted(rows):
                 raise ValueError
-            return index
+            if facts["done"] != shape[0]:
+                raise ValueError(f"{facts['done']} of {shape[0]} rows were computed")
+            key, kind, checksum = str(facts["key"]), facts["kind"], facts.get("crc32")
+            return Index(key, kind, shape, history, skipped, checksum)
 
     def values(self, folder: Path) -> MappedRows:
-        """The rows. Raises BadInput if they are not complete, or not those of the checksum."""
+        """The rows. Raises BadInput if they are missing, or not those of the checksum."""
         file = folder / _FILE
-        if not self.complete or mapped(file, self.shape, np.float16) is None:
-            state = "missing or damaged" if self.complete else "not complete"
+        if mapped(file, self.shape, np.float16) is None:
             raise BadInput(
-                f"{file} is {state} ({self.done:,} of {self.shape[0]:,} rows were computed); run "
-                "the command that makes these features again"
+                f"{file} is missing or damaged; run the command that makes these features again"
             )
         if self.crc32 not in (None, crc32(file)):
             raise BadInput(
@@ -193,7 +176,7 @@ class Index:
 
 
 def stored(folder: Path, key: str) -> Index | None:
-    """The index of the features in a folder; None without features, or if the file is damaged.
+    """The index of the features in a folder; None without finished and undamaged ones.
 
     Raises BadInput for features of another key, which would be overwritten.
     """
@@ -201,155 +184,100 @@ def stored(folder: Path, key: str) -> Index | None:
         index = Index.read(folder)
     except BadInput:
         return None
-    if index.key != key:
-        raise BadInput(
-            f"{folder} holds features of other images, or of another backbone, weights or size, or "
-            "a part with another batch; choose another folder or remove it"
-        )
+    _check_key(folder, index.key, key)
     return None if mapped(folder / _FILE, index.shape, np.float16) is None else index
 
 
-class FeatureWriter:
-    """Writes rows in order, and counts them in the index once they are on disk.
+def _check_key(folder: Path, held: str, key: str) -> None:
+    if held != key:
+        raise BadInput(
+            f"{folder} holds features of other images, or of another backbone, weights or size; "
+            "choose another folder or remove it"
+        )
 
-    A row that a killed process left half-written therefore does not count. Concurrent processes
-    with the same features write the same rows into one file.
+
+class FeatureWriter:
+    """Writes features in blocks of rows, in any order and by any number of processes.
+
+    A note of each block is written after its rows, so that rows which a killed process left
+    half-written do not count. Concurrent processes with the same features write the same rows.
 
     Parameters
     ----------
     folder
         Created if it does not exist.
     index
-        Of an earlier pass, or a new one. Its complete rows are not overwritten.
-    counted
-        Number of rows between writes of the index, which is also written at the last row.
+        Of the features, without skipped images and checksum.
     """
 
-    def __init__(self, folder: Path, index: Index, counted: int | None = None) -> None:
-        self.folder, self.index, self._counted = folder, index, counted or _COUNTED
-        self._written = index.done
-        self._skipped = index.skipped
+    def __init__(self, folder: Path, index: Index) -> None:
+        self.folder, self.index = folder, index
+        # They depend on the number of images alone, as the last bit of features depends on the
+        # images of their batch. Few images make small blocks, which divide well among processes.
+        rows, step = index.shape[0], 32 * min(8, max(1, index.shape[0] // 2048))
+        self.blocks = [range(start, min(start + step, rows)) for start in range(0, rows, step)]
+        self._notes = folder / f"{_NOTES}{index.key}"
         self._row_bytes = 2 * math.prod(index.shape[1:])
         head = {"descr": "<f2", "fortran_order": False, "shape": index.shape}
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            other = (folder / INDEX).exists()
-            if stored(folder, index.key) is None and other:  # it would count rows that are lost
+            for other in folder.glob(f"{_NOTES}*"):
+                _check_key(folder, other.name.removeprefix(_NOTES), index.key)
+            if stored(folder, index.key) is None:  # it would count rows that are lost
                 (folder / INDEX).unlink(missing_ok=True)
+            if mapped(folder / _FILE, index.shape, np.float16) is None:
+                shutil.rmtree(self._notes, ignore_errors=True)  # also of lost rows
             (folder / _FILE).touch()
             # In place: a new file would remove the rows of a process that has just started.
-            with (folder / _FILE).open("r+b") as stream:
+            with self._open() as stream:
                 np.lib.format.write_array_header_1_0(stream, head)
                 self._start = stream.tell()
-                stream.truncate(self._start + index.shape[0] * self._row_bytes)
+                stream.truncate(self._start + rows * self._row_bytes)
 
-    def put(self, first: int, values: Half, skipped: Sequence[Skipped] = ()) -> None:
-        """Write the rows from `first` on, except those already in the file.
+    def _open(self) -> BinaryIO:
+        # Synchronous: rows are on disk before their note, and in a network file system no write of
+        # one machine covers rows of another on the same page.
+        also = getattr(os, "O_DSYNC", 0)
+        return open(self.folder / _FILE, "r+b", opener=lambda file, how: os.open(file, how | also))
 
-        Raises BadInput for a full disk, and at the last row if no image could be read.
-        """
-        new = np.ascontiguousarray(values[max(0, self._written - first) :])
-        if not len(new):
+    def skipped(self) -> dict[int, list[Skipped]]:
+        """The unreadable images of every block that is on disk, by its first row."""
+        skipped = {}
+        for note in self._notes.glob("*.json"):
+            with suppress(OSError, ValueError, TypeError):  # removed meanwhile, or damaged
+                images = json.loads(note.read_text(encoding="utf-8"))
+                skipped[int(note.stem)] = [Skipped(**image) for image in images]
+        return skipped
+
+    def put(self, block: range, values: Half, skipped: Sequence[Skipped] = ()) -> None:
+        """Write a block, unless another process has written it. Raises BadInput for a full disk."""
+        note = self._notes / f"{block.start}.json"
+        if note.exists() or stored(self.folder, self.index.key):
             return
         # Not memory-mapped: a full disk would kill the process without an error message.
-        with writing(self.folder), (self.folder / _FILE).open("r+b") as stream:
-            stream.seek(self._start + self._written * self._row_bytes)
-            stream.write(new.data)
-        self._skipped += tuple(image for image in skipped if image.row >= self._written)
-        self._written += len(new)
-        rows = self.index.shape[0]
-        if self._written - self.index.done < self._counted and self._written != rows:
-            return
-        # Another process with the same features may be ahead: its count is not set back.
-        other = stored(self.folder, self.index.key)
-        if other is not None and other.done >= self._written:
-            self.index, self._written, self._skipped = other, other.done, other.skipped
-            return
-        if len(self._skipped) == rows:
-            reason = self._skipped[0].reason
-            raise BadInput(f"none of {rows:,} images can be read; {reason}")
-        checksum = crc32(self.folder / _FILE) if self._written == rows else None
-        self.index = replace(self.index, done=self._written, skipped=self._skipped, crc32=checksum)
-        self.index.write(self.folder)
+        with writing(self.folder), self._open() as stream:
+            stream.seek(self._start + block.start * self._row_bytes)
+            stream.write(np.ascontiguousarray(values).data)
+        with whole(note) as part:
+            part.write_text(json.dumps([asdict(image) for image in skipped]), encoding="utf-8")
 
+    def finish(self) -> Index | None:
+        """Write the index and remove the notes; None as long as other processes have blocks left.
 
-@dataclass(frozen=True)
-class Share:
-    """Consecutive rows of features, and the folder that has or will have them.
-
-    Parameters
-    ----------
-    folder, key, kind, history
-        As in `Index`.
-    rows
-        Rows among those of all images.
-    """
-
-    folder: Path
-    key: str
-    kind: Kind
-    history: History
-    rows: range
-
-    @property
-    def index(self) -> Index | None:
-        """The index of the stored rows, as in `stored`."""
-        return stored(self.folder, self.key)
-
-    @property
-    def complete(self) -> bool:
-        """Whether all rows are stored."""
-        index = self.index
-        return index is not None and index.complete
-
-    def parts(self, count: int, batch: int) -> list[Share]:
-        """`count` equal parts, or this share alone if it has fewer batches than that.
-
-        A part has whole batches, since the last bit of features depends on their batch: the rows
-        are then those of a single process.
+        Raises BadInput if no image could be read.
         """
-        batches = -(-len(self.rows) // batch)
-        if count == 1 or batches < count:
-            return [self]
-        bounds = [batch * (batches * part // count) for part in range(count + 1)]
-        parts = []
-        for number, (start, stop) in enumerate(pairwise(bounds), 1):
-            rows = self.rows[start:stop]
-            folder = self.folder.with_name(f"{self.folder.name}.part-{number}-of-{count}")
-            key = content_id(self.key, f"{rows.start} to {rows.stop} by {batch}")
-            parts.append(replace(self, folder=folder, key=key, rows=rows))
-        return parts
-
-    def writer(self, shape: tuple[int, ...], counted: int | None = None) -> FeatureWriter:
-        """Writes the missing rows, each of this shape."""
-        index = self.index or Index(self.key, self.kind, (len(self.rows), *shape), self.history)
-        return FeatureWriter(self.folder, replace(index, history=self.history), counted)
-
-    def joined(self, parts: Sequence[Share]) -> bool:
-        """Join the parts if all are complete, and remove them; whether this share is complete then.
-
-        Concurrent processes write the same bytes.
-        """
-        indexes = [index for part in parts if (index := part.index) and index.complete]
-        try:
-            if not self.complete and len(indexes) == len(parts):
-                # Counted once, at the end: once all rows count, another process removes the parts.
-                writer = self.writer(indexes[0].shape[1:], counted=len(self.rows))
-                for part, index in zip(parts, indexes, strict=True):
-                    values, first = index.values(part.folder), part.rows.start
-                    lost = [replace(image, row=first + image.row) for image in index.skipped]
-                    for start in range(0, len(part.rows), _JOINED):
-                        some = values[start : start + _JOINED]
-                        rows = range(first + start, first + start + len(some))
-                        writer.put(rows.start, some, [each for each in lost if each.row in rows])
-        except BadInput:  # another process has joined and removed them
-            if not self.complete:
-                raise
-        if not self.complete:
-            return False
-        for folder in self.folder.parent.glob(f"{self.folder.name}.part-*-of-*"):
-            shutil.rmtree(folder, ignore_errors=True)
-        return True
+        by_block = self.skipped()  # before the index, after which another process removes the notes
+        index = stored(self.folder, self.index.key)
+        if index is None and len(by_block) == len(self.blocks):
+            skipped = tuple(image for block in self.blocks for image in by_block[block.start])
+            if len(skipped) == self.index.shape[0]:
+                raise BadInput(f"none of {len(skipped):,} images can be read; {skipped[0].reason}")
+            checksum = crc32(self.folder / _FILE)
+            index = replace(self.index, skipped=skipped, crc32=checksum)
+            index.write(self.folder)
+        if index is not None:
+            shutil.rmtree(self._notes, ignore_errors=True)
+        return index
 
 
 def of_splits(folder: Path) -> dict[str, Path]:
@@ -368,17 +296,17 @@ def of_splits(folder: Path) -> dict[str, Path]:
 def below(folder: Path) -> list[Path]:
     """The folders with an index in `folder`, or itself: of a kind, a split, or all splits.
 
-    Raises BadInput if all that it holds are parts that are not joined.
+    Raises BadInput if they are all unfinished.
     """
     places = [
         folder,
         *(of / kind for of in (folder, *of_splits(folder).values()) for kind in KINDS),
     ]
-    found = [each for each in places if (each / INDEX).is_file()]
-    parts = [] if found else [*folder.glob("*.part-*-of-*"), *folder.glob("*/*.part-*-of-*")]
-    if parts:
-        raise BadInput(
-            f"{folder} holds parts of features that are not joined, such as {parts[0].name}; "
-            "run simkit features for the other parts"
-        )
-    return found
+    folders = [each for each in places if (each / INDEX).is_file()]
+    for level in () if folders else ("", "*/", "*/*/"):
+        for notes in folder.glob(f"{level}{_NOTES}*"):
+            raise BadInput(
+                f"{notes.parent} holds unfinished features; run simkit features again, or for the "
+                "other parts"
+            )
+    return folders

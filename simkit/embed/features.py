@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from importlib import metadata
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 from zipfile import ZipFile
@@ -29,8 +29,8 @@ from simkit.embed.feature_files import (
     Index,
     Kind,
     MappedRows,
-    Share,
     Skipped,
+    stored,
 )
 from simkit.embed.networks import Backbone, device_of
 from simkit.errors import BadInput
@@ -180,8 +180,7 @@ def extract(
         Called with (images done, images), first with the number of images computed earlier.
     part
         (i, n) for the i-th of n processes, also on several machines with the same files. Each
-        computes an equal share of the images into a folder beside the others; the one that finishes
-        last joins them into the bytes that a single process writes.
+        computes an equal share of the images; together they write the bytes of a single process.
 
     Returns
     -------
@@ -193,7 +192,7 @@ def extract(
     ------
     BadInput
         If the split has no images or a part none that can be read, if the folder cannot be written,
-        if features are beyond the range of fp16, and for parts with different settings.
+        or holds features of other images, and if features are beyond the range of fp16.
     """
     if len(part) != 2 or not 1 <= part[0] <= part[1]:
         raise BadInput(f"features: part is {part}; (i, n) with i from 1 to n is expected")
@@ -206,40 +205,35 @@ def extract(
             "folder, or bring features (a grid: in a table [features]) that `simkit features` or "
             "another program made"
         )
-    shares: dict[Kind, Share] = {}
+    places: dict[Kind, tuple[Path, str]] = {}
     for kind in dict.fromkeys(kinds):
         key = content_id("features", pictures.id, backbone.id, kind, str(backbone.size))
         place = (cache_folder() if cache is None else Path(cache)) / "features" / key
-        settings = {"data": dataset.name, "split": split, "unreadable": unreadable, "kind": kind}
-        history = _history(settings, backbone, pictures)
-        folder = place if out is None else Path(out) / kind
-        shares[kind] = Share(folder, key, kind, history, range(len(pictures)))
-    number, of = part
-    parts = {kind: share.parts(of, batch) for kind, share in shares.items()}
-
-    def refuse_skipped() -> None:
-        for share in (each for kind in shares for each in (shares[kind], *parts[kind])):
-            if unreadable == "stop" and (index := share.index):
-                _refuse(index.skipped)
-
-    refuse_skipped()
-    missing = [kind for kind, share in shares.items() if not share.complete]
-    mine = {kind: parts[kind][(number - 1) % len(parts[kind])] for kind in missing}
-    if left := {kind: share for kind, share in mine.items() if not share.complete}:
+        places[kind] = (place if out is None else Path(out) / kind), key
+    indexes = {kind: stored(*place) for kind, place in places.items()}
+    skipped = [image for index in indexes.values() if index for image in index.skipped]
+    writers: dict[Kind, FeatureWriter] = {}
+    if None in indexes.values():
         net = NetworkPass(backbone, device)
-        writers = {kind: share.writer(net.shape(kind)) for kind, share in left.items()}
-        rows = next(iter(left.values())).rows  # the same for all kinds
-        names = dataset.truth[split].images
-        stop = unreadable != "skip"
-        try:
-            _fill(writers, net, pictures, rows, names, batch=batch, stop=stop, progress=progress)
-        except BadInput:
-            # Another process with the same part may have joined all, and removed this folder.
-            if not all(shares[kind].complete for kind in left):
-                raise
-        refuse_skipped()  # which another process may have skipped
-    done = [kind for kind, share in shares.items() if share.joined(parts[kind])]
-    return {kind: _read(shares[kind].folder) for kind in done}
+        settings = {"data": dataset.name, "split": split, "unreadable": unreadable}
+        for kind in (kind for kind, index in indexes.items() if index is None):
+            folder, key = places[kind]
+            history = _history(settings | {"kind": kind}, backbone, pictures)
+            shape = (len(pictures), *net.shape(kind))
+            writers[kind] = FeatureWriter(folder, Index(key, kind, shape, history))
+            skipped += chain(*writers[kind].skipped().values())
+    if unreadable == "stop":
+        _refuse(skipped)
+    if writers:
+        _fill(
+            writers, net, pictures, dataset.truth[split].images, part=part, batch=batch,
+            stop=unreadable != "skip", progress=progress,
+        )  # fmt: skip
+    done = [kind for kind in places if kind not in writers or writers[kind].finish()]
+    features = {kind: _read(places[kind][0]) for kind in done}
+    if unreadable == "stop":  # at an image that another process skipped
+        _refuse(image for each in features.values() for image in each.skipped)
+    return features
 
 
 def _history(settings: dict[str, Any], backbone: Backbone, pictures: Pictures) -> History:
@@ -267,35 +261,47 @@ def _fill(
     writers: Mapping[Kind, FeatureWriter],
     net: NetworkPass,
     pictures: Pictures,
-    rows: range,
     names: NDArray[Any],
     *,
+    part: tuple[int, int],
     batch: int,
     stop: bool,
     progress: Progress,
 ) -> None:
-    """Compute the missing ones of these rows in order, for all kinds in one pass."""
-    done = min(writer.index.done for writer in writers.values())
-    progress(done, len(rows))
-    stream = fitted(pictures, np.array(rows[done:]), net.backbone.size, ahead=2 * batch)
+    """Compute the missing blocks of a part, for all kinds in one pass."""
+    blocks, (number, of) = next(iter(writers.values())).blocks, part  # the same for all kinds
+    mine = blocks[len(blocks) * (number - 1) // of : len(blocks) * number // of]
+    complete = set.intersection(*(set(writer.skipped()) for writer in writers.values()))
+    left = [block for block in mine if block.start not in complete]
+    rows, total = [row for block in left for row in block], sum(map(len, mine))
+    done = total - len(rows)
+    progress(done, total)
+    stream = fitted(pictures, np.array(rows, np.int64), net.backbone.size, ahead=2 * batch)
     with net.ready(), closing(stream):
-        while decoded := list(islice(stream, batch)):
-            images = {row: image for row, image in enumerate(decoded) if isinstance(image, Tensor)}
-            skipped = [
-                Skipped(row, str(names[rows[row]]), str(image))
-                for row, image in enumerate(decoded, done)
-                if isinstance(image, BadInput)
-            ]
-            if stop:
-                _refuse(skipped)
-            computed = net.of([*images.values()], tuple(writers)) if images else {}
-            for kind, writer in writers.items():
-                values = np.zeros((len(decoded), *writer.index.shape[1:]), np.float16)
+        for block in left:
+            values = {
+                kind: np.zeros((len(block), *writer.index.shape[1:]), np.float16)
+                for kind, writer in writers.items()
+            }
+            skipped: list[Skipped] = []
+            for start in range(0, len(block), batch):
+                decoded = list(islice(stream, min(batch, len(block) - start)))
+                images: dict[int, Tensor] = {}
+                for row, image in enumerate(decoded, start):
+                    if isinstance(image, Tensor):
+                        images[row] = image
+                    else:
+                        skipped.append(Skipped(block[row], str(names[block[row]]), str(image)))
+                if stop:
+                    _refuse(skipped)
                 if images:
-                    values[[*images]] = computed[kind]
-                writer.put(done, values, skipped)
-            done += len(decoded)
-            progress(done, len(rows))
+                    for kind, computed in net.of([*images.values()], tuple(writers)).items():
+                        values[kind][[*images]] = computed
+                if start + batch >= len(block):
+                    for kind, writer in writers.items():
+                        writer.put(block, values[kind], skipped)
+                done += len(decoded)
+                progress(done, total)
 
 
 def _refuse(skipped: Iterable[Skipped]) -> None:

@@ -208,5 +208,5 @@ def test_a_folder_of_others_is_kept(shell) -> None:
     assert done.code == 2
     assert done.err == (
         "simkit: f/val/pooled holds features of other images, or of another backbone, weights or "
-        "size, or a part with another batch; choose another folder or remove it\n"
+        "size; choose another folder or remove it\n"
     )

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simkit.embed import feature_files
 from simkit.embed.feature_files import FeatureWriter, Index, MappedRows, Skipped, below, stored
 from simkit.errors import BadInput
 from simkit.history import History
@@ -54,41 +53,39 @@ def test_a_selection_stays_on_disk_and_another_process_gets_its_name(written: Ma
 
 
 def begun(folder: Path, key: str = "key", rows: int = 5) -> FeatureWriter:
-    return FeatureWriter(folder, stored(folder, key) or Index(key, "pooled", (rows, 3), HISTORY))
+    return FeatureWriter(folder, Index(key, "pooled", (rows, 3), HISTORY))
 
 
 def written_folder(folder: Path, notes: dict[int, str] | None = None, key: str = "key") -> Index:
+    writer = begun(folder, key)
     skipped = [Skipped(row, "abcde"[row], why) for row, why in (notes or {}).items()]
-    begun(folder, key).put(0, VALUES[:5], skipped)
+    writer.put(writer.blocks[0], VALUES[:5], skipped)
+    writer.finish()
     return Index.read(folder)
 
 
-def test_rows_that_were_counted_are_not_written_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(feature_files, "_COUNTED", 4)
-    first = begun(tmp_path, rows=11)
-    first.put(0, VALUES[:5], [Skipped(3, "d", "torn")])
-    first.put(5, VALUES[5:8] * 0, [Skipped(6, "g", "torn")])  # written, not counted
-    again = begun(tmp_path, rows=11)
-    assert again.index.done == 5 and again.index.skipped == (Skipped(3, "d", "torn"),)
-    # Another kind of features may need the rows before.
-    again.put(4, np.concatenate([VALUES[4:5] * 9, VALUES[5:]]), [Skipped(4, "e", "torn")])
-    index = stored(tmp_path, "key")
-    assert index is not None and index.complete and [s.row for s in index.skipped] == [3]
-    assert np.array_equal(index.values(tmp_path), VALUES)
+def test_blocks_that_are_on_disk_are_not_written_again(tmp_path: Path) -> None:
+    first, values = begun(tmp_path, rows=40), np.repeat(VALUES[:1], 40, 0)
+    head, tail = first.blocks
+    first.put(tail, values[32:], [Skipped(33, "b", "torn")])
+    assert first.finish() is None
+    again = begun(tmp_path, rows=40)
+    assert again.skipped() == {32: [Skipped(33, "b", "torn")]}
+    again.put(tail, values[32:] * 9, [Skipped(34, "c", "torn")])
+    again.put(head, values[:32], [Skipped(3, "a", "torn")])
+    for writer in (again, first):  # a slower process with the same features
+        index = writer.finish()
+        assert index is not None and [each.row for each in index.skipped] == [3, 33]
+        assert np.array_equal(index.values(tmp_path), values)
+    first.put(head, values[:32] * 9)
+    assert np.array_equal(Index.read(tmp_path).values(tmp_path), values)
 
 
-def test_a_slower_process_does_not_set_the_count_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(feature_files, "_COUNTED", 1)
-    slow, fast = begun(tmp_path), begun(tmp_path)
-    fast.put(0, VALUES[:5])
-    slow.put(0, VALUES[:2])
-    slow.put(2, VALUES[2:5])
-    assert slow.index == fast.index and slow.index.complete
-    assert np.array_equal(slow.index.values(tmp_path), VALUES[:5])
+@pytest.mark.parametrize("rows", [1, 5, 33, 5000, 1_000_000])
+def test_blocks_cover_all_rows_once(tmp_path: Path, rows: int) -> None:
+    blocks = FeatureWriter(tmp_path, Index("key", "pooled", (rows, 1), HISTORY)).blocks
+    assert [row for block in blocks for row in block] == list(range(rows))
+    assert max(map(len, blocks)) <= 256 and (len(blocks) > 16 or rows <= 512)
 
 
 def test_a_full_disk_is_one_sentence(tmp_path: Path) -> None:
@@ -160,7 +157,7 @@ def test_a_damaged_file_is_named_and_begun_anew(tmp_path: Path, content: bytes |
     [
         {"form": "simkit features 1"},
         {"kind": "maps"},
-        {"done": 6},
+        {"done": 4},
         {"skipped": [{"row": 5, "image": "f", "reason": ""}]},
     ],
     ids=str,

@@ -10,7 +10,7 @@ import torch
 
 from simkit import data
 from simkit.embed.backbones import backbone
-from simkit.embed.feature_files import FeatureWriter, Index, MappedRows, Skipped
+from simkit.embed.feature_files import FeatureWriter, Index, MappedRows, Skipped, below
 from simkit.embed.features import (
     Features,
     NetworkPass,
@@ -73,9 +73,9 @@ def test_the_second_time_comes_from_the_cache(
         calls.append((done, of))
 
     first = features(dataset, "train", net, cache=tmp_path, batch=50, progress=count)
-    assert calls == [(0, 70), (50, 70), (70, 70)]
+    assert calls == [(0, 70), (32, 70), (64, 70), (70, 70)]
     again = features(dataset, "train", net, cache=tmp_path, batch=50, progress=count)
-    assert len(calls) == 3
+    assert len(calls) == 4
     assert again.id == first.id and np.array_equal(again.values, first.values)
     assert [p.name for p in (tmp_path / "features").iterdir()] == [first.id]
     files = {p.name for p in (tmp_path / "features" / first.id).iterdir()}
@@ -114,9 +114,8 @@ def test_a_damaged_file_in_the_cache_is_made_again(
 
 
 def test_a_file_that_lost_rows_is_made_again_to_the_last_row(
-    dataset: data.Dataset, net: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    dataset: data.Dataset, net: Backbone, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("simkit.embed.feature_files._COUNTED", 10)
     made = features(dataset, "train", net, cache=tmp_path)
     path = tmp_path / "features" / made.id / "features.npy"
     whole = path.read_bytes()
@@ -245,10 +244,12 @@ def test_a_folder_is_read_or_the_kind_of_it_that_is_wanted(tmp_path: Path) -> No
 def test_an_unfinished_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"holds no finished features.*let simkit features make"):
         read_features(tmp_path)
-    index = Index("x", "pooled", (600, 3), History("x"))
-    FeatureWriter(tmp_path, index).put(0, np.ones((500, 3), np.float16))
-    with pytest.raises(BadInput, match=r"is not complete.*run the command that makes"):
+    writer = FeatureWriter(tmp_path, Index("x", "pooled", (40, 3), History("x")))
+    writer.put(writer.blocks[0], np.ones((32, 3), np.float16))
+    with pytest.raises(BadInput, match=r"holds no finished features.*or finish them by the same"):
         read_features(tmp_path)
+    with pytest.raises(BadInput, match=r"holds unfinished features; run simkit features again"):
+        below(tmp_path)
 
 
 def test_rows_are_selected_with_what_was_skipped(tmp_path: Path) -> None:

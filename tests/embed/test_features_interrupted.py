@@ -13,7 +13,6 @@ from scipy.sparse import csr_array
 
 from simkit import data
 from simkit.data.images import FilePictures
-from simkit.embed import feature_files
 from simkit.embed.backbones import backbone
 from simkit.embed.features import Features, extract, read_features
 from simkit.embed.networks import Backbone
@@ -25,10 +24,8 @@ SPEC = "scenes:images=60,val=1,test=1"
 PROGRAM = """
 import sys, time
 from simkit import data
-from simkit.embed import feature_files
 from simkit.embed.backbones import backbone
 from simkit.embed.features import extract
-feature_files._COUNTED = 10
 def say(done, of):
     print(done, flush=True)
     time.sleep(600 if done >= int(sys.argv[2]) else 0.02)
@@ -43,7 +40,7 @@ def net() -> Backbone:
 
 
 def started(cache: Path, stop: int, part: int = 1, of: int = 1) -> subprocess.Popen[str]:
-    """A process that counts every ten images, and waits when `stop` of them are done."""
+    """A process that computes four images at a time, and waits when `stop` of them are done."""
     words = [sys.executable, "-c", PROGRAM, *map(str, (cache, stop, SPEC, part, of))]
     return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
 
@@ -53,36 +50,29 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def test_a_killed_process_loses_the_rows_that_were_not_counted(
-    net: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(feature_files, "_COUNTED", 10)
-    child = started(tmp_path / "killed", 36)
+def killed(child: subprocess.Popen[str], at: int) -> None:
     assert child.stdout is not None
     for line in child.stdout:
-        if int(line) >= 36:
+        if int(line) >= at:
             child.kill()  # kill -9: nothing can be tidied up
             break
-    assert child.wait() == -signal.SIGKILL
-    with pytest.raises(BadInput, match="is not complete"):
+    assert child.wait(timeout=60) == -signal.SIGKILL
+
+
+def test_a_killed_process_keeps_its_complete_blocks(net: Backbone, tmp_path: Path) -> None:
+    killed(started(tmp_path / "killed", 36), 36)
+    with pytest.raises(BadInput, match="holds no finished features"):
         read_features(next((tmp_path / "killed" / "features").iterdir()))
-    dataset = data.open(SPEC)
     done: list[int] = []
-    resumed = extract(
-        dataset, "train", net, cache=tmp_path / "killed", progress=lambda n, of: done.append(n)
-    )
-    assert done[0] == 36  # four at a time, counted from ten on: 12, 24, 36
-    whole = extract(dataset, "train", net, cache=tmp_path / "whole")
-    for kind, one in resumed.items():
-        assert one.id == whole[kind].id
-        assert np.allclose(one.values[:], whole[kind].values[:], rtol=2**-9, atol=1e-4)
+    how = {"cache": tmp_path / "killed", "batch": 4, "progress": lambda n, of: done.append(n)}
+    extract(data.open(SPEC), "train", net, **how)  # type: ignore[arg-type]
+    assert done[0] == 32 and done[-1] == 60
+    extract(data.open(SPEC), "train", net, cache=tmp_path / "whole", batch=4)
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
 
 @pytest.mark.slow
-def test_two_processes_may_work_on_the_same_folder(
-    net: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(feature_files, "_COUNTED", 10)
+def test_two_processes_may_work_on_the_same_folder(net: Backbone, tmp_path: Path) -> None:
     dataset = data.open(SPEC)
     other = started(tmp_path / "shared", 1000)
     assert other.stdout is not None and other.stdout.readline() == "0\n"
@@ -96,15 +86,15 @@ def test_two_processes_may_work_on_the_same_folder(
     assert not [p for p in (tmp_path / "shared").rglob("*") if p.suffix == ".part"]
 
 
+@pytest.mark.parametrize("torn", [70], indirect=True)
 @pytest.mark.parametrize("order", [(1, 2, 3), (3, 1, 2)])
 def test_parts_make_the_bytes_of_one_process(
     torn: data.Dataset, net: Backbone, tmp_path: Path, order: tuple[int, ...]
 ) -> None:
     how = {"batch": 2, "unreadable": "skip"}
     extract(torn, "train", net, out=tmp_path / "alone", **how)  # type: ignore[arg-type]
-    extract(torn, "train", net, out=tmp_path / "parts", part=(1, 2), **how)  # type: ignore[arg-type]
-    for part in order:  # of another number of parts, which are removed at the end
-        assert not (tmp_path / "parts" / "pooled").exists()
+    for part in order:
+        assert not (tmp_path / "parts" / "pooled" / "index.json").exists()
         made = extract(torn, "train", net, out=tmp_path / "parts", part=(part, 3), **how)  # type: ignore[arg-type]
         assert bool(made) == (part == order[-1])
     assert contents(tmp_path / "parts") == contents(tmp_path / "alone")
@@ -115,35 +105,21 @@ def test_parts_make_the_bytes_of_one_process(
         extract(torn, "train", net, out=tmp_path / "parts", part=(1, 3))
 
 
-def test_a_killed_part_goes_on_and_a_killed_joining_too(
-    net: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(feature_files, "_COUNTED", 10)
-    dataset, how = data.open(SPEC), {"cache": tmp_path / "parts", "batch": 4}
-    child = started(tmp_path / "parts", 16, 2, 2)
-    assert child.stdout is not None
-    for line in child.stdout:
-        if int(line) >= 16:
-            child.kill()
-            break
-    assert child.wait() == -signal.SIGKILL
+def test_a_killed_part_goes_on(net: Backbone, tmp_path: Path) -> None:
+    dataset, how = data.open("scenes:images=130,val=1,test=1"), {"cache": tmp_path / "parts"}
     assert not extract(dataset, "train", net, part=(1, 2), **how)  # type: ignore[arg-type]
     done: list[int] = []
 
-    def put(*values: object) -> None:  # the first part is joined, and then power fails
-        real(*values)  # type: ignore[arg-type]
-        if values[1] == 0:
+    def stop(images: int, of: int) -> None:
+        done.append(images)
+        if images == 64 and len(done) < 4:
             raise KeyboardInterrupt
 
-    real = feature_files.FeatureWriter.put
-    monkeypatch.setattr(feature_files.FeatureWriter, "put", put)
-    resume = {**how, "part": (2, 2), "progress": lambda n, of: done.append(n)}
     with pytest.raises(KeyboardInterrupt):
-        extract(dataset, "train", net, **resume)  # type: ignore[arg-type]
-    monkeypatch.setattr(feature_files.FeatureWriter, "put", real)
-    assert extract(dataset, "train", net, **resume)  # type: ignore[arg-type]
-    assert done[0] == 12 and done[-1] == 32  # of its 32 images; four at a time, counted from ten
-    extract(dataset, "train", net, cache=tmp_path / "alone", batch=4)
+        extract(dataset, "train", net, part=(2, 2), progress=stop, **how)  # type: ignore[arg-type]
+    assert extract(dataset, "train", net, part=(2, 2), progress=stop, **how)  # type: ignore[arg-type]
+    assert done == [0, 32, 64, 64, 66]
+    extract(dataset, "train", net, cache=tmp_path / "alone")
     assert contents(tmp_path / "parts") == contents(tmp_path / "alone")
 
 
@@ -155,34 +131,14 @@ def test_the_last_parts_may_end_together(net: Backbone, tmp_path: Path) -> None:
     assert contents(tmp_path / "parts") == contents(tmp_path / "alone")
 
 
-def test_a_part_that_another_process_joins_and_removes_is_complete(
-    net: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    dataset, how = data.open(SPEC), {"cache": tmp_path / "parts", "batch": 4}
-    extract(dataset, "train", net, part=(1, 2), **how)  # type: ignore[arg-type]
-    real = feature_files.Index.values
-
-    def late(*values: object) -> object:  # the first part is about to be read
-        monkeypatch.setattr(feature_files.Index, "values", real)
-        assert extract(dataset, "train", net, part=(1, 2), **how)  # type: ignore[arg-type]
-        return real(*values)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(feature_files.Index, "values", late)
-    assert extract(dataset, "train", net, part=(2, 2), **how)  # type: ignore[arg-type]
-    extract(dataset, "train", net, cache=tmp_path / "alone", batch=4)
-    assert contents(tmp_path / "parts") == contents(tmp_path / "alone")
-
-
-@pytest.mark.parametrize(
-    ("spec", "size", "batch"), [(SPEC + ",seed=1", 64, 4), (SPEC, 96, 4), (SPEC, 64, 8)]
-)
+@pytest.mark.parametrize(("spec", "size"), [(SPEC + ",seed=1", 64), (SPEC, 96)])
 def test_parts_with_other_settings_are_refused(
-    net: Backbone, tmp_path: Path, spec: str, size: int, batch: int
+    net: Backbone, tmp_path: Path, spec: str, size: int
 ) -> None:
-    extract(data.open(SPEC), "train", net, out=tmp_path, batch=4, part=(1, 2))
+    extract(data.open(SPEC), "train", net, out=tmp_path, part=(1, 2))
     other, before = backbone("scenes-net", size=size), contents(tmp_path)
-    with pytest.raises(BadInput, match=r"part-1-of-2 holds features of other images, or of anoth"):
-        extract(data.open(spec), "train", other, out=tmp_path, batch=batch, part=(2, 2))
+    with pytest.raises(BadInput, match=r"pooled holds features of other images, or of anoth"):
+        extract(data.open(spec), "train", other, out=tmp_path, part=(2, 2))
     assert contents(tmp_path) == before
 
 
@@ -190,12 +146,6 @@ def test_a_part_that_cannot_be_is_refused(net: Backbone, tmp_path: Path) -> None
     for part in ((0, 2), (3, 2), (1,)):
         with pytest.raises(BadInput, match=r"part is .*; \(i, n\) with i from 1 to n is expected"):
             extract(data.open(SPEC), "train", net, cache=tmp_path, part=part)
-
-
-def test_few_images_are_not_divided(net: Backbone, tmp_path: Path) -> None:
-    for part in (1, 2):
-        made = extract(data.open(SPEC), "train", net, cache=tmp_path, batch=60, part=(part, 2))
-        assert len(made["pooled"].values) == 60
 
 
 def photographs(folder: Path, files: list[str]) -> data.Dataset:
@@ -242,14 +192,15 @@ def test_odd_pictures_have_the_features_of_what_they_show(net: Backbone, tmp_pat
 
 
 @pytest.fixture
-def torn(tmp_path: Path) -> data.Dataset:
-    """Twelve photographs; the third is cut short, the eighth no picture."""
-    files = [f"{i}.jpg" for i in range(12)]
+def torn(tmp_path: Path, request: pytest.FixtureRequest) -> data.Dataset:
+    """Twelve or more photographs; the third is cut short, the fifth from the end no picture."""
+    count = getattr(request, "param", 12)
+    files = [f"{i}.jpg" for i in range(count)]
     for i, name in enumerate(files):
         shape_of_colours().rotate(30 * i).save(tmp_path / name)
     content = (tmp_path / "2.jpg").read_bytes()
     (tmp_path / "2.jpg").write_bytes(content[: len(content) // 2])
-    (tmp_path / "7.jpg").write_text("no picture")
+    (tmp_path / f"{count - 5}.jpg").write_text("no picture")
     return photographs(tmp_path, files)
 
 
@@ -284,28 +235,27 @@ def test_unreadable_pictures_are_skipped_and_listed(
     assert np.allclose(found["pooled"].values[good], alone.values[:], rtol=2**-9, atol=1e-4)
 
 
-def test_what_was_skipped_before_an_interruption_is_known_after_it(
-    torn: data.Dataset, net: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("torn", [40], indirect=True)
+def test_images_that_were_skipped_before_an_interruption_are_known(
+    torn: data.Dataset, net: Backbone, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(feature_files, "_COUNTED", 3)
-
     def stop(done: int, of: int) -> None:
-        if done >= 6:
+        if done == 32:
             raise KeyboardInterrupt
 
     def call(**how: object) -> Features:
-        return features(torn, "train", net, cache=tmp_path / "c", batch=3, **how)
+        return features(torn, "train", net, cache=tmp_path / "c", batch=16, **how)
 
     with pytest.raises(KeyboardInterrupt):
         call(unreadable="skip", progress=stop)
     with pytest.raises(BadInput, match=r"2\.jpg cannot be read .*, or skip such images"):
         call()
-    with pytest.raises(BadInput, match=r"7\.jpg cannot be read .*, or skip such images"):
+    with pytest.raises(BadInput, match=r"35\.jpg cannot be read .*, or skip such images"):
         call(unreadable="before")
-    assert [each.row for each in call(unreadable="skip").skipped] == [2, 7]
+    assert [each.row for each in call(unreadable="skip").skipped] == [2, 35]
     with pytest.raises(BadInput, match=r"2\.jpg cannot be read .*, or skip such images"):
         call()
-    assert [each.row for each in call(unreadable="before").skipped] == [2, 7]
+    assert [each.row for each in call(unreadable="before").skipped] == [2, 35]
 
 
 def test_results_do_not_depend_on_threads(
