@@ -7,7 +7,7 @@
     python scripts/notebooks.py --prose 01 # take over Markdown and comments alone; runs nothing
 
 Whatever differs from run to run is stripped, so that equal results are equal files. A notebook's
-metadata hold, under `simkit`, the size, the hash of simkit's code (`simkit.study.code_hash`), and
+metadata hold, under `simkit`, the size, the hash of simkit's code (`simkit.study.jobs`), and
 digests of the executed cells and of their outputs.
 """
 
@@ -28,7 +28,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from simkit.study.code_hash import code_id
+from simkit.study.jobs import code_id
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 

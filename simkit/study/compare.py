@@ -30,8 +30,7 @@ from simkit.study.grid import REFERENCE, Grid
 from simkit.study.jobs import Job, check, choose, jobs, source_of, sweep
 from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored
 from simkit.study.sources import StudyData, open_source
-from simkit.study.training import Scored
-from simkit.study.worker import scored_row, tuning_labels
+from simkit.study.worker import Scored, scored_row, tuning_labels
 from simkit.toml import toml_lines
 
 EVERY = 15.0  # seconds between two pictures of a comparison under way, at least

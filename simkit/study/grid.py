@@ -8,8 +8,9 @@ import math
 import os
 import sys
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import compress
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -78,9 +79,10 @@ class Setting:
         for name, value in self.values:
             if name == "lr":
                 _expect(convert(value, float, "lr") > 0, "lr", value, "a number above 0")
-                continue
-            _expect_known(f"setting of method {spec!r}", name, ["lr", *_names(method)])
-            method = _with_setting(method, name, value)
+            elif name in (names := _names(method)):
+                method = _with_setting(method, name, value)
+            else:
+                raise unknown(f"setting of method {spec!r}", name, ["lr", *names])
         return methods.spell(method)
 
 
@@ -105,15 +107,21 @@ class Tuning:
 
     def __post_init__(self) -> None:
         settle(self, "tuning")
-        _expect_table(self.space, "tuning.space")
-        space = {spec: _values(table, f"tuning.space.{spec}") for spec, table in self.space.items()}
+        space: dict[str, dict[str, tuple[Any, ...]]] = {}
+        for spec, table in _table(self.space, "tuning.space").items():
+            space[spec] = {}
+            for name, values in _table(table, f"tuning.space.{spec}").items():
+                field = f"tuning.space.{spec}.{name}"
+                listed = isinstance(values, Sequence) and not isinstance(values, str) and values
+                _expect(listed, field, values, "a list of values to try")
+                kept = [convert(v, float, field) if name == "lr" else _plain(v) for v in values]
+                space[spec][name] = tuple(v for i, v in enumerate(kept) if v not in kept[:i])
         object.__setattr__(self, "space", space)
 
     def check(self, specs: Sequence[str]) -> None:
         """Raise BadInput if a space is of another method, or invalid."""
+        _table(self.space, "tuning.space", "method of this grid", [ALL, *specs])
         with located("tuning.space"):
-            for spec in self.space:
-                _expect_known("method of this grid", spec, [ALL, *specs])
             for spec in specs:
                 for name, choices in self.values(spec).items():
                     for value in choices:
@@ -169,13 +177,13 @@ class Pictures:
 
     def __post_init__(self) -> None:
         settle(self, "pictures")
-        if self.crop is not None:
-            fine = len(self.crop) == 2 and 0 < self.crop[0] <= self.crop[1] <= 1
-            wanted = "the smallest and the largest share of the area, such as [0.25, 1],"
-            _expect(fine, "pictures: crop", list(self.crop), wanted)
-        for name in ("protocols", "changed"):
-            _expect_table(getattr(self, name), f"pictures.{name}")
-        named = {f"protocols.{spec}": name for spec, name in self.protocols.items()}
+        crop = self.crop or (1, 1)
+        fine = len(crop) == 2 and 0 < crop[0] <= crop[1] <= 1
+        wanted = "the smallest and the largest share of the area, such as [0.25, 1],"
+        _expect(fine, "pictures: crop", list(crop), wanted)
+        _table(self.changed, "pictures.changed")
+        protocols = _table(self.protocols, "pictures.protocols")
+        named = {f"protocols.{spec}": name for spec, name in protocols.items()}
         named |= {"protocol": self.protocol} if self.protocol else {}
         if self.changed and not named:
             raise BadInput("pictures.changed needs a protocol; put these settings into [train]")
@@ -185,10 +193,9 @@ class Pictures:
 
     def check(self, specs: Sequence[str], train: Settings) -> None:
         """Raise BadInput if this does not fit the methods and other fields of the grid."""
-        made = {methods.make(spec) for spec in specs}
         with located("pictures.protocols"):
             for spec in self.protocols:
-                if methods.make(spec) not in made:
+                if methods.make(spec) not in map(methods.make, specs):
                     raise unknown("method of this grid", spec, specs)
         if self.protocol and train != Settings():
             raise BadInput("pictures.protocol replaces train; change it in [pictures.changed]")
@@ -250,53 +257,60 @@ class Grid:
     )
 
     def __post_init__(self) -> None:
+        put = partial(object.__setattr__, self)
         for name in ("budgets", "hours"):
             if isinstance(value := getattr(self, name), int | float):
-                object.__setattr__(self, name, (value,))
+                put(name, (value,))
         settle(self)
-        _check_listed(self.schemes, "schemes", schemes.make)
-        _check_listed(self.methods, "methods", methods.make)
+        for name, make in (("schemes", schemes.make), ("methods", methods.make)):
+            parts: dict[Any, str] = {}
+            for spec in getattr(self, name):
+                with located(name):
+                    other = parts.setdefault(make(spec), spec)  # type: ignore[operator]
+                if other is not spec:
+                    text = f"{name} lists {spec!r} and {other!r}, which are equal; leave one out"
+                    raise BadInput(text)
+            if not parts:
+                raise BadInput(f"{name} is empty; list at least one, such as [{_EXAMPLE[name]}]")
         for name in ("budgets", "hours"):
-            object.__setattr__(self, name, tuple(sorted(set(getattr(self, name)))))
+            put(name, tuple(sorted(set(getattr(self, name)))))
         if self.fair and self.tuning is None:
-            object.__setattr__(self, "tuning", Tuning())
+            put("tuning", Tuning())
         for name, kind in _TABLES.items():
-            object.__setattr__(self, name, self._table(name, kind))
-        _expect_table(self.features, "features")
-        for split, path in self.features.items():
-            with located("features"):
-                _expect_known("split", split, SPLITS)
+            value = getattr(self, name)
+            if name == "train" and isinstance(value, Mapping):
+                # Validation labels choose the epoch unless a protocol decides.
+                by_protocol = self.pictures and self.pictures.protocol
+                chooses = self.validation != "none" and not by_protocol
+                value = {"select": "best" if chooses else "last", **value}
+            if not isinstance(value, kind) and (value is not None or name in ("habits", "train")):
+                put(name, build(kind, _table(value, name), name))
+        for split, path in _table(self.features, "features", "split", SPLITS).items():
             fine = isinstance(path, str | os.PathLike)
             _expect(fine, f"features.{split}", path, "the path of a file or folder")
-        features = {split: os.fspath(path) for split, path in self.features.items()}
-        object.__setattr__(self, "features", features)
+        put("features", {split: os.fspath(path) for split, path in self.features.items()})
         how_many(self.images, sys.maxsize)  # the number of images is not known yet
         if isinstance(self.settings, str | os.PathLike):
             with reading(self.settings, "settings (TOML)", "compare again") as file:
-                chosen = tomllib.loads(file.read_text(encoding="utf-8"))
-            object.__setattr__(self, "settings", chosen)
+                put("settings", tomllib.loads(file.read_text(encoding="utf-8")))
         self._check_together()
 
-    def _table(self, name: str, kind: type) -> Any:
-        """A field as its dataclass, also from a table of its settings."""
-        value = getattr(self, name)
-        if name == "train" and isinstance(value, Mapping):
-            # Validation labels choose the epoch unless a protocol decides.
-            chooses = self.validation != "none" and not (self.pictures and self.pictures.protocol)
-            value = {"select": "best" if chooses else "last", **value}
-        if value is None and name in ("tuning", "pictures"):
-            return None
-        if isinstance(value, kind):
-            return value
-        _expect_table(value, name)
-        return build(kind, value, name)
-
     def _check_together(self) -> None:
+        """Raise BadInput for fields that do not fit each other."""
         if self.tuning is not None:
             self.tuning.check(self.trained)
         if self.pictures is not None:
             self.pictures.check(self.trained, self.train)
-        self._check_chosen()
+        known = [*self.schemes, REFERENCE]
+        for scheme, table in _table(
+            self.settings, "settings", "scheme of this grid", known
+        ).items():
+            trained = self.trained if scheme == REFERENCE else self.methods
+            table = _table(table, f"settings.{scheme}", "method of this grid", trained)
+            for spec, values in table.items():
+                where = f"settings.{scheme}.{spec}"
+                with located(where):
+                    Setting(tuple(_table(values, where).items())).method(spec)
         by_protocol = self.train.select == "last" and self.pictures is not None
         field = "select in [pictures.changed]" if by_protocol else "train.select"
         for spec in self.trained:
@@ -314,21 +328,6 @@ class Grid:
         if self.settings and self.tuning is not None:
             raise BadInput("settings are set, but tuning would replace them; leave out one of both")
 
-    def _check_chosen(self) -> None:
-        """Raise BadInput for invalid settings, and for schemes or methods that the grid lacks."""
-        _expect_table(self.settings, "settings")
-        for scheme, table in self.settings.items():
-            with located("settings"):
-                _expect_known("scheme of this grid", scheme, [*self.schemes, REFERENCE])
-            _expect_table(table, f"settings.{scheme}")
-            trained = self.trained if scheme == REFERENCE else self.methods
-            for spec, values in table.items():
-                with located(f"settings.{scheme}"):
-                    _expect_known("method of this grid", spec, trained)
-                _expect_table(values, f"settings.{scheme}.{spec}")
-                with located(f"settings.{scheme}.{spec}"):
-                    Setting(tuple(values.items())).method(spec)
-
     def training(self, spec: str) -> Settings:
         """Training settings of a method."""
         return self.pictures.settings(spec, self.train) if self.pictures else self.train
@@ -341,12 +340,18 @@ class Grid:
 
     @property
     def references(self) -> tuple[str, ...]:
-        """The methods that are trained on complete labels, empty without `reference`: `full`,
-        `around_full` of each method, and the methods themselves, as some score higher or lower
-        than `full` on the same labels."""
-        if not self.reference:
-            return ()
-        return tuple(dict.fromkeys([FULL, *map(around_full, self.methods), *self.methods]))
+        """The methods that are trained on complete labels, empty without `reference`.
+
+        These are `full`, also with those wrappers of each method that change the outputs of the
+        model, such as `full+boostlu` for `an+boostlu`, and the methods themselves, as some score
+        higher or lower than `full` on the same labels.
+        """
+        full = [FULL]
+        for spec in self.methods:
+            (_, *texts), (_, *wrappers) = split_sum(spec), layers(methods.make(spec))
+            changes = [type(wrapper).changed is not Wrapper.changed for wrapper in wrappers]
+            full.append("+".join([FULL, *(text.strip() for text in compress(texts, changes))]))
+        return tuple(dict.fromkeys([*full, *self.methods])) if self.reference else ()
 
     @property
     def trained(self) -> tuple[str, ...]:
@@ -371,7 +376,8 @@ class Grid:
         for name in values:
             if name in _TRAINING:
                 raise BadInput(f"{name} is a setting of the training; write it below [train]")
-            _expect_known("field of a grid", name, [f.name for f in dataclasses.fields(Grid)])
+            if name not in (fields := [field.name for field in dataclasses.fields(Grid)]):
+                raise unknown("field of a grid", name, fields)
         for name, example in _EXAMPLE.items():
             if name not in values:
                 raise BadInput(f"{name} is missing; list at least one, as in {name} = [{example}]")
@@ -394,37 +400,22 @@ def demo_grid(*, seed: int | None = None) -> Grid:
     return Grid.load(DEMO, seed=seed)
 
 
-def around_full(spec: str) -> str:
-    """`full` with those wrappers of a method that change the outputs of the model, such as
-    `full+boostlu` for `an+boostlu`; `full` alone if there are none."""
-    (_, *texts), (_, *wrappers) = split_sum(spec), layers(methods.make(spec))
-    changed = [type(wrapper).changed is not Wrapper.changed for wrapper in wrappers]
-    return "+".join([FULL, *(text.strip() for text in compress(texts, changed))])
+def _expect(holds: Any, name: str, value: Any, wanted: str) -> None:
+    """Raise BadInput that names the field, unless the condition `holds`."""
+    if not holds:
+        raise BadInput(f"{name} is {value!r}; {wanted} is expected")
 
 
-def _check_listed(specs: tuple[str, ...], name: str, make: Callable[[str], Any]) -> None:
-    """Raise BadInput unless `make` accepts each specification, and no two are the same."""
-    if not specs:
-        raise BadInput(f"{name} is empty; list at least one, such as [{_EXAMPLE[name]}]")
-    parts: dict[Any, str] = {}
-    for spec in specs:
-        with located(name):
-            other = parts.setdefault(make(spec), spec)
-        if other is not spec:
-            raise BadInput(f"{name} lists {spec!r} and {other!r}, which are equal; leave one out")
-
-
-def _values(table: Any, where: str) -> dict[str, tuple[Any, ...]]:
-    """The values to try for each setting of a space, in plain Python types."""
-    _expect_table(table, where)
-    space: dict[str, tuple[Any, ...]] = {}
-    for name, values in table.items():
-        field = f"{where}.{name}"
-        listed = isinstance(values, Sequence) and not isinstance(values, str) and len(values) > 0
-        _expect(listed, field, values, "a list of values to try")
-        choices = [convert(v, float, field) if name == "lr" else _plain(v) for v in values]
-        space[name] = tuple(v for place, v in enumerate(choices) if v not in choices[:place])
-    return space
+def _table(
+    value: Any, name: str, kind: str = "", known: Sequence[str] | None = None
+) -> Mapping[str, Any]:
+    """A field that is a table, if `known` is given one with these names. Raises BadInput."""
+    _expect(isinstance(value, Mapping), name, value, f"a table such as [{name}]")
+    for key in value if known is not None else ():
+        if key not in (known or ()):
+            with located(name):
+                raise unknown(kind, key, known or ())
+    return value
 
 
 def _plain(value: Any) -> Any:
@@ -437,25 +428,9 @@ def _with_setting(method: Method, name: str, value: Any) -> Method:
     """The method with one setting changed, that of the innermost part that has it."""
     if isinstance(method, Wrapper) and name in _names(method.inner):
         return dataclasses.replace(method, inner=_with_setting(method.inner, name, value))
-    values = {each.name: getattr(method, each.name) for each in dataclasses.fields(method)}
-    return build(type(method), {**values, name: value}, "method")
+    return dataclasses.replace(method, **{name: value})
 
 
 def _names(method: Method) -> list[str]:
     fields = [field for part in layers(method) for field in dataclasses.fields(part)]
     return [field.name for field in fields if field.name != "inner"]
-
-
-def _expect(holds: bool, name: str, value: Any, wanted: str) -> None:
-    """Raise BadInput that names the field, unless the condition `holds`."""
-    if not holds:
-        raise BadInput(f"{name} is {value!r}; {wanted} is expected")
-
-
-def _expect_table(value: Any, name: str) -> None:
-    _expect(isinstance(value, Mapping), name, value, f"a table such as [{name}]")
-
-
-def _expect_known(kind: str, name: str, known: Sequence[str]) -> None:
-    if name not in known:
-        raise unknown(kind, name, known)

@@ -23,6 +23,7 @@ from simkit.data.dataset import WHOLE
 from simkit.embed.backbones import backbone as load_backbone
 from simkit.embed.feature_files import Kind, of_splits
 from simkit.embed.features import Features, cache_folder, extract, read_features
+from simkit.embed.neighbours import Neighbours
 from simkit.embed.networks import Backbone
 from simkit.errors import BadInput
 from simkit.history import content_id
@@ -30,11 +31,13 @@ from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth, places
 from simkit.learn.inputs import FeatureInputs, ImageInputs, SizedPictures, sized
+from simkit.learn.label_embeddings import LabelMeans, LabelMedians
 from simkit.learn.methods import Method
 from simkit.progress import Progress, silent
 
 Side = int | None  # side of images in pixels; None: that of the backbone
 SCENES_NET = "scenes-net"  # the backbone that ships with simkit
+FROM_FEATURES = (Neighbours, LabelMedians, LabelMeans)  # side information
 _CROP = (0.25, 1.0)  # for methods that compare views of an image
 
 
@@ -232,6 +235,11 @@ def network_key(size: Side) -> str:
 def kind_of(method: Method) -> Kind:
     """ "maps" for methods that need feature maps, else "pooled"."""
     return "maps" if method.needs.maps else "pooled"
+
+
+def needs_features(method: Method) -> bool:
+    """Whether the method needs side information from features."""
+    return any(kind in FROM_FEATURES for kind in method.needs.aids)
 
 
 def open_source(

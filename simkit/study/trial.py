@@ -29,8 +29,8 @@ from simkit.learn.train import Trained, train
 from simkit.progress import Progress, silent
 from simkit.study import sources
 from simkit.study.grid import Unasked
-from simkit.study.sources import ImageTransform, StudySource
-from simkit.study.training import Scored, Training, needs_features
+from simkit.study.sources import ImageTransform, StudySource, needs_features
+from simkit.study.worker import Scored, Training
 
 _GROUPS = 5  # number of groups of classes, by their number of training labels
 _FEW = 64  # images whose pooled features are compared with maps

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from simkit import metrics
 from simkit.annotate.budget import amount_for
@@ -26,10 +26,13 @@ from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
+from simkit.labels.truth import Truth
 from simkit.learn import methods
+from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.method_info import training_bytes
 from simkit.learn.methods import Method, Sizes, Task
-from simkit.learn.side_info import prepare
+from simkit.learn.optim import Settings
+from simkit.learn.side_info import build_aid, prepare
 from simkit.learn.stack import scores_of_all
 from simkit.learn.train import Trained, train_stack
 from simkit.learn.validation import Validation
@@ -39,8 +42,14 @@ from simkit.results.runs import SCHEMA, SWEEP, Row
 from simkit.study import sources
 from simkit.study.grid import COMPLETE
 from simkit.study.jobs import Job, LabelBatch, draw_name, transform_of
-from simkit.study.sources import StudyData, kind_of, network_key
-from simkit.study.training import Scored, Training, needs_features
+from simkit.study.sources import (
+    FROM_FEATURES,
+    ImageTransform,
+    StudyData,
+    kind_of,
+    needs_features,
+    network_key,
+)  # fmt: skip
 
 _DIVERGED = 1e7  # no normal training reaches such a loss, even as a sum over a large batch
 # Temporary values of losses and scores, and the allocator, took 8 to 36 % more memory than the
@@ -48,6 +57,99 @@ _DIVERGED = 1e7  # no normal training reaches such a loss, even as a sum over a 
 _OVERHEAD = 1.4
 
 Notes = list[warnings.WarningMessage]
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Scores (N, L) of a split, its reference labels, and the mask of entries that count.
+
+    Where the mask is sparse, the scores may be too: they are then those of its entries alone.
+    """
+
+    scores: Any
+    present: Any
+    known: Any
+
+    def of(self, classes: NDArray[np.int64]) -> Scored:
+        """Scores and labels of these classes."""
+        known = None if self.known is None else self.known[:, classes]
+        return Scored(self.scores[:, classes], self.present[:, classes], known)
+
+    def ap(self) -> NDArray[np.float64]:
+        """(L,) average precision of each class."""
+        return metrics.average_precision(self.scores, self.present, self.known)
+
+    def at_thresholds(self, val: Scored) -> dict[str, float]:
+        """Mean F1, precision and recall of the classes, at the thresholds with the best F1 on
+        `val`, which is never the scored split."""
+        thresholds = metrics.f1_thresholds(val.scores, val.present, val.known)
+        reference = self.scores, self.present, thresholds, self.known
+        by_class = metrics.f1(*reference), *metrics.precision_recall(*reference)
+        return dict(zip(("f1", "precision", "recall"), map(metrics.mean_ap, by_class), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """One method on the data of a study: a head on features, or a whole backbone on images.
+
+    Attributes
+    ----------
+    transform
+        The images on which the whole backbone is trained; None for a head on features.
+    """
+
+    data: StudyData
+    method: Method
+    settings: Settings
+    transform: ImageTransform | None = None
+    seed: int = 0
+    draw: int = 0
+    device: str | torch.device = "auto"
+
+    def inputs(self, split: str) -> FeatureInputs | ImageInputs:
+        """The inputs of a split, for training or scoring."""
+        if self.transform is None:
+            return self.data.inputs(split, kind_of(self.method))
+        return self.data.images(split, self.transform)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Arguments of `prepare`, `train` and `train_stack`."""
+        net = None if self.transform is None else self.data.networks[self.transform.size]
+        how = {"settings": self.settings, "seed": self.seed, "draw": self.draw}
+        return {**how, "device": self.device, "backbone": net}
+
+    def validation(self, split: str, labels: Truth | PartialLabels | None) -> Validation:
+        """A split to score after every epoch, over the leaf classes."""
+        known, leaves = self.data.known(split), self.data.data.leaves
+        return Validation(self.inputs(split), labels, known=known, classes=leaves)
+
+    def task(self, labels: PartialLabels) -> Task:
+        """Labels of train with their inputs, and the side information that comes with the data.
+
+        A backbone on images takes neighbours from features computed before. Their id is not
+        recorded, as the features of a trained backbone change with every step.
+        """
+        task = Task(self.data.readable(labels, "train"), self.inputs("train"), self.data.train_aids)
+        if self.transform is None or not needs_features(self.method):
+            return task
+        on_features = replace(task, inputs=self.data.inputs("train", "pooled"))
+        kinds = (kind for kind in self.method.needs.aids if kind in FROM_FEATURES)
+        built = (build_aid(kind, on_features, self.method.needs) for kind in kinds)
+        return task.with_aids(*(replace(aid, inputs="") for aid in built))
+
+    def scored(self, trained: Trained, split: str) -> Scored:
+        """Scores of a split, with its reference labels.
+
+        Where few labels are known, only their scores are kept: those of all would not fit into
+        memory.
+        """
+        known = self.data.known(split)
+        scores = trained.scores(
+            self.inputs(split), known=known if issparse(known) else None,
+            device=self.device, precision=self.settings.precision,
+        )  # fmt: skip
+        return Scored(scores, self.data.truth(split).present, known)
 
 
 @dataclass(frozen=True, eq=False)

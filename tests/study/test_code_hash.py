@@ -17,7 +17,7 @@ import json, os, sys
 from dataclasses import dataclass
 from pathlib import Path
 from simkit.learn import methods
-from simkit.study.code_hash import code_id
+from simkit.study.jobs import code_id
 import mine
 
 @dataclass(frozen=True)
