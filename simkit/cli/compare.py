@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from simkit.cli.output import print_json, progress, say
 from simkit.errors import BadInput, printable
 
 if TYPE_CHECKING:
-    from simkit.study.estimate import Estimate
+    from simkit.study.compare import Estimate
 
 _FILES = "summary.md, grid.toml, heat_map.png, cost_curve.png, table.csv, table.parquet"
 
@@ -59,7 +59,7 @@ def command(
       simkit compare grid.toml --out runs/ --part $SLURM_ARRAY_TASK_ID/16
     """
     from simkit.results.runs import grouped
-    from simkit.study.estimate import estimate
+    from simkit.study.compare import estimate
     from simkit.study.scheduler import cluster
 
     if scheduler and (shared["workers"] or dry_run):
@@ -72,7 +72,7 @@ def command(
     if dry_run:
         with progress("computing features") as (preparing,):
             planned = estimate(grid, preparing=preparing, **shared)
-        print_json(planned.to_json())
+        print_json(asdict(planned))
         say(planned.text())
         return 0
     _warn_of_another_grid(grid, out)

@@ -8,9 +8,10 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,22 +20,87 @@ from pyarrow import Table
 
 from simkit.annotate.prices import cost
 from simkit.errors import BadInput
-from simkit.progress import Progress, notebook_bar, silent, usable_cores
+from simkit.learn import methods
+from simkit.learn.methods import Sizes
+from simkit.progress import Progress, notebook_bar, peak_memory, silent, usable_cores
 from simkit.quantities import money
 from simkit.results import job_store, method_facts, runs, summary
 from simkit.results.figures.base import figures
 from simkit.results.result_tables import opened
 from simkit.results.runs import Runs, write, writers
-from simkit.study.estimate import Estimate, estimate_of
 from simkit.study.grid import REFERENCE, Grid
-from simkit.study.jobs import Job, check, choose, jobs, source_of, sweep
+from simkit.study.jobs import Job, check, choose, jobs, seconds, source_of, sweep
 from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored
-from simkit.study.sources import StudyData, open_source
-from simkit.study.worker import Scored, scored_row, tuning_labels
+from simkit.study.sources import kind_of, open_source
+from simkit.study.worker import Scored, run_bytes, scored_row, tuning_labels
 from simkit.toml import toml_lines
 
 EVERY = 15.0  # seconds between two pictures of a comparison under way, at least
 PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The work of a comparison; `jobs` and all later fields are of `part` alone, if any.
+
+    Attributes
+    ----------
+    runs, references, tuning
+        Number of compared trainings, of those on complete labels, and of those of the sweep.
+    part
+        The share of the jobs, such as "3/16"; "" for all.
+    parts
+        Largest number of parts that all have unfinished jobs.
+    jobs, finished
+        Number of jobs, those of the sweep included, and of finished ones.
+    hours
+        Time of one worker for the unfinished jobs, from operation counts for one core of a recent
+        laptop; a rough estimate.
+    minutes
+        Wall-clock time with `workers` workers, without their start and the figures.
+    memory_mb
+        Largest memory of one worker, roughly.
+    """
+
+    schemes: int
+    limits: int
+    methods: int
+    draws: int
+    runs: int
+    references: int
+    tuning: int
+    part: str
+    parts: int
+    jobs: int
+    finished: int
+    hours: float
+    minutes: float
+    workers: int
+    memory_mb: float
+
+    def text(self) -> str:
+        """The plan in two or three lines."""
+        limits = f" x {_counted(self.limits, 'budget')}" if self.limits else ""
+        also = [f"{self.references:,} with all labels"] if self.references else []
+        also += [f"{self.tuning:,} to choose settings"] if self.tuning else []
+        verb = "is" if self.finished == 1 else "are"
+        finished = f", of which {self.finished:,} {verb} finished" if self.finished else ""
+        share = f"part {self.part}: " if self.part else ""
+        parts = f"; work for at most {self.parts:,} parts (--part)" if self.parts > 1 else ""
+        lines = [
+            f"plan: {_counted(self.schemes, 'scheme')}{limits} x "
+            f"{_counted(self.methods, 'method')} x {_counted(self.draws, 'draw')}: "
+            f"{_counted(self.runs, 'training')}" + (f", and {' and '.join(also)}" if also else ""),
+            f"{share}{_counted(self.jobs, 'job')}{finished}{parts}",
+        ]
+        if self.finished == self.jobs:
+            return "\n".join([*lines, "nothing is left to train"])
+        duration = timedelta(seconds=max(1, round(60 * self.minutes)))
+        lines.append(
+            f"roughly {duration} of work with {_counted(self.workers, 'worker')}, estimated from "
+            f"operation counts; about {self.memory_mb:,.0f} MB per worker"
+        )
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -75,15 +141,12 @@ class Comparison(Runs):
         budget; None without tuning.
     left
         Number of unfinished jobs of other parts; if any, `table` has the runs of this part only.
-    parts
-        Largest number of parts (`part`) that all have a job to work on.
     """
 
     grid: Grid = field(default=None)  # type: ignore[assignment]
     notes: tuple[str, ...] = ()
     validation_dollars: float | None = None
     left: int = 0
-    parts: int = 1
 
     def text(self, *, details: bool = True) -> str:
         """The results in sentences, purchases first.
@@ -205,63 +268,149 @@ def compare(
         grid = Grid.of(grid)
     if fair and not grid.fair:
         grid = dataclasses.replace(grid, fair=True, settings={})
-    folder = Path(out)
-    share = None if part is None else Part.read(part)
     hooks = hooks or Hooks(notebook_bar("comparing"), notebook_bar("computing features"))
-    data = open_source(source_of(grid), progress=hooks.preparing)
-    check(grid, data)
+    work = _Work(grid, Path(out), part, Workers(executor, workers, accept), hooks)
     if hooks.planned is not None:
-        # The number of workers of other executors is unknown.
-        count = workers or getattr(executor, "workers", 1 if executor else None)
-        options: dict[str, Any] = {"folder": folder, "part": share, "accept": accept}
-        hooks.planned(estimate_of(grid, data, workers=count, **options))
-    count = workers or (len(gpus()) or None if grid.pictures else None)
-    return _Work(grid, data, folder, share, Workers(executor, count, accept)).run(hooks)
+        hooks.planned(work.estimate())
+    return work.run()
 
 
-@dataclass(frozen=True, eq=False)
+def estimate(
+    grid: Grid,
+    *,
+    out: str | os.PathLike[str],
+    workers: int | None = None,
+    part: str | None = None,
+    accept: str = "",
+    preparing: Progress = silent,
+) -> Estimate:
+    """The work that `compare` would do with the same arguments; nothing is written to `out`.
+
+    Missing features are computed and cached.
+
+    Raises
+    ------
+    BadInput
+        As `compare` does before it starts.
+    """
+    of = Workers(None, workers, accept)
+    return _Work(grid, Path(out), part, of, Hooks(preparing=preparing)).estimate()
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 class _Work:
-    """The work on one comparison."""
+    """The work on one comparison. Raises BadInput if no job could work with grid and data."""
 
-    grid: Grid
-    data: StudyData
-    folder: Path
-    part: Part | None
-    workers: Workers
+    def __init__(
+        self,
+        grid: Grid,
+        folder: Path,
+        part: str | None,
+        workers: Workers,
+        hooks: Hooks,
+    ) -> None:
+        self.grid, self.folder, self.hooks = grid, folder, hooks
+        self.results = folder / "bundles"
+        self.part = None if part is None else Part.read(part)
+        self.data = open_source(source_of(grid), progress=hooks.preparing)
+        check(grid, self.data)
+        job_store.check_code(self.results, workers.accept)
+        by_gpu = len(gpus()) if grid.pictures and not workers.executor else 0
+        self.workers = dataclasses.replace(workers, count=workers.count or by_gpu or None)
+        self.jobs, self.sweep = jobs(grid, self.data), sweep(grid, self.data)
+        self.about = {
+            "classes": self.data.data.classes,
+            "leaves": self.data.data.leaves.tolist(),
+            "methods": method_facts.written(grid.trained),
+        }
+        # Pictures of work under way: parts write none, as they would replace each other's.
+        self.draws_shown = 0
+        alone = self.part is None and not (folder / "table.parquet").exists()
+        self.next_preview = time.monotonic() + EVERY if alone else math.inf
 
-    @property
-    def results(self) -> Path:
-        return self.folder / "bundles"
+    def estimate(self) -> Estimate:
+        """The plan for the unfinished jobs."""
+        grid, accept, planned_jobs = self.grid, self.workers.accept, self.jobs
 
-    @property
-    def about(self) -> dict[str, Any]:
-        data = self.data.data
-        facts = method_facts.written(self.grid.trained)
-        return {"classes": data.classes, "leaves": data.leaves.tolist(), "methods": facts}
+        def left(of: list[Job]) -> list[Job]:
+            done = (job_store.finished(self.results, stem(job, self.results, accept)) for job in of)
+            return [job for job, finished in zip(of, done, strict=True) if not finished]
 
-    def run(self, hooks: Hooks) -> Comparison:
-        progress = hooks.progress
-        job_store.check_code(self.results, self.workers.accept)
-        planned_jobs, sweep_jobs = jobs(self.grid, self.data), sweep(self.grid, self.data)
-        planned, sweep_failures = sum(job.runs for job in planned_jobs), list[str]()
-        code_notes = self._other_code(sweep_jobs or planned_jobs)
-        sweep_runs = sum(job.runs for job in self._share(sweep_jobs))
+        if self.sweep and not left(self.sweep):
+            chosen, _ = choose(self.sweep, stored(self.sweep, self.results, accept).done)
+            planned_jobs = jobs(grid, self.data, chosen)
+        compared = sum(
+            len(job.draws) * len(batch.methods)
+            for job in planned_jobs for batch in job.batches if not batch.reference
+        )  # fmt: skip
+        share = [*self._share(self.sweep), *self._share(planned_jobs)]
+        unfinished = left(share)
+        each = [
+            len(job.draws) * sum(seconds(batch, grid, self.data) for batch in job.batches)
+            for job in unfinished
+        ]
+        # The number of workers of other executors is unknown.
+        executor = self.workers.executor
+        others = getattr(executor, "workers", 1) if executor else usable_cores()
+        workers = self.workers.count or others
+        busy = min(workers, len(unfinished)) or 1
+        return Estimate(
+            schemes=len(grid.schemes),
+            limits=len(grid.budgets) + len(grid.hours),
+            methods=len(grid.methods),
+            draws=grid.draws,
+            runs=compared,
+            references=sum(job.runs for job in planned_jobs) - compared,
+            tuning=sum(job.runs for job in self.sweep),
+            part="" if self.part is None else str(self.part),
+            parts=max(len(left(self.sweep)), len(left(planned_jobs))),
+            jobs=len(share),
+            finished=len(share) - len(unfinished),
+            hours=sum(each) / 3600,
+            minutes=max(sum(each) / busy, *each, 0.0) / 60,
+            workers=workers,
+            memory_mb=(peak_memory() or 0.0) + self._largest_stack(unfinished) / 2**20,
+        )
+
+    def _largest_stack(self, unfinished: Sequence[Job]) -> float:
+        """Largest possible stack, in bytes: at most the grid's `memory`, or one larger run."""
+        largest, data = 0.0, self.data
+        images, classes = data.truth("train").shape
+        heads = () if self.grid.pictures is not None else {job.batches for job in unfinished}
+        for batches in heads:
+            run_sizes = []
+            for method in (methods.make(p.spelled(m)) for p in batches for m in p.methods):
+                _, width, *sides = data.features["train", kind_of(method)].values.shape
+                sizes = Sizes(images, classes, width, max(sides, default=None))
+                counts = {"width": width, "rows": images, "scored": data.truth("test").shape[0]}
+                run_sizes.append(run_bytes(method, sizes, **counts))
+            largest = max(largest, min(sum(run_sizes), self.grid.memory * 1e9), *run_sizes)
+        return largest
+
+    def run(self) -> Comparison:
+        """Run the jobs of this part; the tables are written once all parts are finished."""
+        progress, planned_jobs, failures = self.hooks.progress, self.jobs, list[str]()
+        planned = sum(job.runs for job in planned_jobs)
+        code_notes = self._other_code(self.sweep or planned_jobs)
+        sweep_runs = sum(job.runs for job in self._share(self.sweep))
         total = sweep_runs + sum(job.runs for job in self._share(planned_jobs))
-        if sweep_jobs:
-            self._begin(sweep_jobs)
-            swept = self._swept(sweep_jobs, lambda done, of: progress(done, total))
-            chosen, unscored = choose(sweep_jobs, swept.done)
-            sweep_failures = [*swept.sentences(sweep_jobs), *unscored]
+        if self.sweep:
+            self._begin(self.sweep)
+            swept = self._swept(lambda done, of: progress(done, total))
+            chosen, unscored = choose(self.sweep, swept.done)
+            failures = [*swept.sentences(self.sweep), *unscored]
             planned_jobs = jobs(self.grid, self.data, chosen)
             code_notes += self._other_code(planned_jobs)
         self._begin(planned_jobs)
         share = self._share(planned_jobs)
-        preview = _Preview(self, share, hooks.pictured)
 
         def advance(done: int, of: int) -> None:
             progress(sweep_runs + done, total)
-            if done < of:
-                preview.update()
+            if done < of and time.monotonic() >= self.next_preview:
+                self._preview(share)
 
         finished = finish(share, self.results, self.workers, advance)
         left = 0
@@ -270,37 +419,29 @@ class _Work:
             left = len(of_all_parts.without(planned_jobs))
             share, finished = (share, finished) if left else (planned_jobs, of_all_parts)
         dollars = None
-        if sweep_jobs and self.grid.validation != "complete":  # else each budget pays for them
-            labels = tuning_labels(sweep_jobs[0], self.data)
-            dollars = float(cost(labels, sweep_jobs[0].prices.once_set_up()).dollars)
-        failures = (*sweep_failures, *finished.sentences(share))
-        rows = self.rows(share, finished, failures=failures, planned=planned)
-        result = Comparison(
-            rows, self.grid, (*dict.fromkeys(code_notes), *summary.notes_of(opened(rows))),
-            dollars, left, max(len(sweep_jobs), len(planned_jobs)),
-        )  # fmt: skip
+        if self.sweep and self.grid.validation != "complete":  # else each budget pays for them
+            labels = tuning_labels(self.sweep[0], self.data)
+            dollars = float(cost(labels, self.sweep[0].prices.once_set_up()).dollars)
+        rows = self._rows(share, finished, [*failures, *finished.sentences(share)], planned)
+        notes = (*dict.fromkeys(code_notes), *summary.notes_of(opened(rows)))
+        result = Comparison(rows, self.grid, notes, dollars, left)
         return result if left else written(result, self.folder)
 
-    def rows(
-        self,
-        planned_jobs: list[Job],
-        finished: Finished,
-        *,
-        failures: tuple[str, ...] = (),
-        planned: int = 0,
+    def _rows(
+        self, of: list[Job], finished: Finished, failures: Sequence[str] = (), planned: int = 0
     ) -> Table:
         """The runs of the finished ones among these jobs.
 
         Facts about the table are mAP and name of the image-text model, if any, from its scores of
         the test split.
         """
-        tables = [finished.done[job.key].table for job in planned_jobs if job.key in finished.done]
-        about, data = dict(self.about), self.data
+        tables = [finished.done[job.key].table for job in of if job.key in finished.done]
+        about, data = {**self.about, "failures": tuple(failures), "planned": planned}, self.data
         if (scores := data.similarities.get("test")) is not None:
             test = Scored(data.scores["test"], data.truth("test").present, data.known("test"))
             about["zero_shot"] = scored_row(test, data.data.leaves)["map"]
             about["scored_by"] = scores.history.settings.get("model", "a file")
-        return runs.concat(tables, about | {"failures": failures, "planned": planned})
+        return runs.concat(tables, about)
 
     def _share(self, every: list[Job]) -> list[Job]:
         """The jobs of this part."""
@@ -327,14 +468,12 @@ class _Work:
             )
         return []
 
-    def _swept(self, sweep_jobs: list[Job], progress: Progress) -> Finished:
+    def _swept(self, progress: Progress) -> Finished:
         """The sweep; a part runs its own share first, and then the unfinished jobs of others."""
-        share = self._share(sweep_jobs)
+        share = self._share(self.sweep)
         swept = finish(share, self.results, self.workers, progress)
-        if self.part is None:
-            return swept
-        start = sweep_jobs.index(share[-1]) if share else 0
-        others = [job for job in [*sweep_jobs[start:], *sweep_jobs[:start]] if job not in share]
+        start = self.sweep.index(share[-1]) if share else 0
+        others = [job for job in [*self.sweep[start:], *self.sweep[:start]] if job not in share]
         # A few at a time, so that parts seldom run the same job.
         at_once = self.workers.count or usable_cores()
         while others:
@@ -346,54 +485,42 @@ class _Work:
             others = unfinished[at_once:]
         return swept
 
+    def _preview(self, share: list[Job]) -> None:
+        """Write heat_map.png and summary.md of the complete draws, in at most 3 % of the time.
 
-class _Preview:
-    """heat_map.png and summary.md of the complete draws of a comparison under way.
-
-    A folder with the tables of a finished comparison keeps its files until the end, as in
-    `open_runs`; parts write none, as they would replace each other's.
-    """
-
-    def __init__(
-        self, work: _Work, planned_jobs: list[Job], pictured: Callable[[Path], None] | None
-    ) -> None:
-        self._work, self._jobs, self._pictured = work, planned_jobs, pictured
-        self._draws = 0
-        alone = work.part is None and not (work.folder / "table.parquet").exists()
-        self._next = time.monotonic() + EVERY if alone else math.inf
-
-    def update(self) -> None:
-        """Write both again if more draws are complete, in at most 3 % of the time."""
-        now, work = time.monotonic(), self._work
-        if now < self._next:
-            return
-        start = time.process_time()
-        finished = stored(self._jobs, work.results, work.workers.accept)
-        unfinished = {draw for job in finished.without(self._jobs) for draw in job.draws}
-        complete = [job for job in self._jobs if not unfinished.intersection(job.draws)]
+        A folder with the tables of a finished comparison keeps its files until the end, as in
+        `open_runs`.
+        """
+        now, start = time.monotonic(), time.process_time()
+        finished = stored(share, self.results, self.workers.accept)
+        unfinished = {draw for job in finished.without(share) for draw in job.draws}
+        complete = [job for job in share if not unfinished.intersection(job.draws)]
         draws = len({draw for job in complete for draw in job.draws})
-        result = Comparison(work.rows(complete, finished), work.grid)
-        new = draws > self._draws and not result.table.empty
+        result = Comparison(self._rows(complete, finished), self.grid)
+        new = draws > self.draws_shown and not result.table.empty
         if new:
-            note = f"{draws} of {work.grid.draws} draws, running"
+            note = f"{draws} of {self.grid.draws} draws, running"
             figure = figures.make("heat-map", so_far=note)
             start = time.process_time()  # without the loading of libraries
-            picture = work.folder / "heat_map.png"
-            text = f"{note}\n\n{summary.markdown(result)}"
+            picture = self.folder / "heat_map.png"
             files: dict[str, Callable[[Path], object]] = {
                 picture.name: partial(figure(result).savefig, format="png"),
-                "summary.md": partial(Path.write_text, data=text, encoding="utf-8"),
+                "summary.md": _text_writer(f"{note}\n\n{summary.markdown(result)}"),
             }
-            if (work.folder / "table.parquet").exists():  # of another process that has ended
-                self._next = math.inf
+            if (self.folder / "table.parquet").exists():  # of another process that has ended
+                self.next_preview = math.inf
                 return
             first = not picture.exists()
-            write(files, work.folder)
-            if first and self._pictured is not None:
-                self._pictured(picture)
-            self._draws = draws
+            write(files, self.folder)
+            if first and self.hooks.pictured is not None:
+                self.hooks.pictured(picture)
+            self.draws_shown = draws
         took = time.process_time() - start
-        self._next = now + max(EVERY if new else 0.0, 33 * took)
+        self.next_preview = now + max(EVERY if new else 0.0, 33 * took)
+
+
+def _text_writer(text: str) -> Callable[[Path], object]:
+    return partial(Path.write_text, data=text, encoding="utf-8")
 
 
 def written(result: Comparison, folder: Path) -> Comparison:
@@ -403,7 +530,7 @@ def written(result: Comparison, folder: Path) -> Comparison:
         raise BadInput(f"every run failed; the first error is: {result.failures[0]}")
     files = writers(result.rows)
     for file, text in _texts(result).items():
-        files[file] = partial(Path.write_text, data=text, encoding="utf-8")
+        files[file] = _text_writer(text)
     for file, name in PICTURES.items():
         files[file] = partial(figures.make(name)(result).savefig, format="png")
     write(files, folder)

@@ -470,16 +470,22 @@ def code_id(parts: Iterable[object] = ()) -> str:
     return _code_id(tuple(sorted(path for path in paths if ROOT not in path.parents)))
 
 
-@cache  # parsing all files takes a second
+@cache
 def _code_id(outside: tuple[Path, ...]) -> str:
     digest = hashlib.sha256()
     for path in [*sorted(file for part in _OF_RUNS for file in ROOT.glob(part)), *outside]:
-        tree = ast.parse(path.read_bytes())
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
-                first = node.body[0]
-                if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                    if isinstance(first.value.value, str):
-                        node.body[0] = ast.Pass()
-        digest.update(f"{path.name}\n{ast.unparse(tree)}\n".encode())
+        digest.update(f"{path.name}\n{_source(path.read_bytes())}\n".encode())
     return digest.hexdigest()[:8]
+
+
+@cache  # parsing all files takes a second
+def _source(text: bytes) -> str:
+    """The code without docstrings and comments."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                if isinstance(first.value.value, str):
+                    node.body[0] = ast.Pass()
+    return ast.unparse(tree)

@@ -6,9 +6,7 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.study import compare as module
-from simkit.study import estimate as file
-from simkit.study.compare import Hooks, compare
-from simkit.study.estimate import estimate
+from simkit.study.compare import Hooks, compare, estimate
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +49,7 @@ def test_a_part_has_its_share(tiny, tmp_path):
 
 
 def test_memory_is_that_of_the_largest_stack_within_the_bound(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(file, "peak_memory", lambda: 500.0)
+    monkeypatch.setattr(module, "peak_memory", lambda: 500.0)
 
     def asked(**values):
         return estimate(small(budgets=[], **values), out=tmp_path, workers=1).memory_mb - 500
