@@ -207,7 +207,7 @@ def test_there_are_counts_of_real_labels() -> None:
 @pytest.mark.filterwarnings("ignore:.*names classes twice")
 @pytest.mark.parametrize(("name", "row", "file"), COUNTED)
 def test_counts_of_real_labels(name: str, row: str, file: str) -> None:
-    truth = read_truth(Path(os.environ["SIMKIT_DATA"]) / file)
+    truth, _ = read_truth(Path(os.environ["SIMKIT_DATA"]) / file)
     (cells,) = [cells for cells in counts(name) if cells[0] == row]
     N, L = truth.shape
     assert cells[1:4] == [f"{N:,}", f"{L:,}", f"{truth.present.nnz / N:.3f}"]

@@ -20,7 +20,7 @@ from simkit.errors import BadInput
 from simkit.history import History
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
-from simkit.labels.truth import frozen, locked
+from simkit.labels.truth import locked, sealed
 
 DENSE = 1 << 21  # places spread out at a time where whole rows are needed; changes no result
 
@@ -213,7 +213,7 @@ class Crowd(Protocol):
 
     def labels(self, history: History) -> PartialLabels:
         """All answers so far as labels, with the images asked and the bill."""
-        codes = frozen(self.ledger.codes())
+        codes = sealed(self.ledger.codes())
         effort = self.ledger.effort(self.habits.workers, codes)
         return PartialLabels(codes, locked(self.ledger.asked()), *self.names, effort, history)
 

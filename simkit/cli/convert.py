@@ -36,7 +36,6 @@ def command(
     """
     from simkit.annotate.label_card import about
     from simkit.data.dataset import originals
-    from simkit.labels.formats.base import WritesTruth, files_of
     from simkit.labels.formats.base import formats as known
 
     formats = simkit.formats
@@ -47,15 +46,15 @@ def command(
         raise BadInput(f"{out} has the ending {ending!r}, but {writer.name} is written with the "
                        f"ending {writer.suffixes[0]!r}; give OUT that ending or another format")
     named = [getattr(part, key, "") for part in (reader, writer) for key in ("like", "names")]
-    read = [*files_of(reader, file), *originals(spec or ""), *named]
-    for path in files_of(writer, out):
+    read = [*reader.files(file), *originals(spec or ""), *named]
+    for path in writer.files(out):
         spare(path, *read)
     labels = reader.read(file)
     replaced = out.is_file()
     lost = writer.loses(labels)
     if spec is None:
         writer.write(labels, out)
-    elif isinstance(writer, WritesTruth):
+    elif hasattr(writer, "write_with_truth"):
         writer.write_with_truth(labels, out, _truth(spec, labels))
     else:
         raise BadInput(f"--data is given, but {writer.name} holds no truth; leave --data out")

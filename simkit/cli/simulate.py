@@ -130,7 +130,6 @@ def command(**arguments: Any) -> None:
     """
     from simkit.annotate.label_card import DataSheet
     from simkit.data.dataset import terms
-    from simkit.labels.formats.base import files_of
 
     if arguments["scheme"] is None:
         raise BadInput(
@@ -148,7 +147,7 @@ def command(**arguments: Any) -> None:
     bill = simkit.cost(labels, price_list)  # before a file is written: the list may lack a price
     replaced = out.is_file()
     sheet = DataSheet(
-        labels=labels, files=files_of(form, out), form=form.name, lost=form.loses(labels),
+        labels=labels, files=form.files(out), form=form.name, lost=form.loses(labels),
         data=data.name, split=split, terms=terms(arguments["spec"], data.classes), bill=bill,
         wrong=wrong, command=_again(labels, arguments, out),
     )

@@ -104,7 +104,7 @@ class Dataset:
         """
         hierarchy = hierarchy.over(self.classes)
         truth = {split: close(part, hierarchy) for split, part in self.truth.items()}
-        places = columns_of(self.classes, hierarchy)
+        places = columns_of(self.classes, hierarchy.classes)
         boxes = {
             split: replace(part, classes=places[part.classes]) for split, part in self.boxes.items()
         }

@@ -9,7 +9,7 @@ from typing import ClassVar
 from simkit.data.dataset import SPLITS, Dataset, register
 from simkit.data.splits import Part, assemble
 from simkit.files import expanded
-from simkit.labels.formats.npz import read_difficult, read_truth
+from simkit.labels.formats.npz import read_truth
 from simkit.registry import setting
 
 
@@ -36,8 +36,5 @@ class Npz:
     def open(self) -> Dataset:
         """Read all splits. Raises BadInput."""
         files = {split: getattr(self, split) for split in SPLITS if getattr(self, split)}
-        parts = {
-            split: Part(read_truth(expanded(file)), read_difficult(expanded(file)))
-            for split, file in files.items()
-        }
+        parts = {split: Part(*read_truth(expanded(file))) for split, file in files.items()}
         return assemble(Path(self.train).stem, parts, self)

@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 
 from simkit.data.dataset import SPLITS, Dataset, Pictures, open, register
 from simkit.data.images import FilePictures
-from simkit.errors import BadInput, unknown
+from simkit.errors import BadInput
+from simkit.labels.hierarchy import columns_of
 from simkit.labels.truth import Truth
 from simkit.registry import setting
 
@@ -56,7 +57,12 @@ class Unlabelled:
         pictures: dict[str, Pictures] = {}
         if self.scored:
             other = open(self.scored)
-            truth = {s: self._of_classes(other.truth[s]) for s in SPLITS[1:] if s in other.truth}
+            columns = columns_of(self.classes, other.classes, f"class of {self.scored!r}")
+            for split in SPLITS[1:]:
+                if part := other.truth.get(split):
+                    known = None if part.known is None else part.known[:, columns]
+                    present = part.present[:, columns]
+                    truth[split] = Truth.of(present, part.images, self.classes, known)
             pictures = {s: other.pictures[s] for s in SPLITS[1:] if s in other.pictures}
         if isinstance(own, FilePictures):
             # A pilot may be from the same folder: its scored images must not be trained on.
@@ -68,15 +74,6 @@ class Unlabelled:
         if own is not None:
             pictures = {"train": own, **pictures}
         return Dataset(data.name, {"train": train, **truth}, pictures, spec=self.images)
-
-    def _of_classes(self, truth: Truth) -> Truth:
-        index = {name: place for place, name in enumerate(truth.classes)}
-        for name in self.classes:
-            if name not in index:
-                raise unknown(f"class of {self.scored!r}", name, index)
-        columns = [index[name] for name in self.classes]
-        known = None if truth.known is None else truth.known[:, columns]
-        return Truth.of(truth.present[:, columns], truth.images, self.classes, known)
 
 
 def _files(pictures: Pictures) -> list[Path]:

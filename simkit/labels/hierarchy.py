@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from simkit.errors import BadInput, unknown
 from simkit.files import AnyPath, expanded, parse_json, reading, whole
 from simkit.history import content_id
-from simkit.labels.truth import Truth, frozen
+from simkit.labels.truth import Truth, sealed
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -95,16 +95,13 @@ class Hierarchy:
         """
         import networkx as nx
 
-        index = {name: c for c, name in enumerate(classes)}
-        if len(index) != len(classes) or not classes:
+        if len(set(classes)) != len(classes) or not classes:
             what = "names a class twice" if classes else "has no classes"
             raise BadInput(f"the hierarchy {what}; give every class its own name")
         parents: list[set[int]] = [set() for _ in classes]
-        for child, parent in edges:
-            for name in (child, parent):
-                if name not in index:
-                    raise unknown("class of the hierarchy", name, index)
-            parents[index[child]].add(index[parent])
+        ends = columns_of([name for edge in edges for name in edge], classes).reshape(-1, 2)
+        for child, parent in ends.tolist():
+            parents[child].add(parent)
         hierarchy = Hierarchy(
             tuple(classes),
             tuple(tuple(sorted(above)) for above in parents),
@@ -140,7 +137,7 @@ class Hierarchy:
     @cached_property
     def lineage(self) -> csr_array:
         """`above` as a sparse matrix, for products with images x classes."""
-        return frozen(csr_array(self.above))
+        return sealed(csr_array(self.above))
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -162,7 +159,7 @@ class Hierarchy:
 
         Raises BadInput for an unknown class.
         """
-        kept = np.flatnonzero(self.above[columns_of(tuple(classes), self)].any(0))
+        kept = np.flatnonzero(self.above[columns_of(classes, self.classes)].any(0))
         place = {int(c): i for i, c in enumerate(kept)}
         return Hierarchy(
             tuple(self.classes[c] for c in place),
@@ -219,10 +216,12 @@ class Hierarchy:
             return Hierarchy.from_json(file.read_bytes())
 
 
+_SHIPPED = resources.files("simkit.labels") / "hierarchies"
+
+
 def shipped_names() -> list[str]:
     """Names of the hierarchies that come with simkit."""
-    files = [entry.name for entry in _folder().iterdir()]
-    return sorted(file.removesuffix(".json") for file in files if file.endswith(".json"))
+    return sorted(NOTES)
 
 
 def shipped(name: str) -> Hierarchy:
@@ -230,7 +229,7 @@ def shipped(name: str) -> Hierarchy:
     name = name.lower()
     if name not in shipped_names():
         raise unknown("shipped hierarchy", name, shipped_names())
-    return Hierarchy.from_json((_folder() / f"{name}.json").read_text(encoding="utf-8"))
+    return Hierarchy.from_json((_SHIPPED / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def by_name_or_file(text: str) -> Hierarchy:
@@ -248,10 +247,6 @@ def shipped_for(classes: Collection[str]) -> str | None:
         if named <= set(tree.classes) and named >= {tree.classes[c] for c in tree.leaves}:
             return name
     return None
-
-
-def _folder() -> Any:
-    return resources.files("simkit.labels") / "hierarchies"
 
 
 def close(truth: Truth, hierarchy: Hierarchy) -> Truth:
@@ -280,7 +275,7 @@ def close(truth: Truth, hierarchy: Hierarchy) -> Truth:
         If a class of the truth is not in the hierarchy, or if a complete truth has no column for a
         class of the hierarchy nor for any of its descendants.
     """
-    columns = columns_of(truth.classes, hierarchy)
+    columns = columns_of(truth.classes, hierarchy.classes)
     L = len(hierarchy.classes)
     present = csr_array(_widened(truth.present, columns, L) @ hierarchy.lineage)
     present.sort_indices()
@@ -299,13 +294,16 @@ def close(truth: Truth, hierarchy: Hierarchy) -> Truth:
     return Truth.of(present, truth.images, hierarchy.classes, known)
 
 
-def columns_of(classes: tuple[str, ...], hierarchy: Hierarchy) -> NDArray[np.int64]:
-    """(l,) the index of each class in the hierarchy. Raises BadInput for an unknown class."""
-    index = {name: c for c, name in enumerate(hierarchy.classes)}
-    for name in classes:
+def columns_of(
+    names: Iterable[str], classes: Sequence[str], kind: str = "class of the hierarchy"
+) -> NDArray[np.int64]:
+    """(l,) the index of each name among `classes`. Raises BadInput for an unknown name."""
+    index = {name: c for c, name in enumerate(classes)}
+    listed = list(names)
+    for name in listed:
         if name not in index:
-            raise unknown("class of the hierarchy", name, index)
-    return np.array([index[name] for name in classes], np.int64)
+            raise unknown(kind, name, index)
+    return np.array([index[name] for name in listed], np.int64)
 
 
 def _widened(matrix: csr_array, columns: NDArray[np.int64], L: int) -> csr_array:

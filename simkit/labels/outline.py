@@ -40,81 +40,58 @@ def outline(hierarchy: Hierarchy, most: int | None = None) -> list[Line]:
     with the most descendants are expanded first, while lines are left. Every top class with
     children has a line, even if these are more than `most`.
     """
-    tree = _Tree.of(hierarchy)
-    if most is None or len(hierarchy.classes) <= most:
-        return [line for root in tree.children[-1] for line in _whole(tree, root, 0)]
-    return _level(tree, _opened(tree, most), -1, 0)
+    import networkx as nx
+
+    names = hierarchy.classes
+    L = len(names)
+    # Each class below one parent only; -1 is the common root. size: number of descendants.
+    parent, depth, size = [-1] * L, [0] * L, [0] * L
+    order = list(nx.lexicographical_topological_sort(hierarchy.graph))
+    for c in order:
+        if hierarchy.parents[c]:
+            parent[c] = max(hierarchy.parents[c], key=lambda p: (depth[p], -p))
+            depth[c] = depth[parent[c]] + 1
+    children: dict[int, list[int]] = {c: [] for c in range(-1, L)}
+    for c in range(L):
+        children[parent[c]].append(c)
+    for c in reversed(order):
+        size[c] = sum(1 + size[child] for child in children[c])
+    complete = most is None or L <= most
+    opened = set(range(L)) if complete else _opened(children, size, most or 0)
+
+    def line(c: int, depth: int) -> Line:
+        also = tuple(names[p] for p in hierarchy.parents[c] if p != parent[c])
+        hidden = 0 if c in opened else size[c]
+        return Line(depth, (names[c],), bool(hierarchy.children[c]), hidden, also)
+
+    def level(c: int, depth: int) -> list[Line]:
+        lines: list[Line] = []
+        for child in children[c]:
+            if complete or size[child]:
+                lines.append(line(child, depth))
+                lines += level(child, depth + 1) if child in opened else []
+        leaves = [child for child in children[c] if not (complete or size[child])]
+        if len(leaves) == 1:
+            lines.append(line(leaves[0], depth))
+        elif leaves:
+            lines.append(Line(depth, tuple(names[child] for child in leaves)))
+        return lines
+
+    return level(-1, 0)
 
 
-@dataclass(frozen=True)
-class _Tree:
-    """Each class below one parent only; -1 is the common root."""
-
-    hierarchy: Hierarchy
-    parent: list[int]
-    children: dict[int, list[int]]
-    size: list[int]  # number of descendants
-
-    @staticmethod
-    def of(hierarchy: Hierarchy) -> _Tree:
-        import networkx as nx
-
-        L = len(hierarchy.classes)
-        parent, depth, size = [-1] * L, [0] * L, [0] * L
-        order = list(nx.lexicographical_topological_sort(hierarchy.graph))
-        for c in order:
-            if hierarchy.parents[c]:
-                parent[c] = max(hierarchy.parents[c], key=lambda p: (depth[p], -p))
-                depth[c] = depth[parent[c]] + 1
-        children: dict[int, list[int]] = {c: [] for c in range(-1, L)}
-        for c in range(L):
-            children[parent[c]].append(c)
-        for c in reversed(order):
-            size[c] = sum(1 + size[child] for child in children[c])
-        return _Tree(hierarchy, parent, children, size)
-
-    def line(self, c: int, depth: int, hidden: int = 0) -> Line:
-        names = self.hierarchy.classes
-        also = tuple(names[p] for p in self.hierarchy.parents[c] if p != self.parent[c])
-        return Line(depth, (names[c],), bool(self.hierarchy.children[c]), hidden, also)
-
-
-def _whole(tree: _Tree, c: int, depth: int) -> list[Line]:
-    below = [line for child in tree.children[c] for line in _whole(tree, child, depth + 1)]
-    return [tree.line(c, depth), *below]
-
-
-def _opened(tree: _Tree, most: int) -> set[int]:
+def _opened(children: dict[int, list[int]], size: list[int], most: int) -> set[int]:
     """Classes whose children are shown, those with the most descendants first."""
-
-    def cost(c: int) -> int:
-        inner = sum(1 for child in tree.children[c] if tree.size[child])
-        return inner + (inner < len(tree.children[c]))
-
-    opened = {-1}
-    lines = cost(-1)
-    waiting = [(-tree.size[c], c) for c in tree.children[-1] if tree.size[c]]
+    inner = {c: [child for child in below if size[child]] for c, below in children.items()}
+    cost = {c: len(inner[c]) + (len(inner[c]) < len(children[c])) for c in children}  # lines
+    opened, left = set[int](), most - cost[-1]
+    waiting = [(-size[c], c) for c in inner[-1]]
     heapq.heapify(waiting)
     while waiting:
         _, c = heapq.heappop(waiting)
-        if lines + cost(c) <= most:
+        if cost[c] <= left:
             opened.add(c)
-            lines += cost(c)
-            for child in tree.children[c]:
-                if tree.size[child]:
-                    heapq.heappush(waiting, (-tree.size[child], child))
+            left -= cost[c]
+            for child in inner[c]:
+                heapq.heappush(waiting, (-size[child], child))
     return opened
-
-
-def _level(tree: _Tree, opened: set[int], c: int, depth: int) -> list[Line]:
-    lines: list[Line] = []
-    for child in tree.children[c]:
-        if child in opened:
-            lines += [tree.line(child, depth), *_level(tree, opened, child, depth + 1)]
-        elif tree.size[child]:
-            lines.append(tree.line(child, depth, tree.size[child]))
-    leaves = [child for child in tree.children[c] if not tree.size[child]]
-    if len(leaves) == 1:
-        return [*lines, tree.line(leaves[0], depth)]
-    names = tuple(tree.hierarchy.classes[child] for child in leaves)
-    return [*lines, Line(depth, names)] if names else lines

@@ -18,10 +18,7 @@ from simkit.history import History, content_id
 from simkit.labels.effort import Effort
 from simkit.labels.truth import (
     Truth,
-    check_axes,
-    class_names,
-    frozen,
-    image_ids,
+    axes,
     locked,
     matrix_of,
     places,
@@ -113,9 +110,7 @@ class PartialLabels:
         matrix = csr_array(numbers.astype(np.int8))
         matrix.sum_duplicates()
         N, L = matrix.shape
-        ids = image_ids(np.arange(N) if images is None else images)
-        names = class_names(classes, L)
-        check_axes(ids, names, (N, L))
+        ids, names = axes(images, classes, (N, L))
         if matrix.nnz != numbers.nnz:
             rows, columns = (axis.astype(np.int64) for axis in coo_array(numbers).coords)
             pairs = np.sort(rows * L + columns)
@@ -127,14 +122,8 @@ class PartialLabels:
         marked = labelled if asked is None else np.asarray(asked, bool)
         if marked.shape != (N,):
             raise BadInput(f"asked has shape {marked.shape}; ({N},) is expected")
-        return PartialLabels(
-            frozen(matrix),
-            locked(marked | labelled),
-            locked(ids),
-            names,
-            effort or Effort(),
-            history or History("given"),
-        )
+        effort, history = effort or Effort(), history or History("given")
+        return PartialLabels(sealed(matrix), sealed(marked | labelled), ids, names, effort, history)
 
     @staticmethod
     def from_pandas(frame: pd.DataFrame, classes: Any = None, images: Any = None) -> PartialLabels:
@@ -172,9 +161,8 @@ class PartialLabels:
         if classes is None:
             categorical = isinstance(kind, pd.CategoricalDtype)
             classes = kind.categories if categorical else table["class"].unique()
-        names = class_names(classes, len(classes))
-        ids = image_ids(np.asarray(table["image"].unique() if images is None else images))
-        check_axes(ids, names, (len(ids), len(names)))
+        listed = np.asarray(table["image"].unique() if images is None else images)
+        ids, names = axes(listed, classes, (len(listed), len(classes)))
         rows, columns = (
             pd.Index(values).get_indexer(np.asarray(table[key]))
             for key, values in (("image", ids), ("class", names))
@@ -296,8 +284,8 @@ class PartialLabels:
         assert np.array_equal(self.images[index], images)
         return replace(
             self,
-            codes=frozen(csr_array(self.codes[index])),
-            asked=locked(self.asked[index]),
+            codes=sealed(csr_array(self.codes[index])),
+            asked=sealed(self.asked[index]),
             images=locked(images),
         )
 
@@ -317,6 +305,4 @@ class PartialLabels:
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
-        frozen(self.codes)
-        for array in (self.asked, self.images):
-            sealed(array)
+        sealed(tuple(state.values()))

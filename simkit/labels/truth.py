@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from scipy.sparse import csr_array, issparse
 
 from simkit.errors import BadInput
 from simkit.history import content_id
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,16 +91,11 @@ class Truth:
             sparse = all(isinstance(kind, pandas.SparseDtype) for kind in present.dtypes)
             present = present.sparse.to_coo() if sparse and present.shape[1] else present.to_numpy()
         matrix = _bool_csr(present)
-        N, L = matrix.shape
-        ids = image_ids(np.arange(N) if images is None else images)
-        names = class_names(classes, L)
-        check_axes(ids, names, (N, L))
+        ids, names = axes(images, classes, matrix.shape)
         reference = None if known is None else _bool_csr(known)
         if reference is not None and reference.shape != matrix.shape:
             raise BadInput(f"known is {reference.shape}, present {matrix.shape}; both must agree")
-        return Truth(
-            frozen(matrix), locked(ids), names, None if reference is None else frozen(reference)
-        )
+        return Truth(matrix, ids, names, reference)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -126,8 +123,7 @@ class Truth:
     @cached_property
     def by_class(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """`present` by class: (L + 1,) pointers and image indices, ascending within a class."""
-        pointers, images = by_class(self.present)
-        return sealed(pointers), sealed(images)
+        return sealed(by_class(self.present))
 
     def rows(self, index: Any) -> NDArray[np.bool_]:
         """(b, L) bool for these images."""
@@ -142,18 +138,13 @@ class Truth:
     def select(self, index: Any) -> Truth:
         """The truth of a subset of images, in the order of `index`."""
         index = np.asarray(index)
-        known = None if self.known is None else frozen(csr_array(self.known[index]))
-        chosen = frozen(csr_array(self.present[index]))
+        known = None if self.known is None else sealed(csr_array(self.known[index]))
+        chosen = sealed(csr_array(self.present[index]))
         return Truth(chosen, locked(self.images[index]), self.classes, known)
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
-        for matrix in (self.present, self.known):
-            if matrix is not None:
-                frozen(matrix)
-        sealed(self.images)
-        for derived in ("counts", "by_class"):  # computed again on access
-            self.__dict__.pop(derived, None)
+        sealed(tuple(state.values()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,17 +193,23 @@ def class_names(names: Any, L: int) -> tuple[str, ...]:
     return tuple(map(str, texts))
 
 
-def check_axes(images: NDArray[Any], classes: tuple[str, ...], shape: tuple[int, ...]) -> None:
-    """Raise BadInput unless ids and names fit `shape`, are unique and not empty."""
+def axes(images: Any, classes: Any, shape: tuple[int, ...]) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Read-only image ids and class names of a matrix of this `shape`; numbered where None.
+
+    Raises BadInput unless they fit, are unique and not empty.
+    """
     N, L = shape
-    if images.ndim != 1 or (len(images), len(classes)) != shape or not N or not L:
+    ids = image_ids(np.arange(N) if images is None else images)
+    names = class_names(classes, L)
+    if ids.ndim != 1 or (len(ids), len(names)) != shape or not N or not L:
         raise BadInput(
-            f"labels of {N} images x {L} classes have {len(images)} image ids and {len(classes)} "
+            f"labels of {N} images x {L} classes have {len(ids)} image ids and {len(names)} "
             "class names; give one of each, and at least one image and class"
         )
-    check_distinct(images, "image id")
-    names = [name.rstrip("\0") for name in classes]  # numpy strips trailing zeros
-    check_distinct(np.array(names, object), "class")
+    check_distinct(ids, "image id")
+    texts = [name.rstrip("\0") for name in names]  # numpy strips trailing zeros
+    check_distinct(np.array(texts, object), "class")
+    return locked(ids), names
 
 
 def check_distinct(values: NDArray[Any], what: str) -> None:
@@ -260,7 +257,7 @@ def _bool_csr(values: Any) -> csr_array:
     if max(matrix.nnz, *matrix.shape) < 2**31:  # half the memory
         matrix.indices = matrix.indices.astype(np.int32, copy=False)
         matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
-    return matrix
+    return sealed(matrix)
 
 
 def from_indices(lists: Sequence[Any], width: int) -> csr_array:
@@ -278,22 +275,20 @@ def by_class(matrix: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     return columns.indptr.astype(np.int64), columns.indices.astype(np.int32, copy=False)
 
 
-def frozen(matrix: csr_array) -> csr_array:
-    """The same matrix, its arrays made read-only in place."""
-    for array in (matrix.data, matrix.indices, matrix.indptr):
-        array.flags.writeable = False
-    return matrix
-
-
 def locked(array: NDArray[Any]) -> NDArray[Any]:
     """A read-only copy; the caller's array stays writable."""
     return sealed(np.array(array))
 
 
-def sealed(array: NDArray[Any]) -> NDArray[Any]:
-    """The same array, made read-only."""
-    array.flags.writeable = False
-    return array
+def sealed(value: T) -> T:
+    """The same array, CSR matrix or tuple of them, its arrays made read-only in place."""
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    elif isinstance(value, tuple | csr_array):
+        parts = value if isinstance(value, tuple) else (value.data, value.indices, value.indptr)
+        for part in parts:
+            sealed(part)
+    return value
 
 
 def places(ids: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.intp]:

@@ -161,7 +161,20 @@ def from_wordnet(
     synsets = {finding.name: finding.synset for finding in report.findings}
     exact = {name: text for name, text in synsets.items() if text and text[0] != "<"}
     above = {name: _above(text, reader) for name, text in synsets.items()}
-    groups = _groups(above, exact, prune)
+    below: dict[str, set[str]] = {}
+    for name, ancestors in above.items():
+        for synset in {*ancestors, exact[name]} if name in exact else ancestors:
+            below.setdefault(synset, set()).add(name)
+    placed = sum(1 for ancestors in above.values() if ancestors)
+    classes = set(exact.values())
+    # Synsets that become a class, grouped by their sets of classes; the largest set first. The
+    # synset of a class and ancestors without further classes form such a group, too.
+    sets: dict[Any, list[str]] = {}
+    for synset in sorted(below, key=lambda s: (-len(below[s]), s)):
+        worth = 1 < len(below[synset]) < placed and synset not in ROOT_LIKE
+        if synset in classes or worth or not prune:
+            sets.setdefault(frozenset(below[synset]) if prune else synset, []).append(synset)
+    groups = list(sets.values())
     labels = _labels(groups, synsets, reader)
     edges = _edges(above, exact, labels, groups, reader)
     meanings = exact | {label: synset for label, (synset, _) in labels.items()}
@@ -185,27 +198,6 @@ def _hypernyms(synset: Any) -> list[Any]:
     return above
 
 
-def _groups(
-    above: Mapping[str, frozenset[str]], exact: Mapping[str, str], prune: bool
-) -> list[list[str]]:
-    """Synsets that become a class, grouped by their sets of classes; largest set first.
-
-    The synset of a class and ancestors without further classes form such a group, too.
-    """
-    below: dict[str, set[str]] = {}
-    for name, ancestors in above.items():
-        for synset in {*ancestors, exact[name]} if name in exact else ancestors:
-            below.setdefault(synset, set()).add(name)
-    placed = sum(1 for ancestors in above.values() if ancestors)
-    classes = set(exact.values())
-    groups: dict[Any, list[str]] = {}
-    for synset in sorted(below, key=lambda s: (-len(below[s]), s)):
-        worth = 1 < len(below[synset]) < placed and synset not in ROOT_LIKE
-        if synset in classes or worth or not prune:
-            groups.setdefault(frozenset(below[synset]) if prune else synset, []).append(synset)
-    return list(groups.values())
-
-
 def _labels(
     groups: Iterable[list[str]], synsets: Mapping[str, str], reader: Any
 ) -> dict[str, tuple[str, list[str]]]:
@@ -220,26 +212,23 @@ def _labels(
     for group in groups:
         if classes.intersection(group):
             continue
-        ranked = sorted(group, key=lambda each: _familiarity(each, reader), reverse=True)
-        ranked.sort(key=lambda each: f"<{each}" not in classes)
-        words = [(_words(synset, reader), synset) for synset in ranked]
-        first = [(spelled[0], synset) for spelled, synset in words]
-        others = [(word, synset) for spelled, synset in words for word in spelled[1:]]
-        last = (f"{first[0][0]} ({ranked[0]})", ranked[0])
-        free = ((word, synset) for word, synset in first + others if word.lower() not in used)
-        label, synset = next(free, last)
+        ranks: list[Any] = []
+        for name in group:
+            synset = reader.synset(name)
+            counted = sum(lemma.count() for lemma in synset.lemmas())
+            ranks.append((f"<{name}" in classes, counted, synset.min_depth(), name))
+        words = [
+            (place > 0, str(lemma.name()).replace("_", " "), name)
+            for *_, name in sorted(ranks, reverse=True)
+            for place, lemma in enumerate(reader.synset(name).lemmas())
+        ]
+        words.sort(key=itemgetter(0))  # the first word of each synset, then the others
+        _, word, name = words[0]
+        free = ((word, name) for _, word, name in words if word.lower() not in used)
+        label, synset = next(free, (f"{word} ({name})", name))
         used.add(label.lower())
         labels[label] = synset, group
     return labels
-
-
-def _familiarity(name: str, reader: Any) -> tuple[int, int, str]:
-    synset = reader.synset(name)
-    return sum(lemma.count() for lemma in synset.lemmas()), synset.min_depth(), name
-
-
-def _words(name: str, reader: Any) -> list[str]:
-    return [str(lemma.name()).replace("_", " ") for lemma in reader.synset(name).lemmas()]
 
 
 def _edges(
@@ -298,20 +287,17 @@ def wordnet() -> Any:
 
 def find(names: Sequence[str], mapping: Mapping[str, str], reader: Any) -> Report:
     """Look every name up. Raises BadInput for a mapping to anything but a noun synset."""
-    findings = tuple(_find(name, mapping.get(name), reader) for name in names)
-    return Report(findings, tuple(name for name in mapping if name not in set(names)))
-
-
-def _find(name: str, synset: str | None, reader: Any) -> Finding:
-    if synset is None and _SYNSET.fullmatch(name):
-        synset = name
-    if synset is not None:
-        return Finding(name, _checked(synset, name, reader), "given")
-    senses = _senses(name, reader)
-    if not senses:
-        return Finding(name, "", "unknown", _similar(name, reader))
-    how: Literal["only", "first"] = "only" if len(senses) == 1 else "first"
-    return Finding(name, senses[0].name(), how, _meanings(senses))
+    findings = []
+    for name in names:
+        synset = mapping.get(name, name if _SYNSET.fullmatch(name) else None)
+        if synset is not None:
+            findings.append(Finding(name, _checked(synset, name, reader), "given"))
+        elif senses := _senses(name, reader):
+            how: Literal["only", "first"] = "only" if len(senses) == 1 else "first"
+            findings.append(Finding(name, senses[0].name(), how, _meanings(senses)))
+        else:
+            findings.append(Finding(name, "", "unknown", _similar(name, reader)))
+    return Report(tuple(findings), tuple(name for name in mapping if name not in set(names)))
 
 
 def _checked(text: str, name: str, reader: Any) -> str:
@@ -379,12 +365,11 @@ def read_mapping(path: AnyPath) -> dict[str, str]:
                 values: Any = tomllib.loads(text)
             case ".csv":
                 rows = [row for row in csv.reader(text.splitlines()) if row]
-                values = {name: synset for name, synset in rows if [name, synset] != _HEADER}
+                values = {
+                    name: synset for name, synset in rows if [name, synset] != ["name", "synset"]
+                }
             case _:
                 values = json.loads(text)
         if not all(isinstance(synset, str) for synset in values.values()):
             raise ValueError("a synset is not text")
         return dict(values)
-
-
-_HEADER = ["name", "synset"]

@@ -22,7 +22,7 @@ from simkit.history import History
 from simkit.labels.effort import Effort, histogram
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
-from simkit.labels.truth import Truth, frozen, locked
+from simkit.labels.truth import Truth, locked, sealed
 
 SEED = 1200  # the default of the code of Cole et al.; the code of the others sets no seed
 _PUBLISHED = ("single-positive", "rpa", "fpc")
@@ -136,7 +136,7 @@ def _labelled(truth: Truth, scheme: Scheme, seed: int) -> tuple[csr_array, Effor
     if scheme.name == "rpa":
         # 1 - keep as it is written: in binary fractions 1 - 0.7 is not 0.3.
         unknown = float(1 - Decimal(repr(settings["keep"])))
-        codes = frozen(random_per_annotation(truth, random, unknown=unknown))
+        codes = sealed(random_per_annotation(truth, random, unknown=unknown))
         labels = np.diff(codes.indptr)
         effort = Effort({"verify": histogram(labels)}, np.zeros(truth.shape[1], np.int64))
         return codes, effort, locked(labels > 0)
@@ -152,7 +152,7 @@ def _labelled(truth: Truth, scheme: Scheme, seed: int) -> tuple[csr_array, Effor
     bought = crowd.labels(History("simulate"))
     if scheme.name == "single-positive":
         asked |= bought.asked
-    return frozen(codes), bought.effort, locked(asked)
+    return sealed(codes), bought.effort, locked(asked)
 
 
 def observed(

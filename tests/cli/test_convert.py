@@ -111,7 +111,7 @@ def test_a_file_that_was_there_is_replaced_and_told(shell, given) -> None:
             ["x.parquet", "formatted_train_labels_obs.npy", "--data", "npz:t.npz"],
             "no split of t has all 4 images of the",
         ),
-        (["x.parquet", "y", "--to", "npy-triple(file='x')"], "are the same for several images"),
+        (["x.parquet", "y", "--to", "npy-triple(file='x')"], "gives no image names that differ"),
         (
             ["x.parquet", "y.csv", "--to", "coco"],
             "y.csv has the ending '.csv', but coco is written "

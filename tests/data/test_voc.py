@@ -12,7 +12,7 @@ from simkit.data.dataset import WHOLE
 from simkit.data.splits import published_split
 from simkit.data.voc import CLASSES, read_boxes, read_objects
 from simkit.errors import BadInput
-from simkit.labels.formats.npz import read_difficult, read_truth
+from simkit.labels.formats.npz import read_truth
 from simkit.labels.truth import Truth
 from tests.data import layouts
 from tests.mutations import COUNT, survives
@@ -184,7 +184,7 @@ def _real(name: str) -> tuple[np.ndarray, list[str], np.ndarray]:
     path = Path(os.environ.get("SIMKIT_DATA", "/nowhere")) / "labels" / f"{name}.npz"
     if not path.is_file():
         pytest.skip("needs the label matrices of SIMKIT_DATA")
-    truth, difficult = read_truth(path), read_difficult(path)
+    truth, difficult = read_truth(path)
     assert truth.classes == CLASSES
     states = np.where(truth.present.toarray(), 1, -1)
     if difficult is not None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 from scipy.sparse import coo_array, csr_array
@@ -19,7 +21,7 @@ from simkit.errors import BadInput
 from simkit.files import AGAIN, AnyPath, whole
 from simkit.labels import partial
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
-from simkit.labels.truth import Truth, frozen, image_ids, sealed
+from simkit.labels.truth import Truth, image_ids, sealed
 from simkit.registry import Registry
 
 if TYPE_CHECKING:
@@ -58,28 +60,12 @@ class Format(Protocol):
         """The parts of these labels that such a file loses: a phrase with numbers for each."""
         return ()
 
-
-@runtime_checkable
-class WritesTruth(Protocol):
-    """A format that can hold the truth beside the labels."""
-
-    def write_with_truth(self, labels: PartialLabels, path: AnyPath, truth: Truth) -> None:
-        """Write both. Raises BadInput, also for a truth of other images or classes."""
-        ...
-
-
-@runtime_checkable
-class SeveralFiles(Protocol):
-    """A format of several files."""
-
     def files(self, path: AnyPath) -> tuple[Path, ...]:
-        """All files that belong to `path`, existing or not. Raises BadInput."""
-        ...
+        """All files that belong to `path`, existing or not; cards are named after the first.
 
-
-def files_of(form: Format, path: AnyPath) -> tuple[Path, ...]:
-    """The files of labels at `path`; the first one is what cards are named after."""
-    return form.files(path) if isinstance(form, SeveralFiles) else (Path(path),)
+        Raises BadInput.
+        """
+        return (Path(path),)
 
 
 formats: Registry[Format] = partial.formats
@@ -136,10 +122,14 @@ def ends(path: Path) -> bytes:
 def check_memory(needed: int, path: Path, what: str) -> None:
     """Raise BadInput where a field of a small file would need very much memory (in bytes)."""
     if needed > (64 << 20) + 64 * path.stat().st_size:
-        raise BadInput(
-            f"{path}: {what} would need {needed / 1e9:,.1f} GB, more than such a file can hold; "
-            + AGAIN
-        )
+        size = f"{needed / 1e9:,.1f} GB"
+        raise BadInput(f"{path}: {what} would need {size}, more than it can hold; {AGAIN}")
+
+
+def chunks(file: pq.ParquetFile) -> list[pq.ColumnChunkMetaData]:
+    """The metadata of all column chunks of a parquet file."""
+    groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+    return [group.column(c) for group in groups for c in range(group.num_columns)]
 
 
 def asked_rows(labels: PartialLabels, path: AnyPath = "") -> PartialLabels:
@@ -162,34 +152,66 @@ def asked_rows(labels: PartialLabels, path: AnyPath = "") -> PartialLabels:
         If no image was asked about, or a file would hold more than 2**27 entries.
     """
     if not labels.asked.any():
-        raise BadInput(
-            "no image was asked about, and such a file holds asked images only; simulate with a "
-            "larger amount or write parquet"
-        )
+        raise BadInput("no image was asked about, and the file holds only those; write parquet")
     N, L = int(labels.asked.sum()), labels.shape[1]
     if path and N * L > MOST_ENTRIES:
-        raise BadInput(
-            f"{path}: {N:,} images x {L:,} classes are too many for a file that holds every entry; "
-            "write parquet"
-        )
+        size = f"{N:,} images x {L:,} classes"
+        raise BadInput(f"{path} holds every entry, too many of {size}; write parquet")
     return labels if labels.asked.all() else labels.of_images(labels.images[labels.asked])
 
 
 def check_any_label(labels: PartialLabels) -> None:
     """Raise BadInput where no label is known: a file without rows could not be read back."""
     if not labels.codes.nnz:
-        raise BadInput(
-            "no label is known, and such a file holds known labels only; simulate with a larger "
-            "amount or write parquet"
+        raise BadInput("no label is known, and the file holds only those; write parquet")
+
+
+def losses(
+    labels: PartialLabels,
+    counted: Mapping[str, int],
+    written: NDArray[Any] | None = None,
+    file: str = "{}",
+) -> tuple[str, ...]:
+    """What a file of these labels loses, effort and history included.
+
+    Parameters
+    ----------
+    labels : PartialLabels
+        The labels to be written.
+    counted : mapping of str to int
+        Phrases with N in place of a number; those of the number 0 are left out.
+    written : (n,) int or str, optional
+        The ids in the file; by default all ids are kept as they are.
+    file : str
+        The pattern of their names; see `file_names`.
+
+    Returns
+    -------
+    tuple of str
+        One phrase per loss.
+    """
+    lost = [phrase.replace("N", f"{number:,}", 1) for phrase, number in counted.items() if number]
+    ids = np.zeros(0) if written is None else written
+    if file != "{}":
+        lost.append(f"the ids of {len(ids):,} images, because {file!r} replaces them")
+    elif len(ids) and ids.dtype.kind == "U" and all(map(_is_number, ids.tolist())):
+        lost.append("that ids are text, because all look like numbers and are read back as numbers")
+    if labels.effort.kinds():
+        lost.append(
+            "the questions asked, and with them the cost, because only parquet and npz hold them"
         )
+    if labels.history.command != "given":
+        lost.append("the history, because only parquet and npz hold it")
+    return tuple(lost)
 
 
-def lost_with_asked_rows(labels: PartialLabels, file: str) -> tuple[str, ...]:
-    """Losses of files of asked images, with image names after the pattern `file`."""
-    unasked = int((~labels.asked).sum())
+def lost_with_asked_rows(
+    labels: PartialLabels, file: str, counted: Mapping[str, int] = MappingProxyType({})
+) -> tuple[str, ...]:
+    """Losses of files of asked images; see `losses`."""
     because = "about which no question was asked, because every image is trained on"
-    lost = [f"{unasked:,} images {because}"] if unasked else []
-    return (*lost, *lost_ids(labels.images[labels.asked], file), *lost_provenance(labels))
+    unasked = {f"N images {because}": int((~labels.asked).sum())}
+    return losses(labels, {**counted, **unasked}, labels.images[labels.asked], file)
 
 
 def lost_with_label_rows(
@@ -211,35 +233,19 @@ def lost_with_label_rows(
         One phrase per loss.
     """
     labelled = np.diff(labels.codes.indptr) > 0
-    silent, asked = int((~labelled).sum()), int((labels.asked & ~labelled).sum())
-    lost = []
-    if silent:
-        lost.append(
-            f"{silent:,} images without a label, {asked:,} of them asked about, because every row "
-            "is a label"
-        )
-    used, first = np.unique(labels.codes.indices, return_index=True)
-    unused = labels.shape[1] - len(used)
-    if unused and not ordered_classes:
-        lost.append(f"{unused:,} classes without a label, because every row is a label")
-    if (np.diff(first) < 0).any() and not ordered_classes:
-        lost.append(
-            f"the order of {len(used):,} classes, because they come in the order of their first "
-            "rows"
-        )
-    return (*lost, *lost_ids(labels.images[labelled]), *lost_provenance(labels))
-
-
-def lost_provenance(labels: PartialLabels) -> tuple[str, ...]:
-    """The loss of effort and history, in all formats but parquet and npz."""
-    lost = []
-    if labels.effort.kinds():
-        lost.append(
-            "the questions asked, and with them the cost, because only parquet and npz hold them"
-        )
-    if labels.history.command != "given":
-        lost.append("the history, because only parquet and npz hold it")
-    return tuple(lost)
+    asked = int((labels.asked & ~labelled).sum())
+    silent = (
+        f"N images without a label, {asked:,} of them asked about, because every row is a label"
+    )
+    counted = {silent: int((~labelled).sum())}
+    if not ordered_classes:
+        used, first = np.unique(labels.codes.indices, return_index=True)
+        moved = len(used) if (np.diff(first) < 0).any() else 0
+        counted |= {
+            "N classes without a label, because every row is a label": labels.shape[1] - len(used),
+            "the order of N classes, because they come in the order of their first rows": moved,
+        }
+    return losses(labels, counted, labels.images[labelled])
 
 
 def complete(truth: Truth, difficult: csr_array | None = None) -> PartialLabels:
@@ -265,8 +271,7 @@ def complete(truth: Truth, difficult: csr_array | None = None) -> PartialLabels:
     N, L = truth.shape
     if N * L > MOST_ENTRIES:
         raise BadInput(
-            f"{N:,} images x {L:,} classes are too many entries for complete labels; "
-            "open the file as a data set and simulate a scheme on it"
+            f"{N:,} images x {L:,} classes are too many complete labels; simulate a scheme on them"
         )
     states = np.full((N, L), 0 if truth.known is not None else ABSENT, np.int8)
     for matrix, code in ((truth.known, ABSENT), (difficult, 0), (truth.present, PRESENT)):
@@ -277,7 +282,7 @@ def complete(truth: Truth, difficult: csr_array | None = None) -> PartialLabels:
     codes = csr_array((states.ravel(), columns, pointers), shape=(N, L))
     codes.eliminate_zeros()
     asked = sealed(np.ones(N, bool))
-    return PartialLabels(frozen(codes), asked, truth.images, truth.classes)
+    return PartialLabels(sealed(codes), asked, truth.images, truth.classes)
 
 
 # -- image ids, class names and rows of labels in files -------------------------------------------
@@ -302,7 +307,7 @@ def text_ids(values: Sequence[str] | NDArray[Any], what: str = "image id") -> ND
 
 def ids_of(names: Sequence[str]) -> NDArray[Any]:
     """Image ids from text: numbers if all are written without leading zeros, otherwise text."""
-    if all(_is_number(name) for name in names):
+    if all(map(_is_number, names)):
         return np.array([int(name) for name in names], np.int64)
     return text_ids(names)
 
@@ -338,20 +343,10 @@ def file_names(images: NDArray[Any], pattern: str) -> list[str]:
         names = []  # the pattern takes no ids
     if len(set(names)) < len(images) or max(map(len, names)) > LONGEST_ID:
         raise BadInput(
-            f"file names {pattern[:60]!r} cannot be made from image ids, are the same for several "
-            "images or have more than 1,024 letters; write {} in place of the id, or {:012d} for "
-            "a number of twelve digits"
+            f"{pattern[:60]!r} gives no image names that differ and have at most 1,024 letters; "
+            "write {} in place of the id, or {:012d} for a number of twelve digits"
         )
     return names
-
-
-def lost_ids(written: NDArray[Any], pattern: str = "{}") -> tuple[str, ...]:
-    """A phrase on the `written` ids (n,), if they do not read back unchanged."""
-    if pattern != "{}":
-        return (f"the ids of {len(written):,} images, because {pattern!r} replaces them",)
-    if len(written) and written.dtype.kind == "U" and all(map(_is_number, written.tolist())):
-        return ("that ids are text, because all look like numbers and are read back as numbers",)
-    return ()
 
 
 def distinct(names: Sequence[str], path: Path) -> tuple[str, ...]:
@@ -411,10 +406,8 @@ def from_rows(
     """
     wrong = np.flatnonzero((states != 1) & (states != -1))
     if len(wrong):
-        raise BadInput(
-            f"state is {states[wrong[0]]} in row {wrong[0] + 1}; write +1 for present, "
-            "-1 for absent and no row for unknown"
-        )
+        where = f"{states[wrong[0]]} in row {wrong[0] + 1}"
+        raise BadInput(f"state is {where}; write +1 (present), -1 (absent) or no row (unknown)")
     codes = coo_array((states.astype(np.int8), (rows, columns)), (len(images), len(classes)))
     return PartialLabels.of(codes, images, classes, asked)
 
@@ -433,19 +426,14 @@ def from_lists(
     """
     rows = np.concatenate([pc.list_parent_indices(lists).to_numpy() for lists in sides])
     listed = pa.chunked_array([lists.flatten() for lists in sides])
-    states = np.repeat(
-        np.array([1, -1], np.int8)[: len(sides)], [len(chunk) for chunk in listed.chunks]
-    )
+    states = np.repeat([PRESENT, ABSENT][: len(sides)], [len(chunk) for chunk in listed.chunks])
     if listed.null_count:
         raise BadInput("a list of classes has an empty entry; remove it")
     if pa.types.is_integer(listed.type):
         columns, names = listed.to_numpy(), classes or ()
         odd = columns[(columns < 0) | (columns >= len(names))]
         if len(odd):
-            raise BadInput(
-                f"a list holds class {odd[0]}, but {len(names)} classes have names; write names, "
-                "or save the lists as ClassLabel"
-            )
+            raise BadInput(f"a list holds class {odd[0]} of {len(names)} names; write ClassLabel")
     else:
         texts, codes = encoded(listed)
         names = tuple(sorted(texts)) if classes is None else classes
@@ -470,6 +458,21 @@ def pairs(labels: PartialLabels) -> Iterator[tuple[list[int] | None, list[int] |
 
 
 # -- text files -----------------------------------------------------------------------------------
+
+
+def label_rows(
+    labels: PartialLabels, names: Iterable[str], cell: Callable[[str], str]
+) -> Iterator[tuple[str, str, int]]:
+    """Cells of image and class and the code of each label, by image, then by class.
+
+    names: a name for each class. Raises BadInput where no label is known: a file without rows could
+    not be read back.
+    """
+    check_any_label(labels)
+    images = np.array([cell(str(image)) for image in labels.images.tolist()], object)
+    classes = np.array([cell(name) for name in names], object)
+    rows = np.repeat(images, np.diff(labels.codes.indptr))
+    return zip(rows, classes[labels.codes.indices], labels.codes.data.tolist(), strict=True)
 
 
 def cell(text: str) -> str:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading
-from simkit.labels.formats.base import Format, complete, lost_provenance, register
+from simkit.labels.formats.base import Format, complete, losses, register
 from simkit.labels.formats.coco_json import Instances, Row, read_content, write_labels
 from simkit.labels.partial import PartialLabels
 from simkit.registry import setting
 
 _WHAT = "COCO instances (JSON with images, annotations, categories)"
 _PANOPTIC = "COCO panoptic annotations (JSON with images, annotations, categories)"
-_LVIS = ("neg_category_ids", "not_exhaustive_category_ids")
-_COUNTS = ("image_count", "instance_count")
+_LVIS = (
+    "neg_category_ids", "not_exhaustive_category_ids", "image_count", "instance_count",
+)  # fmt: skip
 
 
 @register
@@ -54,26 +55,21 @@ class Coco(Format):
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """Unknown labels, which are read back as absent; effort and history."""
-        unknown = labels.counts()["unknown"]
-        lost = []
-        if unknown:
-            lost.append(
-                f"{unknown:,} unknown labels, which will count as absent, because COCO's format "
-                "has no unknown labels"
-            )
-        return (*lost, *lost_provenance(labels))
+        unknown = (
+            "N unknown labels, which will count as absent, because COCO's format has no unknown "
+            "labels"
+        )
+        return losses(labels, {unknown: labels.counts()["unknown"]})
 
     def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write the file, completely or not at all. Raises BadInput."""
 
-        def without(*keys: str) -> Callable[..., Row]:
-            return lambda row, *_: {key: row[key] for key in row if key not in keys}
-
         # LVIS's negative labels are not part of these labels, and its counts would mark the file.
-        image, category = without(*_LVIS), without(*_COUNTS)
-        write_labels(
-            labels, path, self.like, what="an instances file", image=image, category=category
-        )
+        def plain(row: Row, *_: Any) -> Row:
+            return {key: row[key] for key in row if key not in _LVIS}
+
+        what = "an instances file"
+        write_labels(labels, path, self.like, what=what, image=plain, category=plain)
 
 
 def read_instances(path: AnyPath) -> Instances:
@@ -128,8 +124,6 @@ def _segments(row: Row) -> Iterable[Row]:
     """The objects of an image. Raises BadInput."""
     segments = row.get("segments_info")
     if not isinstance(segments, list) or not all(isinstance(each, dict) for each in segments):
-        raise BadInput(
-            f"segments_info of image {str(row.get('image_id'))[:40]} is missing or not a list of "
-            "objects; give a panoptic file"
-        )
+        image = str(row.get("image_id"))[:40]
+        raise BadInput(f"segments_info of image {image} is no list; give a panoptic file")
     return ({**segment, "image_id": row.get("image_id")} for segment in segments)

@@ -20,7 +20,7 @@ from simkit.files import AnyPath, reading, whole
 from simkit.labels.formats.base import text_ids
 from simkit.labels.formats.json_stream import members
 from simkit.labels.partial import PRESENT, PartialLabels
-from simkit.labels.truth import Boxes, Truth, check_distinct, from_indices, image_ids
+from simkit.labels.truth import Boxes, Truth, check_distinct, from_indices
 
 if TYPE_CHECKING:
     from pycocotools.coco import COCO
@@ -87,9 +87,8 @@ class Content:
             return None
         lists = [image.get(key, []) for image in images]
         for listed in lists:
-            if not isinstance(listed, list) or any(
-                type(each) is not int or each not in self.column for each in listed
-            ):
+            numbers = isinstance(listed, list) and {*map(type, listed)} <= {int}
+            if not numbers or not self.column.keys() >= set(listed):
                 raise BadInput(f"{key} is {str(listed)[:40]}; a list of category ids is expected")
         return _indexed(lists, self.column)
 
@@ -161,7 +160,11 @@ def read_content(
     for key in _LISTS:
         if key not in coco.dataset:
             list(_rows(None, key, what))
-    ids = _ids(coco.dataset["images"])
+    numbers_or_text: list[Any] = [image.get("id") for image in coco.dataset["images"]]
+    kinds = {type(identity) for identity in numbers_or_text}
+    if not (kinds == {str} or kinds <= {int}):
+        raise BadInput("the ids in 'images' must be all numbers or all text")
+    ids = text_ids(numbers_or_text) if kinds == {str} else np.array(numbers_or_text, np.int64)
     check_distinct(ids, "image id")
     categories = coco.dataset["categories"]
     numbers = [row.get("id") for row in categories if isinstance(row.get("name"), str)]
@@ -179,9 +182,8 @@ def read_content(
     ):
         unknown = next((identity for identity in named if identity not in ids_in_file), None)
         if unknown is not None:
-            raise BadInput(
-                f"{kind}_id is {str(unknown)[:40]} in 'annotations'; no {kind} has this id"
-            )
+            odd = str(unknown)[:40]
+            raise BadInput(f"{kind}_id is {odd} in 'annotations'; no {kind} has this id")
     return Content(coco, ids, row, column)
 
 
@@ -205,25 +207,13 @@ def _object(row: Row, place: int) -> Row:
         box = row["bbox"]
         numbers = isinstance(box, list) and len(box) == 4 and {*map(type, box)} <= {int, float}
         if not numbers or not all(abs(v) <= LARGEST for v in box) or min(box[2:]) < 0:
-            raise BadInput(
-                f"a bbox is {str(box)[:60]}; [x, y, width, height] in pixels is expected, with "
-                "nonnegative width and height"
-            )
+            shown = str(box)[:60]
+            raise BadInput(f"a bbox is {shown}; [x, y, width, height] in pixels is expected")
         kept["bbox"] = array("d", box)
         area = row.get("area")
         if isinstance(area, int | float) and 0 <= area <= LARGEST**2:
             kept["area"] = area
     return kept
-
-
-def _ids(images: list[Row]) -> NDArray[Any]:
-    ids: list[Any] = [image.get("id") for image in images]
-    kinds = {type(identity) for identity in ids}
-    if kinds == {str}:
-        return text_ids(ids)
-    if not kinds <= {int}:
-        raise BadInput("the ids in 'images' must be all numbers or all text")
-    return image_ids(np.array(ids, dtype=np.int64))
 
 
 def write_labels(
@@ -279,22 +269,16 @@ def write_labels(
         "categories": lambda found: map(category, found),
     }
     content = members(Path(original)) if original else plain.items()
-    write_json(
-        path, ((key, lists[key](value) if key in lists else value) for key, value in content)
-    )
-
-
-def write_json(path: AnyPath, parts: Iterable[tuple[str, Any]]) -> None:
-    """Write a JSON object of these members, list elements one per line. Raises BadInput."""
     encode = json.JSONEncoder(separators=(",", ":")).encode
     with whole(path) as part, part.open("w", encoding="ascii", newline="\n") as stream:
         stream.write("{")
-        for number, (key, value) in enumerate(parts):
+        for number, (key, value) in enumerate(content):
             stream.write(f"{',' if number else ''}\n{encode(key)}:")
+            value = lists[key](value) if key in lists else value
             if not isinstance(value, Iterator):
                 stream.write(encode(value))
                 continue
-            stream.write("[")
+            stream.write("[")  # the elements of lists are written one per line
             for place, row in enumerate(value):
                 stream.write(f"{',' if place else ''}\n{encode(row)}")
             stream.write("\n]")
@@ -309,11 +293,8 @@ def _category_ids(labels: PartialLabels, original: str, what: str) -> dict[int, 
         strange = [name for name in labels.classes if name not in of_name]
         unknown = set(labels.images.tolist()) - set(content.row)
         if strange or unknown:
-            odd = strange[0] if strange else min(unknown, key=str)
-            raise BadInput(
-                f"{'class' if strange else 'image'} {str(odd)[:40]} of the labels is not in it; "
-                "give a file with all images and classes of the labels"
-            )
+            odd = f"class {strange[0]}" if strange else f"image {min(unknown, key=str)}"
+            raise BadInput(f"{odd[:50]} is not in it; give a file with all images and classes")
         return {c: of_name[name] for c, name in enumerate(labels.classes)}
 
 

@@ -87,10 +87,7 @@ class CslCsv(base.Format):
 def _codes(row: list[str], header: list[str], place: int) -> list[int]:
     """Our codes of a row. Raises BadInput."""
     if len(row) != len(header):
-        raise BadInput(
-            f"row {place} has {len(row)} cells, but the first row has {len(header)}; give all rows "
-            "the same number"
-        )
+        raise BadInput(f"row {place} has {len(row)} cells; give it {len(header)} as the first row")
     try:
         return [_OURS[text] if text in _OURS else _NUMBERS[float(text)] for text in row[1:]]
     except (KeyError, ValueError):

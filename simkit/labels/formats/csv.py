@@ -42,17 +42,12 @@ class Csv(base.Format):
 
     def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write rows in the order of the images, then of the classes. Raises BadInput."""
-        base.check_any_label(labels)
 
         def cell(text: str) -> str:
             return base.cell(_COMPUTED.sub("'", text) if self.as_text else text)
 
-        names = [cell(name) for name in labels.classes]
-        cells = np.array([cell(str(image)) for image in labels.images.tolist()], object)
-        images = np.repeat(cells, np.diff(labels.codes.indptr))
-        columns, states = labels.codes.indices.tolist(), labels.codes.data.tolist()
-        rows = zip(images, columns, states, strict=True)
-        lines = (f"{image},{names[c]},{state}" for image, c, state in rows)
+        rows = base.label_rows(labels, labels.classes, cell)
+        lines = (f"{image},{name},{state}" for image, name, state in rows)
         base.write_lines(path, chain([",".join(COLUMNS)], lines))
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:

@@ -52,9 +52,7 @@ class FiftyOne(base.Format):
         """Write both files, all or none. Raises BadInput."""
         names = self._names(labels)
         if len(set(names)) < len(names):
-            raise BadInput(
-                "two image files differ only in their ending, which FiftyOne leaves out; rename one"
-            )
+            raise BadInput("two images differ only in their ending, left out here; rename one")
         with ExitStack() as stack:
             for side, file in enumerate(self.files(path)):
                 part = stack.enter_context(whole(file))
@@ -76,8 +74,8 @@ class FiftyOne(base.Format):
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """The endings of image files, effort and history."""
         cut = sum(map(str.__ne__, base.file_names(labels.images, self.file), self._names(labels)))
-        lost = (f"the endings of {cut:,} image files, because FiftyOne leaves them out",)[: cut > 0]
-        return (*lost, *base.lost_ids(labels.images, self.file), *base.lost_provenance(labels))
+        endings = "the endings of N image files, because FiftyOne leaves them out"
+        return base.losses(labels, {endings: cut}, labels.images, self.file)
 
     def read(self, path: AnyPath) -> PartialLabels:
         """Images in the order of the first file. Raises BadInput."""
@@ -118,9 +116,7 @@ def _listed(image: str, target: Any, names: tuple[str, ...] | None) -> list[str]
         if type(label) is int and names is not None and 0 <= label < len(names):
             label = names[label]
         if not isinstance(label, str):
-            raise BadInput(
-                f"the label of {image[:100]!r} is {str(entry)[:60]}; a class name, or an index "
-                "into 'classes', is expected"
-            )
+            of = f"the label of {image[:100]!r} is {str(entry)[:60]}"
+            raise BadInput(f"{of}; a class name, or an index into 'classes', is expected")
         out.append(label)
     return out

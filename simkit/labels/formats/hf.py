@@ -84,18 +84,32 @@ class HuggingFace(base.Format):
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """Effort and history; in .jsonl and .csv classes without a label and their order."""
         used = [labels.classes[c] for c in np.unique(labels.codes.indices)]
-        unused, lost = labels.shape[1] - len(used), []
-        if unused:
-            lost.append(f"in .jsonl and .csv {unused:,} classes, because no list names them")
-        if used != sorted(used):
-            lost.append(f"in .jsonl and .csv the order of {len(used):,} classes; they are sorted")
-        return (*lost, *base.lost_ids(labels.images, self.file), *base.lost_provenance(labels))
+        unused, moved = labels.shape[1] - len(used), len(used) if used != sorted(used) else 0
+        counted = {
+            "in .jsonl and .csv N classes, because no list names them": unused,
+            "in .jsonl and .csv the order of N classes; they are sorted": moved,
+        }
+        return base.losses(labels, counted, labels.images, self.file)
 
     def read(self, path: AnyPath) -> PartialLabels:
         """Images in the order of the rows. Raises BadInput."""
-        ending = Path(path).suffix.lower()
-        with reading(path if ending in _READERS else Path(path, STATE), _WHAT) as file:
-            return _labels(_READERS.get(ending, _read_folder)(file))
+        is_file = Path(path).suffix.lower() in self.suffixes
+        with reading(path if is_file else Path(path, STATE), _WHAT) as file:
+            table = _table_of(file)
+            table.validate(full=True)
+            columns = table.column_names
+            named = next((name for name in ("file_name", "image") if name in columns), "")
+            if not named or "present" not in columns:
+                has = ", ".join(columns)[:80]
+                raise BadInput(f"it has {has}; image or file_name, and present are expected")
+            ids = table[named]
+            numbers = pa.types.is_integer(ids.type)
+            if ids.null_count or not (numbers or base.is_text(ids.type)):
+                kind = f"{str(ids.type)[:40]} or empty in a row"
+                raise BadInput(f"column {named!r} is {kind}; write the id or path of each image")
+            images = image_ids(ids.to_numpy()) if numbers else base.ids_of(ids.to_pylist())
+            sides = [_side(table[name]) for name in _SIDES if name in columns]
+            return base.from_lists(images, sides, _names(table.schema))
 
 
 def _lines(labels: PartialLabels, names: list[str], as_csv: bool) -> Iterator[str]:
@@ -125,33 +139,14 @@ def _table(labels: PartialLabels, ids: list[Any]) -> tuple[pa.Table, dict[str, A
     return table.replace_schema_metadata({"huggingface": json.dumps({"info": info})}), info
 
 
-def _labels(table: pa.Table) -> PartialLabels:
-    table.validate(full=True)
-    named = [name for name in ("file_name", "image") if name in table.column_names]
-    if not named or "present" not in table.column_names:
-        has = ", ".join(table.column_names)[:80]
-        raise BadInput(f"it has the columns {has}; image or file_name, and present are expected")
-    ids = table[named[0]]
-    if ids.null_count or not (pa.types.is_integer(ids.type) or base.is_text(ids.type)):
-        raise BadInput(
-            f"column {named[0]!r} is {str(ids.type)[:40]} or empty in a row; write the id or the "
-            "path of each image"
-        )
-    numbers = pa.types.is_integer(ids.type)
-    images = image_ids(ids.to_numpy()) if numbers else base.ids_of(ids.to_pylist())
-    sides = [_side(table[name]) for name in _SIDES if name in table.column_names]
-    return base.from_lists(images, sides, _names(table.schema))
-
-
 def _side(column: pa.ChunkedArray) -> pa.ListArray:
     """One array of lists of int64 or of text."""
-    kind = getattr(column.type, "value_type", None)
-    if kind is None or not (
-        pa.types.is_integer(kind) or pa.types.is_null(kind) or base.is_text(kind)
-    ):
+    kind = getattr(column.type, "value_type", pa.float64())
+    numbers = pa.types.is_integer(kind)
+    if not (numbers or pa.types.is_null(kind) or base.is_text(kind)):
         raise BadInput(f"present or absent is {column.type}; lists of class names are expected")
-    plain = pa.int64() if pa.types.is_integer(kind) else pa.string()
-    return pa.concat_arrays(column.cast(pa.list_(plain)).chunks)
+    plain = pa.list_(pa.int64() if numbers else pa.string())
+    return pa.concat_arrays(column.cast(plain).chunks)
 
 
 def _names(schema: pa.Schema) -> tuple[str, ...] | None:
@@ -166,45 +161,36 @@ def _names(schema: pa.Schema) -> tuple[str, ...] | None:
     return next(iter(found), None)
 
 
-def _read_parquet(path: Path) -> pa.Table:
-    with pq.ParquetFile(path, page_checksum_verification=True) as file:
-        groups = [file.metadata.row_group(g) for g in range(file.metadata.num_row_groups)]
-        chunks = [group.column(c) for group in groups for c in range(group.num_columns)]
-        sizes = [8 * chunk.num_values + max(0, chunk.total_uncompressed_size) for chunk in chunks]
-        base.check_memory(sum(sizes), path, "the table")
-        return file.read()
-
-
-def _read_folder(path: Path) -> pa.Table:
+def _table_of(path: Path) -> pa.Table:
+    """The rows of a file, or of the folder that holds state.json."""
+    match path.suffix.lower():
+        case ".parquet" | ".pq":
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+                size = sum(
+                    8 * chunk.num_values + max(0, chunk.total_uncompressed_size)
+                    for chunk in base.chunks(file)
+                )
+                base.check_memory(size, path, "the table")
+                return file.read()
+        case ".jsonl":
+            options = arrow_json.ParseOptions(pa.schema(_ROW), unexpected_field_behavior="ignore")
+            return arrow_json.read_json(path, arrow_json.ReadOptions(block_size=_BLOCK), options)
+        case ".csv":
+            kinds = dict.fromkeys(_ROW, pa.string())
+            table = arrow_csv.read_csv(
+                path,
+                arrow_csv.ReadOptions(block_size=_BLOCK),
+                arrow_csv.ParseOptions(newlines_in_values=True),
+                arrow_csv.ConvertOptions(column_types=kinds, strings_can_be_null=False),
+            )
+            for place, name in enumerate(table.column_names):
+                if name in _SIDES:
+                    lists = [json.loads(cell) if cell else None for cell in table[name].to_pylist()]
+                    table = table.set_column(place, name, pa.array(lists, _ROW[name]))
+            return table
     tables = []
     for entry in json.loads(path.read_bytes())["_data_files"]:
         place = path.with_name(entry["filename"])  # raises ValueError for another folder
-        with pa.OSFile(str(place)) as file, pa.ipc.open_stream(file) as stream:
+        with pa.OSFile(str(place)) as source, pa.ipc.open_stream(source) as stream:
             tables.append(stream.read_all())
     return pa.concat_tables(tables)
-
-
-def _read_json(path: Path) -> pa.Table:
-    options = arrow_json.ParseOptions(pa.schema(_ROW), unexpected_field_behavior="ignore")
-    return arrow_json.read_json(path, arrow_json.ReadOptions(block_size=_BLOCK), options)
-
-
-def _read_csv(path: Path) -> pa.Table:
-    table = arrow_csv.read_csv(
-        path,
-        arrow_csv.ReadOptions(block_size=_BLOCK),
-        arrow_csv.ParseOptions(newlines_in_values=True),
-        arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(_ROW, pa.string()), strings_can_be_null=False
-        ),
-    )
-    for place, name in enumerate(table.column_names):
-        if name in _SIDES:
-            lists = [json.loads(cell) if cell else None for cell in table[name].to_pylist()]
-            table = table.set_column(place, name, pa.array(lists, _ROW[name]))
-    return table
-
-
-_READERS = {
-    ".parquet": _read_parquet, ".pq": _read_parquet, ".jsonl": _read_json, ".csv": _read_csv,
-}  # fmt: skip

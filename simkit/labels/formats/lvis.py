@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from simkit.files import AnyPath, reading
-from simkit.labels.formats.base import Format, lost_provenance, register
+from simkit.labels.formats.base import Format, losses, register
 from simkit.labels.formats.coco_json import Instances, Row, read_content, write_labels
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth
@@ -59,13 +59,11 @@ class Lvis(Format):
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """Asked images without a label; effort and history."""
         asked = int(labels.asked.sum()) - int(np.count_nonzero(np.diff(labels.codes.indptr)))
-        lost = []
-        if asked:
-            lost.append(
-                f"that {asked:,} images without a label were asked about, because LVIS's format "
-                "has no field for it"
-            )
-        return (*lost, *lost_provenance(labels))
+        phrase = (
+            "that N images without a label were asked about, because LVIS's format has no field "
+            "for it"
+        )
+        return losses(labels, {phrase: asked})
 
     def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write the file, completely or not at all. Raises BadInput."""

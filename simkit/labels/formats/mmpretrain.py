@@ -54,19 +54,15 @@ class Mmpretrain(base.Format):
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """The difference of absent and unknown, images not asked about, effort and history."""
-        lost = []
-        absent = labels.counts()["absent"]
         unknown = int(labels.asked.sum()) * labels.shape[1] - labels.codes.nnz
-        if unknown:
-            lost.append(
-                f"that {unknown:,} labels of asked images are unknown, because mmpretrain takes "
-                "every unlisted class for absent"
-            )
-        if unknown and absent:
-            lost.append(
-                f"{absent:,} absent labels, because they cannot be told from the unknown ones"
-            )
-        return (*lost, *base.lost_with_asked_rows(labels, self.file))
+        because = "because mmpretrain takes every unlisted class for absent"
+        counted = {
+            f"that N labels of asked images are unknown, {because}": unknown,
+            "N absent labels, because they cannot be told from the unknown ones": (
+                labels.counts()["absent"] if unknown else 0
+            ),
+        }
+        return base.lost_with_asked_rows(labels, self.file, counted)
 
     def read(self, path: AnyPath) -> PartialLabels:
         """Listed classes are present; others are absent, or unknown if metainfo says so.
@@ -110,10 +106,7 @@ def _content(path: Path) -> tuple[dict[str, Any], list[tuple[str, list[int]]]]:
     classes = metainfo.get("classes") if isinstance(metainfo, dict) else None
     named = isinstance(classes, list) and all(isinstance(name, str) for name in classes)
     if not named or images is None:
-        raise BadInput(
-            "'metainfo' needs a list 'classes' of texts, and 'data_list' must be a list of images; "
-            "give annotations of mmpretrain"
-        )
+        raise BadInput("'metainfo' needs a list 'classes' of texts, and 'data_list' images")
     most = max((c for _, listed in images for c in listed), default=-1)
     if most >= (L := len(metainfo["classes"])):
         raise BadInput(f"a 'gt_label' names class {most} of {L}, counted from 0")
@@ -126,8 +119,6 @@ def _image(entry: Any, place: int) -> tuple[str, list[int]]:
     name, listed = image.get("img_path"), image.get("gt_label")
     numbers = isinstance(listed, list) and all(type(c) is int and c >= 0 for c in listed)
     if not isinstance(name, str) or not isinstance(listed, list) or not numbers:
-        raise BadInput(
-            f"entry {place} of 'data_list' is {str(entry)[:60]}; it needs 'img_path' (text) and "
-            "'gt_label' (a list of classes, counted from 0)"
-        )
+        what = f"entry {place} of 'data_list' is {str(entry)[:60]}"
+        raise BadInput(f"{what}; 'img_path' (text) and 'gt_label' (list from 0) are expected")
     return name, listed

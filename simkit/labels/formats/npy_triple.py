@@ -64,12 +64,17 @@ class NpyTriple(base.Format):
         names = np.array(base.file_names(asked.images, self.file), dtype=str)
         targets = _files(Path(path))
         if truth is None and targets["truth"].exists():
-            raise BadInput(
-                f"{targets['truth']} is a truth of other labels and would be left beside the new "
-                "ones; give the truth (--data), choose another folder or remove that file"
-            )
+            other = f"{targets['truth']} is a truth of other labels"
+            raise BadInput(f"{other}; give the new one (--data), remove it or use another folder")
+        rows = None
+        if truth is not None:
+            if truth.classes != asked.classes or not np.isin(asked.images, truth.images).all():
+                raise BadInput(
+                    "the truth is of other images or classes; give the data set of the labels"
+                )
+            rows = truth.present[places(truth.images, asked.images)]
         with ExitStack() as stack:
-            for key, matrix in (("observed", observed), ("truth", _rows_of(truth, asked))):
+            for key, matrix in (("observed", observed), ("truth", rows)):
                 if matrix is not None:
                     file = stack.enter_context(whole(targets[key]))
                     out = np.lib.format.open_memmap(file, "w+", "<f8", matrix.shape)
@@ -84,20 +89,20 @@ class NpyTriple(base.Format):
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """Absent labels, images not asked about, class names, effort and history."""
-        lost = []
-        absent = labels.counts()["absent"]
-        if absent and not self.negatives:
-            lost.append(
-                f"{absent:,} absent labels, because the training code takes 0 for unknown and "
-                "refuses -1; npy-triple(negatives=true) writes them, for the loss iu"
-            )
-        L = len(labels.classes)
-        if labels.classes != class_names(None, L):
-            lost.append(
-                f"the names of {L:,} classes, because arrays have none: they are read back as "
-                f"class-0 to class-{L - 1}"
-            )
-        return (*lost, *base.lost_with_asked_rows(labels, self.file))
+        L = labels.shape[1]
+        absent = (
+            "N absent labels, because the training code takes 0 for unknown and refuses -1; "
+            "npy-triple(negatives=true) writes them, for the loss iu"
+        )
+        names = (
+            "the names of N classes, because arrays have none: they are read back as class-0 to "
+            f"class-{L - 1}"
+        )
+        counted = {
+            absent: 0 if self.negatives else labels.counts()["absent"],
+            names: 0 if labels.classes == class_names(None, L) else L,
+        }
+        return base.lost_with_asked_rows(labels, self.file, counted)
 
     def read(self, path: AnyPath) -> PartialLabels:
         """The observed labels; all images count as asked, and classes are class-0, class-1 ...
@@ -124,15 +129,6 @@ def _files(path: Path) -> dict[str, Path]:
         raise BadInput(f"{path} is no file of observed labels; name it {OBSERVED} or give a folder")
     images, truth = (path.with_name(f"{parts[1]}_{what}.npy") for what in ("images", "labels"))
     return {"observed": path, "images": images, "truth": truth}
-
-
-def _rows_of(truth: Truth | None, labels: PartialLabels) -> csr_array | None:
-    """(N, L) bool, the truth in the order of the labels."""
-    if truth is None:
-        return None
-    if truth.classes != labels.classes or not np.isin(labels.images, truth.images).all():
-        raise BadInput("the truth is of other images or classes; give the data set of the labels")
-    return csr_array(truth.present[places(truth.images, labels.images)])
 
 
 def _mapped(path: Path, dimensions: int) -> NDArray[Any]:

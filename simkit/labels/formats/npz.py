@@ -56,7 +56,7 @@ class Npz(base.Format):
         with reading(path, _WHAT) as file, ZipFile(file) as archive:
             arrays = Arrays(archive, file)
             if not arrays.partial:
-                return base.complete(_truth(arrays), _optional(arrays, "difficult_"))
+                return base.complete(*read_truth(file))
             history = effort = None
             if "history" in arrays:
                 history = History.from_json(str(arrays.get("history", "U", 0)))
@@ -68,16 +68,21 @@ class Npz(base.Format):
             return PartialLabels.of(codes, *axes, asked, effort=effort, history=history)
 
 
-def read_truth(path: AnyPath) -> Truth:
-    """The truth in a file without `data`. Raises BadInput."""
-    with reading(path, _WHAT) as file, ZipFile(file) as archive:
-        return _truth(Arrays(archive, file))
+def read_truth(path: AnyPath) -> tuple[Truth, csr_array | None]:
+    """The truth in a file without `data`, and (N, L) bool, present only as a "difficult" object.
 
-
-def read_difficult(path: AnyPath) -> csr_array | None:
-    """(N, L) bool, present only as a "difficult" object; None if the file does not state it."""
+    The second is None if the file does not state it. Raises BadInput.
+    """
     with reading(path, _WHAT) as file, ZipFile(file) as archive:
-        return _optional(Arrays(archive, file), "difficult_")
+        arrays = Arrays(archive, file)
+        if arrays.partial:
+            raise BadInput(
+                f"these are partial labels (with an array {arrays.partial[0]!r}), and a truth is "
+                "expected; use them as labels of the data set they were made from"
+            )
+        matrix, ids, names = _matrix(arrays), _ids(arrays), arrays.names()
+        truth = Truth.of(matrix, ids, names, _optional(arrays, "known_"))
+        return truth, _optional(arrays, "difficult_")
 
 
 def write_truth(truth: Truth, path: AnyPath, difficult: csr_array | None = None) -> None:
@@ -137,16 +142,12 @@ class Arrays:
                 if stream.read(1):
                     raise ValueError("trailing data")
         except (ValueError, MemoryError):
-            raise BadInput(
-                f"{name} holds Python objects or is cut off; save plain arrays"
-            ) from None
+            raise BadInput(f"{name} holds objects or is cut off; save plain arrays") from None
         check_text(array, name)
         dimensions = array.ndim if dimensions is None else dimensions
         if array.dtype.kind not in kinds or array.ndim != dimensions:
-            raise BadInput(
-                f"{name} is {array.dtype} with {array.ndim} dimensions; "
-                f"{_KINDS[kinds]} with {dimensions} dimensions are expected"
-            )
+            kind = f"{array.dtype} with {array.ndim} dimensions"
+            raise BadInput(f"{name} is {kind}; {_KINDS[kinds]} with {dimensions} are expected")
         return array
 
     def whole(self, name: str) -> NDArray[np.int64]:
@@ -187,16 +188,6 @@ def _save(path: AnyPath, **arrays: Any) -> None:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
 
 
-def _truth(arrays: Arrays) -> Truth:
-    if arrays.partial:
-        raise BadInput(
-            f"these are partial labels (the file has an array {arrays.partial[0]!r}), but a truth "
-            "is expected; use them as labels of the data set they were made from"
-        )
-    matrix = _matrix(arrays)
-    return Truth.of(matrix, _ids(arrays), arrays.names(), _optional(arrays, "known_"))
-
-
 def _optional(arrays: Arrays, prefix: str) -> csr_array | None:
     either = f"{prefix}indptr" in arrays or f"{prefix}indices" in arrays
     return _matrix(arrays, prefix) if either else None
@@ -210,9 +201,8 @@ def _matrix(arrays: Arrays, prefix: str = "", data: NDArray[np.integer] | None =
     increase = ends == [0, len(columns)] and (pointers[1:] >= pointers[:-1]).all()
     if not increase or (len(columns) and not 0 <= columns.min() <= columns.max() < L):
         raise BadInput(
-            f"{prefix}indptr must hold {N + 1} numbers (see shape) that increase from 0 to "
-            f"{len(columns)}, the length of {prefix}indices, and these indices from 0 to {L - 1}; "
-            "write the file again"
+            f"{prefix}indptr must increase from 0 to {len(columns)} in {N + 1} numbers, and "
+            f"{prefix}indices lie from 0 to {L - 1} (see shape); write the file again"
         )
     values = np.ones(len(columns), bool) if data is None else np.array(data)
     kind = np.int32 if max(N, L) < 2**31 else np.int64

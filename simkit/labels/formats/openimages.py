@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import warnings
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -18,7 +17,7 @@ from scipy.sparse import csr_array
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading
 from simkit.labels.formats import base
-from simkit.labels.partial import PRESENT, PartialLabels
+from simkit.labels.partial import PartialLabels
 from simkit.registry import setting
 
 COLUMNS = ["ImageID", "Source", "LabelName", "Confidence"]
@@ -65,7 +64,6 @@ class OpenImages(base.Format):
 
     def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write rows in the order of the images, then of the classes. Raises BadInput."""
-        base.check_any_label(labels)
         names = labels.classes
         if self.names:
             mids = {name: mid for mid, name in read_names(self.names).items()}
@@ -73,20 +71,15 @@ class OpenImages(base.Format):
             if odd is not None:
                 raise BadInput(f"class {odd!r} is not in {self.names}; add it with its MID")
             names = tuple(mids[name] for name in names)
-        cells = _cells(names)
-        images = np.repeat(_cells(labels.images.tolist()), np.diff(labels.codes.indptr))
-        states = (labels.codes.data == PRESENT).astype(int).tolist()
-        rows = zip(images, labels.codes.indices.tolist(), states, strict=True)
-        lines = (f"{image},verification,{cells[c]},{state}" for image, c, state in rows)
+
+        def cell(text: str) -> str:
+            if not text:
+                raise BadInput("an image id or a class name is empty; OpenImages' format needs one")
+            return base.cell(text)
+
+        rows = base.label_rows(labels, names, cell)
+        lines = (f"{image},verification,{name},{code > 0:d}" for image, name, code in rows)
         base.write_lines(path, chain([",".join(COLUMNS)], lines))
-
-
-def _cells(texts: Sequence[Any]) -> NDArray[Any]:
-    """The texts as CSV cells. Raises BadInput where one is empty."""
-    cells = [base.cell(str(text)) for text in texts]
-    if "" in cells:
-        raise BadInput("an image id or a class name is empty; OpenImages' format needs one")
-    return np.array(cells, object)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,9 +145,8 @@ def read_rows(path: Path) -> Rows:
         states = np.array([{1.0: 1, 0.0: -1}[float(text)] for text in confidences], np.int8)
     except (KeyError, ValueError):
         raise BadInput(
-            f"Confidence is {', '.join(confidences)[:40]}; 1 (verified to be present) or 0 "
-            "(verified to be absent) is expected: give the file of human-verified labels, not of "
-            "machine-generated ones"
+            f"Confidence is {', '.join(confidences)[:40]}, not 1 (present) or 0 (absent); give the "
+            "file of human-verified labels, not of machine-generated ones"
         ) from None
     return Rows(base.ids_of(images), tuple(labels), rows, columns, states[place])
 

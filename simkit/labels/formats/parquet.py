@@ -80,7 +80,33 @@ class Parquet(base.Format):
         the column is a dictionary, which then gives all of them in order. Raises BadInput.
         """
         with reading(path, _WHAT) as file:
-            return _read(file)
+            with pq.ParquetFile(file) as stored:
+                schema = stored.schema_arrow
+                metadata = (stored.metadata.metadata or {}).get(b"simkit")
+            _check_columns(schema)
+            table = read_table(file, COLUMNS)
+            for name in COLUMNS:
+                if table[name].null_count:
+                    raise BadInput(f"{name} is empty in a row; fill it or leave the row out")
+            if metadata is not None:
+                return _from_simkit(table, json.loads(metadata.decode()))
+            # A damaged key would make it a table of another program.
+            with file.open("rb") as stream:
+                stream.seek(-8, os.SEEK_END)
+                size = int.from_bytes(stream.read(4), "little")
+                stream.seek(-8 - size, os.SEEK_END)
+                if _START in stream.read(size):
+                    raise ValueError("its metadata is damaged")
+            import pandas as pd
+
+            values, place = _coded(table["image_id"])
+            names, columns = base.encoded(table["class"])
+            rows, order = pd.factorize(place)
+            if not pa.types.is_dictionary(schema.field("class").type):  # which lists all in order
+                columns, used = pd.factorize(columns)
+                names = [names[c] for c in used]
+            states, images = _numbers(table["state"]), values[order]
+            return base.from_rows(rows, columns, states, images=images, classes=tuple(names))
 
 
 def _strings(values: Any, what: str) -> pa.Array:
@@ -100,7 +126,7 @@ def _metadata(labels: PartialLabels) -> str:
         "effort": labels.effort.to_json(),
         "classes": list(labels.classes),
         "images": len(labels.images),
-        "labelled": _base64(np.packbits(labelled).tobytes()),
+        "labelled": base64.b64encode(np.packbits(labelled)).decode(),
         "asked": _pack(np.packbits(labelled ^ labels.asked).tobytes()),
         "ids": _pack_ids(labels.images, labelled),
     }
@@ -121,48 +147,17 @@ def _pack_ids(ids: NDArray[Any], labelled: NDArray[np.bool_]) -> dict[str, Any]:
     return {"width": width, "steps": _pack(steps.astype(f"<i{width}").tobytes())}
 
 
-def _read(path: Path) -> PartialLabels:
-    with pq.ParquetFile(path) as file:
-        _check_columns(file.schema_arrow)
-        metadata = (file.metadata.metadata or {}).get(b"simkit")
-        stored = file.schema_arrow.field("class").type
-    table = read_table(path, COLUMNS)
-    for name in COLUMNS:
-        if table[name].null_count:
-            raise BadInput(f"{name} is empty in a row; fill it or leave the row out")
-    if metadata is None:
-        with path.open("rb") as stream:  # a damaged key would make it a table of another program
-            stream.seek(-8, os.SEEK_END)
-            size = int.from_bytes(stream.read(4), "little")
-            stream.seek(-8 - size, os.SEEK_END)
-            if _START in stream.read(size):
-                raise ValueError("its metadata is damaged")
-        import pandas as pd
-
-        values, place = _coded(table["image_id"])
-        names, columns = base.encoded(table["class"])
-        rows, order = pd.factorize(place)
-        if not pa.types.is_dictionary(stored):  # a dictionary lists all classes in order
-            columns, used = pd.factorize(columns)
-            names = [names[c] for c in used]
-        states = _numbers(table["state"])
-        return base.from_rows(rows, columns, states, images=values[order], classes=tuple(names))
-    return _from_simkit(table, json.loads(metadata.decode()))
-
-
 def _check_columns(schema: pa.Schema) -> None:
-    tests = {"image_id": (pa.types.is_integer, base.is_text), "class": (base.is_text,)}
     for name in COLUMNS:
         if schema.names.count(name) != 1:
             has = ", ".join(schema.names) or "no columns"
             raise BadInput(f"a column {name!r} is missing; the table has {has}")
         kind = schema.field(name).type
         value = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if not any(test(value) for test in tests.get(name, (pa.types.is_integer,))):
-            raise BadInput(
-                f"{name} is {kind}; image_id is expected as whole numbers or text, class as text "
-                "and state as whole numbers, +1 or -1"
-            )
+        text, number = base.is_text(value), pa.types.is_integer(value)
+        if not {"image_id": text or number, "class": text, "state": number}[name]:
+            expected = "numbers or text (image_id), text (class) and +1 or -1 (state)"
+            raise BadInput(f"{name} is {kind}; {expected} are expected")
 
 
 def read_table(path: Path, columns: list[str]) -> pa.Table:
@@ -175,10 +170,8 @@ def read_table(path: Path, columns: list[str]) -> pa.Table:
         rows = file.metadata.num_rows
         if not 0 <= rows <= 1_000_000 + 500 * path.stat().st_size:
             raise ValueError(f"its metadata states {rows} rows")
-        groups = [file.metadata.row_group(g) for g in range(file.metadata.num_row_groups)]
-        chunks = [group.column(c) for group in groups for c in range(group.num_columns)]
+        used = [chunk for chunk in base.chunks(file) if chunk.path_in_schema in columns]
         texts = [name for name in columns if base.is_text(file.schema_arrow.field(name).type)]
-    used = [chunk for chunk in chunks if chunk.path_in_schema in columns]
     size = sum(max(0, chunk.total_uncompressed_size) for chunk in used)
     base.check_memory(size, path, "the table")
     # Arrow reads no dictionary out of DELTA encodings.
@@ -219,9 +212,8 @@ def _from_simkit(table: pa.Table, metadata: dict[str, Any]) -> PartialLabels:
     )
     if labels.id != metadata["id"]:
         raise BadInput(
-            "its rows do not match the content id in its metadata: the table was changed, or an "
-            "older simkit with other ids wrote it; simulate it again, or drop the metadata "
-            "key 'simkit' to read it as a plain table"
+            "its rows do not match the content id in its metadata, as after a change of the table; "
+            "simulate it again, or drop the metadata key 'simkit' to read it as a plain table"
         )
     return labels
 
@@ -252,12 +244,8 @@ def _unpack_ids(
     return images
 
 
-def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
-
-
 def _pack(data: bytes) -> str:
-    return _base64(zlib.compress(data, 9))
+    return base64.b64encode(zlib.compress(data, 9)).decode()
 
 
 def _unpack(text: str, size: int, *, exact: bool = True) -> bytes:

@@ -10,7 +10,6 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.labels.formats import for_path, make
-from simkit.labels.formats.coco_json import write_json
 from simkit.labels.partial import PartialLabels
 from tests.labels.formats.test_coco import GOOD as INSTANCES
 from tests.labels.formats.test_lvis import GOOD as LVIS
@@ -89,9 +88,10 @@ def test_a_file_about_something_else_is_refused(
 
 
 def test_lists_stand_in_lines_and_everything_is_ascii(tmp_path: Path) -> None:
-    write_json(tmp_path / "x.json", [("a", iter([{"é": 1}, 2])), ("b", [3, 4]), ("c", iter([]))])
+    make("coco").write(PartialLabels.of([[-1]], [7], ["é"]), tmp_path / "x.json")
     assert (tmp_path / "x.json").read_bytes() == (
-        b'{\n"a":[\n{"\\u00e9":1},\n2\n],\n"b":[3,4],\n"c":[\n]\n}\n'
+        b'{\n"images":[\n{"id":7}\n],\n"annotations":[\n],\n"categories":[\n'
+        b'{"id":1,"name":"\\u00e9"}\n]\n}\n'
     )
 
 

@@ -62,5 +62,5 @@ def test_repeated_class_names_are_numbered() -> None:
 def test_imagenet_opens() -> None:
     path = Path(os.environ["SIMKIT_DATA"]) / "labels" / "imagenet_real.npz"
     with pytest.warns(UserWarning, match=r"'crane \(2\)'"):
-        truth = read_truth(path)
+        truth, _ = read_truth(path)
     assert truth.shape == (50_000, 1000)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from simkit.labels.formats.npz import Npz, read_difficult, read_truth, write_truth
+from simkit.labels.formats.npz import Npz, read_truth, write_truth
 from simkit.labels.truth import Truth
 from tests.labels.formats.examples import labels, refuses
 
@@ -38,26 +38,26 @@ def test_labels_without_asked_effort_and_history_are_read(tmp_path: Path) -> Non
 
 
 def test_truth_comes_back(tmp_path: Path) -> None:
-    assert read_truth(_save(tmp_path / "x.npz")).id == TRUTH.id
+    assert read_truth(_save(tmp_path / "x.npz"))[0].id == TRUTH.id
     known = Truth.of(TRUTH.present, TRUTH.images, TRUTH.classes, np.eye(3))
     difficult = csr_array(np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]], bool))
     write_truth(known, tmp_path / "y.npz", difficult)
-    assert read_truth(tmp_path / "y.npz").id == known.id
-    found = read_difficult(tmp_path / "y.npz")
+    assert read_truth(tmp_path / "y.npz")[0].id == known.id
+    found = read_truth(tmp_path / "y.npz")[1]
     assert found is not None and (found != difficult).nnz == 0
-    assert read_difficult(tmp_path / "x.npz") is None
+    assert read_truth(tmp_path / "x.npz")[1] is None
 
 
 def test_arrays_of_any_order_are_read(tmp_path: Path) -> None:
     turned = {"indices": GOOD["indices"].astype(">i8"), "shape": GOOD["shape"].astype(">u2")}
-    assert read_truth(_save(tmp_path / "x.npz", **turned)).id == TRUTH.id
+    assert read_truth(_save(tmp_path / "x.npz", **turned))[0].id == TRUTH.id
 
 
 def test_repeated_class_names_become_distinct(tmp_path: Path) -> None:
     path = _save(tmp_path / "x.npz", class_names=np.array(["a", "b", "a"]))
     message = f"{path} names classes twice; the later ones are called 'a (2)'"
     with pytest.warns(UserWarning, match=f"^{re.escape(message)}$"):
-        assert read_truth(path).classes == ("a", "b", "a (2)")
+        assert read_truth(path)[0].classes == ("a", "b", "a (2)")
 
 
 def test_a_truth_read_as_labels_knows_all_but_difficult_entries(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_lost_array_does_not_turn_labels_into_another_truth(tmp_path: Path, na
     del arrays[name]
     np.savez(path, **arrays)
     refuses(NPZ.read, path, name)
-    refuses(read_truth if name != "difficult_indptr" else read_difficult, path, "")
+    refuses(read_truth, path, "")
 
 
 def test_a_header_may_not_promise_more_than_there_is(tmp_path: Path) -> None:
@@ -165,10 +165,10 @@ def test_an_encrypted_file_is_refused(tmp_path: Path) -> None:
 @pytest.mark.skipif("SIMKIT_DATA" not in os.environ, reason="SIMKIT_DATA names no data")
 def test_real_label_matrices_are_read() -> None:
     folder = Path(os.environ["SIMKIT_DATA"]) / "labels"
-    coco = read_truth(folder / "coco2014_val.npz")
+    coco = read_truth(folder / "coco2014_val.npz")[0]
     assert coco.shape == (40_137, 80) and coco.present.nnz == 116_592
     assert coco.counts[0] == 21_634 and coco.classes[:2] == ("person", "bicycle")
-    difficult = read_difficult(folder / "voc2007_test.npz")
+    difficult = read_truth(folder / "voc2007_test.npz")[1]
     assert difficult is not None and difficult.nnz == 619
     assert NPZ.read(folder / "voc2007_test.npz").counts() == {
         "present": 7013,
