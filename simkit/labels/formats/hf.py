@@ -190,7 +190,7 @@ def _table_of(path: Path) -> pa.Table:
             return table
     tables = []
     for entry in json.loads(path.read_bytes())["_data_files"]:
-        place = path.with_name(entry["filename"])  # raises ValueError for another folder
-        with pa.OSFile(str(place)) as source, pa.ipc.open_stream(source) as stream:
+        part = path.with_name(entry["filename"])  # raises ValueError for another folder
+        with pa.OSFile(str(part)) as source, pa.ipc.open_stream(source) as stream:
             tables.append(stream.read_all())
     return pa.concat_tables(tables)

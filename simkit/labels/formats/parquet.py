@@ -126,7 +126,7 @@ def _metadata(labels: PartialLabels) -> str:
         "effort": labels.effort.to_json(),
         "classes": list(labels.classes),
         "images": len(labels.images),
-        "labelled": base64.b64encode(np.packbits(labelled)).decode(),
+        "labelled": base64.b64encode(np.packbits(labelled).tobytes()).decode(),
         "asked": _pack(np.packbits(labelled ^ labels.asked).tobytes()),
         "ids": _pack_ids(labels.images, labelled),
     }
