@@ -43,6 +43,7 @@
 #     python benchmarks/published_programs.py --clone ../published
 
 # %%
+# %matplotlib inline
 import os
 import sys
 import tempfile
