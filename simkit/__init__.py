@@ -10,8 +10,8 @@ Names are loaded at first use: importing simkit loads neither torch nor nltk.
 
 from __future__ import annotations
 
-from simkit.lazy import announce, attach
+from simkit.lazy import PACKAGES, attach
 
 __getattr__, __dir__ = attach(__name__, __file__)
 __all__ = __dir__()  # pyright: ignore
-announce("method", "simkit.learn.methods")
+PACKAGES["method"] = "simkit.learn.methods"

@@ -209,17 +209,13 @@ class Permutation:
             for step in rounds:
                 key, one, other = (high, right, left) if step % 2 else (low, left, right)
                 np.add(key, np.uint32((step * 0x9E3779B9) & 0xFFFFFFFF), out=x)
-                _scramble(other, x, scratch)
+                # A keyed mix of 32 bits with good high bits.
+                x ^= other
+                for factor, shift in ((0x9E3779B1, 15), (0x85EBCA77, 13)):
+                    x *= np.uint32(factor)
+                    x ^= np.right_shift(x, np.uint32(shift), out=scratch)
+                x *= np.uint32(0xC2B2AE3D)
                 x >>= shifts[step % 2]
                 one ^= x
             np.left_shift(left, right_bits, out=x)
             x |= right
-
-
-def _scramble(x: NDArray[np.uint32], key: NDArray[np.uint32], scratch: NDArray[np.uint32]) -> None:
-    """A keyed mix of 32 bits with good high bits, written over `key`."""
-    key ^= x
-    for factor, shift in ((0x9E3779B1, 15), (0x85EBCA77, 13)):
-        key *= np.uint32(factor)
-        key ^= np.right_shift(key, np.uint32(shift), out=scratch)
-    key *= np.uint32(0xC2B2AE3D)

@@ -42,9 +42,7 @@ def whole(path: AnyPath) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        # Last, because some writers replace the temporary file.
-        os.chmod(temporary, 0o666 & ~_umask())
-        _sync(temporary)
+        _finish(temporary)  # last, because some writers replace the temporary file
         os.replace(temporary, target)
     except OSError as error:
         ours = error.filename is None or str(error.filename) == str(temporary)
@@ -71,9 +69,7 @@ def whole_folder(path: AnyPath) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        os.chmod(temporary, 0o777 & ~_umask())
-        for file in temporary.rglob("*"):
-            _sync(file)
+        _finish(temporary)
         try:
             os.rename(temporary, target)
         except OSError:
@@ -92,43 +88,39 @@ _PART = ".part"
 
 def _prefix(target: Path) -> str:
     """The start of a temporary name, which tells the machine and the process that made it."""
-    _clean(target.parent.absolute())
-    return f".{target.name[:100]}.{_machine()}.{os.getpid()}."
+    machine = re.sub(r"[^\w-]", "-", socket.gethostname())[:40]
+    _clean(target.parent.absolute(), machine)
+    return f".{target.name[:100]}.{machine}.{os.getpid()}."
 
 
 @functools.cache  # once for each folder: some have thousands of files
-def _clean(folder: Path) -> None:
+def _clean(folder: Path, machine: str) -> None:
     """Remove the temporary files that dead processes of this machine left in a folder."""
-    for left in folder.glob(f".*.{_machine()}.*{_PART}"):
-        process = left.name.removesuffix(_PART).split(".")[-2]
-        if process.isdecimal() and not _is_running(int(process)):
-            shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
-
-
-def _machine() -> str:
-    return re.sub(r"[^\w-]", "-", socket.gethostname())[:40]
-
-
-def _is_running(process: int) -> bool:
     if sys.platform == "win32":  # where os.kill would end the process
-        return True
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass
-    return True
-
-
-def _sync(file: Path) -> None:
-    """Bring a file to disk, as a file renamed before its content is empty after a power failure."""
-    if file.is_file():
-        handle = os.open(file, os.O_RDWR)
+        return
+    for left in folder.glob(f".*.{machine}.*{_PART}"):
+        process = left.name.removesuffix(_PART).split(".")[-2]
         try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+            os.kill(int(process), 0)
+        except (ProcessLookupError, OverflowError):
+            shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
+        except (ValueError, PermissionError):  # no number, or another user's process
+            pass
+
+
+def _finish(temporary: Path) -> None:
+    """Give a file or folder its usual mode, and bring its files to disk.
+
+    A file that is renamed before its content is on disk is empty after a power failure.
+    """
+    # The mask can only be read by setting it; mkstemp ignores it and would leave 0600.
+    mask = os.umask(0)
+    os.umask(mask)
+    os.chmod(temporary, (0o777 if temporary.is_dir() else 0o666) & ~mask)
+    for file in (temporary, *temporary.rglob("*")):
+        if file.is_file():
+            with file.open("rb+") as stream:
+                os.fsync(stream.fileno())
 
 
 def may_write(path: AnyPath) -> None:
@@ -170,13 +162,6 @@ def _settled(target: Path) -> Path:
     if target.exists() and not target.is_file():  # /dev/null would be replaced by a file
         raise BadInput(f"{target} is not a regular file; give the name of a file to write")
     return target
-
-
-def _umask() -> int:
-    # The mask can only be read by setting it; mkstemp ignores it and would leave 0600.
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def expanded(path: AnyPath) -> Path:
@@ -262,15 +247,11 @@ def spare(path: AnyPath, *originals: AnyPath) -> None:
     Originals may be "" or missing files.
     """
     for original in originals:
-        if str(original) and _same(path, original):
+        same = False
+        with suppress(OSError, ValueError):  # one of them does not exist or is no valid path
+            same = bool(str(original)) and os.path.samefile(path, original)
+        if same:
             raise BadInput(
                 f"{path} is a file that is read here, and writing would replace it; choose another "
                 "output file"
             )
-
-
-def _same(one: AnyPath, two: AnyPath) -> bool:
-    try:
-        return os.path.samefile(one, two)
-    except (OSError, ValueError):  # one of them does not exist or is no valid path
-        return False

@@ -66,14 +66,31 @@ def content_id(*parts: np.ndarray | str | bytes | None) -> str:
     """
     digest = hashlib.sha256()
     for part in parts:
+        kind = part.dtype.kind if isinstance(part, np.ndarray) else ""
         if part is None:
             digest.update(b"none;")
-        elif isinstance(part, str):
-            _feed(digest, b"text", part.encode())
-        elif isinstance(part, bytes):
-            _feed(digest, b"bytes", part)
+        elif not isinstance(part, np.ndarray) or kind in "US":
+            if isinstance(part, np.ndarray):
+                head, data = f"text{part.shape}", json.dumps(part.tolist()).encode()
+            else:
+                head = "text" if isinstance(part, str) else "bytes"
+                data = part.encode() if isinstance(part, str) else part
+            digest.update(f"{head}:{len(data)};".encode())
+            digest.update(data)
+        elif kind in "biuf":
+            size = part.dtype.itemsize
+            name, stored = f"float{size}", part.dtype
+            if kind == "b":
+                name, stored = "bool", np.dtype("u1")
+            elif kind in "iu":
+                name, stored = ("int8", np.dtype("i1")) if size == 1 else ("int", np.dtype("<i8"))
+            digest.update(f"{name}{part.shape}:{part.size * stored.itemsize};".encode())
+            flat = part.reshape(-1)
+            for start in range(0, len(flat), _BLOCK):
+                block = np.ascontiguousarray(flat[start : start + _BLOCK], dtype=stored)
+                digest.update(block.data)
         else:
-            _feed_array(digest, part)
+            raise TypeError(f"arrays of {part.dtype} have no content id")
     return digest.hexdigest()[:16]
 
 
@@ -85,7 +102,7 @@ def sha256(data: bytes) -> str:
 def sealed(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Facts for a JSON file, with a checksum that `unsealed` verifies."""
     values = json.loads(json.dumps(facts))  # with the keys that a reader will see
-    return {**values, "checksum": _checksum(values)}
+    return {**values, "checksum": content_id(json.dumps(values, sort_keys=True))}
 
 
 def unsealed(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,33 +111,7 @@ def unsealed(facts: Mapping[str, Any]) -> dict[str, Any]:
     Raises ValueError if they do not match it.
     """
     values = {name: value for name, value in facts.items() if name != "checksum"}
-    if facts.get("checksum", _checksum(values)) != _checksum(values):
+    checksum = sealed(values)["checksum"]
+    if facts.get("checksum", checksum) != checksum:
         raise ValueError("the content does not match its checksum")
     return values
-
-
-def _checksum(facts: Mapping[str, Any]) -> str:
-    return content_id(json.dumps(facts, sort_keys=True))
-
-
-def _feed(digest: Any, head: bytes, data: bytes) -> None:
-    digest.update(head + b":" + str(len(data)).encode() + b";")
-    digest.update(data)
-
-
-def _feed_array(digest: Any, array: np.ndarray) -> None:
-    kind, size = array.dtype.kind, array.dtype.itemsize
-    if kind in "US":
-        _feed(digest, f"text{array.shape}".encode(), json.dumps(array.tolist()).encode())
-        return
-    if kind not in "biuf":
-        raise TypeError(f"arrays of {array.dtype} have no content id")
-    name, stored = f"float{size}", array.dtype
-    if kind == "b":
-        name, stored = "bool", np.dtype("u1")
-    elif kind in "iu":
-        name, stored = ("int8", np.dtype("i1")) if size == 1 else ("int", np.dtype("<i8"))
-    digest.update(f"{name}{array.shape}:{array.size * stored.itemsize};".encode())
-    flat = array.reshape(-1)
-    for start in range(0, len(flat), _BLOCK):
-        digest.update(np.ascontiguousarray(flat[start : start + _BLOCK], dtype=stored).data)

@@ -9,16 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-PACKAGES: dict[str, str] = {}  # by kind of registered parts, the package that registers them
-
-
-def announce(kind: str, package: str) -> None:
-    """Name the package whose import fills the registry of a kind of parts.
-
-    `registry.registry_of` imports it when it is first asked for: code early in the house may read
-    what parts of later packages say of themselves, and loads them only if it must.
-    """
-    PACKAGES[kind] = package
+# By kind of registered parts, the package that registers them. `registry.registry_of` imports it at
+# first use: code early in the house may read what parts of later packages say of themselves, and
+# loads them only if it must.
+PACKAGES: dict[str, str] = {}
 
 
 def attach(module: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

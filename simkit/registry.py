@@ -105,24 +105,18 @@ class Registry(Generic[T]):
                 values = {**values, **settings}
             part = self[name]
             wraps = "inner" in _fields(part)
-            if wraps and made is None:
-                raise BadInput(f"{self.kind} {name!r} wraps another one; write it after a plus, as "
-                               f"in an+{name}")  # fmt: skip
-            if made is not None and not wraps:
-                raise BadInput(f"{self.kind} {name!r} wraps no other one and cannot follow a plus "
-                               f"in {spec!r}")  # fmt: skip
+            if wraps == (made is None):
+                mend = f"wraps no other one and cannot follow a plus in {spec!r}"
+                if wraps:
+                    mend = f"wraps another one; write it after a plus, as in an+{name}"
+                raise BadInput(f"{self.kind} {name!r} {mend}")
             made = build(part, values if made is None else {**values, "inner": made}, self.kind)
         assert made is not None
         return made
 
     def spell(self, part: T) -> str:
         """The complete spelling of `part`, with defaults; `make` turns it into an equal part."""
-        settings = {f.name: getattr(part, f.name) for f in dataclasses.fields(part)}  # type: ignore[arg-type]
-        inner = settings.pop("inner", None)
-        name: str = part.name  # type: ignore[attr-defined]
-        inside = ", ".join(f"{key}={_plain(value)!r}" for key, value in settings.items())
-        text = f"{name}({inside})" if inside else name
-        return text if inner is None else f"{self.spell(inner)}+{text}"
+        return short(part, complete=True)
 
     def shortened(self, spec: str) -> str:
         """The spelling without settings at their defaults; of an unknown part, `spec` itself."""
@@ -163,20 +157,21 @@ def registry_of(kind: str) -> Registry[Any]:
     return _REGISTRIES[kind]
 
 
-def short(part: Any, *, without: str | None = None) -> str:
+def short(part: Any, *, without: str | None = None, complete: bool = False) -> str:
     """The spelling of a part with the settings that differ from their defaults.
 
-    without: the name of a setting to leave out.
+    without: the name of a setting to leave out;  complete: with all settings.
     """
     settings = {
         field.name: getattr(part, field.name)
         for field in dataclasses.fields(part)
-        if field.name not in ("inner", without) and getattr(part, field.name) != field.default
+        if field.name not in ("inner", without)
+        and (complete or getattr(part, field.name) != field.default)
     }
-    inside = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+    inside = ", ".join(f"{key}={_plain(value)!r}" for key, value in settings.items())
     text = f"{part.name}({inside})" if inside else str(part.name)
     inner = getattr(part, "inner", None)
-    return text if inner is None else f"{short(inner)}+{text}"
+    return text if inner is None else f"{short(inner, complete=complete)}+{text}"
 
 
 def setting(default: Any, meaning: str) -> Any:
@@ -223,7 +218,7 @@ def build(part: type[T], settings: Mapping[str, Any], kind: str) -> T:
 
 
 def _fields(part: type) -> Mapping[str, Any]:
-    hints = _hints(part)
+    hints = _hints(part, include_extras=True)
     return {f.name: hints[f.name] for f in dataclasses.fields(part) if f.init}
 
 
@@ -254,19 +249,6 @@ Share = Annotated[float, Range(0, 1)]
 Count = Annotated[int, Range(1)]
 
 
-@cache
-def _ranges(part: type) -> Mapping[str, Range]:
-    """The ranges of the settings of a part, by name, from their types."""
-    hints = typing.get_type_hints(part, include_extras=True)
-    return {name: note for name, kind in hints.items() for note in _notes(kind)}
-
-
-def _notes(kind: Any) -> Iterator[Range]:
-    yield from (note for note in getattr(kind, "__metadata__", ()) if isinstance(note, Range))
-    for inner in get_args(kind):
-        yield from _notes(inner)
-
-
 def settle(part: Any, called: str = "") -> None:
     """Convert every field of a new `part` to its declared type, numpy's numbers to Python's.
 
@@ -278,76 +260,59 @@ def settle(part: Any, called: str = "") -> None:
     for key, kind in _fields(type(part)).items():
         where = f"{called}: {key}" if called else key
         value = convert(getattr(part, key), kind, where, spelled=False)
-        limits = _ranges(type(part)).get(key)  # type: ignore[arg-type]
-        for number in value if isinstance(value, tuple) else (value,):
-            if limits is not None and isinstance(number, int | float) and number not in limits:
-                raise BadInput(f"{where} is {number!r}; {limits} is expected")
         object.__setattr__(part, key, value)
 
 
-def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:
-    """`value` converted to the type `kind`; `where` names it in errors. Raises BadInput.
-
-    spelled: also convert text from a shell, such as "3" or "yes".
-    """
-    value = _plain(value)
-    if get_origin(kind) in (typing.Union, types.UnionType):
-        return _one_of(value, get_args(kind), where, spelled)
-    if get_origin(kind) is Literal:
-        return _word(value, get_args(kind), where, spelled)
-    if get_origin(kind) is tuple:
-        if not isinstance(value, tuple | list | np.ndarray):
-            raise BadInput(f"{where} is {value!r}; a list is expected")
-        return tuple(convert(one, get_args(kind)[0], where, spelled=spelled) for one in value)
-    if kind is bool:
-        return _truth(value, where, spelled)
-    if kind in (int, float):
-        return _number(value, kind, where, spelled)
-    if kind is str and not isinstance(value, str):
-        raise BadInput(f"{where} is {value!r}; text is expected")
-    return value  # a part, an array, a mapping: __post_init__ of the owner checks it
-
-
-_TRUE, _FALSE = {"true", "yes", "1"}, {"false", "no", "0"}
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _one_of(value: Any, kinds: tuple[Any, ...], where: str, spelled: bool) -> Any:
-    """A value of a union: None, one of the words, a list, or the first other kind."""
-    none = value is None or (spelled and isinstance(value, str) and value.lower() == "none")
-    if none and type(None) in kinds:
+def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:
+    """`value` converted to the type `kind`, and within its `Range`. Raises BadInput.
+
+    A union takes None, one of its words, a list, or else a value of its first type.
+    where: the name in errors;  spelled: also convert text from a shell, such as "3" or "yes".
+    """
+    value = _plain(value)
+    union = get_origin(kind) in (typing.Union, types.UnionType)
+    kinds = get_args(kind) if union else (kind,)
+    text = spelled and isinstance(value, str)
+    word = value.lower() if text else value
+    if type(None) in kinds and (value is None or (text and word == "none")):
         return None
-    first, *others = (kind for kind in kinds if kind is not type(None))
-    words = [word for kind in others if get_origin(kind) is Literal for word in get_args(kind)]
-    if isinstance(value, str) and value in words:  # of float | Literal["auto"]
-        return value
-    lists = [kind for kind in (first, *others) if get_origin(kind) is tuple]
-    if lists and isinstance(value, list | tuple | np.ndarray):
-        return convert(value, lists[0], where, spelled=spelled)
-    if {int, float} == {first, *others}:  # 1 and 1.0 differ: one image, and all images
-        first = int if isinstance(value, int) else float
-    if first in (int, float):
-        return _number(value, first, where, spelled, words)
-    return convert(value, first, where, spelled=spelled)
-
-
-def _word(value: Any, words: tuple[Any, ...], where: str, spelled: bool) -> Any:
-    word = value.lower() if spelled and isinstance(value, str) else value
+    words = [known for one in kinds if get_origin(one) is Literal for known in get_args(one)]
     # By type too, as 1 == True.
     if any(isinstance(word, type(known)) and word == known for known in words):
         return word
-    raise BadInput(f"{where} is {value!r}; it must be one of {', '.join(map(str, words))}")
-
-
-def _truth(value: Any, where: str, spelled: bool) -> bool:
-    if spelled and isinstance(value, str) and value.lower() in _TRUE | _FALSE:
-        return value.lower() in _TRUE
-    if not isinstance(value, bool):
-        raise BadInput(f"{where} is {value!r}; true or false is expected")
-    return value
+    for one in kinds:
+        if get_origin(one) is tuple and isinstance(value, tuple | list | np.ndarray):
+            return tuple(convert(part, get_args(one)[0], where, spelled=spelled) for part in value)
+    limits = {get_args(one)[0]: get_args(one)[1] for one in kinds if get_origin(one) is Annotated}
+    bare = [get_args(one)[0] if get_origin(one) is Annotated else one for one in kinds]
+    first, *others = (one for one in bare if one is not type(None))
+    if {int, float} == {first, *others}:  # 1 and 1.0 differ: one image, and all images
+        first = int if isinstance(value, int) else float
+    if first in (int, float):
+        number = _number(value, first, where, spelled, words)
+        if number not in limits.get(first, Range()):
+            raise BadInput(f"{where} is {number!r}; {limits[first]} is expected")
+        return number
+    if first is bool and text and word in _TRUTH:
+        return _TRUTH[word]
+    if get_origin(first) is Literal:
+        expected = f"it must be one of {', '.join(map(str, words))}"
+    elif get_origin(first) is tuple:
+        expected = "a list is expected"
+    elif first is bool and not isinstance(value, bool):
+        expected = "true or false is expected"
+    elif first is str and not isinstance(value, str):
+        expected = "text is expected"
+    else:
+        return value  # a part, an array, a mapping: __post_init__ of the owner checks it
+    raise BadInput(f"{where} is {value!r}; {expected}")
 
 
 def _number(
@@ -392,8 +357,15 @@ def _settings(inside: str, text: str) -> dict[str, Any]:
         call = ast.parse(f"part({inside})", mode="eval").body
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
             raise ValueError  # an(a=1)(b=2): only the last parentheses would count
-        settings = {word.arg: _literal(word.value) for word in call.keywords if word.arg}
-        if len(settings) != len(call.keywords):
+        settings: dict[Any, Any] = {}
+        for word in call.keywords:
+            names = ast.Name | ast.BinOp | ast.Sub | ast.Load
+            if all(isinstance(node, names) for node in ast.walk(word.value)):
+                # Bare words are text: mode=path-only needs no quotes inside those of the shell.
+                settings[word.arg] = ast.unparse(word.value).replace(" - ", "-")
+            else:
+                settings[word.arg] = ast.literal_eval(word.value)
+        if None in settings or len(settings) != len(call.keywords):
             raise ValueError
         return settings
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -401,9 +373,3 @@ def _settings(inside: str, text: str) -> dict[str, Any]:
             f"the settings in {text!r} cannot be read; write name(setting=value), with quotes "
             "around file names"
         ) from None
-
-
-def _literal(node: ast.expr) -> Any:
-    # Bare words are text: mode=path-only needs no quotes inside those of the shell.
-    plain = all(isinstance(n, ast.Name | ast.BinOp | ast.Sub | ast.Load) for n in ast.walk(node))
-    return ast.unparse(node).replace(" - ", "-") if plain else ast.literal_eval(node)

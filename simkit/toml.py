@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,21 +23,17 @@ def toml(value: Any) -> str:
 
 def toml_lines(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> list[str]:
     """The lines of a table; TOML has no null, so values that are None are left out."""
+    # Only plain keys stand without quotation marks.
+    keys = {name: name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml(name) for name in values}
     lines = [
-        f"{toml_key(name)} = {toml(value)}"
+        f"{keys[name]} = {toml(value)}"
         for name, value in values.items()
         if value is not None and not isinstance(value, Mapping)
     ]
     for name, value in values.items():
         if isinstance(value, Mapping) and (value or name == "tuning"):
-            inner = (*path, toml_key(name))
+            inner = (*path, keys[name])
             table = toml_lines(value, inner)
             header = [] if table and table[0] == "" else ["", f"[{'.'.join(inner)}]"]
             lines += [*header, *table]
     return lines
-
-
-def toml_key(name: str) -> str:
-    """A key, in quotation marks if necessary."""
-    plain = name and all(c.isascii() and (c.isalnum() or c in "-_") for c in name)
-    return name if plain else toml(name)
