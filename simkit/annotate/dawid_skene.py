@@ -39,6 +39,7 @@ _MOST_STEPS = 500
 _MOST_ROUNDS = 200
 
 Floats = NDArray[np.float64]
+_Step = Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -447,29 +448,20 @@ def estimate(ballots: Ballots, *, unsure: bool, start: Model | None = None) -> E
         # of yes: present is taken to be as frequent as yes.
         shares[2:] = doubt * np.array([1 - model.unsure_yes, model.unsure_yes])
         shares = np.where(impossible, 0, shares)
-        # Expected votes n and yes votes of each worker, by state.
-        counts = ballots.by_worker(states)
-        (n_absent, yes_absent), (n_present, yes_present) = counts[:2]
-        (n_unsure_absent, yes_unsure_absent), (n_unsure_present, yes_unsure_present) = counts[2:]
-        no_present = n_present - yes_present
-        no_unsure_present = n_unsure_present - yes_unsure_present
+        # Expected votes and yes votes of each worker, by state (4, R), and votes that are wrong.
+        votes, yes = ballots.by_worker(states).swapaxes(0, 1)
+        wrong = np.stack([yes[0], votes[1] - yes[1], yes[2], votes[3] - yes[3]])
         # M-step, rates and workers in turns: first the ordinary rates given the multiples ...
         m_absent, m_present = model.false_alarm_by_person, model.miss_by_person
-        false_alarm = _rate(model.false_alarm, [(m_absent, n_absent, yes_absent)])
-        miss = _rate(model.miss, [(m_present, n_present, no_present)])
+        false_alarm = _rate(model.false_alarm, [(m_absent, votes[0], wrong[0])])
+        miss = _rate(model.miss, [(m_present, votes[1], wrong[1])])
         # On present classes m multiplies the odds of a no, so it divides those of a yes.
-        both = [
-            (m_absent, n_unsure_absent, yes_unsure_absent),
-            (1 / np.maximum(m_present, LEAST), n_unsure_present, yes_unsure_present),
-        ]
+        m_yes = 1 / np.maximum(m_present, LEAST)
+        both = [(m_absent, votes[2], yes[2]), (m_yes, votes[3], yes[3])]
         unsure_yes = _rate(model.unsure_yes, both) if doubt and not impossible[2] else 0.5
         # ... then the multiples given the rates; clear and ambiguous questions count together.
-        on_absent = [
-            (false_alarm, n_absent, yes_absent), (unsure_yes, n_unsure_absent, yes_unsure_absent),
-        ]  # fmt: skip
-        on_present = [
-            (miss, n_present, no_present), (1 - unsure_yes, n_unsure_present, no_unsure_present),
-        ]  # fmt: skip
+        on_absent = [(false_alarm, votes[0], wrong[0]), (unsure_yes, votes[2], wrong[2])]
+        on_present = [(miss, votes[1], wrong[1]), (1 - unsure_yes, votes[3], wrong[3])]
         return Model(
             miss, false_alarm, unsure_yes, shares / shares.sum(),
             miss_by_person=_multiples(m_present, on_present, ballots.shrink),
@@ -479,13 +471,7 @@ def estimate(ballots: Ballots, *, unsure: bool, start: Model | None = None) -> E
     return _climb(start or _start(ballots, unsure), expect, maximise, ballots, _MOST_STEPS)
 
 
-def _climb(
-    model: Model,
-    expect: Callable[[Model], tuple[Floats, float]],
-    maximise: Callable[[Model, Floats], Model],
-    ballots: Ballots,
-    most: int,
-) -> Estimate:
+def _climb(model: Model, expect: _Step, maximise: _Step, ballots: Ballots, most: int) -> Estimate:
     """E-steps and M-steps in turns, at most `most` of each."""
     before, step, converged = -np.inf, 0, False
     while step < most and not converged:
@@ -560,8 +546,8 @@ def estimate_by_class(ballots: Ballots, estimated: Estimate, *, own_doubt: bool 
     """
     usual, of_class = estimated.model, ballots.of_class
     L, shrink, class_of_vote = ballots.classes, ballots.shrink, of_class[ballots.question]
-    unsure_yes = usual.yes()[2:]
-    unsure = ballots.by_question(np.stack([np.log1p(-unsure_yes), np.log(unsure_yes)], axis=1))
+    yes = usual.yes()[2:]
+    logs_unsure = ballots.by_question(np.stack([np.log1p(-yes), np.log(yes)], axis=1))
     # By state (absent, present): the multiple of each vote's worker, and whether the vote is wrong.
     times = usual.false_alarm_by_person[ballots.worker], usual.miss_by_person[ballots.worker]
     wrong = ballots.yes, ~ballots.yes
@@ -575,7 +561,7 @@ def estimate_by_class(ballots: Ballots, estimated: Estimate, *, own_doubt: bool 
             logs = np.where(wrong[state], np.log(odds), 0.0) - np.log1p(odds)
             sure.append(np.bincount(ballots.question, logs, ballots.questions))
         prior = np.log(model.shares, out=np.full((4, L), -np.inf), where=model.shares > 0)
-        return _posterior(prior[:, of_class] + np.concatenate([np.stack(sure), unsure]))
+        return _posterior(prior[:, of_class] + np.concatenate([np.stack(sure), logs_unsure]))
 
     def maximise(model: Model, states: Floats) -> Model:
         moved = []
@@ -593,8 +579,18 @@ def estimate_by_class(ballots: Ballots, estimated: Estimate, *, own_doubt: bool 
             odds = _odds(rate) * (_odds(happened / met) / _odds((expected + shrink * rate) / met))
             moved.append(np.clip(odds / (1 + odds), LEAST, 1 - LEAST))
         counts = np.array([np.bincount(of_class, state, L) for state in states], np.float64)
-        common = None if own_doubt else float((counts[2] + counts[3]).sum()) / ballots.questions
-        shares = _shares_by_class(usual, counts, shrink, common)
+        # The expected numbers of questions in each state give the shares of the states.
+        absent, present, *doubtful = counts
+        prior = shrink * usual.shares[1] / usual.shares[:2].sum()
+        shown = (present + prior) / (absent + present + shrink)
+        unsure = doubtful[0] + doubtful[1]
+        doubt = unsure + shrink * usual.shares[2:].sum()
+        doubt = doubt / (absent + present + unsure + shrink)
+        if not own_doubt:
+            doubt = np.full(L, float(unsure.sum()) / ballots.questions)
+        # As in `estimate`: among ambiguous questions, present is as frequent as yes.
+        clear, yes = 1 - doubt, usual.unsure_yes
+        shares = np.stack([clear * (1 - shown), clear * shown, doubt * (1 - yes), doubt * yes])
         return replace(model, shares=shares, false_alarm=moved[0], miss=moved[1])
 
     start = replace(
@@ -604,22 +600,6 @@ def estimate_by_class(ballots: Ballots, estimated: Estimate, *, own_doubt: bool 
         shares=np.repeat(usual.shares[:, None], L, axis=1),
     )
     return _climb(start, expect, maximise, ballots, _MOST_ROUNDS)
-
-
-def _shares_by_class(usual: Model, counts: Floats, shrink: float, common: float | None) -> Floats:
-    """(4, L) shares of the states, from the expected numbers of questions (4, L).
-
-    common: the share of ambiguous questions, if it is the same for all classes.
-    """
-    absent, present, *unsure = counts
-    sure, doubtful = absent + present, unsure[0] + unsure[1]
-    shown = (present + shrink * usual.shares[1] / usual.shares[:2].sum()) / (sure + shrink)
-    doubt = (doubtful + shrink * usual.shares[2:].sum()) / (sure + doubtful + shrink)
-    if common is not None:
-        doubt = np.full(len(doubt), common)
-    # As in `estimate`: among ambiguous questions, present is as frequent as yes.
-    clear, yes = 1 - doubt, usual.unsure_yes
-    return np.stack([clear * (1 - shown), clear * shown, doubt * (1 - yes), doubt * yes])
 
 
 def simulate_votes(

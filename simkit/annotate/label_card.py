@@ -13,9 +13,10 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -34,28 +35,6 @@ from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 
 TABLES = ("parquet", "csv")  # formats that are a table with a row for each known label
 SHOWN = 5  # classes at either end
-CONFORMS = "http://mlcommons.org/croissant/1.0"
-# The context that the specification recommends (its appendix 1), and RAI's prefix.
-CONTEXT: dict[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    **{
-        name: f"cr:{name}"
-        for name in (
-            "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format "
-            "includes isLiveDataset jsonPath key md5 parentField path recordSet references regex "
-            "repeated replace samplingRate separator source subField transform"
-        ).split()
-    },
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "sc": "https://schema.org/",
-}
 _SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B",
           "1B<n<10B")  # fmt: skip
 # As the reference reader of Croissant calls them; IANA has no other name for parquet in use there.
@@ -220,9 +199,8 @@ def paths(file: AnyPath) -> tuple[Path, Path]:
     They are beside the file, whether they exist or not.
     """
     labels = Path(file)
-    return labels.with_name(f"{labels.stem}.card.md"), labels.with_name(
-        f"{labels.stem}.croissant.json"
-    )
+    names = f"{labels.stem}.card.md", f"{labels.stem}.croissant.json"
+    return labels.with_name(names[0]), labels.with_name(names[1])
 
 
 def about(file: AnyPath, content_id: str) -> tuple[Path, ...]:
@@ -236,7 +214,7 @@ def own(file: AnyPath) -> tuple[Path, ...]:
 
     Both cards write the name as a JSON string.
     """
-    name = json.dumps(Path(file).name, ensure_ascii=False)
+    name = quoted(Path(file).name)
     return about(file, name.encode("utf-8", "backslashreplace").decode())  # may be no UTF-8
 
 
@@ -272,8 +250,7 @@ def card(sheet: DataSheet) -> str:
     caution = getattr(sheet.scheme, "caution", "")
     biases = (line(text) if text == caution else prose(text) for text in sheet.biases())
     versions = ", ".join(f"{name} {v}" for name, v in labels.history.versions.items())
-    machine = code(paths(sheet.files[0])[1].name)
-    name = json.dumps(sheet.files[0].name, ensure_ascii=False)
+    name = quoted(sheet.files[0].name)
     loading = ["from simkit.labels import formats",
                f"labels = formats.make({json.dumps(sheet.form)}).read({name})"]  # fmt: skip
     if sheet.form in TABLES:
@@ -286,20 +263,18 @@ def card(sheet: DataSheet) -> str:
         "\n".join(_data(sheet)),
         "## How the labels were made",
         prose(sheet.collection()),
-        _table("| setting | value |", "| --- | --- |", _settings(sheet)),
+        _table(("setting", "value"), _settings(sheet), "---"),
         f"Annotators: {prose(sheet.people())}",
         "To make them again:",
         f"```sh\n{' '.join(map(_word, sheet.command))}\n```",
         "## Counts",
-        _table("| | number | share |", "| --- | ---: | ---: |", counts),
+        _table(("", "number", "share"), counts),
         f"Classes by the number of their present labels{ends}:",
-        _table(
-            "| class | present | absent | unknown |", f"| --- |{' ---: |' * 3}", _classes(labels)
-        ),
+        _table(("class", "present", "absent", "unknown"), _classes(labels)),
         f"Classes without any present label: {missing:,} of {L:,}.",
         "## Questions and cost",
         f"At {prose(bill.prices)} prices, {bill.workers} people for each question:",
-        _table("| question | asked | hours | dollars |", f"| --- |{' ---: |' * 3}", bill.rows()),
+        _table(("question", "asked", "hours", "dollars"), bill.rows()),
         f"{bill.dropped:,} answers were paid for and are not among the labels.",
         "## Known biases",
         "\n".join(f"- {text}" for text in (*biases, *map(prose, sheet.limits()))),
@@ -307,9 +282,9 @@ def card(sheet: DataSheet) -> str:
         "\n".join(["```python", *loading, "```"]),
         "A pair of image and class without a label is unknown.",
         "## Identity",
-        f"- Content id of the labels: `{labels.id}`\n"
-        f"- Made with {versions}\n"
-        f"- For machines: {machine} (Croissant 1.0; add `datePublished` before publishing)\n",
+        f"- Content id of the labels: `{labels.id}`\n- Made with {versions}\n- For machines: "
+        f"`{line(paths(sheet.files[0])[1].name)}` (Croissant 1.0; add `datePublished` before "
+        "publishing)\n",
     ]
     return "\n\n".join(paragraphs)
 
@@ -341,7 +316,7 @@ def _front_matter(sheet: DataSheet) -> Iterator[str]:
 
 def _data(sheet: DataSheet) -> Iterator[str]:
     terms, parents = sheet.terms, sheet.labels.history.parents
-    yield f"- Data set: {prose(sheet.of_data)}, split {code(sheet.split)}"
+    yield f"- Data set: {prose(sheet.of_data)}, split `{line(sheet.split)}`"
     if terms.page:
         yield f"- Its page: <{terms.page}>"
     yield f"- Licence of its labels: {terms.licence}" + (f", <{terms.link}>" if terms.link else "")
@@ -379,8 +354,10 @@ def _classes(labels: PartialLabels) -> Iterator[tuple[str, ...]]:
         yield prose(labels.classes[c]), *(f"{number:,}" for number in numbers)
 
 
-def _table(head: str, rule: str, rows: Iterable[tuple[Any, ...]]) -> str:
-    return "\n".join([head, rule, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
+def _table(head: Sequence[str], rows: Iterable[tuple[Any, ...]], align: str = "---:") -> str:
+    """A table; `align` is that of all columns after the first."""
+    rule = ["---", *[align] * (len(head) - 1)]
+    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in (head, rule, *rows))
 
 
 def _word(word: str) -> str:
@@ -403,11 +380,6 @@ def prose(text: str) -> str:
     return _MARKS.sub(lambda mark: "\\" + mark.group(), line(text))
 
 
-def code(text: str) -> str:
-    """Markdown of a code span; not for a table, where a code span may hold no |."""
-    return f"`{line(text)}`"
-
-
 def quoted(text: str) -> str:
     """A YAML string in double quotes, which JSON's is as well."""
     return json.dumps(text, ensure_ascii=False)
@@ -426,10 +398,10 @@ def croissant(sheet: DataSheet, card: str) -> str:
     unstated = {"@type": "sc:CreativeWork", "name": f"not stated; that of {sheet.of_data} holds"}
     cite = f" Data: {terms.cite}." if terms.cite else ""
     unknown = f"{labels.counts()['unknown']:,} labels are unknown: nobody was asked, or the answer "
+    # With the context that the specification recommends (its appendix 1), and RAI's prefix.
+    template = json.loads(files("simkit.annotate").joinpath("croissant.json").read_text("utf-8"))
     value: dict[str, Any] = {
-        "@context": CONTEXT,
-        "@type": "sc:Dataset",
-        "conformsTo": CONFORMS,
+        **template["dataset"],
         "name": f"{sheet.files[0].stem}-{labels.id}",
         "description": sheet.summary(),
         "license": terms.link or unstated,
@@ -439,7 +411,18 @@ def croissant(sheet: DataSheet, card: str) -> str:
         "keywords": ["multi-label classification", sheet.scheme.name],
         "citeAs": f"Scheme: {sheet.scheme.source}.{cite}",
         "identifier": labels.id,
-        "distribution": [_file(path, place) for place, path in enumerate(sheet.files)],
+        "distribution": [
+            {
+                "@type": "cr:FileObject",
+                "@id": f"labels-file-{place}",
+                "name": path.name,
+                "contentUrl": quote(os.fsencode(path.name)),
+                "contentSize": f"{path.stat().st_size} B",
+                "encodingFormat": _ENCODINGS.get(path.suffix.lower(), "application/octet-stream"),
+                "sha256": file_digest(path),
+            }
+            for place, path in enumerate(sheet.files, 1)
+        ],
         "rai:dataCollection": sheet.collection(),
         "rai:dataCollectionMissingData": (
             f"{unknown}was not kept." if sheet.partial else "No label is missing."
@@ -456,59 +439,9 @@ def croissant(sheet: DataSheet, card: str) -> str:
     if terms.page:
         value["isBasedOn"] = terms.page
     if sheet.form in TABLES:
-        value["recordSet"] = _records(labels)
+        # The table of the labels, and the names of all classes, of those without a label too.
+        table, classes = value["recordSet"] = template["recordSet"]
+        if labels.images.dtype.kind in "iu":
+            table["field"][0]["dataType"] = "sc:Integer"
+        classes["data"] = [{"classes/name": name} for name in labels.classes]
     return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
-
-
-def _file(path: Path, place: int) -> dict[str, str]:
-    digest = file_digest(path)
-    return {
-        "@type": "cr:FileObject",
-        "@id": f"labels-file-{place + 1}",
-        "name": path.name,
-        "contentUrl": quote(os.fsencode(path.name)),
-        "contentSize": f"{path.stat().st_size} B",
-        "encodingFormat": _ENCODINGS.get(path.suffix.lower(), "application/octet-stream"),
-        "sha256": digest,
-    }
-
-
-def _records(labels: PartialLabels) -> list[dict[str, Any]]:
-    """The table of the labels, and the names of all classes, of those without a label too."""
-
-    def entry(place: str, kind: str, meaning: str) -> dict[str, Any]:
-        name = place.partition("/")[2]
-        return {
-            "@type": "cr:Field", "@id": place, "name": name, "description": meaning,
-            "dataType": kind,
-        }  # fmt: skip
-
-    kind = "sc:Integer" if labels.images.dtype.kind in "iu" else "sc:Text"
-    fields = [
-        entry("labels/image_id", kind, "Id of the image in the data set."),
-        entry("labels/class", "sc:Text", "Name of the class."),
-        entry("labels/state", "sc:Integer", "1: the class is present in the image; -1: absent."),
-    ]
-    for field in fields:
-        extract = {"column": field["name"]}
-        field["source"] = {"fileObject": {"@id": "labels-file-1"}, "extract": extract}
-    fields[1]["references"] = {"field": {"@id": "classes/name"}}
-    table = {
-        "@type": "cr:RecordSet",
-        "@id": "labels",
-        "name": "labels",
-        "description": "One record for each known label; a pair without a record is unknown.",
-        "key": [{"@id": "labels/image_id"}, {"@id": "labels/class"}],
-        "field": fields,
-    }
-    classes = {
-        "@type": "cr:RecordSet",
-        "@id": "classes",
-        "name": "classes",
-        "description": "All classes in their order, those without a label included.",
-        "dataType": "sc:Enumeration",
-        "key": {"@id": "classes/name"},
-        "field": [entry("classes/name", "sc:Text", "Name of the class.")],
-        "data": [{"classes/name": name} for name in labels.classes],
-    }
-    return [table, classes]
