@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, get_type_hints
 
-from simkit.annotate import ledger, schemes
+from simkit.annotate import crowd, schemes
 from simkit.annotate.annotators import Habits
 from simkit.annotate.prices import Cost, Prices, cost
 from simkit.annotate.prices import prices as price_list
@@ -42,7 +42,7 @@ class Affordable:
     spent: float
     step: int
     warned: tuple[str, ...] = ()
-    refused: ledger.TooManyAnswers | None = None
+    refused: crowd.TooManyAnswers | None = None
 
 
 def amount_for(
@@ -103,7 +103,7 @@ def amount_for(
     Warns
     -----
     UserWarning
-        If the budget is more than the scheme can spend, or buys more answers than `ledger.LIMIT`.
+        If the budget is more than the scheme can spend, or buys more answers than `crowd.LIMIT`.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def amount_for(
     if above is None and best.spent < budget:
         texts.append(f"{spent}; everything was bought")
     if above is not None and above.refused is not None:
-        texts.append(f"{spent}; more than {ledger.LIMIT:,} answers cannot be stored")
+        texts.append(f"{spent}; more than {crowd.LIMIT:,} answers cannot be stored")
     for text in texts:
         warnings.warn(text, stacklevel=2)
     return best
@@ -185,7 +185,7 @@ class Ladder:
             warnings.simplefilter("always")
             try:
                 labels = self.annotate(scheme, images=images)
-            except ledger.TooManyAnswers as refused:
+            except crowd.TooManyAnswers as refused:
                 nothing = Cost(None, math.inf, (), 0, self.prices.name)
                 return Affordable(scheme, images, None, nothing, math.inf, step, refused=refused)
         bill = cost(labels, self.prices)

@@ -1,4 +1,4 @@
-"""The questions that a scheme may ask, and what follows from questions down a hierarchy."""
+"""The questions that a scheme may ask, their answers and bill, and questions down a hierarchy."""
 
 from __future__ import annotations
 
@@ -13,16 +13,116 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.annotate.annotators import Bools, Habits, Ints
-from simkit.annotate.ledger import Ledger
 from simkit.annotate.proposer import Proposer
+from simkit.annotate.sparse_draws import by_row, lookup
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.history import History
+from simkit.labels.effort import Effort, histogram
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import locked, sealed
 
 DENSE = 1 << 21  # places spread out at a time where whole rows are needed; changes no result
+LIMIT = 400_000_000  # answers; they take 18 bytes each while they are sorted into labels
+
+
+class TooManyAnswers(BadInput):
+    """More answers than the ledger can store."""
+
+
+def check_room(answers: float) -> None:
+    """Raise TooManyAnswers if this many answers cannot be stored."""
+    if answers > LIMIT:
+        raise TooManyAnswers(
+            f"this would store about {answers:.2g} answers, and {LIMIT:,} are the limit; "
+            "ask about fewer images (the setting images) or choose a smaller amount"
+        )
+
+
+class Ledger:
+    """Answers about N images and L classes, in any order, and the bill.
+
+    seen     (N,) bool: images that somebody looked at in a search, or that a machine labelled.
+    scored   (N,) bool: images that a machine is paid for scoring.
+    dropped  how many paid answers did not become labels, by kind of question.
+    """
+
+    def __init__(self, images: int, classes: int) -> None:
+        self.shape = (images, classes)
+        # One entry for each answer; the first `_written` are filled.
+        self._images, self._classes = np.zeros(0, np.int32), np.zeros(0, np.int32)
+        self._codes = np.zeros(0, np.int8)
+        self._written = 0
+        self._questions: dict[str, NDArray[np.int32]] = {}
+        self._looks = np.zeros(classes, np.int64)
+        self._affirmed: list[tuple[Ints, Ints]] = []
+        self.seen, self.scored = np.zeros(images, bool), np.zeros(images, bool)
+        self.dropped: dict[str, int] = {}
+
+    def expect(self, answers: float) -> None:
+        """Raise TooManyAnswers if this many further answers would not fit."""
+        check_room(self._written + answers)
+
+    def record(self, images: Ints, classes: NDArray[np.integer], yes: Bools | bool) -> None:
+        """Store n answers: (n,) images, (n,) classes, and (n,) or one yes or no."""
+        self.expect(len(images))
+        written = slice(self._written, self._written + len(images))
+        if written.stop > len(self._codes):
+            for entries in (self._images, self._classes, self._codes):
+                # The system moves the pages of large arrays: no second copy, unlike a list's join.
+                entries.resize(max(written.stop, len(entries) * 5 // 4), refcheck=False)
+        self._images[written], self._classes[written] = images, classes
+        self._codes[written] = np.where(yes, np.int8(PRESENT), np.int8(ABSENT))
+        self._written = written.stop
+
+    def bill(self, kind: str, images: Ints, questions: Ints | None = None) -> None:
+        """One question of this `kind` about each of `images`, or (n,) `questions`."""
+        if not len(images):
+            return
+        counter = self._questions.setdefault(kind, np.zeros(self.shape[0], np.int32))
+        # An image may come several times: `counter[images] += 1` would count it once.
+        np.add.at(counter, images, np.int32(1) if questions is None else questions.astype(np.int32))
+
+    def bill_look(self, classes: Ints, looks: Ints) -> None:
+        """`looks` (n,) at images in search of each of `classes` (n,)."""
+        np.add.at(self._looks, classes, looks)
+
+    def verified(self, images: Ints, classes: Ints, yes: Bools, *, keep_yes: bool) -> None:
+        """Bill and store n verified pairs; yes answers are dropped unless `keep_yes`, and counted
+        as dropped unless the label is known from another question."""
+        self.bill("verify", images)
+        if not keep_yes:
+            self._affirmed.append((images[yes], classes[yes]))
+            images, classes, yes = images[~yes], classes[~yes], yes[~yes]
+        self.record(images, classes, yes)
+
+    def asked(self) -> Bools:
+        """(N,) images about which at least one question was asked."""
+        return np.logical_or.reduce([self.seen, *self._questions.values()])
+
+    def effort(self, workers: int | None, codes: csr_array) -> Effort:
+        """The effort behind the labels `codes`."""
+        dropped = dict(self.dropped)
+        for images, classes in self._affirmed:
+            lost = int(np.count_nonzero(~lookup(codes, images, classes)))
+            dropped["verify"] = dropped.get("verify", 0) + lost
+        questions = {kind: histogram(counter) for kind, counter in sorted(self._questions.items())}
+        scored = int(np.count_nonzero(self.scored))
+        return Effort(questions, self._looks.copy(), workers, dropped, scored)
+
+    def codes(self) -> csr_array:
+        """(N, L) int8 labels. Where people said both yes and no, yes counts."""
+        n = self._written
+        matrix = by_row(self._codes[:n], self._images[:n], self._classes[:n], self.shape)
+        # Answers about one place stand side by side: `first` marks where another place begins.
+        first = np.append(True, matrix.indices[1:] != matrix.indices[:-1])[: matrix.nnz]
+        first[matrix.indptr[:-1][np.diff(matrix.indptr) > 0]] = True
+        if first.all():
+            return matrix
+        codes = np.maximum.reduceat(matrix.data, np.flatnonzero(first))
+        indptr = np.append(0, np.cumsum(first))[matrix.indptr].astype(np.int32)
+        return csr_array((codes, matrix.indices[first], indptr), shape=self.shape)
 
 
 class Crowd(Protocol):
@@ -64,14 +164,12 @@ class Crowd(Protocol):
 
         Each pair is a question of kind `verify`.
         """
-        ...
 
     def mistakes(self, images: Ints, classes: Ints, present: bool) -> int | None:
         """Verify n pairs and count those that people do not confirm as present (or as absent).
 
         None while a question is open, in orders. Billed as `verify`.
         """
-        ...
 
     def name(self, images: Any, *, chance: Chance, most: int = 1, bias: str = "none") -> Ints:
         """Name up to `most` classes in each of n images, out of those present.
@@ -82,7 +180,6 @@ class Crowd(Protocol):
         Each class named is a question of kind `name`, and so is "nothing (else)". Larger `most`
         adds to what a smaller one names.
         """
-        ...
 
     def name_share(self, share: float, *, chance: Chance) -> int:
         """Name round(share * pairs) of all present (image, class) pairs, chosen uniformly.
@@ -90,7 +187,6 @@ class Crowd(Protocol):
         Returns their number; each is a question of kind `name`. A larger share contains a smaller
         one. An order cannot: the number of present pairs is unknown before labelling.
         """
-        ...
 
     def rule_out(
         self, absent: int, *, chance: Chance, named: Ints | None = None, keep_looks: bool = False
@@ -101,14 +197,12 @@ class Crowd(Protocol):
         again. Each question is of kind `verify`. Yes answers on the way are paid for and, unless
         `keep_looks`, dropped.
         """
-        ...
 
     def rule_out_pairs(self, absent: int, *, chance: Chance) -> None:
         """Verify (image, class) pairs in random order until `absent` of them are answered with no.
 
         Billed as `verify`; yes answers on the way are paid for and dropped.
         """
-        ...
 
     def search(
         self,
@@ -145,14 +239,12 @@ class Crowd(Protocol):
         (g,) int
             How many present images the search recorded; the goal while a question is open.
         """
-        ...
 
     def sweep(self, images: Any, classes: Any = None) -> None:
         """Label n images exhaustively, for all classes or these.
 
         Each (image, class) is a question of kind `sweep`; prices may be by page of classes.
         """
-        ...
 
     def descend(self, images: Any, *, chance: Chance, mode: str = "verify") -> None:
         """Have one present class named in each image, then ask about the classes beside its path.
@@ -161,7 +253,6 @@ class Crowd(Protocol):
         that is neither on the path nor below it, "path-only" asks nothing more. The first question
         is of kind `name`. See `Descent`.
         """
-        ...
 
     # -- a machine --------------------------------------------------------------------------------
 
@@ -171,7 +262,6 @@ class Crowd(Protocol):
         Nobody is asked and nothing is billed. In an order the proposals are the classes with the
         highest scores.
         """
-        ...
 
     def pay_machine(self, images: Ints) -> None:
         """A machine scores these images; each is billed once, however often this is called."""
@@ -249,10 +339,7 @@ class Descent:
         return asked, csr_array(strictly.astype(np.int32))
 
     def reveal(
-        self,
-        named: Ints,
-        says_yes: Bools,
-        mode: str = "verify",
+        self, named: Ints, says_yes: Bools, mode: str = "verify"
     ) -> tuple[NDArray[np.int8], Bools]:
         """Labels (b, L) int8 and the classes asked about (b, L) for b images.
 

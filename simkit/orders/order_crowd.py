@@ -17,8 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simkit.annotate.annotators import Bools, Habits, Ints
-from simkit.annotate.crowd import DENSE, Crowd, Descent
-from simkit.annotate.ledger import Ledger
+from simkit.annotate.crowd import DENSE, Crowd, Descent, Ledger
 from simkit.annotate.proposer import Proposer
 from simkit.annotate.schemes import Scheme
 from simkit.annotate.simulate import chosen_images

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.annotate import ledger, schemes
+from simkit.annotate import schemes
 from simkit.annotate.annotators import Bools, Habits
+from simkit.annotate.crowd import check_room
 from simkit.annotate.schemes import Scheme
 from simkit.annotate.simulate import check_closed
 from simkit.annotate.simulated_crowd import SimulatedCrowd
@@ -171,7 +172,7 @@ def observed(
         what = "no class is present" if not entries else "every class is present"
         raise BadInput(f"{what} in any image; the published simulator needs labels of both kinds")
     kept = positives, negatives
-    ledger.check_room(min(N * kept[0], entries) + min(N * kept[1], N * L - entries))
+    check_room(min(N * kept[0], entries) + min(N * kept[1], N * L - entries))
     pointers, present = truth.present.indptr, truth.present.indices
     absent = np.ones(L, bool)
     chosen: list[NDArray[np.int32]] = []  # copies, so that the rest of a row is let go
@@ -199,7 +200,7 @@ def random_per_annotation(
     block, which takes the same numbers as all at once.
     """
     N, L = truth.shape
-    ledger.check_room(N * L * (1 - unknown))
+    check_room(N * L * (1 - unknown))
     step = max(1, PLACES // L)
     parts = []
     for start in range(0, N, step):
@@ -221,7 +222,7 @@ def fixed_per_class(truth: Truth, random: np.random.RandomState, *, per_class: i
     N, L = truth.shape
     pointers, images = truth.by_class
     absent = np.ones(N, bool)
-    ledger.check_room(2 * L * min(per_class, N))
+    check_room(2 * L * min(per_class, N))
     parts = []
     for c in range(L):
         shown = images[pointers[c] : pointers[c + 1]]

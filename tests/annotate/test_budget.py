@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from simkit.annotate import budget as module
-from simkit.annotate import ledger
+from simkit.annotate import crowd
 from simkit.annotate.annotators import Habits
 from simkit.annotate.budget import amount_for
 from simkit.annotate.prices import cost, prices
@@ -165,14 +165,14 @@ def test_budgets_that_buy_nothing(arguments, settings, message):
 
 @pytest.mark.parametrize("scheme", ["rpa", "fpc", "full-subset"])
 def test_more_than_can_be_written_down_is_not_bought(scheme, monkeypatch):
-    monkeypatch.setattr(ledger, "LIMIT", 300)
+    monkeypatch.setattr(crowd, "LIMIT", 300)
     with pytest.warns(UserWarning, match="more than 300 answers"):
         bought = amount_for(5000, TRUTH, scheme, "careful")
     assert 250 < bought.labels.codes.nnz <= 300
 
 
 def test_what_cannot_be_written_down_at_all_is_refused(monkeypatch):
-    monkeypatch.setattr(ledger, "LIMIT", 5)
+    monkeypatch.setattr(crowd, "LIMIT", 5)
     with pytest.raises(BadInput, match=r"^this would store about 10 answers, and 5 are"):
         amount_for(5000, TRUTH, "full-subset", "careful")
 

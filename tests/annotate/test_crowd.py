@@ -131,7 +131,7 @@ def test_a_truth_known_in_part_is_refused():
 
 
 def test_too_many_answers_are_refused_before_they_are_given(monkeypatch):
-    monkeypatch.setattr("simkit.annotate.ledger.LIMIT", 8)
+    monkeypatch.setattr("simkit.annotate.crowd.LIMIT", 8)
     crowd = crowd_of()
     for ask in (lambda: crowd.sweep([0, 1, 2]), lambda: crowd.expect(9)):
         with pytest.raises(BadInput, match="this would store about 9 answers, and 8 are the limit"):
@@ -151,7 +151,7 @@ def test_too_many_answers_are_refused_before_they_are_given(monkeypatch):
 def test_what_is_imagined_everywhere_is_refused_before_it_is_worked_out(
     habits, places, monkeypatch
 ):
-    monkeypatch.setattr("simkit.annotate.ledger.LIMIT", 4)
+    monkeypatch.setattr("simkit.annotate.crowd.LIMIT", 4)
     crowd = crowd_of(habits=habits)
     if places > 4:
         crowd.name([0], chance=CHANCE)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.annotate import ledger as module
-from simkit.annotate.ledger import Ledger
+from simkit.annotate import crowd as module
+from simkit.annotate.crowd import Ledger
 from simkit.errors import BadInput
 
 
