@@ -85,35 +85,29 @@ class Habits:
                 f"habits: quorum is {self.quorum} of {self.workers or 1} workers; "
                 "give at least as many workers"
             )
-        self._complete_pool()
+        stated = [len(v) for v in (getattr(self, name) for name in BY_PERSON) if v is not None]
+        if stated:
+            for name, alike in BY_PERSON.items():  # people are alike in what is not given
+                if getattr(self, name) is None:
+                    object.__setattr__(self, name, (alike,) * stated[0])
+            seats, work = self.workers or 1, self.work_by_person or ()
+            if len({*stated}) > 1 or not work:
+                raise BadInput(
+                    "habits: the pool has odds of a miss, odds of a false alarm or work of "
+                    f"{stated} people; give one of each per person"
+                )
+            if seats * max(work) > sum(work) or sum(work) >= 1 << 31:
+                raise BadInput(
+                    f"habits: with {seats} workers nobody can do more than 1/{seats} of the work, "
+                    f"and one of {len(work)} people does {max(work)} of {sum(work)}; give fewer "
+                    "workers, more people or other shares of work (below 2**31 together)"
+                )
         if self.classes is not None:
             from simkit.labels.truth import check_distinct  # which loads scipy
 
             with located("habits"):
                 check_distinct(np.array(self.classes, object), "class")
             self._check_lengths(len(self.classes))
-
-    def _complete_pool(self) -> None:
-        """Fill in the missing fields of a pool with values that are equal for all people."""
-        stated = [len(v) for v in (getattr(self, name) for name in BY_PERSON) if v is not None]
-        if not stated:
-            return
-        for name, alike in BY_PERSON.items():
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, (alike,) * stated[0])
-        assert self.work_by_person is not None
-        seats, work = self.workers or 1, self.work_by_person
-        if len({*stated}) > 1 or not work:
-            raise BadInput(
-                f"habits: the pool has odds of a miss, odds of a false alarm or work of {stated} "
-                "people; give one of each per person"
-            )
-        if seats * max(work) > sum(work) or sum(work) >= 1 << 31:
-            raise BadInput(
-                f"habits: with {seats} workers nobody can do more than 1/{seats} of the work, and "
-                f"one of {len(work)} people does {max(work)} of {sum(work)}; give fewer workers, "
-                "more people or other shares of work (below 2**31 together)"
-            )
 
     def _check_lengths(self, L: int) -> None:
         for name in BY_CLASS:
@@ -199,10 +193,9 @@ class Habits:
         if not np.any(self.unsure_present) and not np.any(self.unsure_absent):
             return np.zeros(len(present), bool)
         numbers = chance.of("unsure")(images, classes)
-        unsure_if_present = under(numbers, limits(self.unsure_present), classes)
-        return np.where(
-            present, unsure_if_present, under(numbers, limits(self.unsure_absent), classes)
-        )
+        shares = self.unsure_absent, self.unsure_present
+        absent, shown = (under(numbers, limits(share), classes) for share in shares)
+        return np.where(present, shown, absent)
 
     def _says(self, person: int, questions: _Questions, chance: Chance) -> Bools:
         """(n,) bool: the answers of one person, from one keyed integer per question."""

@@ -133,7 +133,19 @@ def evaluation_set(
     if workers is not None and whole_number(workers, "workers") < 1:
         raise BadInput(f"workers is {workers}; a whole number from 1 on is expected")
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
-    images = _smallest(shares, levels, z, precision / 100)
+
+    def fits(images: int) -> bool:
+        return error(images, shares, levels, z)[0] <= precision / 100
+
+    high = 1
+    while not fits(high):
+        high *= 2
+        if high > MOST_IMAGES:
+            raise BadInput(
+                f"a precision of {precision:g} points takes more than {MOST_IMAGES:.0e} images; "
+                "ask for less, or leave out classes that hardly any image shows"
+            )
+    images = bisect_left(range(high), True, lo=high // 2 + 1, key=fits)
     half_width, bias = (100 * part for part in error(images, shares, levels, z))
     expected = images * shares
     histogram = np.bincount([L], [images]).astype(np.int64)
@@ -147,29 +159,6 @@ def evaluation_set(
         unseen=float(np.exp(-expected).sum()),
         cost=cost(swept, price_list(prices).once_set_up()),
     )
-
-
-def _smallest(
-    shares: NDArray[np.float64], levels: NDArray[np.float64], z: float, aim: float
-) -> int:
-    """The least number of images whose error is within `aim`: doubled first, then bisected.
-
-    Where a rare class joins in, the error grows with the images for a while; the number found
-    keeps to the aim, and a stricter aim never needs fewer.
-    """
-
-    def fits(images: int) -> bool:
-        return error(images, shares, levels, z)[0] <= aim
-
-    high = 1
-    while not fits(high):
-        high *= 2
-        if high > MOST_IMAGES:
-            raise BadInput(
-                f"a precision of {100 * aim:g} points takes more than {MOST_IMAGES:.0e} images; "
-                "ask for less, or leave out classes that hardly any image shows"
-            )
-    return bisect_left(range(high), True, lo=high // 2 + 1, key=fits)
 
 
 def half_width(

@@ -104,7 +104,7 @@ class Prices:
                     f"as_of is {self.as_of!r}; a year such as 2026 or a date such as 2026-07-30 is "
                     "expected"
                 ) from None
-        for kind, rate in self._rates().items():
+        for kind, rate in self.all_rates.items():
             only = {"search": "question", "image": "image"}.get(kind, rate.per)
             if rate.per != only:
                 raise BadInput(
@@ -119,7 +119,9 @@ class Prices:
                     "seconds and a wage for the list, and the questions on a page"
                 )
 
-    def _rates(self) -> dict[str, Rate]:
+    @property
+    def all_rates(self) -> dict[str, Rate]:
+        """The rates, with that of loading an image."""
         return {**self.rates, **({"image": self.image} if self.image else {})}
 
     def once_set_up(self) -> Prices:
@@ -147,7 +149,7 @@ class Prices:
         hourly = quantities.dollars(wage, "wage")
         if not hourly:
             raise BadInput(f"wage is {wage!r}; dollars an hour above 0 are expected, such as 15")
-        priced = [kind for kind, rate in self._rates().items() if rate.dollars is not None]
+        priced = [kind for kind, rate in self.all_rates.items() if rate.dollars is not None]
         if priced:
             raise BadInput(
                 f"price list {self.name!r} has prices in dollars, not in seconds "
@@ -159,7 +161,7 @@ class Prices:
     def _repr_html_(self) -> str:
         from pandas import DataFrame
 
-        rows = [{"question": kind, **vars(rate)} for kind, rate in self._rates().items()]
+        rows = [{"question": kind, **vars(rate)} for kind, rate in self.all_rates.items()]
         return DataFrame(rows).to_html(index=False, border=0, na_rep="")
 
 
@@ -292,43 +294,37 @@ def _from_tables(values: dict[str, Any], name: str, where: str) -> Prices:
     """A list from the tables of a file called `where`."""
     with located(where):
         if "like" in values:
-            values = _completed(values)
+            changes = {key: value for key, value in values.items() if key != "like"}
+            like = str(values["like"]).lower()
+            if like not in _shipped():
+                raise BadInput(f"like: {unknown('price list', like, _shipped())}")
+            # The preset's source does not apply to a changed number, nor its date to new prices.
+            stale = {f"{key}_source".replace("setup_class", "setup") for key in changes}
+            if changes.keys() & {*QUESTIONS, "wage"}:
+                stale |= {"as_of", "ended"}
+            preset = {key: value for key, value in _shipped()[like].items() if key not in stale}
+            values = preset | changes
         fields = [key for key in Prices.__dataclass_fields__ if key not in ("name", "rates")]
         for key in values:
             if key not in (*fields, *QUESTIONS):
                 raise unknown("field or kind of question", key, (*fields, *QUESTIONS))
-        kinds = [kind for kind in (*QUESTIONS, "image") if kind in values]
-        rates = {kind: _rate(kind, values[kind]) for kind in kinds}
+        rates = {}
+        for kind in (kind for kind in (*QUESTIONS, "image") if kind in values):
+            table = values[kind]
+            if isinstance(table, Mapping) and kind == "image":
+                table = {"per": "image", **table}
+            if not isinstance(table, Mapping) or "per" not in table:
+                raise BadInput(
+                    f"{kind} is {table!r}; a table [{kind}] with per (question, page or image) and "
+                    "seconds or dollars is expected"
+                )
+            with located(kind):
+                rates[kind] = build(Rate, table, "price")
         head = {key: value for key, value in values.items() if key not in rates}
         head = {"title": name, "workers": 1, **head, "name": name}
         head |= {"image": rates.pop("image", None), "rates": rates}
         head["as_of"] = str(head.get("as_of", ""))  # TOML may give a number or a date
         return build(Prices, head, "price list")
-
-
-def _completed(values: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a file, completed from the preset in `like`."""
-    changes = dict(values)
-    like = str(changes.pop("like")).lower()
-    if like not in _shipped():
-        raise BadInput(f"like: {unknown('price list', like, _shipped())}")
-    # The source of the preset does not apply to a changed number, nor its date to changed prices.
-    stale = {f"{key}_source".replace("setup_class", "setup") for key in changes}
-    if changes.keys() & {*QUESTIONS, "wage"}:
-        stale |= {"as_of", "ended"}
-    return {key: value for key, value in _shipped()[like].items() if key not in stale} | changes
-
-
-def _rate(kind: str, table: Any) -> Rate:
-    if isinstance(table, Mapping) and kind == "image":
-        table = {"per": "image", **table}
-    if not isinstance(table, Mapping) or "per" not in table:
-        raise BadInput(
-            f"{kind} is {table!r}; a table [{kind}] with per (question, page or image) and seconds "
-            "or dollars is expected"
-        )
-    with located(kind):
-        return build(Rate, table, "price")
 
 
 def cost(labels: PartialLabels | Effort, prices: Prices | str = DEFAULT) -> Cost:
@@ -370,16 +366,32 @@ def cost(labels: PartialLabels | Effort, prices: Prices | str = DEFAULT) -> Cost
         pages = (units, rate.page, effort.images(kind)) if rate.per == "page" else ()
         lines.append(BillItem(kind, effort.count(kind), *amounts, rate.source, *pages))
     asked = tuple(lines)
-    anything = asked or effort.machine
     # An answer that was dropped cost as much as the mean question of its kind.
     dropped = math.fsum(
         line.dollars * min(1.0, effort.dropped.get(line.kind, 0) / line.questions) for line in asked
     )
-    items = (*asked, *_extras(effort, asked, listed, workers, classes)) if anything else ()
+    once = _clean(listed.setup + listed.setup_class * classes)
+    anything = asked or effort.machine
+    if anything and listed.image is not None:
+        loaded = sum(
+            line.questions if line.kind == "search" else effort.images(line.kind) for line in asked
+        )
+        amounts = _amounts(listed.image, loaded * workers, listed)
+        lines.append(BillItem(IMAGES, loaded, *amounts, listed.image.source))
+    if anything and listed.qa:
+        seconds = _seconds(asked)
+        dollars = _clean(listed.qa * math.fsum(line.dollars for line in asked))
+        longer = None if seconds is None else _clean(listed.qa * seconds)
+        lines.append(BillItem(ASSURANCE, 0, longer, dollars, listed.qa_source))
+    if effort.machine:
+        dollars = _clean(effort.machine * listed.machine)
+        lines.append(BillItem(MACHINE, effort.machine, 0.0, dollars, listed.machine_source))
+    if anything and once:
+        lines.append(BillItem(SET_UP, 0, 0.0, once, listed.setup_source))  # takes no time
     return Cost(
-        seconds=_seconds(items),
-        dollars=_clean(math.fsum(line.dollars for line in items)),
-        lines=items,
+        seconds=_seconds(tuple(lines)),
+        dollars=_clean(math.fsum(line.dollars for line in lines)),
+        lines=tuple(lines),
         workers=workers,
         prices=listed.name,
         dropped=sum(effort.dropped.values()),
@@ -396,30 +408,6 @@ def _amounts(rate: Rate, units: int, listed: Prices) -> tuple[float | None, floa
         return seconds, _clean(units * rate.dollars)
     assert seconds is not None and listed.wage is not None
     return seconds, _clean(seconds * listed.wage / 3600)
-
-
-def _extras(
-    effort: Effort, asked: tuple[BillItem, ...], listed: Prices, workers: int, classes: int
-) -> Iterator[BillItem]:
-    """The costs besides the questions."""
-    if listed.image is not None:
-        loaded = sum(
-            effort.count(line.kind) if line.kind == "search" else effort.images(line.kind)
-            for line in asked
-        )
-        amounts = _amounts(listed.image, loaded * workers, listed)
-        yield BillItem(IMAGES, loaded, *amounts, listed.image.source)
-    if listed.qa:
-        seconds = _seconds(asked)
-        dollars = _clean(listed.qa * math.fsum(line.dollars for line in asked))
-        longer = None if seconds is None else _clean(listed.qa * seconds)
-        yield BillItem(ASSURANCE, 0, longer, dollars, listed.qa_source)
-    if effort.machine:
-        dollars = _clean(effort.machine * listed.machine)
-        yield BillItem(MACHINE, effort.machine, 0.0, dollars, listed.machine_source)
-    once = _clean(listed.setup + listed.setup_class * classes)
-    if once:
-        yield BillItem(SET_UP, 0, 0.0, once, listed.setup_source)  # nobody answers in this time
 
 
 def _seconds(lines: tuple[BillItem, ...]) -> float | None:

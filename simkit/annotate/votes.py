@@ -274,13 +274,14 @@ def read_votes(path: AnyPath) -> Votes:
         if ending == ".npz":
             with ZipFile(file) as archive:
                 return _from_arrays(Arrays(archive, file))
-        return _from_texts(_read_texts(file))
+        return _from_table(file)
 
 
 def _from_arrays(arrays: Arrays) -> Votes:
-    images, image = np.unique(arrays.whole("question_image"), return_inverse=True)
-    codes, of_class = np.unique(arrays.whole("question_class"), return_inverse=True)
-    raters, worker = np.unique(arrays.whole("vote_rater"), return_inverse=True)
+    (images, image), (codes, of_class), (raters, worker) = (
+        np.unique(arrays.whole(name), return_inverse=True)
+        for name in ("question_image", "question_class", "vote_rater")
+    )
     classes = tuple(map(str, codes.tolist()))
     if len(codes) and "class_names" in arrays:
         names = arrays.names()
@@ -309,7 +310,11 @@ def _gold(arrays: Arrays, questions: int) -> NDArray[np.int8]:
     gold = np.full(questions, -1, np.int8)
     if "gold_image" not in arrays:
         return gold
-    asked_at = _pairs(arrays, "question").get_indexer(_pairs(arrays, "gold"))
+    asked, experts = (
+        pd.MultiIndex.from_arrays([arrays.whole(f"{kind}_{of}") for of in ("image", "class")])
+        for kind in ("question", "gold")
+    )
+    asked_at = asked.get_indexer(experts)
     about, size = arrays.whole("gold_expert_question"), len(asked_at)
     says = arrays.whole("gold_expert_answer") == YES
     if len(about) != len(says) or (len(about) and not 0 <= about.min() <= about.max() < size):
@@ -323,13 +328,7 @@ def _gold(arrays: Arrays, questions: int) -> NDArray[np.int8]:
     return gold
 
 
-def _pairs(arrays: Arrays, kind: str) -> pd.MultiIndex:
-    """Image and class of each question of a kind."""
-    return pd.MultiIndex.from_arrays([arrays.whole(f"{kind}_{of}") for of in ("image", "class")])
-
-
-def _read_texts(path: Path) -> pd.DataFrame:
-    """The columns of a table of votes, as text without blanks around it. Raises BadInput."""
+def _from_table(path: Path) -> Votes:
     if in_csv := path.suffix.lower() == ".csv":
         with path.open(encoding="utf-8-sig", newline="") as stream:
             names = next(csv.reader(stream), [])
@@ -345,12 +344,11 @@ def _read_texts(path: Path) -> pd.DataFrame:
                 "expected"
             )
     if in_csv:
-        return text_table(path, wanted).set_axis(bare, axis=1)
-    texts = read_table(path, wanted).to_pandas().set_axis(bare, axis=1).astype("string").fillna("")
-    return texts.apply(lambda column: column.str.strip().astype(object))
-
-
-def _from_texts(table: pd.DataFrame) -> Votes:
+        table = text_table(path, wanted).set_axis(bare, axis=1)
+    else:
+        texts = read_table(path, wanted).to_pandas().astype("string").fillna("")
+        table = texts.apply(lambda column: column.str.strip().astype(object))
+        table = table.set_axis(bare, axis=1)
     for name in COLUMNS[:3]:
         empty = (table[name] == "").to_numpy()
         if empty.any():
@@ -374,16 +372,9 @@ def _from_texts(table: pd.DataFrame) -> Votes:
             )
         gold[experts.first().index] = experts.first()
     return Votes(
-        images=np.array(images, dtype=str),
-        classes=tuple(classes),
-        workers=tuple(workers),
-        question_image=of_image,
-        question_class=of_class,
-        vote_question=question,
-        vote_worker=worker.astype(np.int64),
-        vote_answer=answer.to_numpy(np.int8),
-        gold=gold,
-    )
+        np.array(images, dtype=str), tuple(classes), tuple(workers), of_image, of_class,
+        question, worker.astype(np.int64), answer.to_numpy(np.int8), gold,
+    )  # fmt: skip
 
 
 def _said(texts: pd.Series[str], meanings: dict[str, int], expected: str) -> pd.Series[int]:

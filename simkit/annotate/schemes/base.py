@@ -26,6 +26,9 @@ Count = Annotated[int, Range(1, MOST)]
 Precision = Annotated[float, Range(1e-6, 1)]
 
 
+_never: Any = property(lambda scheme: False)
+
+
 class Scheme(Protocol):
     """Which questions to ask: a frozen dataclass whose fields are its settings.
 
@@ -56,25 +59,13 @@ class Scheme(Protocol):
     def __post_init__(self) -> None:
         settle(self)
 
-    @property
-    def needs_hierarchy(self) -> bool:
-        return False
-
-    @property
-    def needs_boxes(self) -> bool:
-        return False
-
-    @property
-    def needs_features(self) -> bool:
-        return False
-
-    @property
-    def needs_scores(self) -> bool:
-        return False
+    needs_hierarchy: Any = _never
+    needs_boxes: Any = _never
+    needs_features: Any = _never
+    needs_scores: Any = _never
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         """Ask the crowd all questions; a scheme sees only the answers."""
-        ...
 
 
 def _of_rest(name: str) -> Any:

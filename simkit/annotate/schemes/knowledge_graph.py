@@ -33,7 +33,7 @@ class KnowledgeGraph(Scheme):
         "near the top are labelled more often than leaves below them, and absent labels come by "
         "whole branches. Ancestors are those of the hierarchy, also where nobody would name them."
     )
-    needs_hierarchy: ClassVar[bool] = True
+    needs_hierarchy = True
 
     # The paper leaves open what becomes of classes beside the path.
     mode: Literal["verify", "truth", "path-only"] = setting(
