@@ -150,9 +150,29 @@ def duration(seconds: float | None) -> str:
     return f"{seconds / 60:,.1f} minutes" if seconds >= 60 else f"{seconds:,.1f} seconds"
 
 
-def money(dollars: float) -> str:
-    """A sum with few digits: $0.75, $12, $1,250."""
-    return f"${dollars:,.2f}" if dollars < 10 and dollars != round(dollars) else f"${dollars:,.0f}"
+def money(dollars: float, *, cents_below: float = 10) -> str:
+    """A sum with few digits: $0.75, $12, $1,250; smaller ones than `cents_below` have cents."""
+    dollars = round(dollars, 2)
+    cents = dollars < cents_below and dollars != round(dollars)
+    return f"${dollars:,.2f}" if cents else f"${dollars:,.0f}"
+
+
+def percent(share: float) -> str:
+    """A share of the whole: 15 %, or less than 1 %."""
+    return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"
+
+
+def two_digits(number: float) -> str:
+    """A number of at least two digits: 1,250, 12, 1.2."""
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
+
+
+def short_money(dollars: float) -> str:
+    """A sum of up to 3 digits, as on an axis: $0.75, $12, $1.25k, $3M."""
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if dollars >= size:
+            return f"${dollars / size:.3g}{letter}"
+    return f"${dollars:.3g}"
 
 
 def exact_money(dollars: float) -> str:

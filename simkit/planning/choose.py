@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from simkit import quantities
 from simkit.errors import BadInput
-from simkit.planning.costs import PriceCurve
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Array, LabelOption, Pair
 
+FAR, FURTHER = 1.5, 3.0  # times the pilot's pool: trust is medium, and low
 MOST_TIMES = 50.0  # times the pilot's pool: the limit of predictions
 LEVELS = 20  # costs per option and number of images
 SIZES = 5  # numbers of images, for options that can use fewer than all
@@ -97,7 +98,8 @@ class Candidate:
 
     def __repr__(self) -> str:
         scheme = self.option.with_amount(self.amount)
-        return f"<Candidate {scheme!r}, {self.method}: ${self.dollars:,.2f}, {self.median:.3f} mAP>"
+        price = quantities.exact_money(self.dollars)
+        return f"<Candidate {scheme!r}, {self.method}: {price}, {self.median:.3f} mAP>"
 
     @property
     def pair(self) -> Pair:
@@ -140,10 +142,13 @@ class Choice:
     reached: bool | None = None
 
 
-def candidates(curves: Curves, project: Request) -> list[Candidate]:
+def candidates(
+    curves: Curves, project: Request, *, only: LabelOption | None = None
+) -> list[Candidate]:
     """All purchases within the budget, on a grid of dollars and numbers of images.
 
-    Complete labels can always be bought, other label options if they were measured.
+    Complete labels can always be bought, other label options if they were measured. `only`: those
+    of this option.
 
     Raises
     ------
@@ -151,32 +156,34 @@ def candidates(curves: Curves, project: Request) -> list[Candidate]:
         If the budget pays for nothing that the pilot measured.
     """
     made: list[Candidate] = []
-    purchases, cells = curves.purchases, curves.evidence.cells
-    options = [(LabelOption(COMPLETE, habits), name) for habits, name in curves.evidence.complete]
-    options += [pair for pair in cells if not pair[0].complete]
-    sold = [pair for pair in options if pair[0] in purchases]
-    grids = {option: _grid(curves, option, project) for option in dict.fromkeys(p[0] for p in sold)}
-    for pair in sold:
-        grid = grids[pair[0]]
+    pairs = [(LabelOption(COMPLETE, habits), name) for habits, name in curves.evidence.complete]
+    pairs += [pair for pair in curves.evidence.cells if not pair[0].complete]
+    grids: dict[LabelOption, _Grid | None] = {}
+    for pair in pairs:
+        option, _ = pair
+        if option not in curves.purchases or only not in (option, None):
+            continue  # without a price, or not wanted
+        if option not in grids:
+            grids[option] = _grid(curves, option, project)
+        grid = grids[option]
         if grid is None:
             continue
         value = curves.as_scored(pair, curves(pair, grid.present, grid.absent, grid.times))
         # Labels of another option add to the labels so far; by how much is not known.
         value = np.maximum(value[curves.kept], curves.floor[:, None])
         medians = np.median(value, axis=0).tolist()
-        seen = _seen(curves, pair, grid) & _cheaper_than_complete(curves, pair, grid, project)
-        if curves.evidence.methods[pair[1]].known_alone:  # it would predict every class as present
-            seen &= grid.absent.sum(axis=1) > 0
-        if pair[0].counted:
-            seen &= grid.amounts >= 1
-        made += [
-            grid.candidate(k, pair, value[:, k], medians[k]) for k in np.flatnonzero(seen).tolist()
-        ]
+        for k in np.flatnonzero(_offered(curves, pair, grid, project)).tolist():
+            by = float(grid.times[k])
+            made.append(Candidate(
+                *pair, float(grid.dollars[k]), int(grid.images[k]), by, float(grid.amounts[k]),
+                float(grid.seconds[k] * by), float(grid.asked[k] * by), grid.present[k] * by,
+                grid.absent[k] * by, value[:, k], medians[k],
+            ))  # fmt: skip
     if not made and project.dollars < UNLIMITED:
         least = min(one.dollars for one in candidates(curves, replace(project, dollars=UNLIMITED)))
         raise BadInput(
-            f"the budget of ${project.dollars:,.2f} pays for no labels that the pilot can judge; "
-            f"raise it to ${math.ceil(100 * least) / 100:,.2f}"
+            f"the budget of {quantities.exact_money(project.dollars)} pays for no labels that the "
+            f"pilot can judge; raise it to {quantities.exact_money(math.ceil(100 * least) / 100)}"
         )
     if not made:
         raise BadInput("the pilot can judge no label option at these prices; compare more schemes")
@@ -204,62 +211,34 @@ def choose(every: Sequence[Candidate], project: Request) -> Choice:
     """
     order = sorted(every, key=lambda one: (one.dollars, -one.median))
     best = max(every, key=lambda one: (one.median, -one.dollars))
-    chosen, reached, sufficient = best, None, list(order)
-    if project.target is not None:
-        sufficient = [one for one in order if one.reaches(project.target) >= project.confidence]
+    target, reached, sufficient = project.target, None, order
+    if target is not None:
+        sufficient = [one for one in order if one.reaches(target) >= project.confidence]
         reached = bool(sufficient)
-        likely = max(order, key=lambda one: (one.reaches(project.target or 0), one.median))
+        likely = max(order, key=lambda one: (one.reaches(target), one.median))
         chosen = sufficient[0] if sufficient else likely
     else:
         complete = [one for one in every if one.option.complete]
         references = [best, max(complete, key=lambda one: one.median, default=best)]
-        as_good = (o for o in order if all(_loses(o, other) <= RISK for other in references))
+        as_good = (
+            one for one in order
+            if all((other.map - one.map > LOSS).mean() <= RISK for other in references)
+        )  # fmt: skip
         chosen = next(as_good, best)
         equal = [one for one in order if abs(one.dollars - chosen.dollars) < 0.005]
         chosen = max(equal, key=lambda one: round(one.median, 4))
-    return Choice(
-        chosen, best, _rivals(sufficient or order, chosen, reached), tuple(every), reached
-    )
-
-
-def _loses(one: Candidate, other: Candidate) -> float:
-    """Probability that `other` is more than 1 point better."""
-    return float((other.map - one.map > LOSS).mean())
-
-
-def _rivals(
-    order: Sequence[Candidate], chosen: Candidate, reached: bool | None
-) -> tuple[Candidate, ...]:
-    """The best purchase of every other option; the cheapest if a target is reached."""
     rivals: dict[LabelOption, Candidate] = {}
-    for one in order:
-        if one.option == chosen.option:
-            continue
-        before = rivals.get(one.option)
-        if before is None or (not reached and one.median > before.median + 1e-9):
+    for one in sufficient or order:
+        before = rivals.setdefault(one.option, one)
+        if not reached and one.median > before.median + 1e-9:
             rivals[one.option] = one
-    ranked = rivals.values()
-    return tuple(sorted(ranked, key=lambda one: one.dollars if reached else -one.median))
+    rivals.pop(chosen.option, None)
+    ranked = sorted(rivals.values(), key=lambda one: one.dollars if reached else -one.median)
+    return Choice(chosen, best, tuple(ranked), tuple(every), reached)
 
 
-@dataclass(frozen=True, eq=False)
-class Measurement:
-    """A purchase that may change the decision before the whole order is made.
-
-    Attributes
-    ----------
-    candidate
-        The purchase to make and score first.
-    changes
-        Probability that another label option is chosen afterwards.
-    """
-
-    candidate: Candidate
-    changes: float
-
-
-def next_measurement(choice: Choice) -> Measurement | None:
-    """The cheapest purchase whose outcome probably changes the label option.
+def next_measurement(choice: Choice) -> tuple[Candidate, float] | None:
+    """The cheapest purchase whose outcome probably changes the label option, with the probability.
 
     The outcome of a smaller purchase of the chosen option, or of one of the next two, predicts by
     linear regression over the samples the final lead of each of these two over the choice. The
@@ -287,68 +266,91 @@ def next_measurement(choice: Choice) -> Measurement | None:
         expected = mean[:, None] + np.outer(np.where(telling, covariance, 0.0), outcome)
         changes = float((expected.max(axis=0) > LOSS).mean())
         if changes >= TELLING and telling.any():
-            return Measurement(candidate, changes)
+            return candidate, changes
     return None
 
 
-def first_round(choice: Choice) -> tuple[Candidate, ...]:
-    """A first round of the two best label options, before a large order.
+def in_rounds(
+    choice: Choice, curves: Curves, project: Request
+) -> tuple[Choice, tuple[Candidate, ...]]:
+    """The choice, and the present order: the chosen purchase or, far from the pilot, a first round.
 
-    Empty for a small order, and if either cannot be bought for a tenth of the order.
+    A first round buys some of the two best label options, each for at most a tenth of a large
+    order. Its second part is of another option than the chosen purchase, which can therefore cost
+    at most the rest of the budget: the choice that is returned does.
     """
-    ways = [choice.chosen, *choice.rivals[:1]]
-    limit = FIRST_ROUND * choice.chosen.dollars
-    if choice.chosen.dollars < SMALL_ORDER:
-        return ()
+    chosen, rivals = choice.chosen, choice.rivals[:1]
+    limit = FIRST_ROUND * chosen.dollars
     parts = [
-        [one for one in choice.every if one.pair == way.pair and one.dollars <= limit]
-        for way in ways
+        [one for one in choice.every if one.pair == other.pair and one.dollars <= limit]
+        for other in (chosen, *rivals)
     ]
-    if len(ways) < 2 or not all(parts):
-        return ()
-    return tuple(max(part, key=lambda one: one.median) for part in parts)
+    near = chosen.times <= FURTHER or chosen.dollars < SMALL_ORDER
+    if near or not rivals or not all(parts):
+        return choice, (chosen,)
+    a, b = (max(part, key=lambda one: one.median) for part in parts)
+    rest = project.dollars - (b.dollars - project.set_up)  # the set-up is paid once
+    if chosen.dollars > rest:
+        more = candidates(curves, replace(project, dollars=rest), only=chosen.option)
+        affordable = (one for one in more if one.method == chosen.method)
+        chosen = max(affordable, key=lambda one: one.median)
+        choice = replace(choice, chosen=chosen, every=(*choice.every, *more))
+        if project.target is not None:
+            reached = chosen.reaches(project.target) >= project.confidence
+            choice = replace(choice, reached=reached)
+    return choice, (a, b)
 
 
 @dataclass(frozen=True, eq=False)
 class _Grid:
-    """PriceCurve of one option: (M,) columns with the names of `Candidate`."""
+    """Purchases of one option: (M,) columns with the names of `Candidate`.
+
+    Times and labels (seconds, asked, present, absent) are those of the pilot's pool.
+    """
 
     dollars: Array
     images: Array
     times: Array
-    pool_times: Array  # factor from counts in the pool to those of the purchase
     amounts: Array
     seconds: Array
     asked: Array
     present: Array
     absent: Array
 
-    def candidate(self, place: int, pair: Pair, value: Array, median: float) -> Candidate:
-        by = self.pool_times[place]
-        return Candidate(
-            *pair, float(self.dollars[place]), int(self.images[place]), float(self.times[place]),
-            float(self.amounts[place]), float(self.seconds[place] * by),
-            float(self.asked[place] * by), self.present[place] * by, self.absent[place] * by, value,
-            median,
-        )  # fmt: skip
-
 
 def _grid(curves: Curves, option: LabelOption, project: Request) -> _Grid | None:
     """All numbers of images and dollars within the budget, in addition to earlier purchases of the
     option; None without any."""
     bought, pool = curves.purchases[option], curves.evidence.pool.images
-    spent = project.spent.get(option, 0.0)
-    larger = replace(project, dollars=project.dollars + spent)
+    spent, set_up = project.spent.get(option, 0.0), project.set_up
+    budget = project.dollars + spent
     exist = min(project.images or int(MOST_TIMES * pool), int(MOST_TIMES * pool))
+    rows: list[tuple[Array, ...]] = []
     if option.amount == "images":
-        made = [_all_images(bought, pool, exist, larger)]
+        each = bought.dollars[-1] / pool + project.image_price
+        most = int(min(exist, (budget - set_up) / each + 1e-9))
+        # The same grid for every budget, so that more money never removes a candidate.
+        images = np.geomspace(max(1, min(pool // 50, exist)), exist, 3 * LEVELS).round()
+        images = np.unique(np.append(images, most))
+        images = images[(images >= 1) & (images <= most)]
+        whole = bought.at(np.full(len(images), bought.dollars[-1]))
+        rows.append((images * each + set_up, images, images / pool, images, *whole.counts))
     else:  # a part of the questions about each image
         sizes = np.unique(np.geomspace(min(pool, exist), exist, SIZES).round().astype(int))
-        made = [_by_amount(bought, pool, images, larger) for images in sizes.tolist()]
-    rows = [row for row in made if row is not None]
-    if not rows:
-        return None
+        for count in sizes.tolist():
+            times, paid = count / pool, set_up + count * project.image_price
+            left = (budget - paid) / times
+            if left < bought.dollars[0]:
+                continue
+            most = min(left, float(bought.dollars[-1]))
+            levels = np.geomspace(bought.dollars[0], bought.dollars[-1], LEVELS)
+            part = bought.at(np.append(levels[levels < most], most))
+            total = np.minimum(part.dollars * times + paid, budget)
+            amounts, ones = part.amounts * (times if option.counted else 1.0), np.ones(len(total))
+            rows.append((total, ones * count, ones * times, amounts, *part.counts))
     columns = [np.concatenate(column) for column in zip(*rows, strict=True)]
+    if not columns or not len(columns[0]):
+        return None
     if not spent:
         return _Grid(*columns)
     more = columns[0] > 1.02 * spent
@@ -357,65 +359,24 @@ def _grid(curves: Curves, option: LabelOption, project: Request) -> _Grid | None
     return replace(grid, dollars=grid.dollars - spent, seconds=grid.seconds * share)
 
 
-def _all_images(
-    bought: PriceCurve, pool: int, exist: int, project: Request
-) -> tuple[Array, ...] | None:
-    """PriceCurve of an option whose amount is the number of images."""
-    each = bought.dollars[-1] / pool + project.image_price
-    most = int(min(exist, (project.dollars - project.set_up) / each + 1e-9))
-    if most < 1:
-        return None
-    least = max(1, min(pool // 50, exist))
-    # The same grid for every budget, so that more money never removes a candidate.
-    images = np.unique(np.append(np.geomspace(least, exist, 3 * LEVELS).round(), most))
-    images = images[images <= most]
-    times, ones = images / pool, np.ones(len(images))
-    counts = (np.outer(ones, part[-1]) for part in (bought.present, bought.absent))
-    return (
-        images * each + project.set_up, images, times, times, images, ones * bought.seconds[-1],
-        ones * bought.asked[-1], *counts,
-    )  # fmt: skip
+def _offered(curves: Curves, pair: Pair, grid: _Grid, project: Request) -> NDArray[np.bool_]:
+    """(M,) whether the purchase can be judged and is cheaper than complete labels of its images.
 
-
-def _by_amount(
-    bought: PriceCurve, pool: int, images: int, project: Request
-) -> tuple[Array, ...] | None:
-    """PriceCurve of an option with growing amounts on a fixed number of images."""
-    times = images / pool
-    paid = project.set_up + images * project.image_price
-    left = (project.dollars - paid) / times
-    if left < bought.dollars[0]:
-        return None
-    most = min(left, float(bought.dollars[-1]))
-    levels = np.geomspace(bought.dollars[0], bought.dollars[-1], LEVELS)
-    here = bought.at(np.append(levels[levels < most], most))
-    ones = np.ones(len(here.dollars))
-    amounts = here.amounts * (times if bought.option.counted else 1.0)
-    total = np.minimum(here.dollars * times + paid, project.dollars)
-    return (
-        total, ones * images, ones * times, ones * times, amounts, here.seconds, here.asked,
-        here.present, here.absent,
-    )  # fmt: skip
-
-
-def _seen(curves: Curves, pair: Pair, grid: _Grid) -> NDArray[np.bool_]:
-    """(M,) whether the pilot measured similarly few labels per image."""
-    option = pair[0]
+    The pilot measured similarly few labels per image, and at least one for each class.
+    """
+    (option, method), evidence = pair, curves.evidence
     if option.amount == "images":
-        measured = curves.evidence.cells.get(pair, ())
-        least = min((size.amount for size in measured), default=1.0)
-        return grid.images * UNSEEN >= min(least, curves.evidence.pool.images)
-    u = curves.shares(pair, grid.present, grid.absent)
-    return UNSEEN * u >= curves.cell(pair).u[0]
-
-
-def _cheaper_than_complete(
-    curves: Curves, pair: Pair, grid: _Grid, project: Request
-) -> NDArray[np.bool_]:
-    """(M,) whether complete labels of the same images cost more."""
-    option = pair[0]
+        least = min((size.amount for size in evidence.cells.get(pair, ())), default=1.0)
+        offered = grid.images * UNSEEN >= min(least, evidence.pool.images)
+    else:
+        u = curves.shares(pair, grid.present, grid.absent)
+        offered = UNSEEN * u >= curves.cell(pair).u[0]
     complete = curves.purchases.get(LabelOption(COMPLETE, option.habits))
-    if option.complete or complete is None:
-        return np.ones(len(grid.dollars), bool)
-    each = complete.dollars[-1] / curves.evidence.pool.images + project.image_price
-    return grid.dollars < 0.98 * (each * grid.images + project.set_up)
+    if complete is not None and not option.complete:
+        each = complete.dollars[-1] / evidence.pool.images + project.image_price
+        offered &= grid.dollars < 0.98 * (each * grid.images + project.set_up)
+    if evidence.methods[method].known_alone:  # it would predict every class as present
+        offered &= grid.absent.sum(axis=1) > 0
+    if option.counted:
+        offered &= grid.amounts >= 1
+    return np.asarray(offered)

@@ -107,14 +107,9 @@ class PriceCurve:
         return replace(self, **values)
 
     @property
-    def ends_present(self) -> bool:
-        """Whether the largest amount reveals all present labels."""
-        return bool((self.present[-1] >= 0.999 * self.complete[0]).all())
-
-    @property
-    def ends_complete(self) -> bool:
-        """Whether the largest amount reveals all labels."""
-        return self.ends_present and bool((self.absent[-1] >= 0.99 * self.complete[1]).all())
+    def counts(self) -> tuple[Array, Array, Array, Array]:
+        """Seconds, asked images, and present and absent labels."""
+        return self.seconds, self.asked, self.present, self.absent
 
 
 def count(option: LabelOption, pool: Pool, prices: Prices) -> PriceCurve:
@@ -145,8 +140,15 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> PriceCurve:
         present, absent = (each.astype(np.float64) * times for each in counts)
         return present, absent
 
+    images, amounts = _counted_images(pool), [float(pool.images)]
+    if option.amount != "images":  # from the smallest with any question to the largest
+        most = float(largest(option.part, images, pool.truth.shape[1]))
+        amounts = np.geomspace(max(2e-3 * most, 1 / images), most, STEPS).tolist()
+        if option.counted:
+            most = min(most, float(max(pool.truth.counts.max(), 1) * 8))
+            amounts = (np.unique(np.geomspace(1.0, most, STEPS).round()) * times).tolist()
     rows = []
-    for amount in _amounts(option, pool):
+    for amount in amounts:
         labels = _simulated(option, amount, pool)
         bill, asked = cost(labels, prices), float(labels.asked.sum())
         seconds = math.nan if bill.seconds is None else bill.seconds
@@ -180,19 +182,6 @@ def wrong_labels(option: LabelOption, amount: float, pool: Pool) -> tuple[float,
 def _counted_images(pool: Pool) -> int:
     """Number of the pool's images that are simulated."""
     return min(pool.images, max(1, COUNTED // pool.truth.shape[1]))
-
-
-def _amounts(option: LabelOption, pool: Pool) -> list[float]:
-    """Amounts for the whole pool, from the smallest with any question to the largest."""
-    if option.amount == "images":
-        return [float(pool.images)]
-    images = _counted_images(pool)
-    most = float(largest(option.part, images, pool.truth.shape[1]))
-    if not option.counted:
-        return list(np.geomspace(max(2e-3 * most, 1 / images), most, STEPS).tolist())
-    most = min(most, float(max(pool.truth.counts.max(), 1) * 8))
-    times = pool.images / images
-    return list((np.unique(np.geomspace(1.0, most, STEPS).round()) * times).tolist())
 
 
 def _simulated(option: LabelOption, amount: float, pool: Pool) -> PartialLabels:

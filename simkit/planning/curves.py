@@ -94,19 +94,19 @@ class CellCurve:
         value += (BRIDGE * self.wander * gap)[:, None] * np.sqrt(4 * part * (1 - part))
         most = np.maximum(self.end, self.scores.max(axis=1))[:, None]
         value = np.clip(value, EDGE, np.minimum(most, 1 - EDGE))
-        below = log < known[0]
-        return np.where(below, self._below(log), value) if below.any() else value
+        if (below := log < known[0]).any():
+            # Fewer labels than measured: a line in logit mAP and log u, steeper than between the
+            # two smallest sizes, as learning curves are steepest at their start.
+            y, (steeper, error) = _logit(self.scores), FEWER
+            slope = (y[:, 1] - y[:, 0]) / (known[1] - known[0]) if len(known) > 1 else 0.5
+            slope = np.maximum(slope, 0.1) * steeper * np.exp(error * self.wander)
+            line = expit(y[:, :1] + slope[:, None] * np.minimum(log - known[0], 0))
+            value = np.where(below, line, value)
+        return value
 
     def _shape(self, u: Array) -> Array:
+        """(R, M) the sampled C - a z(u)."""
         return self.end[:, None] - self.scale[:, None] * _shapes(u)[self.shape]
-
-    def _below(self, log: Array) -> Array:
-        """(R, M) mAP with fewer labels than measured, by the slope of the smallest sizes."""
-        known, y = np.log(self.u), _logit(self.scores)
-        slope = (y[:, 1] - y[:, 0]) / (known[1] - known[0]) if len(known) > 1 else 0.5
-        steeper, error = FEWER
-        slope = np.maximum(slope, 0.1) * steeper * np.exp(error * self.wander)
-        return expit(y[:, :1] + slope[:, None] * np.minimum(log - known[0], 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,14 +196,10 @@ class Curves:
 
     def expected(self, received: Received) -> Array:
         """(R,) expected mAP of one model on these labels, in the samples `kept`."""
-        pair, pool = (received.option, received.method), self.evidence.pool.images
-        if received.option.amount == "images":
-            times, whole = np.array([received.asked / pool]), self.purchases[received.option]
-            present, absent = whole.present[-1:], whole.absent[-1:]
-        else:
-            times = np.array([received.images / pool])
-            present, absent = received.present[None] / times, received.absent[None] / times
-        value = self.as_scored(pair, self(pair, present, absent, times))[:, 0]
+        by_images = received.option.amount == "images"
+        times = (received.asked if by_images else received.images) / self.evidence.pool.images
+        pair = received.option, received.method
+        value = self.as_scored(pair, self._of_labels(pair, received, times))[:, 0]
         return np.asarray(value[self.kept])
 
     def agree_with(self, received: Received) -> None:
@@ -224,119 +220,21 @@ class Curves:
         self.floor = self.expected(received)
 
     def full(self, pair: Pair) -> FullCurve:
-        """The curve of complete labels by the same annotators with the same method."""
+        """The curve of complete labels by the same annotators with the same method.
+
+        The slope s of logit mAP over log n is a regression through the sizes from a quarter of the
+        pool on, weighted by their images. The decay g depends on mAP, as curves near their ceiling
+        flatten sooner.
+        """
         option, method = pair
         key = (option.habits, method)
-        if key not in self._full:
-            self._full[key] = self._fit_full(option, method)
-        return self._full[key]
-
-    def cell(self, pair: Pair) -> CellCurve:
-        """The curve of a measured label option and method in the pilot's pool."""
-        if pair not in self._cells:
-            self._cells[pair] = self._fit_cell(pair)
-        return self._cells[pair]
-
-    def shares(self, pair: Pair, present: Array, absent: Array) -> Array:
-        """(M,) share of labels that the method can use; present, absent (M, L') in the pool."""
-        option, method = pair
-        whole = self.purchases[option].complete
-        p = _mean_share(present, whole[0])
-        if self.evidence.methods[method].unknown_as_absent:
-            return p
-        return np.sqrt(p * _mean_share(absent, whole[1]))
-
-    def __call__(self, pair: Pair, present: Array, absent: Array, times: Array) -> Array:
-        """(R, M) mean mAP on new images.
-
-        Parameters
-        ----------
-        present, absent
-            (M, L') known labels of the purchase in the pilot's pool; of the whole pool if the
-            number of images is the amount.
-        times
-            (M,) images of the project as a multiple of the pool, with equal shares of labels.
-        """
-        option, _ = pair
-        full = self.full(pair)
-        if option.complete:
-            return np.maximum(full(times), np.minimum(self.chance, full.end[:, None]))
-        u = self.shares(pair, present, absent)
-        if option.amount == "images":
-            sizes = self.evidence.cells[pair]
-            log = np.log([size.amount / self.evidence.pool.images for size in sizes])
-            scores = _logit(self._scores(sizes))
-            here = _between(np.log(times), log, scores)
-            start, most = np.minimum(times, np.exp(log[-1])), expit(scores[:, -1:])
-            limit = full(np.exp(log[-1:]))
-            gain = self._shared_gain(pair) * (full.logit(times) - full.logit(start))
-        else:
-            most = self.cell(pair)(u)
-            here, start, limit = logit(most), np.ones_like(times), full.end[:, None]
-            gain = (1 - self._mix) * (full.logit(times) - full.logit(start))
-            gain += self._mix * (full.enlarged(here, times) - here)
-        value = expit(here + gain + self._moved(pair, u, times / start))
-        # No sample exceeds complete labels of as many images, except by a measured lead.
-        value = np.minimum(value, full(times) + np.maximum(most - limit, 0))
-        return np.maximum(value, np.minimum(self.chance, most))
-
-    def as_scored(self, pair: Pair, value: Array) -> Array:
-        """(R, M) mAP of a single purchase, with the noise of its draw, its images and a small test
-        set; within a sample the noise is the same for all purchases."""
-        sizes = self.evidence.cells.get(pair) or self._complete_sizes(*pair)
-        spreads = [_spread(size.scores) for size in sizes[len(sizes) // 2 :]]
-        spread = np.hypot(float(np.median(spreads or [0.0])), OTHER_IMAGES)
-        angle = np.arcsin(np.sqrt(np.clip(value, 0, 1)))
-        slope = np.maximum(np.sin(2 * angle), 0.1)  # of mAP by the angle
-        angle = angle + (spread / slope + self.evidence.test.spread) * self._luck[:, None]
-        return np.asarray(np.sin(np.clip(angle, 0, np.pi / 2)) ** 2)
-
-    def at_size(self, pair: Pair, size: Size) -> Array:
-        """(R,) mean mAP of a measured size."""
-        times = np.ones(1)
-        present, absent = size.present[None], size.absent[None]
-        if pair[0].amount == "images":
-            times = np.array([size.amount / self.evidence.pool.images])
-            bought = self.purchases[pair[0]]
-            present, absent = bought.present[-1:], bought.absent[-1:]
-        return self(pair, present, absent, times)[:, 0]
-
-    def _moved(self, pair: Pair, u: Array, times: Array) -> Array:
-        """(R, M) error of the extrapolation to `times` the images, in logit mAP."""
-        least, without = MOVED
-        far = np.sqrt(np.abs(np.log(times)) / np.log(10))
-        noise = self._rng("moved", *map(str, pair)).standard_normal((SAMPLES, 1))
-        return (least + without * (1 - u)) * far * (noise + self._moves[:, None]) / np.sqrt(2)
-
-    def _shared_gain(self, pair: Pair) -> Array:
-        """(R, 1) the option's gain from more images, as a share of that of complete labels."""
-        sizes = self.evidence.cells[pair]
-        if pair[0].amount != "images" or len(sizes) < 3:
-            return np.ones((SAMPLES, 1))
-        first, last = sizes[len(sizes) // 2 - 1], sizes[-1]
-        at = np.array([first.amount, last.amount]) / self.evidence.pool.images
-        gain = np.maximum(np.diff(self.full(pair).logit(at)), 0.05)
-        scores = _logit(self._scores([first, last]))
-        return np.clip(np.diff(scores) / gain / SHARED_GAIN, 0.0, 1.0)
-
-    def _scores(self, sizes: Iterable[Size]) -> Array:
-        return self._means([size.scores for size in sizes])
-
-    def _means(self, scores: list[Array]) -> Array:
-        """(R, K) means of scores (D,) over reweighted draws."""
-        table = np.stack(scores, axis=1)
-        measured = ~np.isnan(table)
-        total = self.weights @ measured
-        mean = self.weights @ np.nan_to_num(table)
-        return np.where(total > 0, mean / np.maximum(total, 1e-12), np.nanmean(table, axis=0))
-
-    def _fit_full(self, option: LabelOption, method: str) -> FullCurve:
-        complete = self.evidence.complete_labels(option, method)
-        end = self._means([complete])[:, 0]
+        if key in self._full:
+            return self._full[key]
+        end = self._means([self.evidence.complete_labels(option, method)])[:, 0]
         end, pool = np.clip(end, EDGE, 1 - EDGE), self.evidence.pool.images
-        sizes = [s for s in self._complete_sizes(option, method) if s.amount < 0.98 * pool]
+        sizes = [size for size in self.complete_sizes(pair) if size.amount < 0.98 * pool]
         shares = np.array([size.amount / pool for size in sizes])
-        scores = self._scores(sizes) if sizes else np.zeros((SAMPLES, 0))
+        scores = self._means([s.scores for s in sizes]) if sizes else np.zeros((SAMPLES, 0))
         near = shares > 1 / NEARBY
         slope = 0.5 * np.exp(0.5 * self._slope)  # typical of learning curves
         if near.any():
@@ -351,12 +249,133 @@ class Curves:
             shares = np.array([0.25])
             scores = expit(logit(end) + np.log(0.25) * slope)[:, None]
         within = self._fit(shares, scores, end, ("complete", method))
-        return FullCurve(end, within, np.maximum(slope, 0.0), decay)
+        self._full[key] = FullCurve(end, within, np.maximum(slope, 0.0), decay)
+        return self._full[key]
 
-    def _complete_sizes(self, option: LabelOption, method: str) -> tuple[Size, ...]:
-        """Sizes of complete labels of parts of the pool; for a method without any, those of the
-        method with the nearest mAP on the whole pool, shifted to the same end."""
-        cells, evidence = self.evidence.cells, self.evidence
+    def cell(self, pair: Pair) -> CellCurve:
+        """The curve of a measured label option and method in the pilot's pool.
+
+        An option that never reaches complete labels ends, at equal odds, anywhere between its
+        largest size and theirs.
+        """
+        if pair not in self._cells:
+            sizes, end = self.evidence.cells[pair], self.full(pair).end
+            sides = (np.stack([getattr(s, n) for s in sizes]) for n in ("present", "absent"))
+            scores = self._means([size.scores for size in sizes])
+            if not self.reaches_complete(pair):
+                rng = self._rng("end", str(pair[0]), pair[1])
+                end = scores[:, -1] + rng.random(SAMPLES) * (end - scores[:, -1])
+            self._cells[pair] = self._fit(self.shares(pair, *sides), scores, end, map(str, pair))
+        return self._cells[pair]
+
+    @property
+    def complete(self) -> PriceCurve:
+        """The price of complete labels."""
+        return next(one for option, one in self.purchases.items() if option.complete)
+
+    def shares(self, pair: Pair, present: Array, absent: Array) -> Array:
+        """(M,) share of labels that the method can use; present, absent (M, L') in the pool."""
+        option, method = pair
+
+        def mean_share(count: Array, whole: Array) -> Array:
+            positive = whole > 0
+            return np.minimum(count[:, positive] / whole[positive], 1.0).mean(axis=1)
+
+        all_present, all_absent = self.purchases[option].complete
+        p = mean_share(present, all_present)
+        if self.evidence.methods[method].unknown_as_absent:
+            return p
+        return np.sqrt(p * mean_share(absent, all_absent))
+
+    def __call__(self, pair: Pair, present: Array, absent: Array, times: Array) -> Array:
+        """(R, M) mean mAP on new images.
+
+        Parameters
+        ----------
+        present, absent
+            (M, L') known labels of the purchase in the pilot's pool; of the whole pool if the
+            number of images is the amount.
+        times
+            (M,) images of the project as a multiple of the pool, with equal shares of labels.
+        """
+        option, _ = pair
+        full, pool = self.full(pair), self.evidence.pool.images
+        if option.complete:
+            return np.maximum(full(times), np.minimum(self.chance, full.end[:, None]))
+        u = self.shares(pair, present, absent)
+        if option.amount == "images":
+            sizes = self.evidence.cells[pair]
+            log = np.log([size.amount / pool for size in sizes])
+            scores = _logit(self._means([size.scores for size in sizes]))
+            here = _between(np.log(times), log, scores)
+            start, most = np.minimum(times, np.exp(log[-1])), expit(scores[:, -1:])
+            limit = full(np.exp(log[-1:]))
+            gain = full.logit(times) - full.logit(start)
+            if len(sizes) >= 3:
+                # An option that gained less than SHARED_GAIN of the gain of complete labels in the
+                # larger half of its sizes falls behind them in proportion.
+                ends = sizes[len(sizes) // 2 - 1], sizes[-1]
+                whole = np.diff(full.logit(np.array([size.amount for size in ends]) / pool))
+                measured = np.diff(_logit(self._means([size.scores for size in ends])))
+                share = np.clip(measured / np.maximum(whole, 0.05) / SHARED_GAIN, 0.0, 1.0)
+                gain = share * gain
+        else:
+            most = self.cell(pair)(u)
+            here, start, limit = logit(most), np.ones_like(times), full.end[:, None]
+            # The two rules of the module, mixed: constant distance, and equivalent images.
+            gain = (1 - self._mix) * (full.logit(times) - full.logit(start))
+            gain += self._mix * (full.enlarged(here, times) - here)
+        # The error of the extrapolation grows with the square root of the logarithm of times, as
+        # that of a random walk does, and with fewer known labels; half of it is common to all.
+        least, without = MOVED
+        far = np.sqrt(np.abs(np.log(times / start)) / np.log(10))
+        noise = self._rng("moved", *map(str, pair)).standard_normal((SAMPLES, 1))
+        error = (least + without * (1 - u)) * far * (noise + self._moves[:, None]) / np.sqrt(2)
+        value = expit(here + gain + error)
+        # No sample exceeds complete labels of as many images, except by a measured lead.
+        value = np.minimum(value, full(times) + np.maximum(most - limit, 0))
+        return np.maximum(value, np.minimum(self.chance, most))
+
+    def as_scored(self, pair: Pair, value: Array) -> Array:
+        """(R, M) mAP of a single purchase, with the noise of its draw, its images and a small test
+        set; within a sample the noise is the same for all purchases."""
+        sizes = self.evidence.cells.get(pair) or self.complete_sizes(pair)
+        spreads = [_spread(size.scores) for size in sizes[len(sizes) // 2 :]]
+        spread = np.hypot(float(np.median(spreads or [0.0])), OTHER_IMAGES)
+        angle = np.arcsin(np.sqrt(np.clip(value, 0, 1)))
+        slope = np.maximum(np.sin(2 * angle), 0.1)  # of mAP by the angle
+        angle = angle + (spread / slope + self.evidence.test.spread) * self._luck[:, None]
+        return np.asarray(np.sin(np.clip(angle, 0, np.pi / 2)) ** 2)
+
+    def at_size(self, pair: Pair, size: Size) -> Array:
+        """(R,) mean mAP of a measured size."""
+        by_images = pair[0].amount == "images"
+        times = size.amount / self.evidence.pool.images if by_images else 1.0
+        return self._of_labels(pair, size, times)[:, 0]
+
+    def _of_labels(self, pair: Pair, labels: Size | Received, times: float) -> Array:
+        """(R, 1) mean mAP of these labels on `times` the images of the pool."""
+        present, absent = labels.present / times, labels.absent / times
+        if pair[0].amount == "images":
+            whole = self.purchases[pair[0]]
+            present, absent = whole.present[-1], whole.absent[-1]
+        return self(pair, present[None], absent[None], np.array([times]))
+
+    def _means(self, scores: list[Array]) -> Array:
+        """(R, K) means of scores (D,) over reweighted draws."""
+        table = np.stack(scores, axis=1)
+        measured = ~np.isnan(table)
+        total = self.weights @ measured
+        mean = self.weights @ np.nan_to_num(table)
+        return np.where(total > 0, mean / np.maximum(total, 1e-12), np.nanmean(table, axis=0))
+
+    def complete_sizes(self, pair: Pair) -> tuple[Size, ...]:
+        """Sizes of complete labels of parts of the pool, which measure the gain from more images.
+
+        For a method without any, those of the method with the nearest mAP on the whole pool,
+        shifted to the same end; empty without any.
+        """
+        (option, method), cells, evidence = pair, self.evidence.cells, self.evidence
         complete = replace(option, scheme=COMPLETE)
         parts = {method: sizes for (other, method), sizes in cells.items() if other == complete}
         if method in parts or not parts:
@@ -366,15 +385,6 @@ class Curves:
         near = min(ends, key=lambda other: abs(ends[other] - end))
         shift = _logit(end) - _logit(ends[near])
         return tuple(replace(s, scores=expit(_logit(s.scores) + shift)) for s in parts[near])
-
-    def _fit_cell(self, pair: Pair) -> CellCurve:
-        sizes = self.evidence.cells[pair]
-        present, absent = (np.stack([getattr(s, n) for s in sizes]) for n in ("present", "absent"))
-        scores, end = self._scores(sizes), self.full(pair).end
-        if not self.reaches_complete(pair):
-            rng = self._rng("end", str(pair[0]), pair[1])
-            end = scores[:, -1] + rng.random(SAMPLES) * (end - scores[:, -1])
-        return self._fit(self.shares(pair, present, absent), scores, end, map(str, pair))
 
     def _fit(self, u: Array, scores: Array, end: Array, names: Iterable[str]) -> CellCurve:
         """Sample shapes by how well they fit; u (K,), scores (R, K), end (R,)."""
@@ -396,28 +406,17 @@ class Curves:
             rng.random(SAMPLES) < STRAIGHT, rng.standard_normal(SAMPLES),
         )  # fmt: skip
 
-    def fewer_than_measured(self, pair: Pair, present: Array, absent: Array, times: float) -> float:
-        """Usable labels per image in the smallest measured size, as a multiple of the purchase's.
-
-        present, absent: (L',) labels on `times` the images of the pool.
-        """
-        if pair[0].amount == "images":
-            return 0.0
-        u = self.shares(pair, present[None] / times, absent[None] / times)[0]
-        return float(self.cell(pair).u[0] / max(u, 1e-9))
-
-    def growth_measured(self, pair: Pair) -> bool:
-        """Whether complete labels of parts of the pool measure the gain from more images."""
-        return bool(self._complete_sizes(*pair))
-
     def reaches_complete(self, pair: Pair) -> bool:
         """Whether the largest purchase of the option is as good as complete labels."""
         option, method = pair
         whole = self.purchases[option]
+        present, absent = whole.complete
+        if not (whole.present[-1] >= 0.999 * present).all():
+            return False
         # To a method that takes unknown labels for absent ones, they are complete once all present
         # labels are known.
         positives_suffice = bool(self.evidence.methods[method].unknown_as_absent)
-        return whole.ends_complete or (whole.ends_present and positives_suffice)
+        return positives_suffice or bool((whole.absent[-1] >= 0.99 * absent).all())
 
     def _rng(self, *names: str) -> np.random.Generator:
         return np.random.default_rng(Chance.seeded(self.seed).of("plan", *names).seed())
@@ -442,12 +441,6 @@ def _spread(scores: Array) -> float:
     """Standard deviation over draws; 0 for one draw."""
     measured = scores[~np.isnan(scores)]
     return float(np.std(measured, ddof=1)) if len(measured) > 1 else 0.0
-
-
-def _mean_share(count: Array, whole: Array) -> Array:
-    """(M,) mean over classes of count (M, L) / whole (L,)."""
-    positive = whole > 0
-    return np.minimum(count[:, positive] / whole[positive], 1.0).mean(axis=1)
 
 
 _EXPONENTS = np.geomspace(0.3, 3.0, 9)

@@ -6,7 +6,7 @@ A backtest predicts the pilot's largest sizes from its smaller ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,16 +14,17 @@ import numpy as np
 
 from simkit.annotate.prices import Prices
 from simkit.planning import choose
-from simkit.planning.choose import Candidate
+from simkit.planning.choose import FAR, FURTHER, Candidate
 from simkit.planning.costs import PriceCurve
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import Evidence, LabelOption
 
 Grade = Literal["high", "medium", "low"]
+When = Literal["now", "later", "before"]
 
-FAR, FURTHER = 1.5, 3.0  # times the pilot's pool: trust is medium, and low
 FEWER = 1.3  # times as many labels for each image in the smallest size: trust is low
 MOST_REASONS = 3
+HELD = 0.75  # share of a backtest from which on coverage is close to nominal
 LEAST_SIZES = 3  # measured ones; the largest is predicted from the others
 
 
@@ -44,11 +45,6 @@ class Backtest:
     cells: int
     held: float
     error: float
-
-    @property
-    def passed(self) -> bool:
-        """Whether coverage is close to nominal."""
-        return self.held >= 0.75
 
 
 def backtest(
@@ -81,82 +77,56 @@ class Trust:
     ----------
     reasons
         Sentences, most serious first.
-    far
-        Whether the order is far beyond the pilot's images.
     sparse
         Whether the order has fewer labels per image than any measured size.
     """
 
     grade: Grade
     reasons: tuple[str, ...]
-    far: bool
     sparse: bool
 
     @staticmethod
     def of(chosen: Candidate, curves: Curves, backtest: Backtest | None) -> Trust:
         """Trust in a purchase chosen by these curves."""
-        fewer = curves.fewer_than_measured(chosen.pair, chosen.present, chosen.absent, chosen.times)
-        rows = [*_problems_of_runs(curves.evidence)]
-        rows += _problems_of_order(chosen, curves, fewer, backtest)
-        reasons = sorted((row for row in rows if row[0]), key=lambda row: -row[0])
+        evidence, test, times = curves.evidence, curves.evidence.test, chosen.times
+        fewer = 0.0  # usable labels per image in the smallest size, as times the purchase's
+        if chosen.option.amount != "images":
+            labels = (chosen.present[None] / times, chosen.absent[None] / times)
+            u = float(curves.shares(chosen.pair, *labels)[0])
+            fewer = float(curves.cell(chosen.pair).u[0] / max(u, 1e-9))
+        small = test.images is not None and test.small
+        (missing, sentence), pool = evidence.missing, evidence.pool
+        range_ = chosen.band[1] - chosen.band[0]
+        problems = [  # severity, 0 to 2, and a sentence: of the runs, and then of the order
+            ((missing > 0) + (missing > 0.05), sentence),
+            (2 * evidence.stand_in_backbone,
+             "the features come from scenes-net, a small network trained on drawings; compare "
+             "again with a backbone for photographs"),
+            (small + (small and test.half_width >= 5),
+             f"mAP is uncertain by ±{test.half_width:.1f} points on the pilot's "
+             f"{test.images or 0:,} test images"),
+            (max(3 - evidence.draws, 0),
+             f"every size was measured with {evidence.draws} draw{'s' * (evidence.draws > 1)}"),
+            (not pool.opened,
+             f"the data {evidence.grid.get('data')} cannot be opened here, so counts come from "
+             "class frequencies alone"),
+            ((times > FAR) + (times > FURTHER),
+             f"{chosen.images:,} images are {times:.2g} times the pilot's {pool.images:,}"),
+            (2 * (times > FAR and not curves.complete_sizes(chosen.pair)),
+             "the gain from more images is assumed, because complete labels of fewer images were "
+             "not compared; add full-subset to the schemes"),
+            (2 * (fewer > FEWER),
+             "the order has fewer labels per image than any that the pilot measured; the smallest "
+             f"had {fewer:.2g} times as many"),
+            (range_ > 0.1, f"the range is {100 * range_:.0f} points wide"),
+        ]  # fmt: skip
+        if backtest is not None:
+            text = f"{backtest.held:.0%} of {backtest.cells} curves predict their own largest size"
+            problems.insert(-2, (backtest.held < HELD, f"only {text}"))
+        problems.sort(key=lambda row: -row[0])
         grades: tuple[Grade, ...] = ("high", "medium", "low")
-        return Trust(
-            grade=grades[max((severity for severity, _ in reasons), default=0)],
-            reasons=tuple(text for _, text in reasons)[:MOST_REASONS],
-            far=chosen.times > FURTHER,
-            sparse=fewer > FEWER,
-        )
-
-
-Row = tuple[int, str]  # severity, 0 to 2, and a sentence
-
-
-def _problems_of_runs(evidence: Evidence) -> Iterator[Row]:
-    share, sentence = evidence.missing
-    yield int(share > 0) + int(share > 0.05), sentence
-    text = (
-        "the features come from scenes-net, a small network trained on drawings; compare again "
-        "with a backbone for photographs"
-    )
-    yield 2 * evidence.stand_in_backbone, text
-    test = evidence.test
-    text = (
-        f"mAP is uncertain by ±{test.half_width:.1f} points on the pilot's "
-        f"{test.images or 0:,} test images"
-    )
-    small = test.images is not None and test.small
-    yield int(small) + int(small and test.half_width >= 5), text
-    text = "every size was measured with " + ("1 draw" if evidence.draws == 1 else "2 draws")
-    yield max(3 - evidence.draws, 0), text
-    text = (
-        f"the data {evidence.grid.get('data')} cannot be opened here, so counts come from class "
-        "frequencies alone"
-    )
-    yield int(not evidence.pool.opened), text
-
-
-def _problems_of_order(
-    chosen: Candidate, curves: Curves, fewer: float, backtest: Backtest | None
-) -> Iterator[Row]:
-    """Problems of the extrapolation from the runs to the order."""
-    times, pool = chosen.times, curves.evidence.pool.images
-    text = f"{chosen.images:,} images are {times:.2g} times the pilot's {pool:,}"
-    yield int(times > FAR) + int(times > FURTHER), text
-    text = (
-        "the gain from more images is assumed, because complete labels of fewer images were not "
-        "compared; add full-subset to the schemes"
-    )
-    yield 2 * (times > FAR and not curves.growth_measured(chosen.pair)), text
-    if backtest is not None:
-        text = f"only {backtest.held:.0%} of {backtest.cells} curves predict their own largest size"
-        yield int(not backtest.passed), text
-    text = (
-        "the order has fewer labels per image than any that the pilot measured; the smallest had "
-        f"{fewer:.2g} times as many"
-    )
-    yield 2 * (fewer > FEWER), text
-    low, high = chosen.band
-    yield int(high - low > 0.1), f"the range is {100 * (high - low):.0f} points wide"
+        reasons = tuple(text for severity, text in problems if severity)[:MOST_REASONS]
+        return Trust(grades[problems[0][0]], reasons, sparse=fewer > FEWER)
 
 
 @dataclass(frozen=True)
@@ -174,42 +144,7 @@ class BillLine:
     what: str
     dollars: float
     hours: float | None
-    when: Literal["now", "later", "before"] = "now"
-
-
-@dataclass(frozen=True)
-class Money:
-    """The division of a budget in dollars: order + later + left = budget.
-
-    Attributes
-    ----------
-    order
-        Cost of the present order.
-    later
-        Cost of later rounds.
-    """
-
-    budget: float
-    order: float
-    later: float
-
-    @staticmethod
-    def of(bill: Sequence[BillLine], budget: float) -> Money:
-        """From the lines of a bill; what is paid already was no part of this budget."""
-        now, later = (
-            math.fsum(line.dollars for line in bill if line.when == when)
-            for when in ("now", "later")
-        )
-        return Money(budget, now, later)
-
-    @property
-    def total(self) -> float:
-        """Cost of the order and of later rounds."""
-        return self.order + self.later
-
-    @property
-    def left(self) -> float:
-        return self.budget - self.total
+    when: When = "now"
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +160,8 @@ class Decision:
     trust
         The grade of trust, with reasons.
     measurement
-        The cheapest purchase that may change the decision; None if none is likely to.
+        The cheapest purchase that may change the decision, with the probability; None if none is
+        likely to.
     bill
         Bill of the order, of later rounds, of the pilot and of the labels so far.
     weeks
@@ -243,7 +179,7 @@ class Decision:
     order: tuple[Candidate, ...]
     trust: Trust
     backtest: Backtest | None
-    measurement: choose.Measurement | None
+    measurement: tuple[Candidate, float] | None
     prices: Prices
     bill: tuple[BillLine, ...]
     unpriced: tuple[str, ...]
@@ -267,10 +203,17 @@ class Decision:
         free = self.evidence.zero_shot
         return adds and (free is None or self.chosen.median >= free[0] + choose.LOSS)
 
+    def cost(self, *when: str) -> float:
+        """Dollars in the bill's lines of these kinds, from which all sentences are printed.
+
+        The budget is cost("now", "later") + left; what is paid already was no part of it.
+        """
+        return math.fsum(line.dollars for line in self.bill if line.when in when)
+
     @property
-    def money(self) -> Money:
-        """The division of the budget, from which all sentences and the bill are printed."""
-        return Money.of(self.bill, self.project.dollars)
+    def left(self) -> float:
+        """Dollars of the budget that neither the order nor later rounds cost."""
+        return self.project.dollars - self.cost("now", "later")
 
     @property
     def hours(self) -> float | None:

@@ -325,46 +325,39 @@ class _Folder:
     grid: dict[str, Any]
 
     @property
-    def classes(self) -> tuple[str, ...]:
-        return class_names(self.table)
-
-    @property
     def ids(self) -> dict[str, str]:
         return {name: str(self.table[f"{name}_id"].iat[0]) for name in ("truth", "test")}
 
 
 def _read(folder: Folder) -> _Folder:
+    """The table, and the grid as plain values: `study.grid` would load torch."""
     mend = "compare again with this version"
     table = frame(runs.read(folder), _COLUMNS, asker=str(folder), mend=mend)
     if not class_names(table):
         raise BadInput(f"the table in {folder} has no class names; {mend}")
-    return _Folder(str(folder), table, _grid(Path(folder)))
-
-
-def _grid(folder: Path) -> dict[str, Any]:
-    """The grid as plain values: `study.grid` would load torch."""
-    path = folder / "grid.toml"
+    path = Path(folder) / "grid.toml"
     if not path.is_file():
-        return tomllib.loads(job_store.under_way(folder)["grid"])
+        text = job_store.under_way(Path(folder))["grid"]
+        return _Folder(str(folder), table, tomllib.loads(text))
     with reading(path, "a grid (TOML)", "compare again into this folder"):
-        return tomllib.loads(path.read_text("utf-8"))
+        return _Folder(str(folder), table, tomllib.loads(path.read_text("utf-8")))
 
 
 def _check_alike(one: _Folder, other: _Folder) -> None:
     """Raise BadInput, naming both folders, unless their runs can be compared."""
-    both = f"{one.folder} and {other.folder}"
-    for what, first, second in (
-        ("classes", one.classes, other.classes),
-        ("images to label", one.ids["truth"], other.ids["truth"]),
-        ("test splits", one.ids["test"], other.ids["test"]),
-    ):
-        if first != second:
-            raise BadInput(f"{both} have different {what}; plan from comparisons of the same data")
-    for name in _TRAINED_ALIKE:
-        if one.grid.get(name) != other.grid.get(name):
+    facts = [
+        {
+            "classes": class_names(part.table), "images to label": part.ids["truth"],
+            "test splits": part.ids["test"],
+            **{f"{name} in their grids": part.grid.get(name) for name in _TRAINED_ALIKE},
+        }
+        for part in (one, other)
+    ]  # fmt: skip
+    for what, value in facts[0].items():
+        if facts[1][what] != value:
             raise BadInput(
-                f"{both} were trained differently: their grids differ in {name}; compare again "
-                "with equal settings, or plan from one of them"
+                f"{one.folder} and {other.folder} have different {what}; plan from comparisons of "
+                "the same data with equal settings, or from one of them"
             )
 
 
@@ -400,8 +393,14 @@ def _joined(folders: Sequence[_Folder]) -> pd.DataFrame:
             habits = Habits(**one.grid.get("habits", {}))
             options = {spec: LabelOption.of(spec, habits) for spec in table["scheme"].unique()}
         option = table["scheme"].map(options)
+        grid, images = one.grid, str(one.grid.get("images", 1.0))
+        sizes: list[tuple[Any, ...]] = []
+        for row in table[["budget", "budget_hours", "scheme_spec"]].to_dict("records"):
+            limit = Budget.of(row)
+            priced = (grid.get("prices"), images, limit.dollars, limit.hours)
+            sizes.append(priced if limit else (images, row["scheme_spec"]))
         seed = table["seed"].fillna(0).astype(int)
-        parts.append(table.assign(option=option, seed=seed, size=_sizes(table, one.grid)))
+        parts.append(table.assign(option=option, seed=seed, size=sizes))
     rows = pd.concat(parts, ignore_index=True).drop_duplicates(["option", *_KEYS])
     if not len(rows):
         raise BadInput(
@@ -426,15 +425,6 @@ def _facts(folders: Sequence[_Folder]) -> dict[str, MethodFacts]:
                     "again without it"
                 )
     return facts
-
-
-def _sizes(table: pd.DataFrame, grid: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    images, sizes = str(grid.get("images", 1.0)), []
-    for row in table[["budget", "budget_hours", "scheme_spec"]].to_dict("records"):
-        limit = Budget.of(row)
-        priced = (grid.get("prices"), images, limit.dollars, limit.hours)
-        sizes.append(priced if limit else (images, row["scheme_spec"]))
-    return sizes
 
 
 def _grouped(
@@ -487,8 +477,11 @@ def _grouped(
 def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSplit]:
     """The pool (a stand-in if the data cannot be opened) and the test split."""
     ids, data = first.ids, _data(str(first.grid.get("data", "")))
-    class_indices = np.array(leaves(first.table) or range(len(first.classes)), np.int64)
-    mean_ap = _better_half(rows)
+    class_indices = np.array(leaves(first.table) or range(len(class_names(first.table))), np.int64)
+    best = rows[rows["map"] >= rows["map"].median()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # nan for classes without any AP
+        mean_ap = np.asarray(np.nanmean(np.stack([*best["ap"]]), axis=0))
     scored = class_indices[~np.isnan(mean_ap[class_indices])]
     scored = scored if len(scored) else class_indices
     if data is not None and data.truth["train"].id == ids["truth"]:
@@ -507,18 +500,14 @@ def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSplit]:
             )
         images = int(whole["images"].iat[0])
         shares = np.stack([*whole["class_present"]]).mean(0) / max(images, 1)
-        pool = Pool(_stand_in(shares, images, first.classes), scored, opened=False)
+        # Images with independent classes, of the same frequencies as in the pool.
+        rng = np.random.default_rng(Chance.seeded(0).of("stand-in").seed())
+        present = csr_array(rng.random((images, len(shares))) < shares)
+        truth = Truth.of(present, classes=class_names(first.table))
+        pool = Pool(truth, scored, opened=False)
     if data is None or "test" not in data.truth or data.truth["test"].id != ids["test"]:
         return pool, TestSplit()
     return pool, TestSplit.of(data, mean_ap, class_indices, pool.truth.counts / pool.images)
-
-
-def _better_half(rows: pd.DataFrame) -> Array:
-    """(L,) mean AP of the better half of all runs, nan for classes without a test positive."""
-    best = rows[rows["map"] >= rows["map"].median()]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # classes without any AP
-        return np.asarray(np.nanmean(np.stack([*best["ap"]]), axis=0))
 
 
 @lru_cache(maxsize=8)
@@ -531,12 +520,6 @@ def _data(spec: str) -> Dataset | None:
             return datasets.open(spec)
     except (BadInput, OSError):
         return None
-
-
-def _stand_in(shares: Array, images: int, classes: tuple[str, ...]) -> Truth:
-    """Images with independent classes, of the same frequencies as in the pool."""
-    rng = np.random.default_rng(Chance.seeded(0).of("stand-in").seed())
-    return Truth.of(csr_array(rng.random((images, len(shares))) < shares), classes=classes)
 
 
 @lru_cache(maxsize=1024)

@@ -10,7 +10,7 @@ import json
 import math
 import tomllib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -35,6 +35,7 @@ from simkit.labels.effort import Effort
 from simkit.labels.truth import Truth
 from simkit.planning.costs import Staff
 from simkit.planning.plan_figure import Page, Readable, Section, Table, command
+from simkit.quantities import exact_money, percent, two_digits
 
 # The defaults of the grids: schemes, methods and draws.
 _GRID = tomllib.loads(Path(__file__).with_name("pilot.toml").read_text("utf-8"))
@@ -159,16 +160,16 @@ class PilotPlan(Readable):
         """The pilot and its cost in a sentence."""
         text = (
             f"abel {self.images:,} images completely for training and {self.test_images:,} for "
-            f"testing, for ${self.dollars:,.2f} ({_percent(self.share)} of the budget)"
+            f"testing, for {exact_money(self.dollars)} ({percent(self.share)} of the budget)"
         )
-        text += f" and ${self.set_up:,.2f} of set-up" if self.set_up else ""
+        text += f" and {exact_money(self.set_up)} of set-up" if self.set_up else ""
         text += f" by the price list {self.prices}."
         everything = (self.exist or math.inf) * self.dollars_per_image + self.set_up
         if everything > self.budget:
             return f"L{text}"
         return (
             f"Label everything: complete labels of all {self.exist:,} images cost "
-            f"${everything:,.2f}, and the budget pays for them. To see first whether fewer "
+            f"{exact_money(everything)}, and the budget pays for them. To see first whether fewer "
             f"labels are enough, l{text}"
         )
 
@@ -177,7 +178,12 @@ class PilotPlan(Readable):
         """Grids for `simkit compare` as TOML, one for all schemes with the same budgets."""
         alike: dict[tuple[float, ...], list[str]] = {}
         for one in self.steps:
-            alike.setdefault(tuple(_up(one.budgets, self.set_up)), []).append(one.scheme)
+            # Rounded up, to cents or finer for tiny ones, so that they suffice.
+            rounded = (
+                math.ceil(n * (dollars + self.set_up) - 1e-6) / n
+                for dollars in one.budgets for n in [100 if dollars >= 1 else 10_000]
+            )  # fmt: skip
+            alike.setdefault(tuple(rounded), []).append(one.scheme)
         notes = ["each with the set-up"] if self.set_up else []
         notes += [f"at the usual wage of {self.prices}"] if self.wage is not None else []
         return tuple(
@@ -205,7 +211,45 @@ class PilotPlan(Readable):
     @property
     def page(self) -> Page:
         """The plan as answers and details."""
-        return _page(self)
+        time = "" if self.hours is None else f" This takes {two_digits(self.hours)} hours of work"
+        time += "" if self.weeks is None else f", {two_digits(self.weeks)} weeks"
+        names = [one.scheme for one in self.steps]
+        start = f"each of {len(names)} schemes ({', '.join(names)})"
+        missing = ", ".join(scheme for scheme in SCHEMES if scheme not in names)
+        remark = f"; the details say why {missing} is left out" if missing else ""
+        left, unused = exact_money(self.rest), self.budget - self.dollars - self.rest
+        means = "so buy in rounds and plan again after each"
+        if self.times <= NEAR:
+            means = "a distance at which curves usually hold"
+        elif self.times > FAR:
+            means = "too far to predict: buy a first round, compare again, and plan the rest"
+        rare = (
+            f" {self.rare:,} of {self.classes:,} classes are expected in fewer than {RARE} "
+            "training images: the pilot says little about these."
+        )
+        pool = "all that you have" if self.exist is None else f"your {self.exist:,}"
+        answers = {
+            "Spend": f"{self.recommendation}{time}{'.' if time else ''}",
+            "Expect": f"The start of a curve for {start if names[1:] else 'complete labels'} with "
+            f"each of {len(METHODS)} methods{remark}. On {self.test_images:,} test images mAP is "
+            f"known to about ±{self.half_width:.1f} points; a difference between two models is "
+            f"significant above {PAIRED * self.half_width:.1f}.",
+            "Left": f"{left} for the plan afterwards." if unused <= 1 else
+            f"Complete labels of the other {self.remaining:,} images cost {left}, so "
+            f"{exact_money(unused)} of the budget is not needed.",
+            "Range": f"The plan covers up to {two_digits(self.times)} times the labels of the "
+            f"pilot's training images, {means}.",
+            "Trust": "The number of images follows from budget and prices alone. The precision of "
+            f"mAP and the purchases of each scheme are simulated on {self.about}."
+            + (rare if self.rare else ""),
+            "Next step": f"Pick {self.images + self.test_images:,} images at random from {pool} "
+            f"and label every class of each. Make {self.test_images:,} of them, at random, the "
+            "test split and the others the training split. Enter your data in the "
+            f"grid{'s' if self.grids[1:] else ''} (in the details), and run: "
+            f"{'; '.join(self.then)}",
+        }  # fmt: skip
+        title = f"The pilot to label first for ${self.budget:,.15g}: {self.classes:,} classes"
+        return Page(title, tuple(answers.items()), (), _details(self), command=self.command)
 
     def to_json(self) -> dict[str, Any]:
         """As plain values: every field and property by its name."""
@@ -270,9 +314,12 @@ def plan_pilot(
     hours = None if bill.seconds is None else bill.seconds / 3600
     week = staff.week
     weeks = None if hours is None or week is None else hours / week
-    # Without the user's wage, as a comparison uses the list itself.
     shares = shares_of(truth) if truth.counts.any() else np.zeros(L)
-    steps, left_out = _all_steps(truth, usual, train, seed)
+    # Without the user's wage, as a comparison uses the list itself.
+    seen = truth.select(np.arange(min(truth.shape[0], train, SIMULATED, max(LEAST, PLACES // L))))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of images without any class, and of unspent budgets
+        made = [_steps(scheme, seen, usual.once_set_up(), train, seed) for scheme in SCHEMES]
     return PilotPlan(
         budget=money, prices=asked, wage=staff.dollars_an_hour, classes=L, images=train,
         test_images=test, dollars_per_image=each, dollars=bill.dollars,
@@ -280,7 +327,8 @@ def plan_pilot(
         # Shares are those of similar data, so the numbers of positives are only expected ones.
         half_width=half_width(test * shares, drawn=True),
         rare=int((truth.counts * train < RARE * truth.shape[0]).sum()),
-        steps=steps, left_out=left_out, exist=exist, about=about,
+        steps=tuple(one for one in made if isinstance(one, Steps)),
+        left_out=tuple(f"{one}." for one in made if isinstance(one, str)), exist=exist, about=about,
         command=command(
             "--pilot", budget=money, data=data, classes=classes, per_image=per_image, images=exist,
             prices=asked, wage=staff.dollars_an_hour, people=staff.people,
@@ -336,15 +384,13 @@ def like(classes: int, per_image: float, *, seed: int = 0) -> Truth:
     BadInput
         For fewer than two classes, and for a `per_image` out of range.
     """
-    if classes > MOST_CLASSES:
-        raise BadInput(
-            f"classes is {classes:,}; at most {MOST_CLASSES:,} are simulated; plan for fewer"
-        )
     number = isinstance(per_image, int | float)
-    if classes < 2 or not number or not 0 < per_image <= MOST_SHOWN * classes:
+    few = classes < 2 or not number or not 0 < per_image <= MOST_SHOWN * classes
+    if few or classes > MOST_CLASSES:
         raise BadInput(
-            f"classes is {classes:,} and per_image {per_image!r}; 2 classes or more are expected, "
-            f"and of those an image shows on average more than 0 and up to {MOST_SHOWN:.0%}"
+            f"classes is {classes:,} and per_image {per_image!r}; 2 to {MOST_CLASSES:,} classes "
+            "can be simulated, of which an image shows on average more than 0 and up to "
+            f"{MOST_SHOWN:.0%}"
         )
     tail, most = 1 / np.arange(1.0, classes + 1), MOST_SHOWN * classes
 
@@ -380,15 +426,15 @@ def _divided(budget: float, each: float, *, set_up: float, exist: int | None) ->
     if everything < THIRD * SMALLEST * each + set_up or (most < SMALLEST and everything <= budget):
         raise BadInput(
             f"images is {exist:,}, too few for a pilot, which takes at least {SMALLEST:,} of them "
-            f"and at most a third of all and {_percent(MOST_SHARE)} of the budget; label all "
-            f"completely, for ${everything:,.2f}, or as many as the budget pays for"
+            f"and at most a third of all and {percent(MOST_SHARE)} of the budget; label all "
+            f"completely, for {exact_money(everything)}, or as many as the budget pays for"
         )
     if most < SMALLEST:
         enough = math.ceil(SMALLEST * each / MOST_SHARE * (1 + 1e-9) + set_up)
         raise BadInput(
             f"budget is ${budget:,.15g}; a pilot takes complete labels of {SMALLEST:,} images, at "
-            f"${each:,.2f} each, and at most {_percent(MOST_SHARE)} of it after any set-up; raise "
-            f"it to ${enough:,}, or plan with runs on a public data set like yours"
+            f"{exact_money(each)} each, and at most {percent(MOST_SHARE)} of it after any set-up; "
+            f"raise it to ${enough:,}, or plan with runs on a public data set like yours"
         )
     many = min(max(usual, SMALLEST), MOST, exist // THIRD if exist else MOST)
     test = round(TEST * many)
@@ -399,201 +445,71 @@ def _divided(budget: float, each: float, *, set_up: float, exist: int | None) ->
 # The steps of every scheme
 
 
-def _all_steps(
-    truth: Truth, prices: Prices, images: int, seed: int
-) -> tuple[tuple[Steps, ...], tuple[str, ...]]:
-    """The steps of every scheme, and a sentence for each scheme that is left out."""
-    N, L = truth.shape
-    seen = truth.select(np.arange(min(N, images, SIMULATED, max(LEAST, PLACES // L))))
-    pool = _Pool(seen, prices.once_set_up(), complete_cost(1, L, prices).dollars, images, seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of images without any class, and of unspent budgets
-        made = [pool.steps(scheme) for scheme in SCHEMES]
-    steps = tuple(one for one in made if isinstance(one, Steps))
-    return steps, tuple(f"{one}." for one in made if isinstance(one, str))
+def _steps(scheme: str, truth: Truth, prices: Prices, images: int, seed: int) -> Steps | str:
+    """The purchases of a scheme, billed as if there were `images` of these images, or the reason to
+    leave it out.
 
-
-@dataclass(frozen=True, eq=False)
-class _Pool:
-    """The images of the simulation, billed as if there were `images` of them.
-
-    prices: without the set-up; each: dollars for complete labels of one image.
+    prices: without the set-up.
     """
+    (count, L), each = truth.shape, complete_cost(1, truth.shape[1], prices).dollars
 
-    truth: Truth
-    prices: Prices
-    each: float
-    images: int
-    seed: int
+    def buy(shares: Sequence[float]) -> tuple[list[float], list[Affordable]]:
+        """The shares of the price of complete labels that pay for the smallest amount."""
+        paid = [share for share in shares if share >= ROOM * first]
+        # A step buys no less than its price.
+        dollars = [share * count * each * (1 + 1e-9) for share in paid]
+        return paid, [amount_for(one, truth, scheme, prices, seed=seed) for one in dollars]
 
-    def steps(self, scheme: str) -> Steps | str:
-        """The purchases of a scheme, or the reason to leave it out."""
-        count = self.truth.shape[0]
-        try:
-            simulated = partial(simulate, self.truth, seed=self.seed)
-            bill = Ladder.of(simulated, self.truth.shape, scheme, self.prices).least()
-        except BadInput as error:
-            return f"{scheme} is left out: {error}"
-        first = bill.dollars / (count * self.each)
-        shares = [share for share in STEPS if share >= ROOM * first]
-        bought = [self._bought(scheme, share) for share in shares]
-        end = bought[-1].cost.dollars / (count * self.each) if bought else 1.0
-        if end < APART * STEPS[1]:  # the questions run out before the third step
-            scaled = [end * share / STEPS[-1] for share in STEPS]
-            shares = [share for share in scaled if share >= ROOM * first]
-            bought = [self._bought(scheme, share) for share in shares]
-        if len({one.cost.dollars for one in bought}) < LEAST_STEPS:
-            return (
-                f"{scheme} is left out: its smallest amount costs {_percent(first)} of complete "
-                f"labels of these images, so that fewer than {LEAST_STEPS} steps can be bought"
-            )
-        if why := self._pointless(scheme, bought[len(bought) // 2]):
-            return f"{scheme} is left out: by these prices {why}"
-        asked = [int(one.labels.asked.sum()) for one in bought]
-        return Steps(
-            scheme,
-            tuple(share * self.each * self.images for share in shares),
-            tuple(round(many * self.images / count) for many in asked),
-            tuple(one.labels.codes.nnz / many for one, many in zip(bought, asked, strict=True)),
+    try:
+        simulated = partial(simulate, truth, seed=seed)
+        bill = Ladder.of(simulated, truth.shape, scheme, prices).least()
+    except BadInput as error:
+        return f"{scheme} is left out: {error}"
+    first = bill.dollars / (count * each)
+    shares, bought = buy(STEPS)
+    end = bought[-1].cost.dollars / (count * each) if bought else 1.0
+    if end < APART * STEPS[1]:  # the questions run out before the third step
+        shares, bought = buy([end * share / STEPS[-1] for share in STEPS])
+    if len({one.cost.dollars for one in bought}) < LEAST_STEPS:
+        return (
+            f"{scheme} is left out: its smallest amount costs {percent(first)} of complete "
+            f"labels of these images, so that fewer than {LEAST_STEPS} steps can be bought"
         )
-
-    def _bought(self, scheme: str, share: float) -> Affordable:
-        dollars = share * self.truth.shape[0] * self.each * (1 + 1e-9)  # no less than its own price
-        return amount_for(dollars, self.truth, scheme, self.prices, seed=self.seed)
-
-    def _pointless(self, scheme: str, bought: Affordable) -> str:
-        """The reason why a scheme cannot be worth its price, or ""."""
-        dollars, asked = bought.cost.dollars, int(bought.labels.asked.sum())
-        if scheme != FullSubset.name and dollars >= asked * self.each * (1 - 1e-9):
-            return "complete labels of the images that it asks about cost no more"
-        times = dollars * self.truth.shape[1] / (max(bought.labels.codes.nnz, 1) * self.each)
-        if schemes.make(scheme).amount == "keep" and times >= DEAR:
-            return f"one of its labels costs {times:.0f} times one of complete labels"
-        return ""
-
-
-# ---------------------------------------------------------------------------------------------
-# The page
-
-
-def _page(plan: PilotPlan) -> Page:
-    time = "" if plan.hours is None else f" This takes {_figures(plan.hours)} hours of work"
-    time += "" if plan.weeks is None else f", {_figures(plan.weeks)} weeks"
-    package = ", ".join(f"{name} {version}" for name, version in versions().items())
-    return Page(
-        f"The pilot to label first for ${plan.budget:,.15g}: {plan.classes:,} classes",
-        (
-            ("Spend", f"{plan.recommendation}{time}{'.' if time else ''}"),
-            ("Expect", _expect(plan)),
-            ("Left", _left(plan)),
-            ("Range", _range(plan)),
-            ("Trust", _trust(plan)),
-            ("Next step", _next(plan)),
-        ),
-        (),
-        (
-            Section("Why this pilot", items=tuple(_reasons(plan))),
-            _bought(plan),
-            Section("Grids and commands", code="\n\n".join([*plan.grids, "\n".join(plan.then)])),
-            Section("How this was made", (f"Simulated on {plan.about}.", f"{package}.")),
-        ),
-        command=plan.command,
+    asked = [int(one.labels.asked.sum()) for one in bought]
+    known = [one.labels.codes.nnz for one in bought]
+    middle = len(bought) // 2
+    dollars, useless = bought[middle].cost.dollars, f"{scheme} is left out: by these prices "
+    if scheme != FullSubset.name and dollars >= asked[middle] * each * (1 - 1e-9):
+        return useless + "complete labels of the images that it asks about cost no more"
+    times = dollars * L / (max(known[middle], 1) * each)
+    if schemes.make(scheme).amount == "keep" and times >= DEAR:
+        return useless + f"one of its labels costs {times:.0f} times one of complete labels"
+    return Steps(
+        scheme,
+        tuple(share * each * images for share in shares),
+        tuple(round(many * images / count) for many in asked),
+        tuple(labels / many for labels, many in zip(known, asked, strict=True)),
     )
 
 
-def _percent(share: float) -> str:
-    return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"
-
-
-def _figures(number: float) -> str:
-    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
-
-
-def _up(budgets: Sequence[float], set_up: float) -> Iterator[float]:
-    """Dollars with the set-up, rounded up so that they suffice."""
-    for dollars in budgets:
-        digits = 100 if dollars >= 1 else 10_000
-        yield math.ceil(digits * (dollars + set_up) - 1e-6) / digits
-
-
-def _expect(plan: PilotPlan) -> str:
-    names = [one.scheme for one in plan.steps]
-    what = f"each of {len(names)} schemes ({', '.join(names)})" if names[1:] else "complete labels"
-    missing = ", ".join(scheme for scheme in SCHEMES if scheme not in names)
-    remark = f"; the details say why {missing} is left out" if missing else ""
-    return (
-        f"The start of a curve for {what} with each of {len(METHODS)} methods{remark}. On "
-        f"{plan.test_images:,} test images mAP is known to about ±{plan.half_width:.1f} points; "
-        f"a difference between two models is significant above {PAIRED * plan.half_width:.1f}."
-    )
-
-
-def _left(plan: PilotPlan) -> str:
-    unused = plan.budget - plan.dollars - plan.rest
-    if unused <= 1:
-        return f"${plan.rest:,.2f} for the plan afterwards."
-    return (
-        f"Complete labels of the other {plan.remaining:,} images cost ${plan.rest:,.2f}, so "
-        f"${unused:,.2f} of the budget is not needed."
-    )
-
-
-def _range(plan: PilotPlan) -> str:
-    means = "so buy in rounds and plan again after each"
-    if plan.times <= NEAR:
-        means = "a distance at which curves usually hold"
-    elif plan.times > FAR:
-        means = "too far to predict: buy a first round, compare again, and plan the rest"
-    times = f"{_figures(plan.times)} times the labels of the pilot's training images"
-    return f"The plan covers up to {times}, {means}."
-
-
-def _trust(plan: PilotPlan) -> str:
-    text = (
-        "The number of images follows from budget and prices alone. The precision of mAP and the "
-        f"purchases of each scheme are simulated on {plan.about}."
-    )
-    if plan.rare:
-        text += (
-            f" {plan.rare:,} of {plan.classes:,} classes are expected in fewer than {RARE} "
-            "training images: the pilot says little about these."
-        )
-    return text
-
-
-def _next(plan: PilotPlan) -> str:
-    pool = "all that you have" if plan.exist is None else f"your {plan.exist:,}"
-    return (
-        f"Pick {plan.images + plan.test_images:,} images at random from {pool} and label every "
-        f"class of each. Make {plan.test_images:,} of them, at random, the test split and the "
-        f"others the training split. Enter your data in the grid{'s' if plan.grids[1:] else ''} "
-        f"(in the details), and run: {'; '.join(plan.then)}"
-    )
-
-
-def _reasons(plan: PilotPlan) -> Iterator[str]:
-    yield (
-        f"A pilot takes {_percent(SHARE)} of the budget (up to {_percent(MOST_SHARE)} where that "
+def _details(plan: PilotPlan) -> tuple[Section, ...]:
+    reasons = [
+        f"A pilot takes {percent(SHARE)} of the budget (up to {percent(MOST_SHARE)} where that "
         f"buys fewer than {SMALLEST:,} images), but at most a third of the images that exist, and "
-        f"{MOST:,}: enough to start a curve and to measure mAP well. A quarter are test images."
-    )
-    yield (
+        f"{MOST:,}: enough to start a curve and to measure mAP well. A quarter are test images.",
         "Complete labels answer any question that a scheme asks: every scheme is simulated on the "
         f"same {plan.images:,} images and priced as if its labels had been bought. The {DRAWS} "
-        "draws of each step take different parts of the same labels, at no extra cost."
-    )
+        "draws of each step take different parts of the same labels, at no extra cost.",
+    ]
     if plan.set_up:
-        yield (
-            f"The set-up (${plan.set_up:,.2f}) is paid once, with the plan: the "
-            f"${plan.rest:,.2f} left for it include the set-up, as does every budget of the grids."
+        reasons.append(
+            f"The set-up ({exact_money(plan.set_up)}) is paid once, with the plan: the "
+            f"{exact_money(plan.rest)} left for it include the set-up, as does every budget of the "
+            "grids."
         )
-    yield from plan.left_out
-
-
-def _bought(plan: PilotPlan) -> Section:
     rows = tuple(
         (one.scheme, ", ".join(f"{count:,}" for count in one.images),
-         ", ".join(_figures(count) for count in one.labels))
+         ", ".join(two_digits(count) for count in one.labels))
         for one in plan.steps
     )  # fmt: skip
     shares = ", ".join(f"{100 * share:g}" for share in STEPS)
@@ -603,4 +519,10 @@ def _bought(plan: PilotPlan) -> Section:
         "smaller steps, up to that price. The reference is complete labels."
     )
     table = Table("", ("scheme", "images asked about", "labels per image"), rows)
-    return Section("What each scheme buys on the training images", (text,), table=table)
+    package = ", ".join(f"{name} {version}" for name, version in versions().items())
+    return (
+        Section("Why this pilot", items=(*reasons, *plan.left_out)),
+        Section("What each scheme buys on the training images", (text,), table=table),
+        Section("Grids and commands", code="\n\n".join([*plan.grids, "\n".join(plan.then)])),
+        Section("How this was made", (f"Simulated on {plan.about}.", f"{package}.")),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -17,12 +17,11 @@ from simkit.annotate import schemes
 from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
 from simkit.history import versions
-from simkit.planning import choose, plan_figure
-from simkit.planning import plan_page as answers
+from simkit.planning import choose, plan_figure, plan_page
 from simkit.planning.choose import Candidate
 from simkit.planning.costs import PriceCurve, Staff, count, wrong_labels
 from simkit.planning.curves import Curves
-from simkit.planning.decision import BillLine, Decision, Trust, backtest
+from simkit.planning.decision import BillLine, Decision, Trust, When, backtest
 from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption
 from simkit.planning.plan_figure import Page, Readable
 
@@ -34,12 +33,12 @@ class Plan(Decision, Readable):
     @cached_property
     def page(self) -> Page:
         """The plan as answers, tables and details."""
-        return answers.page(self)
+        return plan_page.page(self)
 
     def to_json(self) -> dict[str, Any]:
         """As plain values; mAP from 0 to 1 on new images."""
         measurement = self.measurement and {
-            **_values(self.measurement.candidate), "changes": self.measurement.changes,
+            **_values(self.measurement[0]), "changes": self.measurement[1],
         }  # fmt: skip
         target = self.project.target and {
             "map": self.project.target, "confidence": self.project.confidence,
@@ -143,24 +142,21 @@ def plan(
         expected = tuple(np.quantile(curves.expected(received), [0.5, 0.05, 0.95]).tolist())
         curves.agree_with(received)
     choice = choose.choose(choose.candidates(curves, project), project)
-    test = backtest(evidence, purchases, seed=seed)
-    trust = Trust.of(choice.chosen, curves, test)
-    order = (choose.first_round(choice) if trust.far else ()) or (choice.chosen,)
-    best = choice.chosen
-    amount = best.amount / best.times if best.option.counted else best.amount
-    wrong = wrong_labels(best.option, amount, evidence.pool)
+    choice, order = choose.in_rounds(choice, curves, project)
+    chosen, test = choice.chosen, backtest(evidence, purchases, seed=seed)
+    amount = chosen.amount / chosen.times if chosen.option.counted else chosen.amount
     return Plan(
-        project=project, evidence=evidence, curves=curves, choice=choice, order=order, trust=trust,
-        backtest=test, measurement=choose.next_measurement(choice), prices=listed,
-        bill=tuple(_bill(order, choice.chosen, curves, project)), unpriced=unpriced,
-        week_hours=staff.week, expected=expected, wrong=wrong,
+        project=project, evidence=evidence, curves=curves, choice=choice, order=order,
+        trust=Trust.of(chosen, curves, test), backtest=test, prices=listed,
+        measurement=choose.next_measurement(choice), unpriced=unpriced,
+        bill=tuple(_bill(order, chosen, curves, project)), week_hours=staff.week,
+        expected=expected, wrong=wrong_labels(chosen.option, amount, evidence.pool),
         command=plan_figure.command(
             *evidence.folders, budget=money, images=project.images,
             target=project.target, confidence=confidence if reach else None,
             prices=prices if isinstance(prices, str) else listed.name, wage=staff.wage,
             image_price=image_price or None, people=staff.people,
-            hours_a_week=staff.hours_a_week,
-            seed=seed or None,
+            hours_a_week=staff.hours_a_week, seed=seed or None,
         ),
     )  # fmt: skip
 
@@ -187,40 +183,32 @@ def _priced(
 
 def _bill(
     order: Sequence[Candidate], chosen: Candidate, curves: Curves, project: choose.Request
-) -> list[BillLine]:
-    lines, evidence = [], curves.evidence
+) -> Iterator[BillLine]:
+    def line(what: str, dollars: float, seconds: float, when: When = "now") -> BillLine:
+        return BillLine(what, dollars, None if math.isnan(seconds) else seconds / 3600, when)
+
     for letter, one in zip("ab", order, strict=False):
         paid = one.images * project.image_price
         what = "labels" if len(order) == 1 else f"round 1, {letter}: labels"
-        labels = one.dollars - paid - project.set_up
-        lines.append(BillLine(what, labels, _hours(one.seconds)))
+        yield line(what, one.dollars - paid - project.set_up, one.seconds)
         if paid:
-            lines.append(BillLine(f"{one.images:,} images", paid, 0.0))
+            yield line(f"{one.images:,} images", paid, 0.0)
     if project.set_up:
-        lines.append(BillLine("set-up", project.set_up, 0.0))
-    if len(order) > 1:
-        a = order[0]
-        unspent = project.dollars - sum(line.dollars for line in lines)
-        needed = chosen.dollars - a.dollars
-        later = min(needed, unspent)  # round 1, b is no part of the chosen purchase
-        hours = _hours((chosen.seconds - a.seconds) * later / needed if needed else 0.0)
-        lines.append(BillLine("later rounds, by a new plan", later, hours, "later"))
-    pilot = next(one for option, one in curves.purchases.items() if option.complete)
-    pool, tests = evidence.pool.images, evidence.test.images
-    received = evidence.received
+        yield line("set-up", project.set_up, 0.0)
+    if len(order) > 1:  # the second part is of another option than the chosen purchase
+        dollars, seconds = chosen.dollars - order[0].dollars, chosen.seconds - order[0].seconds
+        yield line("later rounds, by a new plan", dollars, seconds, "later")
+    evidence, received = curves.evidence, curves.evidence.received
     if received is not None:
         what = f"{received.option.part.name} labels so far"
-        lines.append(BillLine(what, received.dollars, None, "before"))
+        yield line(what, received.dollars, math.nan, "before")
         if evidence.project is not None:  # whose first order is the pilot
-            return lines
-    for images, kind in ((pool, "complete"), (tests or 0, "test")):
-        share, what = images / pool, f"pilot: {images:,} {kind} images"
-        if not images:
-            continue
-        hours = _hours(pilot.seconds[-1] * share)
-        lines.append(BillLine(what, float(pilot.dollars[-1]) * share, hours, "before"))
-    return lines
-
-
-def _hours(seconds: float) -> float | None:
-    return None if math.isnan(seconds) else float(seconds) / 3600
+            return
+    complete = curves.complete
+    pool, tests = evidence.pool.images, evidence.test.images or 0
+    for images, kind in ((pool, "complete"), (tests, "test")):
+        if images:
+            dollars, seconds = (
+                float(x[-1]) * (images / pool) for x in (complete.dollars, complete.seconds)
+            )
+            yield line(f"pilot: {images:,} {kind} images", dollars, seconds, "before")

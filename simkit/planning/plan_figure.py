@@ -1,7 +1,7 @@
 """A plan as one page: the order, the expected mAP, and the grade of trust.
 
-A `Page` holds finished sentences and numbers. `terminal`, `html`, `fragment` and `markdown`
-render it; the same page always gives the same bytes.
+A `Page` holds finished sentences and numbers, and renders itself for terminals, browsers, Markdown
+and notebooks; the same page always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,15 @@ from functools import cache
 from importlib.resources import files
 from io import StringIO
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from simkit import quantities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,12 +69,7 @@ class Section:
     code: str = ""
 
 
-@dataclass(frozen=True)
-class Mark:
-    """A point of the figure; `map` is from 0 to 1."""
-
-    dollars: float
-    map: float
+Mark = tuple[float, float]  # a point of the figure: dollars, and mAP from 0 to 1
 
 
 @dataclass(frozen=True)
@@ -94,8 +97,72 @@ class Chart:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Page:
+class Readable(ABC):
+    """A value with a page for terminals, browsers, Markdown and notebooks."""
+
+    @property
+    @abstractmethod
+    def page(self) -> Page:
+        """The content of the page."""
+
+    def text(self, *, width: int = 100, details: bool = False) -> str:
+        """Plain text for a terminal, without a final line break.
+
+        Parameters
+        ----------
+        width : int
+            Columns of the terminal. Text is at most 100 columns wide; from 1,000 columns on (a
+            pipe) lines are not wrapped.
+        details : bool
+            Whether to append the details.
+
+        Returns
+        -------
+        str
+            One screen, at most 40 lines for a usual page without its details.
+        """
+        page, width = self.page, max(width, 20)
+        wide = width if width >= PIPE else min(width, WIDEST)
+        sections = [Section(table.title, table=table) for table in page.tables if table.rows]
+        folded = [*page.details, *([Section("Command", code=page.command)] if page.command else [])]
+        parts = [_printed(page.title, wide), _columns(page.answers, wide)]
+        parts += [_in_terminal(one, width, wide) for one in sections + folded * details]
+        if folded and not details:
+            parts.append("(more: simkit plan ... --details)")
+        return "\n\n".join(parts).rstrip()
+
+    def html(self) -> str:
+        """One file of HTML that needs neither network nor script."""
+        return _in_browser(self.page, ("wide", "narrow"), whole=True)
+
+    def _repr_html_(self) -> str:
+        """An HTML fragment for notebooks, including untrusted ones.
+
+        Jupyter renders text between two dollar signs as a formula: so each is an element.
+        """
+        text = _in_browser(self.page, ("",), whole=False)
+        return re.sub(r"\$(?=[^<>]*<)", "<span>$</span>", text)
+
+    def markdown(self) -> str:
+        """A Markdown document, with tables in the pipe form."""
+        page = self.page
+        answers = (f"- **{_marked(name)}:** {_marked(text)}" for name, text in page.answers)
+        parts = [f"# {_marked(page.title)}", "\n".join(answers)]
+        for table in page.tables:
+            parts += [f"**{_marked(table.title)}**", _piped(table)] if table.rows else []
+        for section in page.details:
+            parts += [f"## {_marked(section.title)}", *(_marked(text) for text in section.text)]
+            parts += ["\n".join(f"- {_marked(item)}" for item in section.items)]
+            parts += [_piped(section.table)] if section.table and section.table.rows else []
+            parts += [_fenced(section.code)]
+        return "\n\n".join(filter(None, [*parts, _fenced(page.command)])) + "\n"
+
+    def __repr__(self) -> str:
+        return self.text()
+
+
+@dataclass(frozen=True, repr=False)
+class Page(Readable):
     """A whole plan; answers are pairs such as ("Spend", "$928 on complete labels").
 
     That about trust begins with the grade `trust`.
@@ -109,32 +176,10 @@ class Page:
     command: str = ""
     trust: Literal["high", "medium", "low", ""] = ""
 
-
-class Readable(ABC):
-    """A value with a page for terminals, browsers, Markdown and notebooks."""
-
     @property
-    @abstractmethod
     def page(self) -> Page:
-        """The content of the page."""
-
-    def text(self, *, width: int = 100, details: bool = False) -> str:
-        """Plain text for a terminal of `width` columns."""
-        return terminal(self.page, width=width, details=details)
-
-    def html(self) -> str:
-        """One self-contained page."""
-        return html(self.page)
-
-    def markdown(self) -> str:
-        """A Markdown document."""
-        return markdown(self.page)
-
-    def __repr__(self) -> str:
-        return self.text()
-
-    def _repr_html_(self) -> str:
-        return fragment(self.page)
+        """The page itself."""
+        return self
 
 
 def command(*words: str, **options: Any) -> str:
@@ -150,100 +195,43 @@ def command(*words: str, **options: Any) -> str:
 # ---------------------------------------------------------------------------------- in a terminal
 
 
-def terminal(page: Page, *, width: int = 100, details: bool = False) -> str:
-    """The page as plain text, without a final line break.
-
-    Parameters
-    ----------
-    page : Page
-    width : int
-        Columns of the terminal. Text is at most 100 columns wide; from 1,000 columns on (a pipe)
-        lines are not wrapped.
-    details : bool
-        Whether to append the details.
-
-    Returns
-    -------
-    str
-        One screen, at most 40 lines for a usual page without its details.
-    """
-    width = max(width, 20)
-    wide = width if width >= PIPE else min(width, WIDEST)
-    parts = [_folded(page.title, wide), _columns(page.answers, wide)]
-    tables = (table for table in page.tables if table.rows)
-    parts += [_titled(table.title, _drawn(table, width), wide) for table in tables]
-    if not details:
-        hint = " (more: simkit plan ... --details)" if page.details or page.command else ""
-        return "\n\n".join([*parts, hint.strip()]).rstrip()
-    for section in page.details:
-        parts.append(_titled(section.title, "\n\n".join(_section(section, width, wide)), wide))
-    parts += [_titled("Command", _indented(page.command), wide)] if page.command else []
-    return "\n\n".join(parts)
-
-
-def _section(section: Section, width: int, wide: int) -> Iterator[str]:
-    yield from (_folded(text, wide) for text in section.text)
+def _in_terminal(section: Section, width: int, wide: int) -> str:
+    parts, table = [_printed(text, wide) for text in section.text], section.table
     if section.items:
-        yield _columns([("-", item) for item in section.items], wide, gap=1)
-    if section.table is not None and section.table.rows:
-        yield _drawn(section.table, width)
+        parts.append(_columns([("-", item) for item in section.items], wide, gap=1))
+    if table is not None and table.rows:
+        columns = zip(*table.rows, strict=True)
+        rule = tuple(
+            "-" * max(cell_len(_clean(cell)) for cell in column) if place in table.numbers else ""
+            for place, column in enumerate(columns)
+        )
+        rows = [*table.rows[:-1], rule, table.rows[-1]] if table.total else table.rows
+        parts.append(_columns([table.columns, *rows], width, numbers=table.numbers))
     if section.code:
-        yield _indented(section.code)
-
-
-def _titled(title: str, text: str, wide: int) -> str:
-    return f"{_folded(title, wide)}\n{text}" if title else text
-
-
-def _indented(code: str) -> str:
-    return textwrap.indent(_sound(code), "    ")
-
-
-def _drawn(table: Table, width: int) -> str:
-    rules = tuple(
-        "-" * max(_cells(row[place]) for row in table.rows) if place in table.numbers else ""
-        for place in range(len(table.columns))
-    )
-    rows = [*table.rows[:-1], rules, table.rows[-1]] if table.total else table.rows
-    return _columns([table.columns, *rows], width, numbers=table.numbers)
+        parts.append(textwrap.indent(_sound(section.code), "    "))
+    return f"{_printed(section.title, wide)}\n" + "\n\n".join(parts)
 
 
 def _columns(
     rows: Iterable[tuple[str, ...]], width: int, *, numbers: tuple[int, ...] = (), gap: int = 2
 ) -> str:
     """Cells in columns, wrapped if they do not fit; the columns `numbers` wrap last."""
-    from rich.table import Table as Grid
-    from rich.text import Text
-
     cells = [[_clean(cell) for cell in row] for row in rows]
     grid = Grid.grid(padding=(0, gap, 0, 0))
     for place, column in enumerate(zip(*cells, strict=True)):
-        least = max(_cells(cell) for cell in column[1:] or column) if place in numbers else None
         right = place in numbers
+        least = max(cell_len(cell) for cell in column[1:] or column) if right else None
         grid.add_column(justify="right" if right else "left", min_width=least, overflow="fold")
     for row in cells:
         grid.add_row(*(Text(cell) for cell in row))
     return _printed(grid, width)
 
 
-def _folded(text: str, width: int) -> str:
-    from rich.text import Text
-
-    return _printed(Text(_clean(text)), width)
-
-
-def _printed(drawn: Any, width: int) -> str:
-    from rich.console import Console
-
+def _printed(drawn: str | Grid, width: int) -> str:
     out = StringIO()
-    Console(file=out, width=max(width, 4), color_system=None, force_jupyter=False).print(drawn)
+    console = Console(file=out, width=max(width, 4), color_system=None, force_jupyter=False)
+    console.print(Text(_clean(drawn)) if isinstance(drawn, str) else drawn)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
-
-
-def _cells(text: str) -> int:
-    from rich.cells import cell_len
-
-    return cell_len(_clean(text))
 
 
 def _clean(text: str) -> str:
@@ -259,26 +247,13 @@ def _sound(text: str) -> str:
 # ----------------------------------------------------------------------------------- in a browser
 
 
-def html(page: Page) -> str:
-    """The page as one file of HTML that needs neither network nor script."""
-    figures = [_image(page.chart, kind) for kind in ("wide", "narrow") if page.chart]
-    return _template().render(page=page, answers=_headed(page), figures=figures, whole=True)
+def _in_browser(page: Page, kinds: tuple[str, ...], *, whole: bool) -> str:
+    """The page as HTML, with an image of each of these kinds.
 
-
-def fragment(page: Page) -> str:
-    """The page as an HTML fragment for notebooks, including untrusted ones.
-
-    Jupyter renders text between two dollar signs as a formula: so each dollar sign is an element.
+    Each answer has a name, a class, a head and a rest: the head is the grade of trust, or the text
+    of the first two answers up to the first full stop.
     """
-    figures = [_image(page.chart)] if page.chart else []
-    text = _template().render(page=page, answers=_headed(page), figures=figures, whole=False)
-    return re.sub(r"\$(?=[^<>]*<)", "<span>$</span>", text)
-
-
-def _headed(page: Page) -> list[tuple[str, str, str, str]]:
-    """Name, class, head and rest of each answer: the head is the grade of trust, or the text of the
-    first two answers up to the first full stop."""
-    headed = []
+    answers = []
     for place, (name, text) in enumerate(page.answers):
         kind, split = "", None
         if name.lower() == "trust" and page.trust:
@@ -287,8 +262,9 @@ def _headed(page: Page) -> list[tuple[str, str, str, str]]:
         elif place < 2:
             kind, split = "head", re.match(r"(.{4,}?[.:;])\s+(.*)", text, re.DOTALL)
         head, rest = split.groups() if split else (text, "") if kind else ("", text)
-        headed.append((name, kind, head.rstrip(":;") if place < 2 else head, rest))
-    return headed
+        answers.append((name, kind, head.rstrip(":;") if place < 2 else head, rest))
+    figures = [_image(page.chart, kind) for kind in kinds if page.chart]
+    return _template().render(page=page, answers=answers, figures=figures, whole=whole)
 
 
 @cache
@@ -328,25 +304,13 @@ def _image(chart: Chart, kind: str = "") -> Any:
     )
 
 
-# -------------------------------------------------------------------------------------- in Markdown
-
-
-def markdown(page: Page) -> str:
-    """The page as Markdown, with tables in the pipe form."""
-    parts = [f"# {_marked(page.title)}"]
-    parts.append("\n".join(f"- **{_marked(n)}:** {_marked(text)}" for n, text in page.answers))
-    for table in page.tables:
-        parts += [f"**{_marked(table.title)}**", _piped(table)] if table.rows else []
-    for section in page.details:
-        parts += [f"## {_marked(section.title)}", *(_marked(text) for text in section.text)]
-        parts += ["\n".join(f"- {_marked(item)}" for item in section.items)]
-        parts += [_piped(section.table)] if section.table and section.table.rows else []
-        parts += [_fenced(section.code)] if section.code else []
-    parts += [_fenced(page.command)] if page.command else []
-    return "\n\n".join(filter(None, parts)) + "\n"
+# ------------------------------------------------------------------------------------ in Markdown
 
 
 def _fenced(code: str) -> str:
+    """A block of code; empty without code."""
+    if not code:
+        return ""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", code)), default=0))
     return f"{fence}\n{_sound(code)}\n{fence}"
 
@@ -384,21 +348,16 @@ _FONTS = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 _PAPER = {"facecolor": "white", "alpha": 0.8, "lw": 0, "pad": 1}
 
 
-@dataclass(frozen=True)
-class _Frame:
+_LEFT, _TOP, _BOTTOM, _GAP = 38, 44, 50, 22  # margins, and that beside the names of lines
+
+
+class _Frame(NamedTuple):
     """The layout of the figure in pixels; phones get a narrower one."""
 
     width: int
     height: int
     names: int  # width of the names of lines at the right
     rows: int  # in such a name, at most
-    left: int = 38
-    top: int = 44
-    bottom: int = 50
-
-    @property
-    def right(self) -> int:
-        return self.names + 22
 
 
 _WIDE, _NARROW = _Frame(600, 372, names=152, rows=2), _Frame(358, 330, names=92, rows=3)
@@ -441,34 +400,30 @@ def figure(chart: Chart, *, narrow: bool = False) -> Figure:
     from matplotlib.figure import Figure
 
     frame = _NARROW if narrow else _WIDE
+    width, height, names, _ = frame
     with _look():
-        drawn = Figure(figsize=(frame.width / 72, frame.height / 72), dpi=72)
-        bottom, left = frame.bottom / frame.height, frame.left / frame.width
-        high = (frame.height - frame.top - frame.bottom) / frame.height
-        axes = drawn.add_axes((left, bottom, 1 - left - frame.right / frame.width, high))
+        drawn = Figure(figsize=(width / 72, height / 72), dpi=72)
+        axes = drawn.add_axes((
+            _LEFT / width, _BOTTOM / height, 1 - _LEFT / width - (names + _GAP) / width,
+            (height - _TOP - _BOTTOM) / height,
+        ))  # fmt: skip
         lines = sorted(chart.lines, key=lambda line: not line.chosen)[:_MOST]
         styles = _STYLES if lines and lines[0].chosen else _STYLES[1:]
-        for line, style in zip(lines, styles, strict=False):
-            _curve(axes, line, style)
+        for line, (colour, dark, dashes) in zip(lines, styles, strict=False):
+            thick, mark, order = (3.2, 6.5, 4) if line.chosen else (1.8, 5.0, 3)
+            low, median, high = (100 * np.array(y) for y in (line.low, line.median, line.high))
+            if line.chosen and line.low:
+                axes.fill_between(line.dollars, low, high, color=colour, alpha=0.18, lw=0,
+                                  label="band")  # fmt: skip
+            axes.plot(line.dollars, median, color=colour, ls=dashes, lw=thick, zorder=order,
+                      label=f"median: {line.label}")  # fmt: skip
+            if line.measured:
+                x, y = np.transpose(line.measured)
+                axes.plot(x, 100 * y, "o", ms=mark, mfc="white", mec=dark, mew=1.3, zorder=order,
+                          label=f"measured: {line.label}")  # fmt: skip
         _rulers(axes, chart)
-        _name_choice(axes, chart)
         _name_lines(axes, lines, styles, frame)
     return drawn
-
-
-def _curve(axes: Axes, line: CurveSeries, style: tuple[str, str, Any]) -> None:
-    colour, dark, dashes = style
-    width, mark, order = (3.2, 6.5, 4) if line.chosen else (1.8, 5.0, 3)
-    if line.chosen and line.low:
-        low, high = ([100 * v for v in side] for side in (line.low, line.high))
-        axes.fill_between(line.dollars, low, high, color=colour, alpha=0.18, lw=0, label="band")
-    median = [100 * v for v in line.median]
-    axes.plot(line.dollars, median, color=colour, ls=dashes, lw=width, zorder=order,
-              label=f"median: {line.label}")  # fmt: skip
-    if line.measured:
-        x, y = zip(*((at.dollars, 100 * at.map) for at in line.measured), strict=True)
-        axes.plot(x, y, "o", ms=mark, mfc="white", mec=dark, mew=1.3, zorder=order,
-                  label=f"measured: {line.label}")  # fmt: skip
 
 
 def _rulers(axes: Axes, chart: Chart) -> None:
@@ -476,8 +431,9 @@ def _rulers(axes: Axes, chart: Chart) -> None:
     from simkit.results.figures.marks import ticks_at
     from simkit.results.figures.style import INK
 
-    axes.plot(chart.chosen.dollars, 100 * chart.chosen.map, "D", ms=11, mfc="white",
-              mec=_STYLES[0][0], mew=3, zorder=6, label="chosen", clip_on=False)  # fmt: skip
+    dollars, map = chart.chosen[0], 100 * chart.chosen[1]
+    axes.plot(dollars, map, "D", ms=11, mfc="white", mec=_STYLES[0][0], mew=3, zorder=6,
+              label="chosen", clip_on=False)  # fmt: skip
     axes.axvline(chart.budget, color=INK, lw=1, zorder=2, label="budget")
     if chart.target is not None:
         target = 100 * chart.target
@@ -489,36 +445,22 @@ def _rulers(axes: Axes, chart: Chart) -> None:
     axes.margins(x=0.04, y=0.06)
     low, high = axes.get_ylim()
     axes.set_ylim(max(low, 0.0), min(high, 100.0))
-    ticks_at(axes, [step * 10.0**d for step in (1, 3, 2, 5) for d in range(-2, 9)], named=_short)
+    ticks_at(axes, [step * 10.0**d for step in (1, 3, 2, 5) for d in range(-2, 9)],
+             named=quantities.short_money)  # fmt: skip
     axes.locator_params(axis="y", nbins=6, integer=True)
     axes.set_xlabel("dollars (log scale)")
     axes.annotate("mAP on new images, points", (0, 1), xytext=(-30, 4 + _ROW), va="bottom",
                   xycoords="axes fraction", textcoords="offset points")  # fmt: skip
-    place, _ = _place(axes, chart.budget, low)
+    # Places as shares of the width and height of the axes.
+    (place, _), (x, y) = axes.transAxes.inverted().transform(
+        axes.transData.transform([(chart.budget, low), (dollars, map)])
+    )
     axes.annotate(f"budget ${chart.budget:,.0f}", (place, 1), xytext=(0, 3),
                   xycoords="axes fraction", textcoords="offset points",
                   ha="right" if place > 0.5 else "left", va="bottom")  # fmt: skip
-
-
-def _place(axes: Axes, dollars: float, points: float) -> Any:
-    """The place of a point as shares of the width and height of the axes."""
-    return axes.transAxes.inverted().transform(axes.transData.transform((dollars, points)))
-
-
-def _short(dollars: float) -> str:
-    for size, letter in ((1e6, "M"), (1e3, "k")):
-        if dollars >= size:
-            return f"${dollars / size:.3g}{letter}"
-    return f"${dollars:.3g}"
-
-
-def _name_choice(axes: Axes, chart: Chart) -> None:
-    """The label of the chosen purchase, above its line where there is room."""
-    point = chart.chosen.dollars, 100 * chart.chosen.map
-    x, y = _place(axes, *point)
-    left, above = x > 0.5, y < 0.8
-    text = f"${chart.chosen.dollars:,.0f}: {point[1]:.1f} mAP"
-    axes.annotate(text, point, xytext=(-10 if left else 10, 10 if above else -10), zorder=7,
+    left, above = x > 0.5, y < 0.8  # above its line where there is room
+    axes.annotate(f"${dollars:,.0f}: {map:.1f} mAP", (dollars, map),
+                  xytext=(-10 if left else 10, 10 if above else -10), zorder=7,
                   textcoords="offset points", weight="bold", color=_STYLES[0][0], bbox=_PAPER,
                   ha="right" if left else "left", va="bottom" if above else "top")  # fmt: skip
 
@@ -527,7 +469,6 @@ def _name_lines(
     axes: Axes, lines: list[CurveSeries], styles: tuple[Any, ...], frame: _Frame
 ) -> None:
     """Names at the right, near the ends of their lines and without overlap."""
-    import numpy as np
     from scipy.optimize import isotonic_regression
 
     from simkit.results.figures.style import fold
@@ -543,12 +484,12 @@ def _name_lines(
     sizes = [_ROW * (1 + text.count("\n")) + 4 for _, text, *_ in named]
     gaps = [(one + other) / 2 for one, other in pairwise(sizes)]
     offsets = np.cumsum([0, *gaps])
-    low, high = 4 + sizes[0] / 2, frame.height - frame.top + 8 - sizes[-1] / 2 - offsets[-1]
+    low, high = 4 + sizes[0] / 2, frame.height - _TOP + 8 - sizes[-1] / 2 - offsets[-1]
     places = isotonic_regression([height for height, *_ in named] - offsets).x
     places = places.clip(low, high) + offsets
     for place, (_, text, end, line, (colour, dark, _)) in zip(places, named, strict=True):
         axes.annotate(
-            text, end, xytext=(frame.width - frame.right + 14, float(place)),
+            text, end, xytext=(frame.width - frame.names - _GAP + 14, float(place)),
             textcoords="figure points", va="center", color=dark, annotation_clip=False,
             weight="bold" if line.chosen else "normal", zorder=3,
             arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 2, "shrinkB": 1,

@@ -102,8 +102,12 @@ class TestSplit:
         -------
         TestSplit
         """
-        truth, shown = data.truth["test"], _shown(data)[leaves]
-        images, pool = truth.shape[0], data.truth["train"].shape[0]
+        present, difficult = csr_array(data.truth["test"].present), data.difficult.get("test")
+        if difficult is not None:
+            present = present.astype(np.int64)
+            present = present - present.multiply(csr_array(difficult).astype(np.int64))
+        shown = np.asarray(present.sum(axis=0), np.int64).ravel()[leaves]
+        images, pool = present.shape[0], data.truth["train"].shape[0]
         points = half_width(shown)
         if not shown.any() or np.isnan(ap[leaves][shown > 0]).any():
             return TestSplit(images, points)
@@ -132,16 +136,6 @@ class TestSplit:
 
     def _many(self, score: float) -> float:
         return float(np.interp(score, self.on_few, self.on_many))
-
-
-def _shown(data: Dataset) -> NDArray[np.int64]:
-    """(L,) number of test images with each class, without difficult objects."""
-    present, difficult = csr_array(data.truth["test"].present), data.difficult.get("test")
-    counts = np.asarray(present.sum(axis=0), np.int64).ravel()
-    if difficult is None:
-        return counts
-    both = present.astype(np.int64).multiply(csr_array(difficult).astype(np.int64))
-    return counts - np.asarray(both.sum(axis=0), np.int64).ravel()
 
 
 def _mean_on_few(d: float, shown: int, images: int) -> float:
@@ -188,13 +182,7 @@ def _corrected(
     measured = float(ap[scored].mean())
     on_few = np.interp(on_few, (0.0, on_few[AS_MEASURED], 1.0), (0.0, measured, 1.0))
     top = 1.0 if measured < 1 - APARTNESS else min(1.0, float(on_many[AS_MEASURED]))
-    return _rising(on_few, on_many, top)
-
-
-def _rising(
-    on_few: Array, on_many: Array, top: float
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """From (0, 0) to (1, top), without the points that rise in one of the two alone."""
+    # Both curves rise strictly, so that mAP on few images can be interpolated.
     pairs = [(0.0, 0.0)]
     for few_images, many_images in zip(on_few.tolist(), on_many.tolist(), strict=True):
         both = few_images, min(few_images, many_images)

@@ -177,7 +177,7 @@ def test_map_is_known_as_well_as_an_evaluation_set_of_so_many_images_says() -> N
         ({"data": "scenes"}, "data"),
         ({"per_image": None}, "per_image"),
         ({"per_image": 19}, "per_image"),
-        ({"classes": 10**9}, "at most 100,000 are simulated"),
+        ({"classes": 10**9}, "2 to 100,000 classes"),
         ({"images": 0}, "images"),
         ({"staff": simkit.Staff(people=0)}, "people"),
         ({"budget": "5,0"}, "budget"),
