@@ -17,6 +17,7 @@ from simkit.cli import params
 from simkit.cli.output import print_json, say, table, width
 from simkit.cli.settings import settings, spelled
 from simkit.errors import unknown
+from simkit.quantities import exact_money
 
 Row = dict[str, Any]
 _WIDE = 120  # columns of a terminal in which a row of all parts is readable
@@ -177,7 +178,7 @@ def _rates(name: str) -> Row:
     rates = {"ended": chosen.ended} if chosen.ended else {}
     rates["people for a question"] = str(chosen.workers)
     if chosen.wage is not None:
-        rates["wage"] = f"${chosen.wage:,.2f} an hour; {chosen.wage_source}"
+        rates["wage"] = f"{exact_money(chosen.wage)} an hour; {chosen.wage_source}"
     for kind, rate in chosen.rates.items():
         amounts = [f"${rate.dollars:g}"] if rate.dollars is not None else []
         amounts += [f"{rate.seconds:g} s"] if rate.seconds is not None else []

@@ -273,7 +273,7 @@ def _tell(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> Non
     cost_table(bill, simkit.prices(terms.prices))
     if timed is not None:
         say(
-            f"by the measured times of the answers so far: ${timed.dollars:,.2f}, "
+            f"by the measured times of the answers so far: {quantities.exact_money(timed.dollars)}, "
             f"{quantities.duration(timed.seconds)}"
         )
     if (table["kind"] == "search").any():

@@ -199,14 +199,14 @@ def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: C
         say(
             f"{plan.recommendation} This pilot measures mAP to ±{plan.half_width:.1f} points, "
             f"if an image shows {project.per_image:g} classes on average (--per-image), and leaves "
-            f"${project.budget - bill.dollars:,.2f} of the budget."
+            f"{quantities.exact_money(project.budget - bill.dollars)} of the budget."
         )
     chosen = "" if asked == N else ", chosen at random"
     time = "" if bill.seconds is None else f", {quantities.duration(bill.seconds)} of work"
     say(
         f"{order.folder.name}: {len(order.table):,} questions, all {len(project.classes)} classes "
-        f"of {images}{chosen}; ${bill.dollars:,.2f} of ${project.budget:,.2f} at {project.prices} "
-        f"prices{time}"
+        f"of {images}{chosen}; {quantities.exact_money(bill.dollars)} of "
+        f"{quantities.exact_money(project.budget)} at {project.prices} prices{time}"
     )
     shown, source = min(len(project.classes), PAGE), project.price_list.rates["sweep"].source
     if shown < PAGE and "91 classes" in source:

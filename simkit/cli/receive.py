@@ -34,10 +34,9 @@ def command(folder: Path, files: tuple[Path, ...], columns: tuple[str, ...]) -> 
     FILES they are written again from the answers so far. ORDER may be a project: the files name
     their order.
     """
-    from simkit.orders.answers import checked, keep, kept
     from simkit.orders.order import Order
     from simkit.orders.project import next_step, order_of, project_of, write_pilot
-    from simkit.orders.receiving import OrderState, write
+    from simkit.orders.receiving import OrderState, checked, keep, kept, write
 
     folder = order_of(folder, files)
     project = project_of(folder)

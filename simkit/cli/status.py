@@ -9,6 +9,7 @@ import click
 
 from simkit.cli import params
 from simkit.cli.output import print_json, say, table
+from simkit.quantities import exact_money
 
 
 # fmt: off
@@ -35,9 +36,10 @@ def command(folder: Path) -> None:
     say(f"{project.data}: {images:,} images to label, {len(project.classes)} classes")
     how = f"at {project.prices} prices"
     if by_times != by_prices:
-        how = f"by measured times; ${by_prices:,.2f} {how}"
+        how = f"by measured times; {exact_money(by_prices)} {how}"
     left = max(round(project.budget, 2) - round(by_times, 2), 0)
-    say(f"spent ${by_times:,.2f} of ${project.budget:,.2f} ({how}); ${left:,.2f} left")
+    paid, budget = exact_money(by_times), exact_money(project.budget)
+    say(f"spent {paid} of {budget} ({how}); {exact_money(left)} left")
     table(
         ["order", "round", "scheme", "questions", "answered", "open", "people"],
         [[f"{v:,}" if isinstance(v, int) else v for v in row.values()] for row in rows],

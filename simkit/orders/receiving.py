@@ -1,11 +1,14 @@
-"""From the answers to an order: labels, votes, times, agreement, and open questions."""
+"""The answers of people to an order: checked, kept in files that never change, and made into
+labels, votes, times, agreement and open questions."""
 
 from __future__ import annotations
 
+import json
 import tomllib
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +21,13 @@ from simkit.annotate.prices import prices as price_list
 from simkit.annotate.votes import NO as SAID_NO
 from simkit.annotate.votes import YES as SAID_YES
 from simkit.annotate.votes import Votes, error_rates, measured
-from simkit.errors import BadInput
-from simkit.files import whole
-from simkit.history import History
+from simkit.errors import BadInput, unknown
+from simkit.files import parse_json, reading, whole
+from simkit.history import History, sha256
 from simkit.labels.formats import for_path
 from simkit.labels.formats.base import write_lines
 from simkit.labels.partial import PartialLabels
 from simkit.orders import project_state
-from simkit.orders.answers import kept
 from simkit.orders.order import LABELS, NOTHING, Order, effort_of
 from simkit.orders.order_crowd import END, NO, UNSURE, YES, JoinedAnswers
 from simkit.orders.tools.sheet import listed as with_names
@@ -35,9 +37,175 @@ if TYPE_CHECKING:
     from simkit.annotate.dawid_skene import Fitted
 
 DATA = "data.toml"  # the images as a data set, to train on with the labels
+COLUMNS = ("question", "worker", "answer", "seconds", "shared")
+TYPES = {"question": int, "worker": str, "answer": str, "seconds": float, "shared": int}
+DAY = 86_400  # seconds; longer times count as not measured
+WORDS = {
+    "yes": ("yes", "y", "true", "1", "present", "1.0"),
+    "no": ("no", "n", "false", "0", "-1", "absent", "0.0", "-1.0"),
+    "unsure": ("unsure", "maybe", "skip", "skipped", "?", "unknown", "don't know"),
+}
 LONG = 5  # times are cut at this multiple of the median of their kind, because of breaks
 FASTEST = 0.05  # seconds a question: shorter times are no person's
 _STATES = {"yes": YES, "no": NO, "unsure": UNSURE}
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """The answers of one file after the check.
+
+    Attributes
+    ----------
+    answers : DataFrame
+        Valid new answers: columns question, worker (hashed), answer, seconds (nan: not measured)
+        and shared (the number of questions that these seconds are for).
+    problems : DataFrame
+        Rows that do not count: columns row (from 0), problem, and cause, which is the same text
+        for rows with the same mistake. Every such row is listed, except empty answers and
+        repetitions.
+    """
+
+    answers: pd.DataFrame
+    problems: pd.DataFrame
+
+
+def checked(order: Order, rows: pd.DataFrame) -> Checked:
+    """Check raw answers against the questions of an order and its earlier answers.
+
+    Parameters
+    ----------
+    order : Order
+    rows : DataFrame
+        Raw answers: columns question, worker, answer, and optionally seconds and shared; image
+        and class explain why there is no such question (-1).
+
+    Returns
+    -------
+    Checked
+    """
+    problems: list[tuple[int, str, str]] = []
+    valid: list[tuple[int, str, str, float, int]] = []
+    table, classes, images = order.table, set(order.classes), set(order.images.astype(str))
+    kinds = table["kind"].to_dict()
+    before = {
+        (q, w): a for q, w, a in kept(order)[["question", "worker", "answer"]].itertuples(False)
+    }
+    rows = rows.assign(
+        number=_numbers(rows, "question", table["question"].max()).fillna(-1),
+        seconds=_numbers(rows, "seconds", DAY),
+        shared=_numbers(rows, "shared", len(table)).fillna(1),
+    )
+    for place, row in enumerate(rows.to_dict("records")):
+        number, text = row["number"], str(row["answer"]).strip()
+        person, question = str(row["worker"]).strip(), f"question {row['number']:.0f}"
+        # A pseudonym, another one in each order.
+        worker = f"w-{sha256(f'{order.id} {person}'.encode())[:10]}"
+        kind, earlier = kinds.get(number), before.get((number, worker))
+        answer = None if kind is None else _answer(text, kind, classes)
+        why: tuple[str, str] | None = None  # a problem and its cause
+        if kind is None:
+            why = _not_asked(row, order.classes, images)
+        elif not text or text.lower() == "nan":
+            continue  # not answered yet
+        elif answer is None:
+            what = "a class of the order or nothing" if kind == "name" else "yes, no or unsure"
+            why = f"{question}: {text!r} is not {what}", text
+        elif not person:
+            why = f"{question}: the worker is not named", "worker"
+        elif earlier is None:
+            before[number, worker] = answer
+            valid.append((int(number), worker, answer, row["seconds"], max(1, int(row["shared"]))))
+        elif earlier != answer:
+            said = f"the same person answered {earlier} before and {answer} now"
+            why = f"{question}: {said}; the first answer counts", "twice"
+        if why is not None:
+            problems.append((place, *why))
+    return Checked(
+        pd.DataFrame(valid, columns=list(COLUMNS)),
+        pd.DataFrame(problems, columns=["row", "problem", "cause"]),
+    )
+
+
+def keep(order: Order, answers: pd.DataFrame) -> Path | None:
+    """Add answers to the order's folder as a new file; None if there are no answers."""
+    if not len(answers):
+        return None
+    rows = answers.astype(object).where(answers.notna(), None).to_dict("records")
+    lines = [json.dumps({"order": order.id, **row}) for row in rows]
+    count = len(list((order.folder / "answers").glob("*.jsonl")))
+    digest = sha256("".join(f"{line}\n" for line in lines).encode())[:12]
+    file = order.folder / "answers" / f"{count + 1:04d}-{digest}.jsonl"
+    write_lines(file, lines)
+    return file
+
+
+def kept(order: Order) -> pd.DataFrame:
+    """All answers of an order as they were received, one of a person to a question.
+
+    Returns
+    -------
+    DataFrame
+        Columns question, worker, answer, seconds and shared.
+
+    Raises
+    ------
+    BadInput
+        If a file was changed or belongs to another order.
+    """
+    tables = [pd.DataFrame(columns=list(COLUMNS)).astype(TYPES)]
+    kinds, classes = order.table["kind"].to_dict(), set(order.classes)
+    for file in sorted((order.folder / "answers").glob("*.jsonl")):
+        with reading(file, "answers", "restore the file"):
+            text = file.read_bytes()
+            if sha256(text)[:12] != file.stem.partition("-")[2]:
+                raise BadInput("it was changed after it was received; restore the file")
+            rows: list[dict[str, Any]] = [parse_json(line) for line in text.decode().splitlines()]
+            for other in {row["order"] for row in rows} - {order.id}:
+                raise BadInput(f"it answers order {other}; move it to the folder of that order")
+            if any(row["answer"] != _answer(row["answer"], kinds[row["question"]], classes)
+                   for row in rows):  # fmt: skip
+                raise ValueError("an answer is not valid")
+            tables.append(pd.DataFrame(rows, columns=list(COLUMNS)).astype(TYPES))
+    answers = pd.concat(tables)
+    answers["seconds"] = _numbers(answers, "seconds", DAY)
+    # Two who receive the same file at the same time both keep it.
+    return answers.drop_duplicates(["question", "worker"], ignore_index=True)
+
+
+def _not_asked(
+    row: Mapping[str, Any], classes: tuple[str, ...], images: set[str]
+) -> tuple[str, str]:
+    """Why the question of a row is not in the order: the problem and its cause."""
+    if row["question"] != -1 or "class" not in row:
+        return f"question {row['question']!r} is not in this order", "question"
+    name, image = str(row["class"]).strip(), str(row["image"]).strip()
+    if name not in classes:
+        return _misnamed(name, classes), name
+    if image not in images:
+        return f"image {image!r} is not in this order", "image"
+    return f"the order does not ask about {name!r} in image {image!r}", "pair"
+
+
+@cache
+def _misnamed(name: str, classes: tuple[str, ...]) -> str:
+    return str(unknown("class of this order", name, classes))
+
+
+def _answer(text: str, kind: str, classes: set[str]) -> str | None:
+    """The answer in its standard spelling; None if it is not valid."""
+    if kind == "name":
+        if text in classes:
+            return text
+        return NOTHING if text.lower() in (NOTHING, "none", "nothing else", "") else None
+    return next((answer for answer, words in WORDS.items() if text.lower() in words), None)
+
+
+def _numbers(rows: pd.DataFrame, column: str, most: int) -> pd.Series[float]:
+    """Of any text; nan where it is no number from 0 to `most`, and without the column."""
+    if column not in rows:
+        return pd.Series(float("nan"), rows.index)
+    numbers = pd.to_numeric(rows[column].astype(str), errors="coerce").astype(float)
+    return numbers.where(numbers.between(0, most))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +216,7 @@ class OrderState:
     ----------
     order : Order
     answers : DataFrame
-        As `answers.kept`, with the columns of the questions.
+        As `kept`, with the columns of the questions.
     """
 
     order: Order
@@ -74,7 +242,15 @@ class OrderState:
         if self.order.settings.join == "union":
             states = states.mask(each.max() == YES, YES)
         if self.order.settings.join == "dawid-skene" and self.votes is not None:
-            states.update(self._weighed(self.votes))
+            if self._fitted is None:
+                warnings.warn(
+                    "dawid-skene needs at least 3 answers to most questions, and 50 answers each "
+                    "on present and on absent classes; until then answers are joined by majority",
+                    stacklevel=2,
+                )
+            else:
+                places = self.votes.question_image * L + self.votes.question_class
+                states.update(pd.Series(np.where(self._fitted.present > 0.5, YES, NO), places))
         named = self._names(real[naming])
         return JoinedAnswers(states.index.to_numpy(np.int64), states.to_numpy(np.int8), named)
 
@@ -86,11 +262,16 @@ class OrderState:
         and, unless the scheme has keep_looks=False, all other answers, such as those of rounds with
         other schemes.
         """
-        order, settings = self.order, self.order.settings
-        of_scheme = order.ask(settings, self.joined).labels
-        codes = of_scheme.codes
+        order, settings, joined = self.order, self.order.settings, self.joined
+        of_scheme = order.ask(settings, joined).labels
+        codes, L = of_scheme.codes, order.shape[1]
         if getattr(settings.parsed_scheme, "keep_looks", True):
-            others = self._all_labels()
+            sure, named = joined.states != UNSURE, joined.named.items()
+            said = pd.Series(joined.states[sure], joined.places[sure])
+            places = [image * L + c for image, given in named for c in given if c != END]
+            said = pd.concat([said, pd.Series(YES, places, dtype=np.int8)]).groupby(level=0).max()
+            where = np.divmod(said.index.to_numpy(np.int64), L)
+            others = csr_array((said.to_numpy(np.int8), where), shape=order.shape)
             codes = codes + others - others.multiply(codes != 0)
         answered = self.answers[self.answers["gold"] == 0].drop_duplicates("question")
         asked = np.zeros(order.shape[0], bool)
@@ -103,24 +284,12 @@ class OrderState:
             "scheme": settings.scheme, "order": order.id, "join": settings.join,
             "people": settings.people, "answers": len(self.answers),
         }  # fmt: skip
-        history = History("receive", about, settings.seed, (order.id,))
+        dropped, machine = of_scheme.effort.dropped, of_scheme.effort.machine
         return PartialLabels.of(
             codes, order.images, order.classes, of_scheme.asked | asked,
-            effort=replace(
-                effort, dropped=of_scheme.effort.dropped, machine=of_scheme.effort.machine
-            ),
-            history=history,
+            effort=replace(effort, dropped=dropped, machine=machine),
+            history=History("receive", about, settings.seed, (order.id,)),
         )  # fmt: skip
-
-    def _all_labels(self) -> csr_array:
-        """(N, L) int8: every yes and no, and every class that was named."""
-        joined, (N, L) = self.joined, self.order.shape
-        sure = joined.states != UNSURE
-        named = [image * L + c for image, given in joined.named.items() for c in given if c != END]
-        said = pd.Series(joined.states[sure], joined.places[sure])
-        said = pd.concat([said, pd.Series(YES, named, dtype=np.int8)]).groupby(level=0).max()
-        rows, columns = np.divmod(said.index.to_numpy(np.int64), L)
-        return csr_array((said.to_numpy(np.int8), (rows, columns)), shape=(N, L))
 
     @cached_property
     def open(self) -> pd.DataFrame:
@@ -141,21 +310,19 @@ class OrderState:
         said = said.drop_duplicates(["image", "class", "worker"])
         if not len(said):
             return None
-        pairs = said.drop_duplicates(["image", "class"])[["image", "class"]].reset_index(drop=True)
-        number = pd.MultiIndex.from_frame(pairs)
-        gold = said.groupby(["image", "class"])["gold"].max().reindex(number)
+        question = said.groupby(["image", "class"], sort=False).ngroup()
+        pairs, gold = said[~question.duplicated()], said["gold"].groupby(question).max().to_numpy()
         workers, who = np.unique(said["worker"], return_inverse=True)
-        asked = gold.to_numpy()
         return Votes(
             images=self.order.images,
             classes=self.order.classes,
             workers=tuple(map(str, workers)),
             question_image=pairs["image"].to_numpy(np.int64),
             question_class=pairs["class"].to_numpy(np.int64),
-            vote_question=number.get_indexer(pd.MultiIndex.from_frame(said[["image", "class"]])),
+            vote_question=question.to_numpy(),
             vote_worker=who,
             vote_answer=np.where(said["answer"] == "yes", SAID_YES, SAID_NO).astype(np.int8),
-            gold=np.where(asked == 0, -1, asked > 0).astype(np.int8),
+            gold=np.where(gold == 0, -1, gold > 0).astype(np.int8),
         )
 
     @cached_property
@@ -218,57 +385,34 @@ class OrderState:
         Kinds of questions that were not asked take longer, or less long, by the same factor. Times
         that give no price list are noted in a warning, and None is returned.
         """
-        if not len(self.seconds):
-            return None
         listed = price_list(self.order.settings.prices)
-        if listed.wage is None:
+        if not len(self.seconds) or listed.wage is None:
             return None
+        counts, rates = self.answers.groupby("kind").size(), dict(listed.rates)
+        # A price in dollars is paid however long an answer takes.
+        timed = {kind: rate for kind, rate in rates.items() if rate.dollars is None}
+        ratios: list[float] = []
         try:
-            return self._at_measured_times(listed)
+            for kind, seconds in self.seconds.items():
+                rate = timed.pop(str(kind), None)
+                if rate is None or rate.seconds is None:
+                    continue
+                if rate.per != "image" and rate.seconds * seconds > 0:
+                    ratios.append(seconds * (rate.page or 1) / rate.seconds)
+                source = f"measured on {counts[kind]:,} answers to order {self.order.id}"
+                rates[str(kind)] = replace(
+                    rate, per="question", page=0, seconds=round(float(seconds), 2), source=source
+                )
+            pace = float(np.exp(np.mean(np.log(ratios)))) if ratios else 1.0
+            for kind, rate in timed.items():
+                seconds = round((rate.seconds or 0) * pace, 3)
+                source = f"{rate.source}; times {pace:.2f}, as measured for other questions"
+                rates[kind] = replace(rate, seconds=seconds, source=source)
+            return replace(listed, name="measured", rates=rates)
         except BadInput as error:
             warnings.warn(f"the measured times are not used, as they give no price list ({error})",
                           stacklevel=2)  # fmt: skip
             return None
-
-    def _at_measured_times(self, listed: Prices) -> Prices:
-        counts = self.answers.groupby("kind").size()
-        # A price in dollars is paid however long an answer takes.
-        timed = {kind: rate for kind, rate in listed.rates.items() if rate.dollars is None}
-        rates = dict(listed.rates)
-        ratios: list[float] = []
-        for kind, seconds in self.seconds.items():
-            rate = timed.pop(str(kind), None)
-            if rate is None or rate.seconds is None:
-                continue
-            if rate.per != "image" and rate.seconds * seconds > 0:
-                ratios.append(seconds * (rate.page or 1) / rate.seconds)
-            source = f"measured on {counts[kind]:,} answers to order {self.order.id}"
-            rates[str(kind)] = replace(
-                rate, per="question", page=0, seconds=round(float(seconds), 2), source=source
-            )
-        pace = float(np.exp(np.mean(np.log(ratios)))) if ratios else 1.0
-        for kind, rate in timed.items():
-            seconds = round((rate.seconds or 0) * pace, 3)
-            source = f"{rate.source}; times {pace:.2f}, as measured for other questions"
-            rates[kind] = replace(rate, seconds=seconds, source=source)
-        return replace(listed, name="measured", rates=rates)
-
-    # -- joining ----------------------------------------------------------------------------------
-
-    def _weighed(self, votes: Votes) -> pd.Series[int]:
-        """By place, YES where the class is probably present (model of Dawid and Skene), else NO.
-
-        Empty if there are too few votes to fit the model.
-        """
-        if self._fitted is None:
-            warnings.warn(
-                "dawid-skene needs at least 3 answers to most questions, and 50 answers each on "
-                "present and on absent classes; until then answers are joined by majority",
-                stacklevel=2,
-            )
-            return pd.Series(dtype=np.int8)
-        places = votes.question_image * self.order.shape[1] + votes.question_class
-        return pd.Series(np.where(self._fitted.present > 0.5, YES, NO), places)
 
     def _names(self, said: pd.DataFrame) -> dict[int, tuple[int, ...]]:
         """The classes named in each image: the most frequent answer to each question."""
@@ -312,36 +456,28 @@ def write(state: OrderState) -> list[str]:
         with whole(folder / name) as part:
             table.to_csv(part, index=False)
     write_data(order, folder / DATA)
-    measured = state.prices()
-    if measured is not None:
-        write_lines(folder / "measured.toml", _toml(measured, state))
-    else:
-        (folder / "measured.toml").unlink(missing_ok=True)
-    return sorted([LABELS, *files, DATA, *(["measured.toml"] if measured else [])])
+    names, prices, file = [LABELS, *files, DATA], state.prices(), folder / "measured.toml"
+    if prices is None:
+        file.unlink(missing_ok=True)
+        return sorted(names)
+    listed = order.settings.prices
+    # Price lists can be like complete presets only: those of a file are written out.
+    values: dict[str, Any] = {"like": listed}
+    if listed.endswith(".toml"):
+        values = tomllib.loads(Path(listed).read_text("utf-8"))
+    values["workers"] = order.settings.people
+    for kind, rate in prices.rates.items():
+        if rate.dollars is None:
+            values[kind] = {"per": rate.per, "seconds": rate.seconds, "source": rate.source}
+            values[kind] |= {"page": rate.page} if rate.per == "page" else {}
+    write_lines(file, [f"# measured on the answers to order {order.id}", *toml_lines(values)])
+    return sorted([*names, file.name])
 
 
 def write_data(order: Order, file: Path, scored: str | None = None) -> None:
     """Write the images of an order as a data set (TOML), with val and test of the data `scored`."""
     settings = order.settings
-    values = {
-        "source": "unlabelled",
-        "images": settings.data,
-        "split": settings.split,
-        "scored": scored,
-    }
-    write_lines(file, toml_lines({**values, "classes": settings.classes}))
-
-
-def _toml(listed: Prices, state: OrderState) -> list[str]:
-    """The lines of a price list in TOML: the order's list with the measured rates."""
-    own = state.order.settings.prices
-    # Lists complete presets only: those of a file are written out.
-    values: dict[str, Any] = {"like": own}
-    if own.endswith(".toml"):
-        values = tomllib.loads(Path(own).read_text("utf-8"))
-    values["workers"] = state.order.settings.people
-    for kind, rate in listed.rates.items():
-        if rate.dollars is None:
-            values[kind] = {"per": rate.per, "seconds": rate.seconds, "source": rate.source}
-            values[kind] |= {"page": rate.page} if rate.per == "page" else {}
-    return [f"# measured on the answers to order {state.order.id}", *toml_lines(values)]
+    write_lines(file, toml_lines({
+        "source": "unlabelled", "images": settings.data, "split": settings.split,
+        "scored": scored, "classes": settings.classes,
+    }))  # fmt: skip

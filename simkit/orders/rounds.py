@@ -28,6 +28,7 @@ from simkit.orders import project_state
 from simkit.orders.order import SCHEMA, Order, Round, RoundSettings, effort_of
 from simkit.orders.order_crowd import JoinedAnswers
 from simkit.orders.tools import label_studio, page, sheet
+from simkit.quantities import exact_money
 
 PAGE = 20  # classes of one image that are shown together
 
@@ -73,7 +74,9 @@ def round_of(
     BadInput
         If no question is left, or the budget pays for none.
     """
-    if order.exhausted(joined) and (opened is None or not len(opened)):
+    if opened is None:
+        opened = SCHEMA.empty_table().to_pandas()
+    if order.exhausted(joined) and not len(opened):
         raise BadInput(
             f"all {len(joined.places):,} questions are answered; nothing is left to order"
         )
@@ -83,12 +86,11 @@ def round_of(
     asked = order.ask(settings, joined)
     questions = in_turn(_not_open(asked.questions, opened)).assign(gold=np.int8(0))
     if not len(questions):
-        if opened is not None and len(opened):
-            raise BadInput(
-                f"no further question is left while {len(opened):,} questions are open; receive "
-                "their answers first, or raise the amount of the scheme or the images"
-            )
-        raise BadInput("no question is left to ask; raise the amount of the scheme or the images")
+        receive = f"while {len(opened):,} questions are open; receive their answers first, or"
+        raise BadInput(
+            f"no question is left to ask{f' {receive}' if len(opened) else ';'} raise the amount "
+            "of the scheme or the images"
+        )
     if budget is not None:
         listed = price_list(settings.prices)
 
@@ -98,7 +100,7 @@ def round_of(
 
         paid = bisect_right(range(1, len(questions) + 1), budget, key=spent)
         if not paid:
-            raise BadInput(f"${budget:,g} does not pay for one question; raise the budget")
+            raise BadInput(f"{exact_money(budget)} does not pay for one question; raise the budget")
         questions = questions.head(paid)
     gold = _gold(settings, order, questions, answers) if settings.gold else questions.head(0)
     first = 1 + max((int(part.table["question"].max()) for part in order.rounds), default=0)
@@ -107,19 +109,17 @@ def round_of(
     return Round(settings, table[SCHEMA.names].reset_index(drop=True))
 
 
-def _not_open(questions: pd.DataFrame, opened: pd.DataFrame | None) -> pd.DataFrame:
-    """The questions that are not open already."""
-    if opened is None or not len(opened):
-        return questions
-    # A gold question's answer is no label.
-    return questions[~_pairs(questions).isin(_pairs(opened[opened["gold"] == 0]))]
+def _not_open(questions: pd.DataFrame, opened: pd.DataFrame) -> pd.DataFrame:
+    """The questions that are not open already; a gold question's answer is no label."""
 
+    def places(table: pd.DataFrame) -> pd.MultiIndex:
+        """Image and class of each question, or image and number of a naming."""
+        naming = table["kind"] == "name"
+        return pd.MultiIndex.from_arrays([
+            naming, table["image"], table["class"].mask(naming, table["nth"]),
+        ])  # fmt: skip
 
-def _pairs(questions: pd.DataFrame) -> pd.MultiIndex:
-    """Image and class of each question, or image and number of a naming."""
-    naming = questions["kind"] == "name"
-    which = questions["class"].mask(naming, questions["nth"])
-    return pd.MultiIndex.from_arrays([naming, questions["image"], which])
+    return questions[~places(questions).isin(places(opened[opened["gold"] == 0]))]
 
 
 def _bought(
@@ -127,7 +127,7 @@ def _bought(
     order: Order,
     joined: JoinedAnswers,
     budget: float,
-    opened: pd.DataFrame | None,
+    opened: pd.DataFrame,
 ) -> RoundSettings:
     """The settings with the largest amount that the budget pays for."""
 
@@ -171,14 +171,10 @@ def _gold(
 ) -> pd.DataFrame:
     """Gold questions: pairs with a known answer, half of them present if there are enough."""
     wanted = round(settings.gold * len(questions))
-    if answers is None:
+    if answers is None or answers.classes != settings.classes:
         raise BadInput(
-            "gold questions need known answers; give --known, a file of labels, or --gold 0 for no "
-            "gold questions"
-        )
-    if answers.classes != settings.classes:
-        raise BadInput(
-            "the labels of --known have other classes; give labels of the order's classes"
+            "gold questions need known answers about the order's classes; give --known, a file of "
+            "labels of these classes, or --gold 0 for no gold questions"
         )
     rows, classes = answers.codes.nonzero()
     places = pd.Index(order.images.astype(str)).get_indexer(answers.images.astype(str))

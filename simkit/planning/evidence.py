@@ -434,25 +434,24 @@ def _grouped(
     draws = sorted({*zip(rows["seed"], rows["draw"], strict=True)})
 
     def scores(group: pd.DataFrame) -> Array:
-        by_draw = dict(zip(zip(group["seed"], group["draw"], strict=True), group["map"],
-                           strict=True))  # fmt: skip
-        return test.on_new_images(np.array([by_draw.get(draw, np.nan) for draw in draws]))
+        by_draw = group.drop_duplicates(["seed", "draw"], keep="last").set_index(["seed", "draw"])
+        return test.on_new_images(by_draw["map"].reindex(draws).to_numpy())
 
     def size(group: pd.DataFrame) -> Size:
         counts = (np.stack([*group[f"class_{side}"]]) for side in ("present", "absent"))
         present, absent = (values[:, pool.scored].mean(axis=0) for values in counts)
-        return Size(float(np.mean([*group["amount"]])), present, absent, scores(group))
+        return Size(float(group["amount"].mean()), present, absent, scores(group))
 
     known = [np.stack([*rows[f"class_{side}"]]).sum(axis=1) for side in ("present", "absent")]
     rows = rows.iloc[np.argsort(known[0] + known[1], kind="stable")]
+    amounts = (
+        images if option.amount == "images" else getattr(_made(spec), option.amount)
+        for option, images, spec in rows[["option", "images", "scheme_spec"]].itertuples(
+            index=False
+        )
+    )
     rows = rows.assign(
-        habits=[option.habits for option in rows["option"]],
-        amount=[
-            float(images if option.amount == "images" else getattr(_made(spec), option.amount))
-            for option, images, spec in zip(
-                rows["option"], rows["images"], rows["scheme_spec"], strict=True
-            )
-        ],
+        habits=[option.habits for option in rows["option"]], amount=[*map(float, amounts)]
     )
     complete = np.array([option.complete for option in rows["option"]])
     everything = rows[complete & (rows["images"] == pool.images)]
@@ -465,7 +464,7 @@ def _grouped(
     for pair, cell in bought.groupby(["option", "method"], sort=False):
         sizes: dict[float, list[pd.DataFrame]] = {}  # budgets beyond all labels have equal amounts
         for _, group in cell.groupby("size", sort=False):
-            sizes.setdefault(round(float(np.mean([*group["amount"]])), 9), []).append(group)
+            sizes.setdefault(round(float(group["amount"].mean()), 9), []).append(group)
         cells[pair] = tuple(size(pd.concat(groups)) for groups in sizes.values())
         row = group.to_dict("records")[0]
         # Only a tuned method needs its complete spelling to be trained again.

@@ -18,10 +18,9 @@ from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.planning import choose, plan_figure, plan_page
-from simkit.planning.choose import Candidate
+from simkit.planning.choose import BillLine, Candidate, Decision, Trust, When, backtest
 from simkit.planning.costs import PriceCurve, Staff, count, wrong_labels
 from simkit.planning.curves import Curves
-from simkit.planning.decision import BillLine, Decision, Trust, When, backtest
 from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption
 from simkit.planning.plan_figure import Page, Readable
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from simkit import quantities
 from simkit.history import versions
-from simkit.planning.choose import LOSS, MOST_TIMES, Candidate
-from simkit.planning.decision import Decision
+from simkit.planning.choose import LOSS, MOST_TIMES, Candidate, Decision
 from simkit.planning.evidence import Pair
 from simkit.planning.plan_figure import Chart, CurveSeries, Mark, Page, Section, Table
 from simkit.registry import short
@@ -38,7 +37,7 @@ def page(plan: Decision) -> Page:
     answers = [*_so_far(plan)]
     if plan.purchase_needed:
         answers += [
-            ("Spend", " ".join(filter(None, _spend(plan)))), ("Expect", " ".join(_expect(plan))),
+            ("Spend", " ".join(_spend(plan))), ("Expect", " ".join(_expect(plan))),
             ("Range", f"{_band(chosen)} mAP (90% interval)."),
         ]  # fmt: skip
         if getattr(part := chosen.option.part, "search", "") == "proposals":
@@ -269,11 +268,9 @@ def _train(plan: Decision) -> str:
     trained = plan.evidence.trained_as.get((received.option, received.method))
     if trained is None or not received.folder:
         return f"{text} (`simkit train --labels`)."
-    files = {"--labels": "labels.parquet", "--data": "scored.toml"}
     words = ["simkit", "train", "--method", str(trained["method"])]
-    for option, name in files.items():
-        words += [option, f"{received.folder}/{name}"]
-    return f"{text}: `{join(words)}`"
+    words += ["--labels", f"{received.folder}/labels.parquet"]
+    return f"{text}: `{join([*words, '--data', f'{received.folder}/scored.toml'])}`"
 
 
 def _missing_tests(plan: Decision) -> int:

@@ -37,6 +37,7 @@ from simkit.learn.stack import scores_of_all
 from simkit.learn.train import Trained, train_stack
 from simkit.learn.validation import Validation
 from simkit.progress import peak_memory
+from simkit.quantities import exact_money
 from simkit.results.job_store import Result
 from simkit.results.runs import SCHEMA, SWEEP, Row
 from simkit.study import sources
@@ -493,7 +494,7 @@ def buy(batch: LabelBatch, job: Job, data: StudyData) -> PaidLabels:
         if spent is None:
             raise BadInput("the price list has no times to spend hours by; budget in dollars")
         if most <= spent:
-            taken = f"${spent:.2f}" if unit == "dollars" else f"{spent / 3600:.2f} hours"
+            taken = exact_money(spent) if unit == "dollars" else f"{spent / 3600:.2f} hours"
             raise BadInput(
                 f"validation labels take {taken} of {batch.limit}; raise the budget or set "
                 "validation to none"

@@ -14,9 +14,8 @@ import simkit
 from simkit.annotate.simulate import simulate
 from simkit.cli.main import code
 from simkit.labels.formats import for_path
-from simkit.orders.answers import checked, keep
 from simkit.orders.order import Order
-from simkit.orders.receiving import OrderState
+from simkit.orders.receiving import OrderState, checked, keep
 from tests.orders.people import SCENES, TRUTH, answer, ordered, rows
 
 

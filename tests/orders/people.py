@@ -15,10 +15,9 @@ from simkit.annotate.sparse_draws import lookup
 from simkit.chance import Chance
 from simkit.cli.main import code
 from simkit.labels.truth import Truth
-from simkit.orders.answers import checked, keep
 from simkit.orders.order import NOTHING, Order
 from simkit.orders.order_crowd import END, NO, YES, Asked, JoinedAnswers, OrderCrowd, ask
-from simkit.orders.receiving import OrderState
+from simkit.orders.receiving import OrderState, checked, keep
 
 
 def naming_chance(scheme: Scheme, seed: int = 0) -> Chance:

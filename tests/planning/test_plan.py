@@ -31,15 +31,15 @@ def pilot(spec, tmp_path_factory):
     return planted.write(tmp_path_factory.mktemp("pilot"), spec)
 
 
-def whole_price(made):
-    return next(p for o, p in made.curves.purchases.items() if o.complete).dollars[-1]
+@pytest.fixture(scope="module")
+def erring(spec, tmp_path_factory):
+    return planted.write(tmp_path_factory.mktemp("err"), spec, habits={"workers": 3, "miss": 0.1})
 
 
 def test_plans_never_order_what_is_behind(pilot):
     """Complete labels of all images are affordable: a cheaper order must be shown to be as good."""
     made = plan(pilot, "$2,000", images="10,000", prices="openimages")
-    everything = whole_price(made) * 10_000 / POOL
-    assert everything < 2000
+    assert made.curves.complete.dollars[-1] * 10_000 / POOL < 2000
     complete = max(
         (c for c in made.choice.every if c.option.complete), key=lambda c: (c.images, c.median)
     )
@@ -63,7 +63,7 @@ def test_a_curve_does_not_depend_on_the_other_ways_in_the_folder(spec, tmp_path)
     more = planted.write(tmp_path / "more", spec, schemes=("full-subset", "rpa"))
 
     def complete(folder):
-        made = plan(folder, 200, images=3000, prices="openimages")
+        made = plan(folder, 50, images=900, prices="openimages")
         return [(c.dollars, c.median) for c in made.choice.every if c.option.complete]
 
     np.testing.assert_allclose(complete(alone), complete(more), atol=0.002)
@@ -103,19 +103,15 @@ def test_counted_amounts_say_which_classes_have_fewer(pilot):
     assert (one.present <= made.evidence.pool.present * one.times * 1.001).all()
 
 
-def test_people_who_never_err_are_not_asked_twice(spec, tmp_path):
-    one = planted.write(tmp_path / "one", spec)
-    eight = planted.write(tmp_path / "eight", spec, habits={"workers": 8})
-    made = plan([one, eight], 100, images=3000, prices="hourly")
+def test_only_people_who_err_are_asked_several_times_unless_a_price_list_does(
+    pilot, erring, spec, tmp_path
+):
+    eight = planted.write(tmp_path / "eight", spec, habits={"workers": 8}, draws=2)
+    made = plan([pilot, eight], 100, images=3000)
     assert {option.habits for option, _ in made.evidence.cells} == {Habits()}
     assert "people (" not in made.text()
-
-
-def test_erring_people_and_price_lists_may_ask_for_several(spec, tmp_path):
-    erring = planted.write(tmp_path / "err", spec, habits={"workers": 3, "miss": 0.1})
-    assert "3 people" in plan(erring, 100, images=3000, prices="hourly").text(width=10_000)
-    perfect = planted.write(tmp_path / "list", spec)
-    text = plan(perfect, 5000, images=3000, prices="coco-tagging").text(width=10_000)
+    assert "3 people" in plan(erring, 100, images=3000).text(width=10_000)
+    text = plan(pilot, 5000, images=3000, prices="coco-tagging").text(width=10_000)
     assert "8 people" in text
 
 
@@ -134,23 +130,6 @@ def test_the_bill_holds_the_pilot_and_its_test_images(pilot):
     now = sum(line.dollars for line in made.bill if line.when == "now")
     assert now == pytest.approx(sum(one.dollars for one in made.order))
     assert now <= 100
-
-
-def test_far_projects_begin_with_a_first_round_of_two_ways(pilot):
-    made = plan(pilot, 500, images=10_000, prices="openimages")
-    assert made.trust.grade == "low" and made.chosen.times > 3
-    assert len({one.option for one in made.order}) == 2
-    assert sum(one.dollars for one in made.order) <= 0.25 * made.chosen.dollars
-    spent = sum(line.dollars for line in made.bill if line.when != "before")
-    assert made.chosen.dollars <= spent <= 500
-
-
-def test_the_bill_of_the_budget_does_not_include_what_is_paid_already(pilot):
-    made = plan(pilot, 500, images=10_000, prices="openimages")
-    bill, paid = made.page.tables[1:]
-    total = float(bill.rows[-1][-1].strip("$"))
-    assert bill.total and not paid.total and total <= 500
-    assert [row[0].split(":")[0] for row in paid.rows] == ["pilot", "pilot"]
 
 
 def answers(made):
@@ -200,15 +179,11 @@ def test_a_target_is_reached_by_the_cheapest_purchase(pilot):
     assert none.choice.reached is False and "best chance" in none.text(width=10_000)
 
 
-def test_a_plan_fits_on_one_screen_and_its_json_holds_the_choice(pilot):
-    made = plan(pilot, "$2k", images="10k", prices="openimages", staff=Staff(3, 30))
-    assert len(made.text(width=100).splitlines()) <= 40
-    values = made.to_json()
-    for key in ("way", "scheme", "method", "dollars", "median", "band90"):
-        assert key in values["chosen"]
+def test_the_json_holds_the_choice(pilot):
+    values = plan(pilot, "$2k", images="10k", prices="openimages", staff=Staff(3, 30)).to_json()
+    assert {"way", "scheme", "method", "dollars", "median", "band90"} <= set(values["chosen"])
     low, high = values["chosen"]["band90"]
     assert low <= values["chosen"]["median"] <= high
-    assert values["trust"]["grade"] in made.text()
     assert len(values["trust"]["reasons"]) <= 3
 
 
@@ -309,29 +284,29 @@ def test_a_method_says_itself_how_it_reads_unknown_labels(spec, tmp_path):
         plan(other, 100)
 
 
-def test_order_later_rounds_and_the_rest_are_the_budget(pilot, spec, tmp_path):
-    erring = planted.write(tmp_path / "erring", spec, habits={"workers": 3, "miss": 0.1})
-    single = planted.write(tmp_path / "single", spec, schemes=("full-subset",))
-    sentences = 0
-    for folder in (pilot, erring, single):
-        for budget in (30, 100, 500, 2000):
-            made = plan(folder, budget, images=10_000, prices="openimages", image_price=0.001)
-            total = made.cost("now", "later")
-            assert made.cost("now") + made.cost("later") + made.left == pytest.approx(budget)
-            assert made.left >= -0.005
-            if len(made.order) > 1:  # the second part leaves the money of the chosen purchase
-                a, b = made.order
-                assert made.cost("later") == pytest.approx(made.chosen.dollars - a.dollars)
-                assert made.chosen.dollars + b.dollars <= budget + 0.01
-            bill = next(t for t in made.page.tables if t.title.startswith("Bill"))
-            printed = [float(row[-1].strip("$").replace(",", "")) for row in bill.rows]
-            rows = printed[:-1] if bill.total else printed
-            assert sum(rows) == pytest.approx(total, abs=0.02)
-            assert printed[-1] == pytest.approx(total, abs=0.01)
-            if said := re.search(r"\$([\d,.]+\d) is left", answers(made)["Expect"]):
-                sentences += 1
-                left = float(said[1].replace(",", ""))
-                assert left == pytest.approx(
-                    budget - printed[-1], abs=0.51 if left >= 100 else 0.02
-                )
-    assert sentences
+def test_order_later_rounds_and_the_rest_are_the_budget(pilot, erring):
+    """Far projects begin with a first round of two options, which the bill and all texts count."""
+    sentences, rounds = 0, 0
+    for folder, budget in [(pilot, 30), (pilot, 120), (pilot, 500), (pilot, 2000), (erring, 500)]:
+        made = plan(folder, budget, images=10_000, prices="openimages", image_price=0.001)
+        total = made.cost("now", "later")
+        assert made.cost("now") + made.cost("later") + made.left == pytest.approx(budget)
+        assert made.left >= -0.005
+        if len(made.order) > 1:  # the second part leaves the money of the chosen purchase
+            rounds += 1
+            a, b = made.order
+            assert made.trust.grade == "low" and made.chosen.times > 3 and a.option != b.option
+            assert a.dollars + b.dollars <= 0.25 * made.chosen.dollars
+            assert made.cost("later") == pytest.approx(made.chosen.dollars - a.dollars)
+            assert made.chosen.dollars + b.dollars <= budget + 0.01
+        bill, paid = made.page.tables[1:]
+        assert not paid.total and {row[0].split(":")[0] for row in paid.rows} == {"pilot"}
+        printed = [float(row[-1].strip("$").replace(",", "")) for row in bill.rows]
+        rows = printed[:-1] if bill.total else printed
+        assert sum(rows) == pytest.approx(total, abs=0.02)
+        assert printed[-1] == pytest.approx(total, abs=0.01)
+        if said := re.search(r"\$([\d,.]+\d) is left", answers(made)["Expect"]):
+            sentences += 1
+            left = float(said[1].replace(",", ""))
+            assert left == pytest.approx(budget - printed[-1], abs=0.51 if left >= 100 else 0.02)
+    assert sentences and rounds

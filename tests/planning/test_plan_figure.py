@@ -8,6 +8,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import matplotlib as mpl
 import numpy as np
@@ -265,13 +266,12 @@ def test_names_of_lines_that_end_together_neither_overlap_nor_leave(name, narrow
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, tuple]:
     """The arguments of the two public functions; both return the example."""
-    calls: dict[str, tuple] = {}
+    calls, page = {}, example()
+    made = SimpleNamespace(text=page.text, html=page.html, markdown=page.markdown, to_json=dict)
     for name in ("plan", "plan_pilot"):
         monkeypatch.setattr(
             f"simkit.{name}",
-            lambda *words, name=name, **options: (
-                calls.update({name: (*words, options)}) or example()
-            ),
+            lambda *words, name=name, **options: calls.update({name: (*words, options)}) or made,
         )
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COLUMNS", raising=False)

@@ -11,8 +11,8 @@ import pytest
 import simkit
 from simkit.cli.main import code
 from simkit.errors import BadInput
-from simkit.orders.answers import checked, keep
 from simkit.orders.order import Order
+from simkit.orders.receiving import checked, keep
 from simkit.study.next_plan import plan_next
 from tests.orders.people import rows
 from tests.planning import planted

@@ -12,7 +12,6 @@ import os
 import warnings
 from importlib import resources
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -64,7 +63,17 @@ def write(
     """
     file = folder / "page.html"
     sources = _sources(np.unique(questions["image"]), pictures, rows, folder)
-    tasks = [_task(order, rows, sources) for _, rows in questions.groupby("task", sort=False)]
+    tasks = []
+    for _, asked in questions.groupby("task", sort=False):
+        image, kind = int(asked["image"].iloc[0]), asked["kind"].iloc[0]
+        named = (  # whoever names classes is not asked about one
+            {"question": number, "class": "" if kind == "name" else order.classes[c]}
+            for number, c in zip(asked["question"].tolist(), asked["class"], strict=True)
+        )
+        tasks.append({
+            "image": str(order.images[image]), "src": sources[image], "kind": kind,
+            "questions": list(named),
+        })  # fmt: skip
     data = {
         "order": order.id, "round": len(order.rounds), "classes": order.classes,
         "instructions": instructions, "tasks": tasks,
@@ -74,17 +83,6 @@ def write(
     with whole(file) as part:
         part.write_text(page.replace("DATA", text, 1), "utf-8")
     return file
-
-
-def _task(order: Order, rows: pd.DataFrame, sources: dict[int, str]) -> dict[str, Any]:
-    image, kind = int(rows["image"].iloc[0]), rows["kind"].iloc[0]
-    names = ["" if kind == "name" else order.classes[c] for c in rows["class"]]
-    questions = [
-        {"question": number, "class": name}
-        for number, name in zip(rows["question"].tolist(), names, strict=True)
-    ]
-    shown = str(order.images[image])
-    return {"image": shown, "src": sources[image], "kind": kind, "questions": questions}
 
 
 def _sources(
@@ -97,17 +95,13 @@ def _sources(
             f"computer; for others, order at most {WITHIN} images, or use --to label-studio",
             stacklevel=2,
         )
-        paths = (pictures.folder / pictures.files[rows[image]] for image in images)
-        return {
-            int(image): quote(os.path.relpath(path, folder))
-            for image, path in zip(images, paths, strict=True)
-        }
-    return {int(image): _embedded(pictures.read([rows[image]])[0]) for image in images}
-
-
-def _embedded(pixels: np.ndarray) -> str:
-    image = Image.fromarray(pixels)
-    image.thumbnail((SIDE, SIDE))
-    buffer = io.BytesIO()
-    image.save(buffer, "JPEG", quality=85)
-    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
+        paths = {int(image): pictures.folder / pictures.files[rows[image]] for image in images}
+        return {image: quote(os.path.relpath(path, folder)) for image, path in paths.items()}
+    sources = {}
+    for place in images.tolist():
+        image = Image.fromarray(pictures.read([rows[place]])[0])
+        image.thumbnail((SIDE, SIDE))
+        buffer = io.BytesIO()
+        image.save(buffer, "JPEG", quality=85)
+        sources[place] = f"data:image/jpeg;base64,{base64.b64encode(buffer.getvalue()).decode()}"
+    return sources

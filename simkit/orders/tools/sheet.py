@@ -109,26 +109,27 @@ def read(file: Path, order: Order, columns: dict[str, str]) -> pd.DataFrame:
             raise BadInput("it has no rows; give a file with answers")
         for stated in {*table["order"].astype(str)} - {""} if "order" in table else ():
             order.check_id(file, stated)
-        return _answers(table, order, columns, file)
-
-
-def _answers(
-    table: pd.DataFrame, order: Order, columns: dict[str, str], file: Path
-) -> pd.DataFrame:
-    """The columns of a table in the names of simkit."""
-    names = {field: _column(field, table, columns, file) for field in USUAL}
-    for field in ("answer", "worker"):
-        if names[field] is None:
-            raise BadInput(
-                f"{file} has no column for {field} (columns: {', '.join(table.columns)}); name it "
-                f"with --columns {field}=NAME"
-            )
-    out = pd.DataFrame({field: table[name] for field, name in names.items() if name is not None})
-    if "question" not in out:
-        out["question"] = _numbers(out, order, file)
-    if "shared" in table:
-        out["shared"] = table["shared"]
-    return out
+        names = {field: _column(field, table, columns, file) for field in USUAL}
+        known = {field for field, name in names.items() if name is not None}
+        for field in dict.fromkeys(["answer", "worker", "question", *columns]):
+            if field not in known and not (field == "question" and {"image", "class"} <= known):
+                wanted = repr(columns[field]) if field in columns else f"for {field}"
+                wanted += ", or for image and class" * (field == "question")
+                raise BadInput(
+                    f"{file} has no column {wanted} (columns: {', '.join(table.columns)}); name it "
+                    f"with --columns {field}=NAME"
+                )
+        out = pd.DataFrame({field: table[names[field]] for field in USUAL if field in known})
+        if "question" not in out:  # the number of each question, by image and class; -1 without one
+            asked = listed(order, order.table)
+            keys = asked["image"].astype(str) + "\0" + asked["class"]
+            number = pd.Series(asked["question"].to_numpy(), keys).groupby(level=0).first()
+            image, name = (out[field].astype(str).str.strip() for field in ("image", "class"))
+            numbers = number.reindex(image + "\0" + name).fillna(-1)
+            out["question"] = numbers.astype(int).set_axis(out.index)
+        if "shared" in table:
+            out["shared"] = table["shared"]
+        return out
 
 
 def _table(text: str) -> list[dict[str, object]]:
@@ -147,10 +148,7 @@ def _table(text: str) -> list[dict[str, object]]:
 def _column(field: str, table: pd.DataFrame, columns: dict[str, str], file: Path) -> str | None:
     """The file's column for this field; None without one."""
     if field in columns:
-        if columns[field] not in table:
-            raise BadInput(f"{file} has no column {columns[field]!r}; it has "
-                           f"{', '.join(table.columns)}")  # fmt: skip
-        return columns[field]
+        return columns[field] if columns[field] in table else None
     names = {str(name).strip().lower().replace(" ", "_"): str(name) for name in table.columns}
     usual = [names[name] for name in USUAL[field] if name in names]
     if len(usual) > 1 and usual[0] != field:
@@ -158,18 +156,6 @@ def _column(field: str, table: pd.DataFrame, columns: dict[str, str], file: Path
             f"{file}: {field} could be {' or '.join(usual)}; name one with --columns {field}=NAME"
         )
     return usual[0] if usual else None
-
-
-def _numbers(rows: pd.DataFrame, order: Order, file: Path) -> pd.Series[int]:
-    """The number of each row's question, by image and class; -1 without one."""
-    if "image" not in rows or "class" not in rows:
-        raise BadInput(f"{file} has neither a column for question nor for image and class; name it "
-                       "with --columns question=NAME")  # fmt: skip
-    table = listed(order, order.table)
-    keys = table["image"].astype(str) + "\0" + table["class"]
-    number = pd.Series(table["question"].to_numpy(), keys).groupby(level=0).first()
-    asked = rows["image"].astype(str).str.strip() + "\0" + rows["class"].astype(str).str.strip()
-    return number.reindex(asked).fillna(-1).astype(int).set_axis(rows.index)
 
 
 def descriptions(order: Order, file: Path | None = None) -> str:

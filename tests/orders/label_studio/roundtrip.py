@@ -25,9 +25,8 @@ import pandas as pd
 
 import simkit
 from simkit.cli.main import code
-from simkit.orders.answers import NOTHING, checked, keep
 from simkit.orders.order import Order
-from simkit.orders.receiving import OrderState
+from simkit.orders.receiving import NOTHING, OrderState, checked, keep
 from tests.orders.people import rows
 
 HERE = Path(__file__).parent
