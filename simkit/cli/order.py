@@ -273,8 +273,8 @@ def _tell(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> Non
     cost_table(bill, simkit.prices(terms.prices))
     if timed is not None:
         say(
-            f"by the measured times of the answers so far: {quantities.exact_money(timed.dollars)}, "
-            f"{quantities.duration(timed.seconds)}"
+            "by the measured times of the answers so far: "
+            f"{quantities.exact_money(timed.dollars)}, {quantities.duration(timed.seconds)}"
         )
     if (table["kind"] == "search").any():
         if order.scores is None:

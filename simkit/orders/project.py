@@ -71,11 +71,11 @@ class Project:
     def __post_init__(self) -> None:
         settle(self, "project")
         _ = self.price_list  # a price list that does not exist is refused at once
-        for name in self.classes:
-            if name.lower() in (*label_table.FILE, *label_table.SPLIT):
-                raise BadInput(
-                    f"project: a class is called {name!r}, as a column of {TABLE} may be; rename it"
-                )
+        columns = {*label_table.FILE, *label_table.SPLIT}
+        for name in (name for name in self.classes if name.lower() in columns):
+            raise BadInput(
+                f"project: a class is called {name!r}, as a column of {TABLE} may be; rename it"
+            )
         if self.per_image > pilots.MOST_SHOWN * len(self.classes):
             raise BadInput(
                 f"project: per_image is {self.per_image:g}; at most {pilots.MOST_SHOWN:.0%} of the "
@@ -303,16 +303,21 @@ def _spelled(source: type[Source], settings: Mapping[str, str]) -> str:
 
 def next_step(project: Project, states: Sequence[OrderState]) -> str:
     """The next command of the project, as text for a shell."""
-    words = next_command(project, states)
+    words = _next_command(project, states)
     if not words:
         return f"nothing; the scores of all images are in {project.folder / SCORES}"
     # The shell is to expand the pattern of the downloads.
     return " ".join(["simkit", *(w if w.startswith(DOWNLOADS) else quote(w) for w in words)])
 
 
-def next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
+def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     """The arguments of the next command; empty if nothing is left to do."""
     current, folder = record(project.folder), project.folder
+
+    def network(backbone: str, weights: str) -> list[str]:
+        stated = ["--weights", weights] if weights not in ("", "its own") else []
+        return ["--backbone", backbone, *stated]
+
     for state in states:
         if len(state.open):
             return ["receive", str(folder), f"{DOWNLOADS}answers-{state.order.id}-*.jsonl"]
@@ -330,7 +335,7 @@ def next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
         return [
             "train", *(word for key, value in method.items() for word in (f"--{key}", str(value))),
             "--data", str(place / DATA), "--labels", str(place / LABELS),
-            *_network(project.backbone, project.weights), "--out", str(model.parent),
+            *network(project.backbone, project.weights), "--out", str(model.parent),
         ]  # fmt: skip
     if SCORES not in current:
         trained = _values(model)["history"]["settings"]
@@ -339,7 +344,7 @@ def next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
             weights = project.weights
         return [
             "predict", str(model.parent), "--data", project.data,
-            *_network(trained.get("backbone") or project.backbone, weights),
+            *network(trained.get("backbone") or project.backbone, weights),
             "--out", str(folder / SCORES),
         ]  # fmt: skip
     return []
@@ -355,25 +360,17 @@ def _purchase(
     first, order = states[0].order, states[-1].order
     left = len(first.images) - int(first.rounds[0].table["image"].nunique())  # besides the pilot
     rest = project.budget - spent(project, states, measured=True)
-    report = str(project.folder / PLAN)
+    report = ["--report", str(project.folder / PLAN)]
     if not runs or left <= 0 or rest < 1:
         return []
     if plan is not None:
         needed = plan.get("purchase_needed", True)
-        return ["order", "--next", str(order.folder), "--plan", report] if needed else []
+        return ["order", "--next", str(order.folder), "--plan", report[1]] if needed else []
+    measured = order.folder / "measured.toml"
+    how = ["--prices", str(measured) if measured.exists() else project.prices]
     if len(order.rounds) > 1:  # at measured prices by itself
         how = ["--continue", str(order.folder)]
-    else:
-        measured = order.folder / "measured.toml"
-        how = ["--prices", str(measured) if measured.exists() else project.prices]
-    money = ["--budget", f"{rest:.2f}", "--images", str(left)]
-    return ["plan", *runs, *money, *how, "--report", report]
-
-
-def _network(backbone: str, weights: str) -> list[str]:
-    """The options of a network."""
-    stated = ["--weights", weights] if weights not in ("", "its own") else []
-    return ["--backbone", backbone, *stated]
+    return ["plan", *runs, "--budget", f"{rest:.2f}", "--images", str(left), *how, *report]
 
 
 def _values(file: Path) -> dict[str, Any]:

@@ -59,13 +59,20 @@ def answered(
 def finish(
     truth: Truth, scheme: Scheme, *, most: int = 1, part: float = 1.0, **options
 ) -> tuple[Asked, int]:
-    """Ask and answer until nothing is left; the result, and the number of rounds."""
-    named, joined, rounds = names(truth, scheme, most), JoinedAnswers(), 0
+    """Ask and answer until nothing is left; the result, and the number of rounds.
+
+    No question is asked twice.
+    """
+    named, joined, rounds, seen = names(truth, scheme, most), JoinedAnswers(), 0, set()
     while True:
         crowd = OrderCrowd(truth.images, truth.classes, joined, **options)
         asked = ask(scheme, crowd, part=part)
         if not len(asked.questions):
             return asked, rounds
+        columns = asked.questions[["kind", "image", "class", "nth"]]
+        new = set(columns.itertuples(index=False, name=None))
+        assert len(new) == len(columns) and not new & seen
+        seen |= new
         joined = answered(joined, asked.questions, truth, named)
         rounds += 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -49,11 +50,23 @@ def test_labels_from_the_page_are_the_simulated_ones(browser, tmp_path, spec):
     assert (state.answers["seconds"] >= 0).all()
 
 
-def fill_in(browser: Browser, order: Order) -> str:
-    """Answer all tasks of the last round by keys alone; what is downloaded."""
-    browser.open(order.round_folder / "page.html")
+def begin(browser: Browser, page: Path) -> None:
+    """Open a page and type a name."""
+    browser.open(page)
     browser.write("Ann")
     browser.press("Enter")
+
+
+def page_of(folder: Path) -> Path:
+    """The page of a new order about a few labels of scenes."""
+    words = ["order", "--data", "scenes:images=12", "--scheme", "rpa(keep=0.02)", "--seed", "3"]
+    assert code([*words, "--out", str(folder / "order1")]) == 0
+    return folder / "order1" / "round-1" / "page.html"
+
+
+def fill_in(browser: Browser, order: Order) -> str:
+    """Answer all tasks of the last round by keys alone; the downloaded file."""
+    begin(browser, order.round_folder / "page.html")
     named = names(TRUTH, order.settings.parsed_scheme, 1)
     places = {str(image): n for n, image in enumerate(TRUTH.images.tolist())}
     present = TRUTH.present.toarray()
@@ -81,18 +94,12 @@ def fill_in(browser: Browser, order: Order) -> str:
 
 
 def test_answers_survive_closing_the_page_and_can_be_changed(browser, tmp_path):
-    words = ["order", "--data", "scenes:images=12", "--scheme", "rpa(keep=0.02)", "--seed", "3"]
-    assert code([*words, "--out", str(tmp_path / "order1")]) == 0
-    page = Order.read(tmp_path / "order1").round_folder / "page.html"
-    browser.open(page)
-    browser.write("Bo")
-    browser.press("Enter")
+    page = page_of(tmp_path)
+    begin(browser, page)
     for key in ("1", "Enter", "Backspace", "1", "Enter"):
         browser.ready()
         browser.press(key)  # yes, and then unsure instead
-    browser.open(page)
-    browser.write("Bo")
-    browser.press("Enter")
+    begin(browser, page)
     assert browser.run("document.getElementById('count').textContent").startswith("1 of")
     assert '"answer":"unsure"' in browser.downloaded()
 
@@ -121,9 +128,7 @@ def test_a_page_without_its_images_records_nothing(browser, tmp_path, monkeypatc
         browser.until(lambda: browser.run("document.getElementById('skip') !== null"))
         browser.run("document.getElementById('skip').click()")
     assert browser.run("document.getElementById('done').textContent").startswith("3 ")
-    browser.open(moved.rename(whole))
-    browser.write("Cy")
-    browser.press("Enter")
+    begin(browser, moved.rename(whole))
     browser.ready()
     browser.press("Enter")
     assert browser.run("at === 1 && Object.keys(answers).length === 1")
@@ -159,9 +164,7 @@ def told(file, *words):
 
 
 def test_answers_that_the_browser_cannot_keep_are_downloaded(browser, tmp_path):
-    words = ["order", "--data", "scenes:images=12", "--scheme", "rpa(keep=0.02)", "--seed", "3"]
-    assert code([*words, "--out", str(tmp_path / "order1")]) == 0
-    browser.open(Order.read(tmp_path / "order1").round_folder / "page.html")
+    browser.open(page_of(tmp_path))
     browser.run(
         "for (let size = 1 << 22; size; size >>= 1) for (let n = 0; n < 9; n++)"
         " try { localStorage.setItem(`full-${size}-${n}`, 'x'.repeat(size)) } catch {}"

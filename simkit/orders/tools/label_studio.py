@@ -48,36 +48,30 @@ def write(order: Order, questions: pd.DataFrame, folder: Path, root: str) -> lis
     """
     out = []
     for name, required in ((PRESENT, ""), (NAMED, ' required="true"')):
-        part = questions[(questions["kind"] == "name") == (name == NAMED)]
+        naming = name == NAMED
+        part = questions[(questions["kind"] == "name") == naming]
         if not len(part):
             continue
-        choice = "single" if name == NAMED and not part["nth"].any() else "multiple"
-        place = folder / "label-studio" / name
-        tasks = [_task(order, name, rows, root) for _, rows in part.groupby("task", sort=False)]
+        tasks = []
+        for _, rows in part.groupby("task", sort=False):
+            naming_text = (
+                f"Choose {len(rows)} of the classes in the image; choose fewer, or {NOTHING}, only "
+                "if there are no more."
+            )
+            classes = order.classes if naming else [order.classes[c] for c in rows["class"]]
+            image = str(order.images[rows["image"].iloc[0]])
+            tasks.append({"data": {
+                "image": root + quote(image), "text": naming_text if naming else _TICK,
+                "ask": [{"value": value} for value in (*classes, *[NOTHING] * naming)],
+                "order": order.id, "questions": rows["question"].tolist(),
+            }})  # fmt: skip
+        choice = "single" if naming and not part["nth"].any() else "multiple"
         config = _CONFIG.format(name=name, choice=choice, required=required)
+        place = folder / "label-studio" / name
         write_lines(place / "tasks.json", [json.dumps(tasks, indent=1, ensure_ascii=False)])
         write_lines(place / "config.xml", [config])
         out.append(place)
     return out
-
-
-def _task(order: Order, name: str, rows: pd.DataFrame, root: str) -> dict[str, Any]:
-    image = str(order.images[rows["image"].iloc[0]])
-    if name == NAMED:
-        ask = [*order.classes, NOTHING]
-        text = (
-            f"Choose {len(rows)} of the classes in the image; choose fewer, or {NOTHING}, only if "
-            "there are no more."
-        )
-    else:
-        ask, text = [order.classes[c] for c in rows["class"]], _TICK
-    return {
-        "data": {
-            "image": root + quote(image), "text": text,
-            "ask": [{"value": value} for value in ask],
-            "order": order.id, "questions": rows["question"].tolist(),
-        }
-    }  # fmt: skip
 
 
 def read(file: Path, order: Order) -> pd.DataFrame:
