@@ -183,6 +183,8 @@ class Curves:
     ) -> None:
         self.evidence, self.purchases, self.seed = evidence, purchases, seed
         rng = self._rng("draws")
+        # The Bayesian bootstrap (Rubin, Annals of Statistics 1981) over draws. All cells share the
+        # weights of a sample, because draws share their images and luck: differences are paired.
         self.weights = rng.dirichlet(np.ones(evidence.draws), SAMPLES)
         self.chance = float((evidence.pool.present / evidence.pool.images).mean())
         self._luck = rng.standard_normal(SAMPLES)
@@ -205,7 +207,9 @@ class Curves:
     def agree_with(self, received: Received) -> None:
         """Resample in proportion to the likelihood of a purchase's mAP.
 
-        If fewer than `AGREEING` samples agree in effect, the likelihood is widened.
+        Importance resampling (Rubin 1988) with a normal likelihood. It is widened until the
+        effective number of samples, (sum w)**2 / sum w**2, reaches `AGREEING`: a mAP that no sample
+        expected would otherwise leave one sample, and intervals without width.
         """
         value = self.expected(received)
         width = max(NOISE, _spread(received.scores) / np.sqrt(len(received.scores)))
@@ -342,6 +346,7 @@ class Curves:
         sizes = self.evidence.cells.get(pair) or self.complete_sizes(pair)
         spreads = [_spread(size.scores) for size in sizes[len(sizes) // 2 :]]
         spread = np.hypot(float(np.median(spreads or [0.0])), OTHER_IMAGES)
+        # On the scale arcsin(sqrt(mAP)) the noise of a test set does not depend on mAP.
         angle = np.arcsin(np.sqrt(np.clip(value, 0, 1)))
         slope = np.maximum(np.sin(2 * angle), 0.1)  # of mAP by the angle
         angle = angle + (spread / slope + self.evidence.test.spread) * self._luck[:, None]

@@ -380,6 +380,9 @@ def _missing(one: _Folder) -> tuple[float, str]:
 def _joined(folders: Sequence[_Folder]) -> pd.DataFrame:
     """The rows of all tables without repeated runs, sorted so that sums do not depend on order.
 
+    Comparisons of the same data are pooled as if they were one. A run that two folders repeat, such
+    as the references, counts once: counted twice it would make the spread over draws too small.
+
     `option`: label option; `size`: a key that runs of the same intended size share.
     """
     parts = []

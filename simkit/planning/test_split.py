@@ -139,11 +139,17 @@ class TestSplit:
 
 
 def _mean_on_few(d: float, shown: int, images: int) -> float:
-    """Mean AP of a class in `shown` (1 or more) of `images`, at the distance d.
+    """Mean AP of a class in n = `shown` (1 or more) of N = `images`, at the distance d.
 
-    An image that shows it has A of the other n - 1 before it, and B of the rest, both binomial;
-    the mean of (1 + A) / (1 + A + B) is the integral over t of the derivative of t E t^A, times
-    E t^B.
+    Of the images with the class a share p scores above one of them, and of the others a share q.
+    Before it are A ~ Binomial(n - 1, p) images with the class and B ~ Binomial(N - n, q) others, so
+    the precision at its rank is (1 + A) / (1 + A + B). As 1 / x is the integral of t**(x - 1) over
+    t from 0 to 1, the mean of that precision is the integral of E[(1 + A) t**A] E[t**B], where
+
+        E[t**B] = (1 - q (1 - t))**(N - n),
+        E[(1 + A) t**A] = d/dt (t E[t**A]) = d/dt (t (1 - p (1 - t))**(n - 1)).
+
+    It is evaluated by Gauss-Legendre quadrature; AP is its mean over p, which is uniform.
     """
     p, q = _RANKS[:, None], _above(d, _RANKS)[:, None]
     near, far = 1 - p * (1 - _T), 1 - q * (1 - _T)
@@ -206,8 +212,13 @@ def _by_degrees(part: Array, ap: Array) -> Array:
 
 
 def _apart(likely: Array, rarity: Array, scored: NDArray[np.bool_]) -> Array:
-    """(L, G) probability of each distance for each class; likely (C, G): likelihood of the scored
-    classes.  rarity (L,) logarithm of shares."""
+    """(L, G) probability of each distance for each class.
+
+    Expectation maximisation: each class's d is normal about a line in its rarity, with a common
+    variance; the line is a ridge regression (prior `USUAL` and slope 0) on the posterior means.
+
+    likely (C, G): likelihood of the scored classes.  rarity (L,): logarithm of shares.
+    """
     at = np.stack([np.ones(len(rarity)), rarity - rarity[scored].mean()], axis=1)
     at[:, 1] = np.clip(at[:, 1], at[scored, 1].min(), at[scored, 1].max())
     line, variance = np.array([USUAL[0], 0.0]), USUAL[1]
@@ -236,7 +247,10 @@ def _normal(mean: Array, variance: float) -> Array:
 
 
 def _likely(ap: Array, shown: NDArray[np.int64], images: int, by_count: dict[int, Array]) -> Array:
-    """(C, G) likelihood of each class's AP at each distance, up to a factor of each class."""
+    """(C, G) likelihood of each class's AP at each distance, up to a factor of each class.
+
+    For few positives a kernel density of simulated AP, for more a normal approximation.
+    """
     likelihood = np.empty((len(ap), len(APART)))
     for n, mean in by_count.items():
         these = shown == n
