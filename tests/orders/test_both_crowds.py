@@ -101,7 +101,7 @@ def test_an_order_lists_a_question_or_refuses_it_with_a_mend(question, aids):
 
 def test_questions_of_a_plug_in_answered_in_an_order_give_the_simulated_labels():
     scheme = Everything(questions=WITHOUT_SCORES)
-    asked, rounds = finish(TRUTH, scheme, hierarchy=TREE)
+    asked, rounds = finish(TRUTH, scheme, once=False, hierarchy=TREE)
     labels = simulate(TRUTH, scheme, hierarchy=TREE)
     assert rounds > 1
     assert (asked.labels.codes != labels.codes).nnz == 0
