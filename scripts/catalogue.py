@@ -34,18 +34,18 @@ def catalogue() -> str:
 
 def _methods() -> Iterable[str]:
     """What methods need and keep in the table; their many settings fold away below it."""
-    from simkit.learn import method_info as told
+    from simkit.learn.method import COCO_WORDS, in_units, needs_in_words, plain, training_bytes
     from simkit.learn.methods import get, names
 
     yield "| method | description | needs | memory | source |"
     yield "|---|---|---|---|---|"
     for name in names():
-        method = told.plain(get(name))
-        needs = ", ".join(told.needs(method))
-        row = f"| `{name}` | {_what(get(name))} | {needs} | {told.memory(method)} |"
+        method = plain(get(name))
+        needs = ", ".join(needs_in_words(method))
+        row = f"| `{name}` | {_what(get(name))} | {needs} | {in_units(training_bytes(method))} |"
         yield f"{row} {method.source} |"
     yield ""
-    yield f"Memory: state of one run besides the model, at the size of COCO ({told.COCO_WORDS})."
+    yield f"Memory: state of one run besides the model, at the size of COCO ({COCO_WORDS})."
     yield ""
     yield "### Settings of the methods"
     yield ""

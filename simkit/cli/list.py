@@ -91,7 +91,7 @@ def _print(what: str, rows: list[Row]) -> None:
 
 def _print_details(row: Row) -> None:
     if "memory" in row:
-        from simkit.learn.method_info import COCO_WORDS
+        from simkit.learn.method import COCO_WORDS
 
         row = row | {"memory": f"{row['memory']} at COCO's size ({COCO_WORDS})"}
     say(f"{_name(row)}: {row['title']}" if "title" in row else _name(row))
@@ -140,14 +140,14 @@ def _parts(what: str) -> Iterator[Row]:
         if what == "figures":
             row["draws"] = f"what {part.made_by} returns"
         if what == "methods":
-            from simkit.learn import method_info
+            from simkit.learn.method import in_units, needs_in_words, plain, training_bytes
 
-            method = method_info.plain(part)
+            method = plain(part)
             row |= {
                 "gist": method.gist,
-                "needs": method_info.needs(method),
-                "memory": method_info.memory(method),
-                "bytes": method_info.training_bytes(method, method_info.COCO),
+                "needs": needs_in_words(method),
+                "memory": in_units(training_bytes(method)),
+                "bytes": training_bytes(method),
                 "wraps": hasattr(method, "inner"),
                 "paper": row.pop("source"),
             }

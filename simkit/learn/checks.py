@@ -15,8 +15,7 @@ from torch import nn
 
 from simkit.errors import BadInput
 from simkit.learn.distributed import not_compiled
-from simkit.learn.method import Method, layers, spell
-from simkit.learn.method_info import in_units, training_bytes
+from simkit.learn.method import Method, in_units, layers, spell, training_bytes
 from simkit.learn.model import evaluating
 from simkit.learn.settings import Settings
 from simkit.learn.task import Task, check_aids

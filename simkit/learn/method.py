@@ -10,6 +10,7 @@ shape that depends on values.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -21,6 +22,12 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task, check_aids
 from simkit.registry import Registry, settle
+
+Shape = tuple[torch.dtype, tuple[int, ...]]  # type and shape of a tensor
+
+
+def _bytes(shapes: Iterable[Shape]) -> int:
+    return sum(kind.itemsize * math.prod(shape) for kind, shape in shapes)
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,11 @@ class Method:
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     decayed: ClassVar[bool] = True
     default_needs: ClassVar[Needs] = Needs()
+    # Tensors of the state by name: their type, then their shape in numbers and in names of sizes
+    # and settings. learned: those that are parameters.  for_training: those unused in prediction.
+    tensors: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    learned: ClassVar[tuple[str, ...]] = ()
+    for_training: ClassVar[tuple[str, ...]] = ()
     family: ClassVar[str] = "others"
     look: ClassVar[tuple[str, str] | None] = None
     unknown_as_absent: ClassVar[bool] = False
@@ -74,13 +86,22 @@ class Method:
         """The needs of this method with these settings, by default `default_needs`."""
         return getattr(self, "own_needs", self.default_needs)  # the name in version 0.2
 
+    def shapes(self, sizes: Sizes) -> dict[str, Shape]:
+        """Type and shape of every tensor of the state, by default from `tensors` of all bases."""
+        values = {**vars(self), **vars(sizes)}
+        return {
+            name: (dtype, tuple((values[n] or 0) if isinstance(n, str) else n for n in shape))
+            for part in reversed(type(self).__mro__)
+            for name, (dtype, *shape) in vars(part).get("tensors", {}).items()
+        }
+
     def state_bytes(self, sizes: Sizes) -> int:
         """Bytes of the state of one run, known before it is created."""
-        return 0
+        return _bytes(self.shapes(sizes).values())
 
     def learned_bytes(self, sizes: Sizes) -> int:
         """Bytes of its parameters, for which an optimiser needs three times as much."""
-        return 0
+        return _bytes(v for name, v in self.shapes(sizes).items() if name in self.learned)
 
     def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
         """Warnings, in sentences, for a training of so many epochs with this optimiser."""
@@ -120,8 +141,8 @@ class Method:
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         """A new state: everything besides the model that changes in training.
 
-        A method with state calls this first and registers its tensors on the returned module.
-        Raises BadInput that names the missing part of `task`.
+        Its tensors have the declared `shapes` and the values that `fill` gives them. Raises
+        BadInput that names the missing part of `task`.
         """
         needs = self.needs
         if needs.labels and not isinstance(task, Task):
@@ -136,7 +157,23 @@ class Method:
                 + ("" if needs.labels else ", or give Sizes(..., width=D)")
             )
         check_aids(self.name, needs.aids, () if isinstance(task, Sizes) else task.aids)
-        return nn.Module()
+        state: Any = nn.Module()
+        state.for_training = self.for_training
+        for name, (dtype, shape) in self.shapes(sizes_of(task)).items():
+            zeros = torch.zeros(shape, dtype=dtype)
+            if name in self.learned:
+                state.register_parameter(name, nn.Parameter(zeros))
+            else:
+                state.register_buffer(name, zeros)
+        with torch.no_grad():
+            self.fill(state, task, chance or Chance.seeded(0))
+        return state
+
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
+        """Give the tensors of a new state their initial values, where these are not 0.
+
+        task: a Task, or Sizes if the method needs no more.
+        """
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         """One loss for each run, (...); reads the state only."""
@@ -219,7 +256,7 @@ class Wrapper(Method):
         return self.inner.needs | self.default_needs
 
     def state_bytes(self, sizes: Sizes) -> int:
-        return self.inner.state_bytes(sizes)
+        return super().state_bytes(sizes) + self.inner.state_bytes(sizes)
 
     def learned_bytes(self, sizes: Sizes) -> int:
         return self.inner.learned_bytes(sizes)
@@ -234,47 +271,41 @@ class Wrapper(Method):
     def sums(self) -> bool:
         return self.inner.sums
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        state = super().start(task, chance)
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
         state.inner = self.inner.start(task, chance)
-        return state
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         seen = self.changed(out, state, training=True)
         extra = self.extra(batch, out, state)
         if self.sums and batch.share != 1:  # sums of several batches add up, and means do not
             extra = batch.share * extra
-        return self.inner.loss(batch, seen, _inner(state)) + extra
+        return self.inner.loss(batch, seen, state.inner) + extra
 
     def predict(self, out: Outputs, state: nn.Module) -> Tensor:
-        return self.inner.predict(self.changed(out, state, training=False), _inner(state))
+        return self.inner.predict(self.changed(out, state, training=False), state.inner)
 
     def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         seen = self.changed(out, state, training=True)
-        return self.inner.selected(batch, seen, _inner(state))
+        return self.inner.selected(batch, seen, state.inner)
 
     def after_batch(self, batch: Batch, out: Outputs, state: nn.Module) -> None:
         if type(self.inner).after_batch is Method.after_batch:  # does nothing
             return
         seen = self.changed(out, state, training=True)
-        self.inner.after_batch(batch, seen, _inner(state))
+        self.inner.after_batch(batch, seen, state.inner)
 
     def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
-        self.inner.after_epoch(epoch, scores, _inner(state))
+        self.inner.after_epoch(epoch, scores, state.inner)
 
     def continued_from(
         self, state: nn.Module, task: Task | Sizes, chance: Chance | None = None
     ) -> nn.Module:
         fresh = self.start(task, chance)
-        fresh.inner = self.inner.continued_from(_inner(state), task, chance)
+        fresh.inner = self.inner.continued_from(state.inner, task, chance)
         return fresh
 
     def groups(self, model: nn.Module, state: nn.Module, lr: float) -> list[dict[str, Any]]:
-        return self.inner.groups(model, _inner(state), lr)
-
-
-def _inner(state: nn.Module) -> nn.Module:
-    return state.inner
+        return self.inner.groups(model, state.inner, lr)
 
 
 class WarmedUp(Method):
@@ -285,13 +316,11 @@ class WarmedUp(Method):
 
     warmup: int
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        return super().state_bytes(sizes) + 1
+    tensors: ClassVar = {"active": (torch.bool, 1)}
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        state = super().start(task, chance)
-        state.register_buffer("active", torch.tensor([self.warmup == 0]))
-        return state
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
+        super().fill(state, task, chance)
+        state.active.fill_(self.warmup == 0)
 
     def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
         super().after_epoch(epoch, scores, state)
@@ -434,3 +463,44 @@ def _tensors(state: nn.Module) -> list[tuple[str, Tensor]]:
 def layers(part: Any) -> list[Any]:
     """A method and its wrappers, the innermost first."""
     return [*layers(part.inner), part] if hasattr(part, "inner") else [part]
+
+
+# COCO's training split of the single-positive papers, 2,048 features, maps of 448 pixels.
+COCO = Sizes(images=65_665, classes=80, width=2048, map_side=14)
+COCO_WORDS = "65,665 images, 80 classes, 14 x 14 maps"
+
+_NEEDS = {
+    "maps": "class maps",
+    "views": "crops and flips",
+    "features": "features",
+    "epoch_scores": "scores each epoch",
+    "labels": "label matrix",
+}
+
+
+def plain(part: type[Method]) -> Method:
+    """The method with its defaults; a wrapper around AN, which needs and stores nothing.
+
+    Needs and state are then those of the wrapper.
+    """
+    return make(f"an+{part.name}" if issubclass(part, Wrapper) else part.name)
+
+
+def needs_in_words(method: Method) -> list[str]:
+    """The needs of the method besides logits and the labels of a batch."""
+    needs = method.needs
+    words = [text for key, text in _NEEDS.items() if getattr(needs, key)]
+    return words + [kind.__name__ for kind in needs.aids]
+
+
+def training_bytes(method: Method, sizes: Sizes = COCO) -> int:
+    """Bytes of one run's state, plus gradients and two moments (Adam) of its parameters."""
+    return method.state_bytes(sizes) + 3 * method.learned_bytes(sizes)
+
+
+def in_units(count: int) -> str:
+    """Bytes in words: "4.1 GB", "5.3 MB", "16 B", "none"."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} B" if count else "none"

@@ -29,7 +29,7 @@ from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn import methods
 from simkit.learn.inputs import FeatureInputs, ImageInputs
-from simkit.learn.method_info import training_bytes
+from simkit.learn.method import training_bytes
 from simkit.learn.methods import Method, Sizes, Task
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import build_aid, prepare

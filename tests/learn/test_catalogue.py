@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pytest
 
-from simkit.learn import method_info as catalogue
+from simkit.learn.method import in_units, needs_in_words, plain, training_bytes
 from simkit.learn.methods import Method, Needs, Sizes, get, make
 from simkit.registry import short
 
@@ -30,8 +30,8 @@ class Hungry(Method):
 
 
 def test_needs_are_told_in_words_and_aids_by_name() -> None:
-    assert catalogue.needs(make("an")) == []
-    assert catalogue.needs(Hungry()) == [
+    assert needs_in_words(make("an")) == []
+    assert needs_in_words(Hungry()) == [
         "class maps",
         "crops and flips",
         "features",
@@ -42,10 +42,10 @@ def test_needs_are_told_in_words_and_aids_by_name() -> None:
 
 
 def test_a_wrapper_is_told_without_what_it_wraps() -> None:
-    method = catalogue.plain(get("boostlu"))
+    method = plain(get("boostlu"))
     assert method == make("an+boostlu")
-    assert catalogue.needs(method) == ["class maps", "label matrix"]
-    assert catalogue.memory(method) == "80 B"
+    assert needs_in_words(method) == ["class maps", "label matrix"]
+    assert in_units(training_bytes(method)) == "80 B"
 
 
 @pytest.mark.parametrize(
@@ -53,16 +53,16 @@ def test_a_wrapper_is_told_without_what_it_wraps() -> None:
     [(0, "none"), (16, "16 B"), (2_000, "2 kB"), (5_253_200, "5.25 MB"), (4.1185e9, "4.12 GB")],
 )
 def test_memory_in_words(size: int, told: str) -> None:
-    assert catalogue.memory(Hungry(size)) == told
+    assert in_units(training_bytes(Hungry(size))) == told
 
 
 def test_what_is_learned_takes_four_times_its_place() -> None:
     sizes = Sizes(100, 50, width=7)
-    assert catalogue.training_bytes(make("role"), sizes) == 4 * 4 * 100 * 50 + 8
-    assert catalogue.training_bytes(make("role+cl"), sizes) == (4 * 4 + 8) * 100 * 50 + 9
-    assert catalogue.training_bytes(make("latent-noise"), sizes) == 4 * 4 * 2 * 50 * 8
-    assert catalogue.memory(make("role"), sizes) == "80 kB"
-    assert catalogue.memory(make("en"), sizes) == "45.4 kB"  # nothing of it is learned
+    assert training_bytes(make("role"), sizes) == 4 * 4 * 100 * 50 + 8
+    assert training_bytes(make("role+cl"), sizes) == (4 * 4 + 8) * 100 * 50 + 9
+    assert training_bytes(make("latent-noise"), sizes) == 4 * 4 * 2 * 50 * 8
+    assert in_units(training_bytes(make("role"), sizes)) == "80 kB"
+    assert in_units(training_bytes(make("en"), sizes)) == "45.4 kB"  # nothing of it is learned
 
 
 def test_a_method_is_written_with_what_is_set() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -198,11 +198,9 @@ class PartialAsymmetric(Asymmetric):
     alternative: ClassVar = {"gamma_unknown": 4.0}
     source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, eq. 2-3"
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        state = super().start(task, chance)
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
         if self.mode != "negative":
             warn_without_negatives(self.name, task)
-        return state
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         nothing = torch.zeros_like(out.logits, dtype=torch.bool)
@@ -284,8 +282,10 @@ class ClassAwareSelective(Asymmetric):
         origin = Similarities if self.prior_from == "scores" else ClassPrior
         return Needs(labels=True, aids=(origin,))
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        return {"threshold": 1, "soft": 8, "none": 0}[self.prior] * sizes.classes
+    def shapes(self, sizes: Sizes) -> Any:
+        if self.prior == "soft":
+            return {"unknown_weight": (torch.float64, (sizes.classes,))}
+        return {"common": (torch.bool, (sizes.classes,))} if self.prior == "threshold" else {}
 
     def estimates(self, task: Task | Sizes) -> dict[str, float]:
         if self.prior != "threshold" or self.eta != "auto" or isinstance(task, Sizes):
@@ -294,24 +294,22 @@ class ClassAwareSelective(Asymmetric):
         mean = 1.0 if blind.all() else float(shares[~blind].mean())
         return {"eta": min(1.0, _TIMES_MEAN * mean)}
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        state = super().start(task, chance)
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
         classes = sizes_of(task).classes
         if self.top_k >= classes:
             warnings.warn(
                 f"csl: top_k is {self.top_k} and there are {classes} classes, so every unknown "
                 "label is ignored; choose a smaller top_k, or p-asl(mode=ignore)",
-                stacklevel=2,
+                stacklevel=3,
             )
         if self.prior == "none":
-            return state
-        assert isinstance(task, Task)
+            return
         shares, blind = self._shares(task)
         if blind.all() and self.top_k < classes:
-            warnings.warn(_DEGENERATE, stacklevel=2)
+            warnings.warn(_DEGENERATE, stacklevel=3)
         if self.prior == "soft":
-            state.register_buffer("unknown_weight", torch.from_numpy(np.exp(-self.a * shares)))
-            return state
+            state.unknown_weight.copy_(torch.from_numpy(np.exp(-self.a * shares)))
+            return
         eta = float(self.estimates(task).get("eta", self.eta))
         common = shares > eta
         if self.top_k < classes < 2 * common.sum():
@@ -319,10 +317,9 @@ class ClassAwareSelective(Asymmetric):
                 f"csl: the prior puts {common.sum()} of {classes} classes above eta={eta:g}, and "
                 "every unknown label of these is ignored, as with p-asl(mode=ignore); eta is a "
                 "share of images: choose a higher one, or eta=auto",
-                stacklevel=2,
+                stacklevel=3,
             )
-        state.register_buffer("common", torch.from_numpy(common))
-        return state
+        state.common.copy_(torch.from_numpy(common))
 
     def _shares(self, task: Task) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """(L,) prior of each class, 0 if uninformative, and (L,) bool mask of these classes."""

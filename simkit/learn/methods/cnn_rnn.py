@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from simkit.chance import Chance
 from simkit.labels.partial import PRESENT
 from simkit.learn.losses import wide
 from simkit.learn.method import Method, register
-from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+from simkit.learn.task import Batch, Needs, Outputs, Sizes
 from simkit.registry import Count, setting
 
 
@@ -49,31 +49,22 @@ class CNNRNN(Method):
 
     default_needs: ClassVar[Needs] = Needs(labels=True)
 
-    def state_bytes(self, sizes: Sizes) -> int:
+    learned: ClassVar = ("labels", "weight", "bias", "out", "stop")
+
+    def shapes(self, sizes: Sizes) -> Any:
+        """The last row of `labels` (L + 1, E) is the start and end token."""
         E, H, L = self.embedding, self.hidden, sizes.classes
-        return 4 * ((L + 1) * E + 4 * H * (E + H + 1) + E * H + 1) + 8 * L
+        shapes = (L + 1, E), (4 * H, E + H), (4 * H,), (E, H), (1,)
+        learned = {key: (torch.float32, s) for key, s in zip(self.learned, shapes, strict=True)}
+        return {**learned, "rank": (torch.int64, (L,))}
 
-    def learned_bytes(self, sizes: Sizes) -> int:
-        return self.state_bytes(sizes) - 8 * sizes.classes
-
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        """Weights uniform in +-1/sqrt(hidden); `rank` (L,) of each class, 0 the most frequent.
-
-        The last row of `labels` (L + 1, E) is the start and end token.
-        """
-        state = super().start(task, chance)
-        assert isinstance(task, Task)
-        generator = (chance or Chance.seeded(0)).of("rnn").torch()
-        E, H, L = self.embedding, self.hidden, task.sizes.classes
-        bound = 1 / math.sqrt(H)
-        shapes = {"labels": (L + 1, E), "weight": (4 * H, E + H), "bias": (4 * H,), "out": (E, H)}
-        for key, shape in shapes.items():
-            values = (2 * torch.rand(shape, generator=generator) - 1) * bound
-            state.register_parameter(key, nn.Parameter(values))
-        state.stop = nn.Parameter(torch.zeros(1))
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
+        """Weights uniform in +-1/sqrt(hidden); `rank` (L,) of each class, 0 the most frequent."""
+        generator, bound = chance.of("rnn").torch(), 1 / math.sqrt(self.hidden)
+        for values in (state.labels, state.weight, state.bias, state.out):
+            values.copy_((2 * torch.rand(values.shape, generator=generator) - 1) * bound)
         order = np.argsort(-task.labels.per_class(PRESENT), kind="stable")
-        state.register_buffer("rank", torch.from_numpy(np.argsort(order, kind="stable")))
-        return state
+        state.rank.copy_(torch.from_numpy(np.argsort(order, kind="stable")))
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         x, memory = _begin(wide(out.logits), state)

@@ -6,7 +6,7 @@ import math
 import warnings
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -52,17 +52,18 @@ class ExpectedCount(Method):
         aids = (Similarities,) if self.expected == "scores" else ()
         return self.default_needs | Needs(labels=isinstance(self.expected, str), aids=aids)
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        return 8
+    tensors: ClassVar = {"positives": (torch.float64,)}
 
     def estimates(self, task: Task | Sizes) -> dict[str, float]:
         return {"expected": self._positives(task)} if isinstance(self.expected, str) else {}
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        positives = self._positives(task)
-        state = super().start(task, chance)
-        state.register_buffer("positives", torch.tensor(positives, dtype=torch.float64))
-        return state
+        self._positives(task)  # its error says how to do without labels
+        return super().start(task, chance)
+
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
+        super().fill(state, task, chance)
+        state.positives.fill_(self._positives(task))
 
     def _positives(self, task: Task | Sizes) -> float:
         if not isinstance(self.expected, str):
@@ -128,14 +129,14 @@ class ExpectedPositives(ExpectedCount):
     source: ClassVar[str] = "Cole et al. CVPR 2021, expected positive regularisation"
     presets: ClassVar = {"spml": {"epsilon": "spml"}, "paper": {"epsilon": None}}
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        state, classes = super().start(task, chance), sizes_of(task).classes
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
+        super().fill(state, task, chance)
+        classes = sizes_of(task).classes
         if (positives := state.positives.item()) > classes:
             raise BadInput(
                 f"epr: expected is {positives:g} positives in an image, and there are {classes} "
                 "classes; give at most as many"
             )
-        return state
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         values = bce(out.logits, batch.labels == PRESENT, self.epsilon)
@@ -151,7 +152,8 @@ def expected_positives(logits: Tensor, expected: Tensor) -> Tensor:
 
 Mu = Annotated[float, Range(0, below=1)]
 Counts = Literal["normalised", "literal"]
-SCORE_BYTES = 8  # float64: each score is a sum over all epochs, and the ranking compares them
+# float64: each score is a sum over all epochs, and the ranking compares them.
+SCORES: Any = {"scores": (torch.float64, "images", "classes")}
 
 
 @dataclass(frozen=True)
@@ -174,17 +176,23 @@ class Expecting(ExpectedCount):
     alternative: ClassVar = {"mu": 0.5}
     source: ClassVar[str] = "Verelst et al., WACV 2023"
     default_needs: ClassVar[Needs] = Needs(labels=True)
+    tensors: ClassVar = {
+        **SCORES,
+        "expected": (torch.bool, "images", "classes"),
+        "counts": (torch.int64, "classes"),
+        "unknown": (torch.bool, "images", "classes"),
+    }
+    for_training: ClassVar = ("scores", "unknown")
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        each = SCORE_BYTES + (1 if self.ranking == "all" else 2)
-        tables = sizes.images * sizes.classes * each + 8 * sizes.classes
-        return super().state_bytes(sizes) + tables
+    def shapes(self, sizes: Sizes) -> Any:
+        shapes = super().shapes(sizes)
+        if self.ranking == "all":
+            del shapes["unknown"]
+        return shapes
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        state = super().start(task, chance)
-        assert isinstance(task, Task)
-        start_scores(state, task)
-        state.register_buffer("expected", state.scores == 1)
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
+        super().fill(state, task, chance)
+        state.expected.copy_(start_scores(state, task))
         positives = task.labels.per_class(PRESENT)
         most, classes = int(positives.max(initial=0)), len(positives)
         fixed = classes > 3 and most > 1 and np.count_nonzero(positives == most) * 2 > classes
@@ -193,17 +201,15 @@ class Expecting(ExpectedCount):
                 f"method {self.name!r} treats the number of known positives of a class as its "
                 f"frequency, but most classes have {most} here, as if the scheme fixed this "
                 "number; the expected positives will be equally uniform",
-                stacklevel=2,
+                stacklevel=4,
             )
         each = state.positives.item()
         counts = expected_counts(positives, len(task.rows), each, self.expected_counts)
         if self.ranking == "unknown":
             unknown = task.labels.codes.toarray() == UNKNOWN
-            state.register_buffer("unknown", torch.from_numpy(unknown))
+            state.unknown.copy_(torch.from_numpy(unknown))
             counts = np.clip(counts - positives, 0, unknown[task.rows].sum(0))
-        state.register_buffer("counts", torch.from_numpy(counts))
-        state.for_training = ("scores", "unknown")
-        return state
+        state.counts.copy_(torch.from_numpy(counts))
 
     def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         """Unknown labels that are expected to be present."""
@@ -238,10 +244,11 @@ class ExpectedNegative(Expecting):
         return reduce(values.masked_fill(self.selected(batch, out, state), 0.0), "mean_all")
 
 
-def start_scores(state: nn.Module, task: Task) -> None:
-    """Register `scores` (N, L) float64: 1 where a label is known to be present, else 0."""
+def start_scores(state: nn.Module, task: Task) -> Tensor:
+    """Set `scores` to 1 where a label is known to be present, (N, L) bool, which is returned."""
     present = torch.from_numpy(task.labels.codes.toarray() == PRESENT)
-    state.register_buffer("scores", present.double())
+    state.scores.copy_(present)
+    return present
 
 
 def update_scores(state: nn.Module, batch: Batch, out: Outputs, mu: float) -> None:
@@ -332,12 +339,9 @@ class LabelEstimation(ExpectedCount):
     decayed: ClassVar[bool] = False
 
     default_needs: ClassVar[Needs] = Needs(labels=True)
-
-    def state_bytes(self, sizes: Sizes) -> int:
-        return super().state_bytes(sizes) + self.learned_bytes(sizes)
-
-    def learned_bytes(self, sizes: Sizes) -> int:
-        return 4 * sizes.images * sizes.classes
+    # (N, L) logits of the estimated labels, undecided for unknown ones
+    tensors: ClassVar = {"theta": (torch.float32, "images", "classes")}
+    learned: ClassVar = ("theta",)
 
     def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
         if optimiser != "sgd":
@@ -347,21 +351,16 @@ class LabelEstimation(ExpectedCount):
             "are small; set optimiser to 'adam', whose steps do not shrink with the gradient",
         )
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        """`theta` (N, L): undecided for unknown labels."""
-        state = super().start(task, chance)
-        assert isinstance(task, Task)
-        keyed = (chance or Chance.seeded(0)).of("label estimator")
-        N, L = task.sizes.images, task.sizes.classes
-        theta = np.empty((N, L), np.float32)
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
+        super().fill(state, task, chance)
+        keyed, theta = chance.of("label estimator"), state.theta.detach().numpy()
+        N, L = theta.shape
         for begin in range(0, N, _ROWS):
             end = min(begin + _ROWS, N)
             codes = task.labels.rows(np.arange(begin, end))
             uniform = keyed.block(begin, end, L) / np.float64(1 << 32)
             unsure = (2 * uniform - 1) * _UNSURE
             theta[begin:end] = np.where(codes == UNKNOWN, unsure, codes * _SURE)
-        state.theta = nn.Parameter(torch.from_numpy(theta))
-        return state
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         x, theta = wide(out.logits), state.theta.index_select(-2, batch.index)
@@ -385,10 +384,8 @@ class LabelEstimation(ExpectedCount):
         For LinearInit: train the head alone, then backbone and head with a new optimiser. Estimates
         are kept within 1e-5 of 0 and 1, as in the published code.
         """
-        fresh = nn.Module()
-        theta = torch.logit(estimated(state).double(), eps=1e-5)
-        fresh.theta = nn.Parameter(theta.to(state.theta.dtype))
-        fresh.register_buffer("positives", state.positives.clone())
+        fresh = self.start(task, chance)
+        fresh.theta.data.copy_(torch.logit(estimated(state).double(), eps=1e-5))
         return fresh
 
 

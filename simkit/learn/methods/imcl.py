@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.losses import bce, reduce, wide
 from simkit.learn.method import FEATURES, Method, register, required
 from simkit.learn.methods.known_labels import warn_without_negatives
-from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+from simkit.learn.task import Batch, Needs, Outputs
 from simkit.registry import Count, NonNegative, Positive, setting
 
 _RIDGE = 1e-6  # regularises mixtures of nearly equal images
@@ -67,34 +67,29 @@ class InteractiveLearning(Method):
 
     default_needs: ClassVar[Needs] = Needs(labels=True, features=True)
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        L, M, D = sizes.classes, self.memory, sizes.width or 0
-        return 5 * L * L + M * (4 * D + 5 * L + 8) + 8
+    # The graph (L, L), the mask of its edges, and the dictionary of M images.
+    tensors: ClassVar = {
+        "graph": (torch.float32, "classes", "classes"),
+        "linked": (torch.bool, "classes", "classes"),
+        "features": (torch.float32, "memory", "width"),
+        "predicted": (torch.float32, "memory", "classes"),
+        "codes": (torch.int8, "memory", "classes"),
+        "owner": (torch.int64, "memory"),
+        "next": (torch.int64,),
+    }
+    learned: ClassVar = ("graph",)
+    for_training: ClassVar = ("features", "predicted", "codes", "owner")
 
-    def learned_bytes(self, sizes: Sizes) -> int:
-        return 4 * sizes.classes**2
-
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        """The graph (L, L), the mask of its edges (`linked`), and an empty dictionary."""
-        state = super().start(task, chance)
-        assert isinstance(task, Task)
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
         warn_without_negatives(self.name, task)
-        M, L, D = self.memory, task.sizes.classes, task.sizes.width
         # Relative co-occurrence of classes in known positives; columns sum to 1.
         present = (task.labels.codes == PRESENT).astype(np.float32)
         counts = (present.T @ present).toarray()
         together = counts / np.maximum(counts.diagonal(), 1)[:, None]
         np.fill_diagonal(together, 1)
-        graph = torch.from_numpy(np.ascontiguousarray(together / together.sum(0), np.float32))
-        state.graph = nn.Parameter(graph)
-        state.register_buffer("linked", graph > 0)
-        state.register_buffer("features", torch.zeros(M, D))
-        state.register_buffer("predicted", torch.zeros(M, L))
-        state.register_buffer("codes", torch.zeros(M, L, dtype=torch.int8))
-        state.register_buffer("owner", torch.full((M,), -1))
-        state.register_buffer("next", torch.zeros((), dtype=torch.int64))
-        state.for_training = ("features", "predicted", "codes", "owner")
-        return state
+        state.graph.copy_(torch.from_numpy(together / together.sum(0)))
+        state.linked.copy_(state.graph > 0)
+        state.owner.fill_(-1)
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         x = wide(out.logits)

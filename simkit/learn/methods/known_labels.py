@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -40,9 +40,7 @@ class Full(Method):
 
     default_needs: ClassVar[Needs] = Needs(labels=True)
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        state = super().start(task, chance)
-        assert isinstance(task, Task)
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
         entries = len(task.rows) * task.sizes.classes
         unknown = entries - task.labels.codes.nnz
         if unknown:
@@ -50,7 +48,6 @@ class Full(Method):
                 f"method 'full' needs complete labels, but {unknown} of {entries} entries of the "
                 "asked images are unknown; annotate with full-subset, or train 'an' or 'ignore'"
             )
-        return state
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         values = bce(out.logits, batch.labels == PRESENT, self.epsilon)
@@ -61,10 +58,8 @@ class Full(Method):
 class KnownLabels(Method):
     """The base of methods that ignore unknown labels; `start` warns of labels without negatives."""
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        state = super().start(task, chance)
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
         warn_without_negatives(self.name, task)
-        return state
 
     def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         return (batch.labels == UNKNOWN).expand_as(out.logits)
@@ -113,7 +108,7 @@ def warn_without_negatives(name: str, task: Task | Sizes) -> None:
         warnings.warn(
             f"method {name!r} learns from known labels alone, and none of these says absent: it "
             "will predict everything present; train 'an' or 'll-r' instead",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -25,7 +25,7 @@ from simkit.chance import Chance
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.learn.losses import kth_largest, wide
 from simkit.learn.method import Method, register
-from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+from simkit.learn.task import Batch, Needs, Outputs, Sizes
 from simkit.registry import NonNegative, Range, setting
 
 KOf = Literal["batch", "unknown"]
@@ -98,14 +98,13 @@ class Remembering(LargeLoss):
 
     default_needs: ClassVar[Needs] = Needs(labels=True)
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        return super().state_bytes(sizes) + sizes.images * -(-sizes.classes // 8)
+    def shapes(self, sizes: Sizes) -> Any:
+        packed = {"present": (torch.uint8, (sizes.images, -(-sizes.classes // 8)))}
+        return super().shapes(sizes) | packed
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        state = super().start(task, chance)
-        assert isinstance(task, Task)
-        state.register_buffer("present", packed(task.labels))
-        return state
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
+        super().fill(state, task, chance)
+        state.present.copy_(packed(task.labels))
 
     def open(self, batch: Batch, state: nn.Module) -> Tensor:
         rows = state.present.index_select(-2, batch.index)
@@ -146,17 +145,13 @@ class Relative(LargeLoss):
         "paper": {"k_of": "unknown"},
     }
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        return super().state_bytes(sizes) + 24
+    # Tensors, so that a new epoch causes no recompilation and no wait for the device: the share to
+    # modify, as an exact fraction, and the share kept by published code, as the bits of a double,
+    # which casts of the state to other floats leave unchanged.
+    tensors: ClassVar = {"rate": (torch.int64, 2), "kept_bits": (torch.int64,)}
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        state = super().start(task, chance)
-        # Tensors, so that a new epoch causes no recompilation and no wait for the device.
-        state.register_buffer("rate", torch.tensor([0, 1]))  # to modify, as an exact fraction
-        # The share kept by published code, as the bits of a double: casts of the state to other
-        # floats leave it unchanged.
-        state.register_buffer("kept_bits", torch.ones((), dtype=torch.float64).view(torch.int64))
-        return state
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
+        self.after_epoch(0, None, state)
 
     def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
         rate = Fraction(repr(self.delta)).limit_denominator(10**6) / 100
@@ -214,8 +209,8 @@ class Absolute(LargeLoss):
     alternative: ClassVar = {"delta": 0.02}
     source: ClassVar[str] = "Kim et al., CVPR 2022, supplement B"
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        return super().state_bytes(sizes) + 8
+    # One logit, as bits; a 0-dimensional tensor would make the compiler trace everything twice.
+    tensors: ClassVar = {"above_bits": (torch.int64, 1)}
 
     def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
         for epoch in range(1, epochs + 1):
@@ -226,12 +221,8 @@ class Absolute(LargeLoss):
                 )
         return ()
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        state = super().start(task, chance)
-        # One logit; a 0-dimensional tensor would make the compiler trace everything twice.
-        state.register_buffer("above_bits", torch.zeros(1, dtype=torch.int64))
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
         self.after_epoch(0, None, state)
-        return state
 
     def least(self, epoch: int) -> float:
         """R of an epoch, from 1: the threshold of large losses."""

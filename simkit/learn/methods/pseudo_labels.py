@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN
 from simkit.learn.losses import Epsilon, bce, entropy, kth_largest, reduce, wide
 from simkit.learn.method import SCORES, Method, register, required
 from simkit.learn.methods.known_labels import few_weigh_more, warn_without_negatives
-from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+from simkit.learn.task import Batch, Needs, Outputs, Task
 from simkit.registry import Count, NonNegative, Range, Share, setting
 
 
@@ -103,25 +103,22 @@ class AsymmetricPseudoLabels(Method):
 
     default_needs: ClassVar[Needs] = Needs(labels=True, epoch_scores=True)
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        return 4 * sizes.images * sizes.classes + 8 * sizes.classes
+    # (N, L) pseudo-labels from 0 to 1, negative for none, and the number of new ones in an epoch
+    tensors: ClassVar = {
+        "soft": (torch.float32, "images", "classes"),
+        "quota": (torch.int64, "classes"),
+    }
+    for_training: ClassVar = ("soft",)
 
     def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
         return self._late("warmup", epochs) or self._scheduled(self.epochs, epochs)
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        """`soft` (N, L): pseudo-labels from 0 to 1, negative for none; `quota` (L,) per epoch."""
-        state = super().start(task, chance)
-        assert isinstance(task, Task)
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
         unknown = _unknown(task)
         rounds = self.epochs - self.warmup
         quota = [int(self.share * int(count) / rounds) for count in unknown.sum(0)]  # as published
-        state.register_buffer(
-            "soft", torch.from_numpy(np.where(unknown, np.float32(_OPEN), np.float32(_NEVER)))
-        )
-        state.register_buffer("quota", torch.tensor(quota, dtype=torch.int64))
-        state.for_training = ("soft",)
-        return state
+        state.soft.fill_(_NEVER).masked_fill_(torch.from_numpy(unknown), _OPEN)
+        state.quota.copy_(torch.tensor(quota))
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         x = wide(out.logits)
@@ -192,21 +189,16 @@ class Curriculum(Method):
 
     default_needs: ClassVar[Needs] = Needs(labels=True, epoch_scores=True)
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        return sizes.images * sizes.classes
+    # +1, -1, 0 for none yet, another code for never
+    tensors: ClassVar = {"pseudo": (torch.int8, "images", "classes")}
+    for_training: ClassVar = ("pseudo",)
 
     def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
         return self._late("every", epochs)
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        """`pseudo` (N, L) int8: +1, -1, 0 for none yet, another code for never."""
-        state = super().start(task, chance)
-        assert isinstance(task, Task)
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
         warn_without_negatives(self.name, task)
-        pseudo = np.where(_unknown(task), np.int8(UNKNOWN), np.int8(_CLOSED))
-        state.register_buffer("pseudo", torch.from_numpy(pseudo))
-        state.for_training = ("pseudo",)
-        return state
+        state.pseudo.fill_(_CLOSED).masked_fill_(torch.from_numpy(_unknown(task)), UNKNOWN)
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         pseudo = state.pseudo.index_select(-2, batch.index)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
@@ -13,8 +13,8 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.losses import Gamma, Reduction, power, reduce, wide
-from simkit.learn.method import FEATURES, Method, WarmedUp, register, required, sizes_of
-from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+from simkit.learn.method import FEATURES, Method, WarmedUp, register, required
+from simkit.learn.task import Batch, Needs, Outputs
 from simkit.registry import Count, NonNegative, Positive, Range, Share, setting
 
 _EPSILON = 1e-7  # of GR-Loss as published, for positives alone
@@ -163,14 +163,11 @@ class GeneralisedRobust(Method):
     def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
         return self._scheduled(self.epochs, epochs)
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        return super().state_bytes(sizes) + 8
+    tensors: ClassVar = {"step": (torch.int64, 1)}  # of the schedule, up to this one
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        """`step` (1,) int64: epochs of the schedule up to and including this one."""
-        state = super().start(task, chance)
-        state.register_buffer("step", torch.tensor([0 if self.linear_init else 1]))
-        return state
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
+        super().fill(state, task, chance)
+        self.after_epoch(0, None, state)
 
     def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
         state.step.fill_(max(min(epoch + 1, self.epochs) - self.linear_init, 0))
@@ -238,22 +235,16 @@ class LatentNoise(Method):
 
     default_needs: ClassVar[Needs] = Needs(features=True)
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        return 4 * 2 * sizes.classes * ((sizes.width or 0) + 1)
+    # The report layer, visible classes first.
+    tensors: ClassVar = {
+        "weight": (torch.float32, 2, "classes", "width"),
+        "bias": (torch.float32, 2, "classes"),
+    }
+    learned: ClassVar = ("weight", "bias")
 
-    def learned_bytes(self, sizes: Sizes) -> int:
-        return self.state_bytes(sizes)
-
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        """The report layer: `weight` (2, L, D), `bias` (2, L); visible classes first."""
-        state = super().start(task, chance)
-        sizes = sizes_of(task)
-        assert sizes.width is not None
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
         shares = torch.tensor([self.reported, self.invented], dtype=torch.float64)
-        bias = torch.logit(shares).float()[:, None].repeat(1, sizes.classes)
-        state.weight = nn.Parameter(torch.zeros(2, sizes.classes, sizes.width))
-        state.bias = nn.Parameter(bias)
-        return state
+        state.bias.copy_(torch.logit(shares)[:, None])
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         x = wide(out.logits)

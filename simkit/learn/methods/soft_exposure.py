@@ -76,29 +76,32 @@ class Exposure(Method):
         aids = (LabelMeans if means and kind is LabelMedians else kind for kind in self.aids)
         return Needs(labels=True, aids=tuple(aids), neighbours=self._k)
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        N, L = sizes.images, sizes.classes
-        if self.store != "none":
-            return N * L * np.dtype(self.store).itemsize
-        images = N * (-(-L // 4) + self._k * (4 + 8)) if self._k else 0
-        return images + (LabelMedians in self.aids) * 8 * L**2
+    for_training: ClassVar = ("temperature", "between", "packed", "near", "away")
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        state = super().start(task, chance)
-        assert isinstance(task, Task)
+    def shapes(self, sizes: Sizes) -> Any:
+        N, L, k = sizes.images, sizes.classes, self._k
+        if self.store != "none":
+            return {"temperature": (getattr(torch, self.store), (N, L))}
+        shapes: dict[str, Any] = {}
+        if LabelMedians in self.aids:
+            shapes["between"] = torch.float64, (L, L)
+        if k:
+            shapes["packed"] = torch.uint8, (N, -(-L // 4))
+            shapes |= {"near": (torch.int32, (N, k)), "away": (torch.float64, (N, k))}
+        return shapes
+
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
         sources = self._sources(task)
         if self.store != "none":
-            table = np.zeros(task.labels.shape, self.store)
+            table = state.temperature.numpy()
             for start in range(0, len(task.rows), _ROWS):
                 rows = task.rows[start : start + _ROWS]
                 with np.errstate(over="ignore"):  # float16 overflows for a flat loss
                     table[rows] = self._of_rows(sources, task.labels, rows)
-            sources = {"temperature": torch.from_numpy(table)}
-        for name, tensor in sources.items():
-            state.register_buffer(name, tensor)
-        state.for_training = tuple(sources)
+        else:
+            for name, tensor in sources.items():
+                getattr(state, name).copy_(tensor)
         self._warn(task.labels)
-        return state
 
     def temperatures(self, task: Task, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """(b, L) temperatures of these images, 0 for known and ignored labels.
@@ -210,14 +213,14 @@ class Exposure(Method):
             warnings.warn(
                 f"method {self.name!r} compares the present with the absent, and {lack}; unknown "
                 "labels are ignored or fall to the side that is known",
-                stacklevel=3,
+                stacklevel=4,
             )
         if self.gamma >= 1:
             warnings.warn(
                 f"method {self.name!r} with gamma={self.gamma} brings temperatures of soft "
                 "negatives to 0 or above it, where they pull hard or the wrong way; the paper "
                 "takes gamma below 1",
-                stacklevel=3,
+                stacklevel=4,
             )
 
 

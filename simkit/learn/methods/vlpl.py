@@ -18,7 +18,7 @@ from simkit.learn.losses import Epsilon, bce, entropy, reduce, wide
 from simkit.learn.method import Method, WarmedUp, register
 from simkit.learn.methods.expected import Expected, ExpectedCount, expected_positives
 from simkit.learn.methods.robust import GeneralisedRobust
-from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+from simkit.learn.task import Batch, Needs, Outputs
 from simkit.registry import NonNegative, Positive, Range, Share, setting
 
 ROWS = 4096  # images whose pseudo-labels are computed at a time
@@ -35,21 +35,17 @@ class PseudoLabelled(Method):
     def needs(self) -> Needs:
         return super().needs | Needs(labels=True, aids=(Similarities,))
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        return super().state_bytes(sizes) + sizes.images * sizes.classes
+    tensors: ClassVar = {"pseudo": (torch.int8, "images", "classes")}
+    for_training: ClassVar = ("pseudo",)
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        state = super().start(task, chance)
-        assert isinstance(task, Task)
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
+        super().fill(state, task, chance)
         cosines = task.aid(Similarities).of(task.labels.images, task.labels.classes)
-        pseudo = np.empty(task.labels.shape, np.int8)
+        pseudo = state.pseudo.numpy()
         for begin in range(0, len(pseudo), ROWS):
             rows = slice(begin, begin + ROWS)
             codes = task.labels.rows(np.arange(len(pseudo))[rows])
             pseudo[rows] = self.pseudo_labels(cosines[rows].astype(np.float64), codes)
-        state.register_buffer("pseudo", torch.from_numpy(pseudo))
-        state.for_training = ("pseudo",)
-        return state
 
     def pseudo_labels(self, cosines: NDArray[np.float64], codes: NDArray[np.int8]) -> NDArray[Any]:
         """(n, L) pseudo-labels from cosines (n, V, L) and known labels (n, L)."""

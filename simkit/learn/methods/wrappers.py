@@ -10,12 +10,11 @@ from __future__ import annotations
 import shutil
 import tempfile
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from simkit.chance import Chance
@@ -24,8 +23,8 @@ from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT
 from simkit.learn.losses import wide
 from simkit.learn.method import MAPS, WarmedUp, Wrapper, register, required
-from simkit.learn.methods.expected import SCORE_BYTES, Mu, start_scores, update_scores
-from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+from simkit.learn.methods.expected import SCORES, Mu, start_scores, update_scores
+from simkit.learn.task import Batch, Needs, Outputs, Sizes
 from simkit.registry import Count, NonNegative, Range, setting
 
 Distance = Literal["l1", "l2", "jsd"]
@@ -80,16 +79,12 @@ class ConsistencyLoss(Consistency):
     gist: ClassVar[str] = "predictions consistent over epochs"
 
     default_needs: ClassVar[Needs] = Needs(labels=True)
+    tensors: ClassVar = SCORES
+    for_training: ClassVar = ("scores",)
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        return super().state_bytes(sizes) + SCORE_BYTES * sizes.images * sizes.classes
-
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        state = super().start(task, chance)
-        assert isinstance(task, Task)
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
+        super().fill(state, task, chance)
         start_scores(state, task)
-        state.for_training = ("scores",)
-        return state
 
     def extra(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         logits = wide(out.logits)
@@ -144,18 +139,20 @@ class SpatialConsistencyLoss(Consistency):
 
     default_needs: ClassVar[Needs] = Needs(maps=True, views=True, labels=True)
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        cells = 0 if self.mapped else self._side(sizes) ** 2
-        return super().state_bytes(sizes) + sizes.images * sizes.classes * cells
+    for_training: ClassVar = ("heat",)
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        state = super().start(task, chance)
-        assert isinstance(task, Task)
-        maps = initial_maps(task, self._side(task.sizes), mapped=self.mapped)
-        state.register_buffer("heat", maps)
-        state.for_training = ("heat",)
-        state.in_file = ("heat",) if self.mapped else ()
-        return state
+    def shapes(self, sizes: Sizes) -> Any:
+        heat = sizes.images, sizes.classes, self._side(sizes), self._side(sizes)
+        return super().shapes(sizes) | ({} if self.mapped else {"heat": (torch.uint8, heat)})
+
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
+        super().fill(state, task, chance)
+        if self.mapped:
+            side = self._side(task.sizes)
+            state.register_buffer("heat", file_of_maps((*task.labels.shape, side, side)))
+            state.in_file = ("heat",)
+        # 255 everywhere in the classes known to be present
+        state.heat.numpy()[(task.labels.codes == PRESENT).nonzero()] = 255
 
     def extra(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         maps = self._maps(out)
@@ -177,28 +174,19 @@ class SpatialConsistencyLoss(Consistency):
         return wide(required(out.maps, self, MAPS))
 
 
-def initial_maps(task: Task, side: int, *, mapped: bool) -> Tensor:
-    """(N, L, side, side) uint8: 255 everywhere in the classes known to be present, else 0.
-
-    mapped: in a file in the cache folder, deleted after its last use.
-    """
-    shape = (*task.labels.shape, side, side)
-    if mapped:
-        folder = cache_folder() / "heat-maps"
-        folder.mkdir(parents=True, exist_ok=True)
-        needed, free = int(np.prod(shape)), shutil.disk_usage(folder).free
-        if needed > free:
-            raise BadInput(
-                f"the heat maps take {needed / 1e9:.1f} GB and {folder} has {free / 1e9:.1f} GB "
-                "left; make room, or set SIMKIT_CACHE to a folder with more"
-            )
-        # An unlinked temporary file: it disappears with its last user, even a killed one.
-        with tempfile.TemporaryFile(dir=folder) as file:
-            maps: NDArray[np.uint8] = np.memmap(file, np.uint8, "w+", shape=shape)
-    else:
-        maps = np.zeros(shape, np.uint8)
-    maps[(task.labels.codes == PRESENT).nonzero()] = 255
-    return torch.from_numpy(maps)
+def file_of_maps(shape: tuple[int, ...]) -> Tensor:
+    """Zeros (N, L, side, side) uint8 in a file in the cache folder, deleted after its last use."""
+    folder = cache_folder() / "heat-maps"
+    folder.mkdir(parents=True, exist_ok=True)
+    needed, free = int(np.prod(shape)), shutil.disk_usage(folder).free
+    if needed > free:
+        raise BadInput(
+            f"the heat maps take {needed / 1e9:.1f} GB and {folder} has {free / 1e9:.1f} GB "
+            "left; make room, or set SIMKIT_CACHE to a folder with more"
+        )
+    # An unlinked temporary file: it disappears with its last user, even a killed one.
+    with tempfile.TemporaryFile(dir=folder) as file:
+        return torch.from_numpy(np.memmap(file, np.uint8, "w+", shape=shape))
 
 
 def before(maps: Tensor, batch: Batch, height: int, width: int, dtype: torch.dtype) -> Tensor:
@@ -328,16 +316,13 @@ class BoostLU(Wrapper):
     def _masks(self) -> bool:
         return self.train and self.zero_positive == "plain"
 
-    def state_bytes(self, sizes: Sizes) -> int:
-        return self.inner.state_bytes(sizes) + (sizes.classes if self._masks else 0)
+    def shapes(self, sizes: Sizes) -> Any:
+        return {"has_positive": (torch.bool, (sizes.classes,))} if self._masks else {}
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        state = super().start(task, chance)
+    def fill(self, state: nn.Module, task: Any, chance: Chance) -> None:
+        super().fill(state, task, chance)
         if self._masks:
-            assert isinstance(task, Task)
-            positives = task.labels.per_class(PRESENT)
-            state.register_buffer("has_positive", torch.from_numpy(positives > 0))
-        return state
+            state.has_positive.copy_(torch.from_numpy(task.labels.per_class(PRESENT) > 0))
 
     def changed(self, out: Outputs, state: nn.Module, *, training: bool) -> Outputs:
         if not (self.train if training else self.eval):

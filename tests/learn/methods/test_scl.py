@@ -259,7 +259,7 @@ def test_rounding_does_not_drift():
 def test_known_positives_are_hot_at_the_start():
     Z = np.array([[1, 0, -1], [0, 0, 0], [0, 1, 1]])
     for mapped in (False, True):
-        found = heat_maps.initial_maps(Task(Z), 2, mapped=mapped)
+        found = make("an+scl(side=2)", mapped=mapped).start(Task(Z)).heat
         assert found.dtype == torch.uint8 and found.shape == (3, 3, 2, 2)
         np.testing.assert_array_equal(found[:, :, 0, 1], 255 * (Z == 1))
         np.testing.assert_array_equal(found[:, :, 1, 0], 255 * (Z == 1))
@@ -276,7 +276,7 @@ def test_a_file_without_room_is_refused(cache, monkeypatch):
         heat_maps.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 35_000_000})
     )
     with pytest.raises(BadInput, match=r"the heat maps take 0\.1 GB.*make room, or set"):
-        heat_maps.initial_maps(Task(np.eye(100, dtype=int)), 100, mapped=True)
+        make("an+scl(side=100, mapped=True)").start(Task(np.eye(100, dtype=int)))
 
 
 def test_heat_maps_lie_where_the_crops_and_flips_of_training_show_them() -> None:
