@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from dataclasses import dataclass
@@ -384,7 +385,7 @@ class LabelEstimation(ExpectedCount):
         For LinearInit: train the head alone, then backbone and head with a new optimiser. Estimates
         are kept within 1e-5 of 0 and 1, as in the published code.
         """
-        fresh = self.start(task, chance)
+        fresh = copy.deepcopy(state)
         fresh.theta.data.copy_(torch.logit(estimated(state).double(), eps=1e-5))
         return fresh
 
