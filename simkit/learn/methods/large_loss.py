@@ -155,7 +155,7 @@ class Relative(LargeLoss):
 
     def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
         rate = Fraction(repr(self.delta)).limit_denominator(10**6) / 100
-        rate = min(rate * epoch if self.grows else rate, Fraction(1))
+        rate = min(rate * (epoch if self.grows else epoch > 0), Fraction(1))
         kept = 1.0
         for _ in range(epoch):  # the published code subtracts floats repeatedly
             kept -= self.delta / 100
