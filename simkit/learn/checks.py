@@ -74,7 +74,7 @@ def check_training(
     if settings.head_then == "go-on":
         how["epochs"] += settings.head_epochs
     notes = [note for _, method in runs for note in method.notes(**how)]
-    comparing = [_wanting(method, "views") for _, method in runs if method.needs.views]
+    comparing = [name for _, method in runs if (name := _wanting(method, "views"))]
     if comparing and getattr(first.inputs, "crop", None) is None:
         notes.append(
             f"method {comparing[0]!r} compares crops of an image, and these inputs show every "
@@ -157,7 +157,7 @@ def _check_needs(task: Task, method: Method, device: torch.device, *, fine_tuned
 
 def _wanting(method: Method, need: str) -> str:
     """The name of the innermost method with this need, as a wrapper has those of both."""
-    return next(each.name for each in layers(method) if getattr(each.needs, need))
+    return next((each.name for each in layers(method) if getattr(each.needs, need)), "")
 
 
 def _check_memory(runs: Sequence[Run], limit_gb: float) -> None:

@@ -211,7 +211,8 @@ def drawn_boxes(
     square image) is uniform within ASPECT, restricted to crops inside the image. RandomResizedCrop
     of torchvision instead resamples crops that do not fit, which favours small ones.
     """
-    share, form, y, x = (_shares(chance.of(name)(index)) for name in ("area", "aspect", "y", "x"))
+    drawn = (chance.of(name)(index) for name in ("area", "aspect", "y", "x"))
+    share, form, y, x = ((numbers >> np.uint64(11)) * 2.0**-53 for numbers in drawn)
     whole = area[0] + share * (area[1] - area[0])
     least, most = (np.clip(limit, whole, 1 / whole) for limit in ASPECT)
     ratio = least * (most / least) ** form
@@ -255,11 +256,6 @@ def _places(first: Tensor, last: Tensor, size: int, flip: Tensor | None) -> Tens
     inner = ((low * size - 0.5).ceil(), (high * size - 0.5).floor())
     low, high = (((edge + 0.5) / size)[:, None] for edge in inner)
     return (2 * torch.minimum(torch.maximum(places, low), high) - 1).float()
-
-
-def _shares(numbers: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Uniform floats from 0 to below 1."""
-    return (numbers >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 class SizedPictures:
@@ -327,13 +323,23 @@ def sized(
     folder = Path(cache_folder() if cache is None else cache) / "pictures" / id
     in_memory = cache is None and N * 3 * size**2 <= _MEMORY
     each = max(_ROWS, -(-N // _FILES))
-    parts = []
+    parts: list[Any] = []
+
+    def decode(row: int) -> None:
+        picture = pictures.read([row])[0]
+        if picture.shape[:2] != (size, size):
+            resized = Image.fromarray(picture).resize((size, size), Image.Resampling.BILINEAR)
+            picture = np.asarray(resized)
+        part[row - start] = picture.transpose(2, 0, 1)
+
     for start in range(0, N, each):
         rows = range(start, min(start + each, N))
         file = folder / f"{start // each:05}.npy"
-        part = None if in_memory else mapped(file, (len(rows), *shape), np.uint8)
+        part: Any = None if in_memory else mapped(file, (len(rows), *shape), np.uint8)
         if part is None:
-            part = _decoded(pictures, rows, size, threads or cores())
+            part, workers = np.empty((len(rows), *shape), np.uint8), threads or cores()
+            for _ in side_by_side(decode, rows, ahead=2 * workers, threads=workers):
+                pass
             if not in_memory:
                 with whole(file) as beside, open(beside, "wb") as stream:
                     np.save(stream, part)
@@ -341,22 +347,6 @@ def sized(
         parts.append(part)
         progress(rows.stop, N)
     return SizedPictures(parts or [np.empty((0, *shape), np.uint8)], id)
-
-
-def _decoded(pictures: Pictures, rows: range, size: int, threads: int) -> NDArray[np.uint8]:
-    """(n, 3, size, size) images of these rows."""
-    values = np.empty((len(rows), 3, size, size), np.uint8)
-
-    def one(place: int) -> None:
-        picture = pictures.read([rows[place]])[0]
-        if picture.shape[:2] != (size, size):
-            resized = Image.fromarray(picture).resize((size, size), Image.Resampling.BILINEAR)
-            picture = np.asarray(resized)
-        values[place] = picture.transpose(2, 0, 1)
-
-    for _ in side_by_side(one, range(len(rows)), ahead=2 * threads, threads=threads):
-        pass
-    return values
 
 
 class FeatureLoader:
@@ -393,7 +383,7 @@ class FeatureLoader:
             self._values = pooled.sub_(self.shift).div_(self.scale).to(device)
 
     def batches(self, places: Sequence[Places], epoch: int) -> Iterator[tuple[Tensor, Views]]:
-        for values in _batches(self._values, self._read, places, self._device):
+        for values in streamed(self._read, places, self._device, resident=self._values):
             yield values if values.ndim == 2 else values.movedim(-1, 1), Views()
 
     def _pooled(self, place: Places) -> Tensor:
@@ -427,28 +417,22 @@ class ImageLoader:
         self._inputs, self._rows, self._chance, self._device = inputs, rows, chance, device
         self.width, self.shift, self.scale = width, torch.zeros(width), torch.ones(width)
         self._resident: Tensor | None = None
-        if room_for(len(rows) * self._read(np.arange(1)).numel(), device):
-            self._resident = self._all()
+        first, n = self._read(np.arange(1)), len(rows)
+        if room_for(n * first.numel(), device):
+            self._resident = torch.empty((n, *first.shape[1:]), dtype=torch.uint8, device=device)
+            chunks = _chunks(n)
+            for chunk, read in zip(chunks, streamed(self._read, chunks, device), strict=True):
+                self._resident[chunk[0] : chunk[-1] + 1] = read
 
     def batches(self, places: Sequence[Places], epoch: int) -> Iterator[tuple[Tensor, Views]]:
         drawn = self._inputs.views(self._rows, self._chance, epoch=epoch).to(self._device)
-        images = _batches(self._resident, self._read, places, self._device)
+        images = streamed(self._read, places, self._device, resident=self._resident)
         for place, batch in zip(places, images, strict=True):
             views = drawn.at(on_device(place, self._device))
             yield shown(batch, views), views
 
     def _read(self, place: Places) -> Tensor:
         return self._inputs.batch(self._rows[place])
-
-    def _all(self) -> Tensor:
-        """All images on the device, uint8 (n, 3, H, W)."""
-        n = len(self._rows)
-        shape = self._read(np.arange(1)).shape[1:]
-        images = torch.empty((n, *shape), dtype=torch.uint8, device=self._device)
-        chunks = _chunks(n)
-        for chunk, read in zip(chunks, streamed(self._read, chunks, self._device), strict=True):
-            images[chunk[0] : chunk[-1] + 1] = read
-        return images
 
 
 Loader = FeatureLoader | ImageLoader
@@ -462,27 +446,21 @@ def room_for(size: int, device: torch.device) -> bool:
     return size <= SHARE * torch.cuda.mem_get_info(device)[0]
 
 
-def _batches(
-    resident: Tensor | None,
+def streamed(
     read: Callable[[Places], Tensor],
     places: Sequence[Places],
     device: torch.device,
+    *,
+    resident: Tensor | None = None,
 ) -> Iterator[Tensor]:
-    """Batches on the device, of the resident values or, if there are none, read one by one."""
-    if resident is None:
-        yield from streamed(read, places, device)
-        return
-    for place in places:
-        yield resident.index_select(0, on_device(place, device))
+    """Batches on the device, of the resident values or, if there are none, read one by one.
 
-
-def streamed(
-    read: Callable[[Places], Tensor], places: Sequence[Places], device: torch.device
-) -> Iterator[Tensor]:
-    """Batches on the device; for a GPU a thread prefetches some of them.
-
-    They are read into pinned memory and copied asynchronously.
+    For a GPU a thread prefetches some of them, into pinned memory, and copies them asynchronously.
     """
+    if resident is not None:
+        for place in places:
+            yield resident.index_select(0, on_device(place, device))
+        return
 
     def pinned(place: Places) -> Tensor:
         images = read(place)

@@ -53,7 +53,10 @@ def pointed(
         )
     if regions is None:
         regions = np.concatenate([np.zeros_like(boxes.sizes), boxes.sizes], 1).astype(np.float64)
-    corners = _within(boxes, regions)
+    # Corners of the boxes in the pixels of the regions, clipped to them.
+    edges, corners = regions[boxes.images], boxes.corners.astype(np.float64)
+    low, high = edges[:, :2], edges[:, 2:]
+    corners = np.concatenate([np.clip(corners[:, k : k + 2], low, high) - low for k in (0, 2)], 1)
     seen = (corners[:, :2] < corners[:, 2:]).all(1)
     images, classes, corners = boxes.images[seen], boxes.classes[seen], corners[seen]
     sizes = np.maximum(np.rint(regions[:, [3, 2]] - regions[:, [1, 0]]), 1).astype(np.int64)
@@ -79,11 +82,3 @@ def middle(sizes: NDArray[np.int64], size: int) -> NDArray[np.float64]:
     side = np.where((sizes == size).all(1), shorter, shorter * size / (size * 8 // 7))[:, None]
     low = (sizes - side) / 2
     return np.concatenate([low, low + side], 1)
-
-
-def _within(boxes: Boxes, regions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n, 4) corners of the boxes in the pixels of the regions, clipped to them."""
-    edges = regions[boxes.images]
-    low, high = edges[:, :2], edges[:, 2:]
-    corners = boxes.corners.astype(np.float64)
-    return np.concatenate([np.clip(corners[:, k : k + 2], low, high) - low for k in (0, 2)], 1)

@@ -90,7 +90,14 @@ def predict(
         )
     kind: Kind = "maps" if model.method.needs.maps else "pooled"
     tables = []
-    for name in _splits(data, split):
+    splits = [name for name in data.pictures if name != WHOLE] if split is None else [split]
+    if not splits or not set(splits) <= set(data.pictures):
+        raise BadInput(
+            f"data set {data.name!r} has no images" + (f" for {split!r}" if split else "")
+            + f"; it has them for {', '.join(data.pictures) or 'no split'}; open it with its image "
+            "folder, or name another split"
+        )  # fmt: skip
+    for name in splits:
         lost = np.zeros(0, np.int64)
         inputs: FeatureInputs | ImageInputs
         if trained is not None:
@@ -105,14 +112,3 @@ def predict(
         images = pd.Index(data.truth[name].images, name="image")
         tables.append(pd.DataFrame(scores, images, pd.Index(model.classes, name="class")))
     return pd.concat(tables)
-
-
-def _splits(data: Dataset, split: str | None) -> list[str]:
-    splits = [name for name in data.pictures if name != WHOLE] if split is None else [split]
-    if not splits or not set(splits) <= set(data.pictures):
-        raise BadInput(
-            f"data set {data.name!r} has no images" + (f" for {split!r}" if split else "")
-            + f"; it has them for {', '.join(data.pictures) or 'no split'}; open it with its image "
-            "folder, or name another split"
-        )  # fmt: skip
-    return splits

@@ -88,9 +88,8 @@ def summary(one: Protocol) -> str:
     views = ["flip"] * one.flip + ["upside down"] * one.upside_down
     if one.crop is not None:
         views.append(f"crop {one.crop[0]:g}-{one.crop[1]:g}")
-    changed = [f"{key}={_text(value)}" for key, value in special.items()]
+    changed = [
+        f"{key}={','.join(map(str, value)) if isinstance(value, list) else value}"
+        for key, value in special.items()
+    ]
     return ", ".join([one.backbone, f"{one.size} px", *views, " ".join(changed)])
-
-
-def _text(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)

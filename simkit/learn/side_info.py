@@ -162,15 +162,23 @@ class ClassPrior:
 
         Over the asked images after training, and for `running` during training.
         """
-        mean = RunningMean()
+        total: Tensor | float = 0.0
+        images = 0
+
+        def add(epoch: int, batch: Batch, out: Outputs, state: nn.Module) -> None:
+            nonlocal total, images
+            total = total + out.logits.sigmoid().sum(0, dtype=torch.float64)
+            images += len(batch.index)
+
         with warnings.catch_warnings():
             # The warning about labels without negatives concerns this model; CSL has its own.
             warnings.filterwarnings("ignore", "method 'ignore' learns from known labels alone")
-            trained = train(task, make("ignore"), watch=(mean,))
+            trained = train(task, make("ignore"), watch=(add,))
         parents = (task.labels.id, str(task.inputs.id))
         settings = {**trained.history.settings, "method": "ignore"}
         history = History("class-prior", settings, trained.history.seed, parents)
-        return cls(mean_probability(trained, task), task.labels.classes, history, mean.value)
+        running = torch.as_tensor(total).cpu().numpy() / images
+        return cls(mean_probability(trained, task), task.labels.classes, history, running)
 
     def of(self, classes: Sequence[str], *, running: bool = False) -> NDArray[np.float64]:
         """(L,) priors of these classes: by name if this prior has names, else by index.
@@ -256,11 +264,9 @@ class ClassPrior:
                     raise ValueError(f"line {place + 1} has {len(row)} fields, and 2 are expected")
             if rows and not rows[0][1].strip().lstrip("+-.")[:1].isdigit():  # headings
                 del rows[0]
-            values, names = (
-                np.array([float(value) for _, value in rows]),
-                [name for name, _ in rows],
-            )
-            return ClassPrior(values, tuple(names), History("given", {"file": "csv"}))
+            values = np.array([float(value) for _, value in rows])
+            names = tuple(name for name, _ in rows)
+            return ClassPrior(values, names, History("given", {"file": "csv"}))
 
 
 def mean_probability(trained: Trained, task: Task) -> NDArray[np.float64]:
@@ -275,20 +281,3 @@ def mean_probability(trained: Trained, task: Task) -> NDArray[np.float64]:
             logits = trained.method.predict(out, trained.state)
             total += logits.sigmoid().sum(0, dtype=torch.float64).cpu()
     return total.numpy() / len(task.rows)
-
-
-class RunningMean:
-    """A watcher that averages the probability of each class over all steps."""
-
-    def __init__(self) -> None:
-        self._total: Tensor | float = 0.0
-        self._images = 0
-
-    def __call__(self, epoch: int, batch: Batch, out: Outputs, state: nn.Module) -> None:
-        self._total = self._total + out.logits.sigmoid().sum(0, dtype=torch.float64)
-        self._images += len(batch.index)
-
-    @property
-    def value(self) -> NDArray[np.float64]:
-        """(L,) float64; after a first step."""
-        return torch.as_tensor(self._total).cpu().numpy() / self._images

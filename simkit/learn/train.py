@@ -31,7 +31,7 @@ from simkit.learn.selection import Curve, Record, TrainingProgress
 from simkit.learn.settings import Settings
 from simkit.learn.stack import Run, Share, Stack, StackInputs, WarmStart
 from simkit.learn.task import Batch, Outputs, Task
-from simkit.learn.trained import Trained, computed_on, histories
+from simkit.learn.trained import Trained, histories
 from simkit.learn.validation import Validation
 from simkit.progress import Progress, notebook_bar, silent
 
@@ -227,10 +227,15 @@ def train_stack(
     stage = Stage(file, validation, watch or {}, progress, before=head_epochs, epochs=epochs)
     record = fit(stack, stage, {} if start is None else start.curves)
 
+    # Results of different devices agree to about 1e-5, so the device is among the versions and no
+    # part of the training's identity: an interrupted training may resume on another one.
+    kind = device.type + (" compiled" if compile else "")
+    kind += f" in {team.processes} processes" if team.processes > 1 else ""
     trained = []
     for run, (history, curve) in enumerate(zip(records, record.curves, strict=True)):
         model, state, epoch = record.chosen(run, stack)
-        history = computed_on(history, device, compiled=compile, processes=team.processes)
+        if kind != "cpu":
+            history = replace(history, versions={**history.versions, "device": kind})
         trained.append(Trained(
             model.eval(), runs[run][1], state, runs[run][0].labels.classes, epoch,
             tuple(curve.losses), tuple(curve.validation), history, tuple(curve.plain),

@@ -282,7 +282,7 @@ def histories(
     validation: Validation | None,
     backbone: nn.Module | None,
 ) -> list[History]:
-    """Everything that determines a training, for each of its runs; see `computed_on` for where.
+    """Everything that determines a training, for each of its runs.
 
     The content ids of a backbone's initial weights are among its parents.
     """
@@ -316,21 +316,6 @@ def histories(
         ids = (task.labels.id, *parents, *(aid.id for aid in aids))
         run_histories.append(History("train", details, int(seed), ids, made_with))
     return run_histories
-
-
-def computed_on(
-    history: History, device: torch.device, *, compiled: bool, processes: int = 1
-) -> History:
-    """The history with the kind of device among its versions, unless it is the plain CPU.
-
-    Results of different devices agree to about 1e-5, so the device is no part of the training's
-    identity: an interrupted training may resume on another one.
-    """
-    kind = device.type + (" compiled" if compiled else "")
-    kind += f" in {processes} processes" if processes > 1 else ""
-    if kind == "cpu":
-        return history
-    return replace(history, versions={**history.versions, "device": kind})
 
 
 def with_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -152,20 +152,17 @@ class Asymmetric(Method):
                 weight *= unknown_weight.to(logits.dtype)
             weight += _focus(others, absent, self.alpha_neg, self.gamma_neg)
             weight += _focus(missed, present, self.alpha_pos, self.gamma_pos)
-        return weight * self._surprise(against, present)
-
-    def _surprise(self, against: Tensor, present: Tensor) -> Tensor:
-        """-log q."""
+        # times -log q
         if self.reproduce == "csl":
             q = torch.sigmoid(-against)
             if self.clip:
                 q = (q + self.clip * (1 - present).to(q.dtype)).clamp(max=1)
-            return -log_of(q, "csl")
+            return weight * -log_of(q, "csl")
         plain = F.softplus(against, threshold=40)  # torch's cut-off at 20 is visible in float64
         if not self.clip:
-            return plain
+            return weight * plain
         clipped = (torch.sigmoid(-against) + self.clip).clamp(max=1)
-        return torch.where(present.bool(), plain, -torch.log(clipped))
+        return weight * torch.where(present.bool(), plain, -torch.log(clipped))
 
 
 def _focus(base: Tensor, kind: Tensor, alpha: float, gamma: float) -> Tensor:
@@ -342,19 +339,17 @@ class ClassAwareSelective(Asymmetric):
         """Unknown labels without any weight; a soft prior reduces the weight of others too."""
         logits = wide(out.logits.detach())
         known = batch.labels.bool().expand(logits.shape)
-        chosen = self._likely(logits, known) if self.top_k else torch.zeros_like(known)
+        chosen = torch.zeros_like(known)
+        if self.top_k:  # fewer if there are not enough
+            b, L = logits.shape[-2:]
+            scores = known.to(torch.int8).to(logits.dtype).mul_(_BELOW_ALL).add_(logits)
+            if self.top_k_scope == "image":
+                chosen = highest(scores, min(self.top_k, L))
+            else:
+                chosen = highest(scores.flatten(-2), min(self.top_k, L) * b).unflatten(-1, (b, L))
         if self.prior == "threshold":
             chosen = chosen | state.common[..., None, :]
         return chosen & ~known
-
-    def _likely(self, logits: Tensor, known: Tensor) -> Tensor:
-        """(..., b, L) bool: the highest scores of unknown labels; fewer if there are not enough."""
-        images, classes = logits.shape[-2:]
-        scores = known.to(torch.int8).to(logits.dtype).mul_(_BELOW_ALL).add_(logits)
-        if self.top_k_scope == "image":
-            return highest(scores, min(self.top_k, classes))
-        chosen = highest(scores.flatten(-2), min(self.top_k, classes) * images)
-        return chosen.unflatten(-1, (images, classes))
 
 
 def highest(scores: Tensor, k: int) -> Tensor:

@@ -167,7 +167,12 @@ class InteractiveLearning(Method):
         alive: list[Tensor] = []
         weights = torch.zeros_like(allowed[..., :0], dtype=targets[0].dtype)
         for _ in range(min(self.atoms, allowed.shape[-1])):
-            score = _scores(residuals, dictionary, sizes, say).masked_fill(~allowed, -torch.inf)
+            score, signs = torch.zeros_like(sizes[0]), torch.zeros_like(sizes[0])
+            for left, (_, entries), size, share in zip(residuals, views, sizes, say, strict=True):
+                inner = left @ entries.mT
+                score = score + share * inner.square() / size.clamp(min=1e-12)
+                signs = signs + (share > 0) * inner.sign()
+            score = (score * signs).masked_fill(~allowed, -torch.inf)
             best = score.max(-1)
             alive.append(best.values >= self.threshold)  # once below, always below
             chosen.append(best.indices)
@@ -179,19 +184,6 @@ class InteractiveLearning(Method):
                 fitted, residuals[view] = _fit(target, entries, index, live)
                 weights = fitted if view == 0 else weights
         return index, weights
-
-
-def _scores(
-    residuals: list[Tensor], dictionary: Views, sizes: list[Tensor], say: tuple[float, float]
-) -> Tensor:
-    """(..., b, M), at most twice the sum of `say`."""
-    total: Tensor | float = 0.0
-    signs: Tensor | float = 0.0
-    for left, entries, size, share in zip(residuals, dictionary, sizes, say, strict=True):
-        inner = left @ entries.mT
-        total = total + share * inner.square() / size.clamp(min=1e-12)
-        signs = signs + (share > 0) * inner.sign()
-    return torch.as_tensor(total * signs)
 
 
 def _fit(target: Tensor, entries: Tensor, index: Tensor, live: Tensor) -> tuple[Tensor, Tensor]:

@@ -160,7 +160,7 @@ class Relative(LargeLoss):
         for _ in range(epoch):  # the published code subtracts floats repeatedly
             kept -= self.delta / 100
         state.rate.copy_(torch.tensor([rate.numerator, rate.denominator]))
-        kept_share(state).fill_(kept)
+        state.kept_bits.view(torch.float64).fill_(kept)
 
     def large(self, logits: Tensor, unknown: Tensor, state: nn.Module) -> Tensor:
         return unknown & (logits >= self.threshold(logits, unknown, state))
@@ -184,7 +184,8 @@ class Relative(LargeLoss):
         if self.reproduce not in ("cvpr22", "cvpr23"):
             k = (numerator * count + denominator - 1) // denominator
         elif self.grows:
-            k = torch.ceil(count.double() * (1 - kept_share(state))).long()
+            kept = state.kept_bits.view(torch.float64)
+            k = torch.ceil(count.double() * (1 - kept)).long()
         else:
             k = torch.ceil(count.double() * (self.delta / 100)).long() * (numerator > 0)
         return k.clamp(max=entries)
@@ -237,11 +238,6 @@ class Absolute(LargeLoss):
     def large(self, logits: Tensor, unknown: Tensor, state: nn.Module) -> Tensor:
         above = state.above_bits.view(torch.float64)
         return unknown & (logits > above[..., None].to(logits.dtype))
-
-
-def kept_share(state: nn.Module) -> Tensor:
-    """(...) float64: the share of labels that published code keeps in this epoch."""
-    return state.kept_bits.view(torch.float64)
 
 
 def packed(labels: PartialLabels) -> Tensor:

@@ -101,7 +101,20 @@ class Exposure(Method):
         else:
             for name, tensor in sources.items():
                 getattr(state, name).copy_(tensor)
-        self._warn(task.labels)
+        lack = _lack(task.labels, LabelMedians in self.aids)
+        if lack:
+            warnings.warn(
+                f"method {self.name!r} compares the present with the absent, and {lack}; unknown "
+                "labels are ignored or fall to the side that is known",
+                stacklevel=3,
+            )
+        if self.gamma >= 1:
+            warnings.warn(
+                f"method {self.name!r} with gamma={self.gamma} brings temperatures of soft "
+                "negatives to 0 or above it, where they pull hard or the wrong way; the paper "
+                "takes gamma below 1",
+                stacklevel=3,
+            )
 
     def temperatures(self, task: Task, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """(b, L) temperatures of these images, 0 for known and ignored labels.
@@ -205,23 +218,6 @@ class Exposure(Method):
             sources["near"] = torch.from_numpy(np.maximum(near, 0))
             sources["away"] = torch.from_numpy(np.where(near < 0, np.inf, np.pad(away, absent)))
         return sources
-
-    def _warn(self, labels: PartialLabels) -> None:
-        """Warn of labels that are unsuitable for soft exposure, and of gamma."""
-        lack = _lack(labels, LabelMedians in self.aids)
-        if lack:
-            warnings.warn(
-                f"method {self.name!r} compares the present with the absent, and {lack}; unknown "
-                "labels are ignored or fall to the side that is known",
-                stacklevel=4,
-            )
-        if self.gamma >= 1:
-            warnings.warn(
-                f"method {self.name!r} with gamma={self.gamma} brings temperatures of soft "
-                "negatives to 0 or above it, where they pull hard or the wrong way; the paper "
-                "takes gamma below 1",
-                stacklevel=4,
-            )
 
 
 def _lack(labels: PartialLabels, images: bool) -> str:

@@ -8,7 +8,7 @@ import torch
 
 from simkit.errors import BadInput
 from simkit.learn.methods import Batch, Outputs, Sizes, Task, get, make, spell
-from simkit.learn.methods.large_loss import Relative, kept_share, pack, unpack
+from simkit.learn.methods.large_loss import Relative, pack, unpack
 from tests.learn.methods.steps import batch_of, loss_and_gradient, plain, started
 from tests.reference import large_loss as slow
 
@@ -32,7 +32,10 @@ def visits(method, Z, logits):
         visit.mask = method.selected(batch, out, state).numpy()
         if isinstance(method, Relative):
             unknown = method.open(batch, state)
-            visit.k, visit.clean_rate = method.k(unknown, state).item(), kept_share(state).item()
+            visit.k, visit.clean_rate = (
+                method.k(unknown, state).item(),
+                state.kept_bits.view(torch.float64).item(),
+            )
             limit = method.threshold(out.logits, unknown, state)
             visit.above = (unknown & (out.logits > limit)).numpy()
         with torch.no_grad():
