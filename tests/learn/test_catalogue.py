@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import pytest
-
 from simkit.learn.method import in_units, needs_in_words, plain, training_bytes
 from simkit.learn.methods import Method, Needs, Sizes, get, make
 from simkit.registry import short
@@ -46,14 +44,6 @@ def test_a_wrapper_is_told_without_what_it_wraps() -> None:
     assert method == make("an+boostlu")
     assert needs_in_words(method) == ["class maps", "label matrix"]
     assert in_units(training_bytes(method)) == "80 B"
-
-
-@pytest.mark.parametrize(
-    ("size", "told"),
-    [(0, "none"), (16, "16 B"), (2_000, "2 kB"), (5_253_200, "5.25 MB"), (4.1185e9, "4.12 GB")],
-)
-def test_memory_in_words(size: int, told: str) -> None:
-    assert in_units(training_bytes(Hungry(size))) == told
 
 
 def test_what_is_learned_takes_four_times_its_place() -> None:

@@ -9,17 +9,14 @@ import torch
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.checkpoint import Checkpoint, describe
-from simkit.learn.inputs import FeatureInputs, ImageInputs
+from simkit.learn.checkpoint import describe
+from simkit.learn.inputs import ImageInputs
 from simkit.learn.methods import Task, make
-from simkit.learn.optim import Optimiser, Settings
-from simkit.learn.selection import Record
+from simkit.learn.optim import Settings
 from simkit.learn.train import train
 from simkit.learn.validation import Validation
-from tests.learn.methods import zoo
 from tests.learn.test_linear_init import Normalising, features_of, task
 from tests.learn.test_saved import Stop, until
-from tests.learn.test_stack import stack_of
 
 __all__ = ["task"]
 
@@ -93,15 +90,6 @@ def test_what_a_method_learns_goes_on_to_the_same_numbers(task, tmp_path, spec, 
     same(whole, train(pooled, make(spec), **given, checkpoint=path))
 
 
-def test_every_method_that_learns_is_tried():
-    found = set()
-    for spec in zoo.specs():
-        _, _, _, state = zoo.ready(spec)
-        if list(state.parameters()):
-            found.add(spec.partition("(")[0])
-    assert found == {spec.partition("(")[0] for spec in LEARNED}
-
-
 def test_a_file_of_the_head_alone_belongs_to_its_training(task, tmp_path):
     path = tmp_path / "training.safetensors"
     settings = Settings(epochs=2, head_epochs=2)
@@ -132,18 +120,3 @@ def test_a_training_that_began_with_other_weights_is_another(task, tmp_path, hea
     with pytest.raises(BadInput, match="initial weights"):
         train(task, make("an"), **given, backbone=other)
     train(task, make("an"), **given, backbone=Normalising())
-
-
-def test_nothing_is_overwritten_by_a_file_that_does_not_fit(task, tmp_path):
-    file = Checkpoint(tmp_path / "training.safetensors", "key")
-    stacks = [
-        stack_of([(replace(task, inputs=FeatureInputs(np.ones((40, D, 1, 1)))), make("an"))], [0.1])
-        for D in (6, 7)
-    ]  # fmt: skip
-    made = [Optimiser(stack.groups(), Settings()) for stack in stacks]
-    record = Record(stacks[0], {})
-    file.save(1, stacks[0], made[0], record)
-    before = {name: value.clone() for name, value in stacks[1].weights().items()}
-    with pytest.raises(BadInput, match="choose another file"):
-        Checkpoint(file.path, "other").resume(stacks[1], made[1], record)
-    assert all(torch.equal(before[name], value) for name, value in stacks[1].weights().items())

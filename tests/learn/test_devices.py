@@ -1,19 +1,13 @@
-import copy
-from contextlib import nullcontext
-
 import numpy as np
 import pytest
 import torch
 
 from simkit.embed.networks import device_of
 from simkit.errors import BadInput
-from simkit.learn.distributed import not_compiled, on_device
-from simkit.learn.methods import Outputs, make
+from simkit.learn.methods import make
 from simkit.learn.optim import Settings
 from simkit.learn.train import train
-from tests.learn.methods import zoo
 from tests.learn.test_linear_init import Normalising, task
-from tests.learn.test_train import Small
 
 __all__ = ["task"]
 CPU = torch.device("cpu")
@@ -45,37 +39,6 @@ def test_the_gpu_of_a_mac_is_for_features_only(monkeypatch):
     assert device_of("mps", mps=True) == torch.device("mps")
     with pytest.raises(BadInput, match="device is 'mps'; auto, cpu"):
         device_of("mps")
-
-
-def test_on_the_cpu_a_backbone_runs_as_it_is():
-    net = Small()
-    with not_compiled(net), not_compiled(None):
-        assert net(torch.zeros(1, 3, 4, 4)).shape == (1, 8, 4, 4)
-    assert on_device(np.arange(3), CPU).tolist() == [0, 1, 2]
-
-
-@pytest.mark.parametrize("spec", zoo.specs())
-def test_no_step_of_a_method_looks_at_values_or_leaves_the_device(spec, monkeypatch):
-    """On the device "meta" tensors have no values: what asks for one fails, as does a CPU tensor.
-
-    So nothing in a step waits for a GPU, and all that a method makes lies where its inputs lie.
-    """
-    monkeypatch.setattr(torch, "autocast", lambda *_, **__: nullcontext())  # knows no "meta"
-    method, _, codes, state = zoo.ready(spec)
-    zoo.steps(method, state, codes)
-    there = copy.deepcopy(state).to("meta")
-    batch, out = zoo.batch_of(codes, torch.arange(zoo.B)), zoo.outputs(1, index=torch.arange(zoo.B))
-    batch = type(batch)(*(x.to("meta") for x in
-                          (batch.index, batch.labels, batch.boxes, batch.flips)))  # fmt: skip
-    maps = out.maps.detach().to("meta").requires_grad_()
-    out = Outputs(maps.mean((-2, -1)), maps, out.features.to("meta"))
-    loss = method.loss(batch, out, there)
-    assert loss.device.type == "meta" and loss.shape == ()
-    loss.backward()
-    with torch.no_grad():
-        assert method.predict(out, there).device.type == "meta"
-        assert method.selected(batch, out, there).shape == out.logits.shape
-        method.after_batch(batch, out, there)
 
 
 def test_a_state_in_a_file_is_for_the_cpu(task, monkeypatch):

@@ -4,7 +4,7 @@ import torch
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.learn.inputs import FeatureInputs, ImageInputs, shown
+from simkit.learn.inputs import FeatureInputs, ImageInputs
 
 
 def test_features_are_read_as_float32(tmp_path):
@@ -50,29 +50,6 @@ def test_pictures_of_several_sizes_are_refused():
         ImageInputs(Album([(2, 5), (3, 5)])).batch([0, 1])
     with pytest.raises(BadInput, match=r"images have shape \(4, 2,.*uint8 of shape \(N, 3, H, W\)"):
         ImageInputs(np.zeros((4, 2, 2, 3), np.uint8))
-
-
-def test_a_picture_tells_where_it_was_cropped():
-    # Brightness is the place: 2 per pixel from top to bottom in red, from left to right in green.
-    places = np.arange(0, 128, 2, dtype=np.uint8)
-    picture = np.zeros((3, 64, 64), np.uint8)
-    picture[0], picture[1] = places[:, None], places[None, :]
-    inputs = ImageInputs(np.stack([picture] * 20), crop=(0.25, 0.8))
-    index = np.arange(20)
-    views = inputs.views(index, Chance.seeded(3), epoch=1)
-    boxes, flips = views.boxes.numpy(), views.flips.numpy()
-    found = shown(inputs.batch(index), views).numpy().astype(float)
-    middles = (np.arange(64) + 0.5) / 64
-
-    def inner(low, high):  # nothing is seen of pixels whose middle lies outside
-        return 2 * np.ceil(64 * low - 0.5), 2 * np.floor(64 * high - 0.5)
-
-    for image, (y0, x0, y1, x1) in zip(index, boxes, strict=True):
-        down = 128 * (y0 + middles * (y1 - y0)) - 1  # the middle of pixel k has brightness 2 k
-        right = 128 * (x0 + middles * (x1 - x0)) - 1
-        right = right[::-1] if flips[image] else right
-        np.testing.assert_allclose(found[image, 0, :, 7], np.clip(down, *inner(y0, y1)), atol=0.51)
-        np.testing.assert_allclose(found[image, 1, 9], np.clip(right, *inner(x0, x1)), atol=0.51)
 
 
 @pytest.mark.parametrize("crop", [(0, 1), (0.5, 0.2), (0.5, 1.1), (0.5,), 0.25, "a"])

@@ -28,15 +28,6 @@ PICTURES = np.random.default_rng(0).integers(0, 256, (40, 3, 4, 6)).astype(np.ui
 BATCHES = [np.array([3, 1]), np.array([0, 7]), np.array([5, 6]), np.array([2])]
 
 
-def test_pooled_features_lie_ready(maps):
-    rows = np.arange(10, 40)
-    loader = FeatureLoader(FeatureInputs(maps), rows, maps=False, standardise=False)
-    ((features, views),) = loader.batches([PLACE], 1)
-    wanted = maps[rows[PLACE]].astype(np.float32).mean((2, 3))
-    np.testing.assert_allclose(features, wanted, rtol=1e-6)
-    assert views.boxes is None and views.flips is None
-
-
 @pytest.mark.parametrize("limit", [0, 1 << 30])
 def test_maps_are_standardised_as_pooled_features_are(maps, monkeypatch, limit):
     monkeypatch.setattr(loading, "_RESIDENT_BYTES", limit)
@@ -136,11 +127,6 @@ def test_the_same_images_on_a_gpu_without_waiting_for_it():
 
 def read(place):
     return torch.from_numpy(PICTURES[place])
-
-
-def test_batches_come_in_order():
-    for place, images in zip(BATCHES, streamed(read, BATCHES, CPU), strict=True):
-        np.testing.assert_array_equal(images, PICTURES[place])
 
 
 def test_an_image_that_cannot_be_read_stops_who_asks_for_it():

@@ -84,14 +84,6 @@ def test_stacked_runs_accumulate_alike(task, complete):
         np.testing.assert_allclose(found.losses, alone.losses, rtol=1e-5)
 
 
-def test_states_are_brought_up_to_date_after_the_step_once_for_each_batch(task):
-    settings = Settings(epochs=3, batch_size=8, accumulate=4)
-    seen = []
-    train(task, make("an+cl"), settings=settings,
-          watch=[lambda epoch, batch, out, state: seen.append(len(batch.index))])  # fmt: skip
-    assert seen == [*[8] * 11, 2] * 3
-
-
 @pytest.mark.parametrize("spec", ["an", "ll-r(delta=5)+boostlu", "en(expected=1)+scl"])
 def test_bf16_is_for_the_backbone_alone(pictured, spec):
     kinds = []

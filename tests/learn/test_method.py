@@ -38,16 +38,6 @@ def test_the_public_names_serve_a_loop_of_ones_own():
     assert loss.shape == () and m.selected(batch, out, state).sum() == 12
 
 
-def test_wrappers_are_written_behind_a_plus_and_spelled_completely():
-    m = methods.make("ll-r(delta=0.5)+boostlu(alpha=5)")
-    assert methods.spell(m) == (
-        "ll-r(delta=0.5, k_of='batch', reproduce=None)"
-        "+boostlu(alpha=5.0, beta=0.0, train=True, eval=True, zero_positive='plain', "
-        "reproduce=None)"
-    )
-    assert methods.make(methods.spell(m)) == m
-
-
 @dataclass(frozen=True)
 class Hint:
     value: int
@@ -72,12 +62,6 @@ class PlusOne(Wrapper):
 
     def extra(self, batch, out, state):
         return 1.0
-
-
-def test_a_method_without_its_aid_says_so():
-    for task in (Sizes(2, 2), Task(np.eye(2, dtype=int))):
-        with pytest.raises(BadInput, match=r"`prepare\(task, method\)` builds it, or pass"):
-            Half().start(task)
 
 
 def test_a_wrapper_joins_needs_and_adds_to_the_loss():
@@ -154,10 +138,6 @@ def test_a_view_shares_memory_and_a_copy_does_not():
     assert together.inner.theta.shape == (2, 2, 3)
 
 
-def test_size_counts_buffers_and_parameters():
-    assert zoo.state_size(state(1.0)) == 8 + 6 * 4
-
-
 def test_a_single_state_is_taken_over_without_a_copy():
     single = state(3.0)
     together = stack_states([single])
@@ -199,14 +179,6 @@ def test_prediction_goes_without_what_training_alone_needs():
     assert kept.count.item() == 1
 
 
-def test_size_leaves_out_what_lies_in_a_file():
-    full = state(1.0)
-    full.inner.register_buffer("heat", torch.ones(4))
-    full.inner.in_file = ("heat",)
-    assert zoo.state_size(full) == zoo.state_size(state(1.0))
-    assert zoo.state_size(stack_states([full])) == zoo.state_size(full)
-
-
 def test_states_in_files_are_not_read_into_memory():
     singles = [state(1.0), state(2.0)]
     for single in singles:
@@ -216,25 +188,6 @@ def test_states_in_files_are_not_read_into_memory():
         stack_states(singles)
     alone = stack_states(singles[:1])
     assert alone.inner.heat.data_ptr() == singles[0].inner.heat.data_ptr()
-
-
-@pytest.mark.parametrize(
-    ("spec", "kept"),
-    [
-        ("em-apl", {"quota"}),
-        ("curriculum", set()),
-        ("an+cl", {"active"}),
-        ("en(ranking=unknown)", {"expected", "counts", "positives"}),
-        ("ep+cl", {"active", "inner.expected", "inner.counts", "inner.positives"}),
-        ("imcl", {"graph", "linked", "next"}),
-    ],
-)
-def test_what_training_remembers_of_images_is_not_in_models(spec, kept):
-    method, _, _, state = zoo.ready(spec)
-    assert set(state_for_prediction(state).state_dict()) == kept
-    assert method.state_bytes(zoo.task_for(spec, 0).sizes) > zoo.state_size(
-        state_for_prediction(state)
-    )
 
 
 LABELS = torch.tensor([[1, 0, 0], [0, 1, -1]], dtype=torch.int8)

@@ -5,7 +5,6 @@ import os
 import pickle
 import warnings
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -124,22 +123,6 @@ def test_building_averages_a_model_that_ignores_unknown_labels(pooled):
     assert prior.id != ClassPrior(prior.values, prior.classes).id
     csl = train(ready, make("csl(top_k=1)"), settings=Settings(epochs=1))
     assert prior.id in csl.history.parents
-
-
-def test_more_common_classes_get_larger_priors():
-    """Of every class as many labels are known as present as absent: counting could not tell."""
-    rng = np.random.default_rng(0)
-    shares = np.array([0.05, 0.15, 0.3, 0.6])
-    features = rng.standard_normal((800, 8))
-    score = features @ rng.standard_normal((8, 4))
-    present = score > np.diagonal(np.quantile(score, 1 - shares, axis=0))
-    codes = np.zeros((800, 4), int)
-    for c in range(4):
-        for code, where in ((1, present[:, c]), (-1, ~present[:, c])):
-            codes[rng.permutation(np.flatnonzero(where))[:40], c] = code
-    task = Task(PartialLabels.of(codes, asked=np.ones(800, bool)), FeatureInputs(features))
-    prior = ClassPrior.build(task, train=partial(train, settings=Settings(epochs=20)))
-    assert prior.spearman(shares) == pytest.approx(1)
 
 
 def test_without_inputs_there_is_nothing_to_train_on():

@@ -1,7 +1,5 @@
 """Heads of one run and of many: logits, maps, gradients, memory and scores."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
@@ -9,13 +7,12 @@ import torch.nn.functional as F
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
-from simkit.learn.model import Head, Model, initial
+from simkit.learn.model import Head, Model
 from simkit.learn.optim import Settings
 from simkit.learn.stack import Heads, Stack, StackInputs, scores_of_all
-from simkit.learn.train import Validation, train, train_stack
+from simkit.learn.train import train, train_stack
 
 N, L, D = 300, 5, 8
 SPECS = ("an", "ll-r+boostlu", "ignore", "an+boostlu", "em-apl(warmup=1)")
@@ -37,24 +34,6 @@ def test_maps_are_a_convolution_and_logits_their_means():
     torch.testing.assert_close(out.logits, wanted.mean((-2, -1)))
     torch.testing.assert_close(Head(weight, bias)(x).logits, out.logits)
     assert out.features.shape == (3, 6) and Head(weight, bias)(x).maps is None
-
-
-def test_heads_of_several_runs_at_once():
-    weight, bias, x = random(2, 4, 6), random(2, 4, seed=1), random(3, 6, 2, 5, seed=2)
-    for maps in (False, True):
-        both = Head(weight, bias)(x, maps=maps)
-        for r in range(2):
-            alone = Head(weight[r], bias[r])(x, maps=maps)
-            torch.testing.assert_close(both.logits[r], alone.logits)
-            if maps:
-                torch.testing.assert_close(both.maps[r], alone.maps)
-
-
-def test_all_runs_of_a_draw_start_at_the_same_place():
-    first, zero = initial(Chance.seeded(1), 4, 25)
-    assert torch.equal(first, initial(Chance.seeded(1), 4, 25)[0])
-    assert not torch.equal(first, initial(Chance.seeded(2), 4, 25)[0])
-    assert first.abs().max() <= 1 / math.sqrt(25) and not zero.any()
 
 
 def test_a_model_standardises_features_first():
@@ -130,18 +109,6 @@ def test_stacked_scores_are_those_of_each_alone():
     assert found.shape == (len(SPECS), N, L)
     for one, scores in zip(trained, found, strict=True):
         np.testing.assert_allclose(scores, one.scores(unseen), atol=1e-5)
-
-
-def test_validation_in_a_stack_says_what_it_says_alone():
-    inputs, labels = material()
-    held, answers = material(2)
-    truth = Truth.of(answers == 1)
-    how = {"settings": Settings(epochs=3), "validation": Validation(held, truth)}
-    task = Task(labels, inputs)
-    together = train_stack([(task, make(spec)) for spec in SPECS], **how)
-    for spec, one in zip(SPECS, together, strict=True):
-        alone = train(task, make(spec), **how)
-        np.testing.assert_allclose(one.validation, alone.validation, atol=1e-4)
 
 
 def test_inputs_of_another_width_are_refused():

@@ -8,7 +8,7 @@ from torch.utils.data import DataLoader
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.learn.inputs import FeatureInputs, ImageInputs
-from simkit.learn.task import Needs, Sizes, Task
+from simkit.learn.task import Sizes, Task
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,6 @@ def test_a_loader_of_torch_is_no_inputs():
 def test_a_new_aid_replaces_one_of_its_kind():
     task = Task(np.eye(2, dtype=int), aids=(Hint(1), Other(2))).with_aids(Hint(3))
     assert task.aids == (Other(2), Hint(3)) and task.aid(Hint) == Hint(3)
-
-
-def test_needs_join():
-    joined = Needs(maps=True, aids=(Hint,)) | Needs(labels=True, aids=(Hint, Other))
-    assert joined == Needs(maps=True, labels=True, aids=(Hint, Other))
 
 
 def test_sizes_tell_of_the_features_what_the_inputs_know():

@@ -65,16 +65,6 @@ def test_a_crop_is_that_of_sampling_one_picture_at_a_time(pictures):
         assert (found[k] - wanted).abs().max() <= 0.51
 
 
-def test_what_is_shown_does_not_depend_on_the_batch(pictures):
-    boxes = drawn_boxes(np.arange(6), Chance.seeded(1), (0.25, 1))
-    views = Views(torch.from_numpy(boxes), torch.arange(6) % 2 == 0, torch.arange(6) > 3)
-    together = shown(pictures, views)
-    assert together.dtype == torch.uint8
-    for k in range(6):
-        one = torch.tensor([k])
-        assert torch.equal(shown(pictures[one], views.at(one))[0], together[k])
-
-
 def test_mirroring_moves_pixels_and_changes_none(pictures):
     flips, vertical = torch.arange(6) % 2 == 0, torch.arange(6) > 2
     whole = torch.tensor([[0.0, 0, 1, 1]], dtype=torch.float64).expand(6, 4)

@@ -62,14 +62,6 @@ def same(one, other):
         np.testing.assert_array_equal(a, b, err_msg=name)
 
 
-def test_scores_of_a_model_in_training_are_read():
-    scores, present, _ = example()
-    tensor = torch.from_numpy(scores).requires_grad_()
-    np.testing.assert_array_equal(
-        average_precision(tensor, present), average_precision(scores, present)
-    )
-
-
 @needs_gpu
 def test_tensors_on_a_gpu_are_read():
     scores, present, known = example()

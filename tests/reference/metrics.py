@@ -22,13 +22,6 @@ def average_precision(scores, present, known=None):
     return np.array(found)
 
 
-def envelope(scores, present):
-    """The same area by walking down the ranking image by image, for scores without ties."""
-    order = np.argsort(-scores)
-    hits = np.cumsum(present[order])
-    return float((hits / np.arange(1, len(scores) + 1))[present[order]].mean())
-
-
 def f1_of(called, truth):
     hits = sum(1 for a, b in zip(called, truth, strict=True) if a and b)
     total = int(sum(called)) + int(sum(truth))

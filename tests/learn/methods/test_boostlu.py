@@ -53,21 +53,6 @@ def test_training_and_inference_are_switched_apart():
         assert method.needs.maps == (train or eval)
 
 
-def test_reproduce_sets_what_was_published():
-    assert make("an+boostlu(reproduce=paper)").zero_positive == "plain"
-    assert make("an+boostlu(reproduce=cvpr23)").zero_positive == "boost"
-
-
-def test_ll_cp_corrects_by_boosted_logits():
-    labels = np.array([[0, 0]])
-    maps = np.array([[[[1.0]], [[1.5]]]]) * np.ones((1, 2, 2, 2))
-    maps[0, 0] = [[6.0, -6.0], [6.0, -2.0]]  # plain mean 1, boosted the largest of both
-    method, state = started("ll-cp(delta=10)+boostlu(reproduce=cvpr23)", labels)
-    method.after_epoch(1, None, state)
-    method.after_batch(batch_of(labels), outputs(maps), state)
-    assert state.inner.present.tolist() == [[1]]
-
-
 def head_of(g, c) -> Head:
     return Head(torch.tensor(g[f"c{c}_weight"]).double(), torch.tensor(g[f"c{c}_bias"]).double())
 

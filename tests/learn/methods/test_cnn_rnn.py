@@ -94,9 +94,3 @@ def test_an_image_without_positives_learns_that_it_was_all():
     before = method.loss(batch_of(np.zeros((1, 4), int)), plain(X[:1]), state)
     state.stop.data += 5
     assert method.loss(batch_of(np.zeros((1, 4), int)), plain(X[:1]), state) < before - 1
-
-
-def test_the_start_is_keyed():
-    one, same, other = (make(SPEC).start(Task(Z), Chance.seeded(s)) for s in (1, 1, 2))
-    assert torch.equal(one.weight, same.weight) and not torch.equal(one.weight, other.weight)
-    assert one.weight.abs().max() <= 1 / math.sqrt(6)

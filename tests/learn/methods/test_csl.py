@@ -70,25 +70,10 @@ def test_of_equal_scores_the_first_count():
     assert places(chosen) == {(0, 1), (0, 3), (0, 4), (0, 0)}
 
 
-def test_a_crowded_image_takes_the_budget_of_a_batch():
-    Z, x = np.zeros((2, 4), int), np.array([[5.0, 6.0, 7.0, 8.0], [1.0, 2.0, 3.0, 4.0]])
-    for scope, wanted in (("image", {(0, 3), (0, 2), (1, 3), (1, 2)}), ("batch", places(x > 4))):
-        method, state = begun(f"csl(top_k=2, top_k_scope={scope}, prior=none)", Z, np.zeros(4))
-        assert places(method.selected(batch_of(Z), plain(x), state)) == wanted
-
-
 def test_a_prior_at_eta_is_not_above_it():
     Z = np.array([[0, 0, -1, 1]])
     method, state = begun("csl(top_k=0, eta=0.3)", Z, [0.3, 0.3000001, 0.9, 0.9])
     assert places(method.selected(batch_of(Z), plain(np.zeros((1, 4))), state)) == {(0, 1)}
-
-
-def test_a_prior_is_matched_by_class_name():
-    labels = PartialLabels.of([[0, 0, -1]], classes=("cat", "dog", "eel"))
-    prior = ClassPrior([0.9, 0.0, 0.0], ("dog", "eel", "cat"))
-    method = make("csl(top_k=0, eta=0.5)")
-    state = method.start(Task(labels, aids=(prior,)))
-    assert state.common.tolist() == [False, True, False]
 
 
 def test_what_it_needs_depends_on_the_prior():
@@ -134,16 +119,6 @@ def test_an_estimated_prior_knows_nothing_of_classes_without_negatives():
     np.testing.assert_allclose(soft.unknown_weight, [1, 1, 1, np.exp(-9), 1])
     state = make("csl(top_k=0, eta=0.5)").start(Task(labels, aids=(ClassPrior(prior.values / 2),)))
     assert not state.common.any()  # of a prior from elsewhere every value counts
-
-
-def test_without_negatives_a_prior_from_elsewhere_counts():
-    Z, shares = np.eye(4, 9, dtype=int), np.arange(9) / 10
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        _, state = begun("csl(top_k=0, eta=0.45)", Z, shares)
-        _, soft = begun("csl(top_k=0, prior=soft)", Z, np.full(9, 0.99))
-    assert state.common.tolist() == [False] * 5 + [True] * 4
-    np.testing.assert_allclose(soft.unknown_weight, np.exp(-9.9))
 
 
 @pytest.mark.parametrize(

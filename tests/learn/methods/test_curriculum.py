@@ -41,18 +41,6 @@ def test_equal_to_the_slow_loop(strategy, share, asked):
         assert (gradient[filled == 0] == 0).all()
 
 
-def test_pseudo_labels_are_chosen_anew_and_known_labels_kept():
-    Z = np.array([[1, -1, 0, 0]])
-    method, state = started("curriculum(every=1)", Z)
-    method.after_epoch(1, torch.tensor([[-9.0, 9.0, 9.0, -9.0]]), state)
-    assert state.pseudo.tolist() == [[2, 2, 1, -1]]
-    method.after_epoch(2, torch.tensor([[-9.0, 9.0, -9.0, 1.0]]), state)
-    assert state.pseudo.tolist() == [[2, 2, -1, 0]]
-    x = np.array([[0.5, 1.0, -3.0, 2.0]])
-    loss, _ = loss_and_gradient(method, state, Z, x)
-    assert loss == pytest.approx(slow.partial_bce(x, [[1, -1, -1, 0]]), rel=1e-12)
-
-
 def test_a_logit_of_zero_is_present_where_theta_is_zero():
     method, state = started("curriculum(theta=0, every=1)", np.array([[1, -1, 0, 0, 0]]))
     method.after_epoch(1, torch.tensor([[0.0, 0.0, 0.0, -0.1, 0.1]]), state)

@@ -171,21 +171,6 @@ def test_known_negatives_of_wan_weigh_fully_or_like_assumed_ones(log, weak):
     assert loss == pytest.approx(slow.total(x, Z, term, "mean_all"), rel=1e-9)
 
 
-def test_wan_is_an_where_classes_are_few():
-    Z, x = np.array([[1, 0], [0, -1]]), np.array([[0.3, 2.0], [-4.0, 30.0]])
-    for classes in (1, 2):
-        codes, logits = Z[:, :classes], x[:, :classes]
-        wan, an = (loss_and_gradient(*started(s, codes), codes, logits) for s in ("wan", "an"))
-        np.testing.assert_allclose(wan[1], an[1])
-
-
-def test_unknown_logits_are_drawn_to_zero_by_em():
-    Z, x = np.zeros((1, 3), int), np.array([[-2.0, 0.0, 3.0]])
-    _, gradient = loss_and_gradient(*started("em", Z), Z, x)
-    p = 1 / (1 + np.exp(-x))
-    np.testing.assert_allclose(gradient, 0.1 * x * p * (1 - p) / 3, atol=1e-16)
-
-
 def test_full_wants_complete_labels_of_the_asked_images():
     with pytest.raises(BadInput, match="annotate with full-subset, or train 'an' or"):
         started("full", [[1, 0, -1], [1, 1, -1]])
@@ -193,15 +178,6 @@ def test_full_wants_complete_labels_of_the_asked_images():
     method, state = started("full", np.ones((1, 3), int))
     _, gradient = loss_and_gradient(method, state, [[1, 0, -1]], np.zeros((1, 3)))
     np.testing.assert_allclose(gradient, [[-1 / 6, 0, 1 / 6]])  # one that comes along is left out
-
-
-@pytest.mark.parametrize("log", [None, "spml"])
-def test_full_equals_the_slow_loop(log):
-    rng = np.random.default_rng(0)
-    Z, x = rng.integers(0, 2, (5, 7)) * 2 - 1, rng.standard_normal((5, 7)) * 12
-    loss, _ = loss_and_gradient(*started(make("full", epsilon=log), Z), Z, x)
-    wanted = slow.total(x, Z, to_targets(*NEGATIVE, log), "mean_all")
-    assert loss == pytest.approx(wanted, rel=1e-9)
 
 
 def test_ignore_reduces_over_all_or_known_labels_and_reports_the_unknown():

@@ -91,16 +91,3 @@ def test_equal_to_the_slow_loop(share, asked):
         x = rng.standard_normal((23, 6)) * 10
         loss, _ = loss_and_gradient(method, state, Z, x)
         assert loss == pytest.approx(slow.em_apl(x, Z, settled(state), 0.3, 0.7), rel=1e-6)
-
-
-def test_what_is_settled_stays_as_it_is():
-    Z = np.zeros((10, 2), int)
-    Z[:, 1], Z[0, 0] = -1, 1
-    method, state = started("em-apl(warmup=1, epochs=4, share=1)", Z)
-    scores = torch.arange(20.0).reshape(10, 2)
-    method.after_epoch(1, scores, state)
-    before = state.soft.clone()
-    assert (before >= 0).nonzero().tolist() == [[1, 0], [2, 0], [3, 0]]
-    method.after_epoch(2, -scores, state)
-    assert torch.equal(state.soft[1:4], before[1:4])
-    assert (state.soft >= 0).nonzero()[3:].tolist() == [[7, 0], [8, 0], [9, 0]]

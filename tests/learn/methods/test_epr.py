@@ -38,14 +38,6 @@ def test_equal_to_the_slow_loop(log):
         np.testing.assert_allclose(gradient, wanted, rtol=1e-6, atol=1e-9)
 
 
-def test_the_batch_counts_as_one():
-    # 4 and 0 expected positives: the average is right, neither image is
-    Z, x = np.zeros((2, 4), int), np.array([[40.0] * 4, [-40.0] * 4])
-    method, state = started("epr(expected=2)", Z)
-    assert loss_and_gradient(method, state, Z, x)[0] == pytest.approx(0)
-    assert loss_and_gradient(method, state, Z[:1], x[:1])[0] == pytest.approx((2 / 4) ** 2)
-
-
 def test_reference_vectors(golden):
     g = np.load(golden / "an_family.npz")
     for case in ("c0", "c1", "c3"):
@@ -131,11 +123,6 @@ def test_what_labels_do_not_tell_must_be_given(name):
     assert make(name, expected=1.5).start(Task(labels)).positives == 1.5
     with pytest.raises(BadInput, match="expected is 'much'; a number or 'auto'"):
         make(f"{name}(expected=much)")
-
-
-def test_sizes_are_enough_where_it_is_given():
-    assert make("epr(expected=2)").start(Sizes(N, L)).positives == 2
-    assert make("epr(reproduce=spml)").start(Sizes(N, L)).positives == 2.9
 
 
 @pytest.mark.parametrize("spec", ["epr(reproduce=spml)", "epr(reproduce=paper)",

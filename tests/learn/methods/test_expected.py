@@ -15,14 +15,6 @@ Z = np.array([[1, 0, 0], [0, -1, 1], [0, 0, 0]])
 CLOSE = {"rtol": 1e-9, "atol": 1e-12}
 
 
-def test_the_first_epoch_assumes_negative():
-    logits = np.random.default_rng(0).standard_normal(Z.shape)
-    found = loss_and_gradient(*started("en(expected=2)", Z), Z, logits)
-    wanted = loss_and_gradient(*started("an", Z), Z, logits)
-    np.testing.assert_array_equal(found[0], wanted[0])
-    np.testing.assert_array_equal(found[1], wanted[1])
-
-
 def test_what_is_expected_leaves_the_loss_and_stays_in_the_denominator():
     codes = np.array([[1, 0], [0, 0], [0, 1]])
     method, state = started("en(expected=2)", codes)  # two images for each class
@@ -119,28 +111,6 @@ def test_ten_epochs_equal_the_slow_form(kind, expected, how, ranking):
         np.testing.assert_allclose(state.scores, twin.scores, rtol=1e-9)
 
 
-def test_images_that_were_not_asked_about_are_never_expected():
-    Z = np.zeros((6, 2), int)
-    Z[3:, 0] = 1
-    method, state = started("en(expected=9)", Z)
-    rows = np.array([3, 4, 5])
-    method.after_batch(batch_of(Z[rows], rows), Outputs(torch.full((3, 2), -9.0)), state)
-    method.after_epoch(1, None, state)
-    assert state.expected[:, 0].tolist() == [False] * 3 + [True] * 3
-    assert state.counts.tolist() == [3, 0]
-
-
-def test_known_labels_are_never_expected_otherwise():
-    Z = np.array([[1, 0], [-1, 0], [0, 1]])
-    method, state = started("en(expected=9)", Z)
-    method.after_epoch(1, None, state)
-    assert method.selected(batch_of(Z), Outputs(torch.zeros(3, 2)), state).tolist() == [
-        [False, True],
-        [False, True],
-        [True, False],
-    ]
-
-
 def test_counts_that_say_nothing_of_frequency_are_warned_about():
     Z = np.kron(np.eye(4, dtype=int), np.ones((3, 1), int))
     with pytest.warns(UserWarning, match="most classes have 3 here"):
@@ -149,14 +119,3 @@ def test_counts_that_say_nothing_of_frequency_are_warned_about():
         warnings.simplefilter("error")
         started("en(expected=2)", labels(0))
         started("en(expected=2, expected_counts=literal)", Z)
-
-
-def test_what_is_expected_is_pulled_up():
-    codes = np.array([[1, 0], [0, 0], [0, 1]])
-    method, state = started("ep(expected=2)", codes)  # two images for each class
-    first = loss_and_gradient(method, state, codes, np.zeros((3, 2)))[1]
-    np.testing.assert_allclose(first * 12, [[-1, 1], [1, 1], [1, -1]])  # as AN
-    method.after_batch(batch_of(codes), Outputs(torch.tensor([[0.0, 9], [9, 0], [-9, 0]])), state)
-    method.after_epoch(1, None, state)
-    gradient = loss_and_gradient(method, state, codes, np.zeros((3, 2)))[1]
-    np.testing.assert_allclose(gradient * 12, [[-1, -1], [-1, 1], [1, -1]])

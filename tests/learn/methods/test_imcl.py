@@ -125,18 +125,6 @@ def test_both_classifier_and_graph_learn_from_what_is_unexplained():
     assert (x.grad[batch.labels == 0] != 0).any() and (state.graph.grad != 0).any()
 
 
-def test_an_undecided_batch_without_labels_has_finite_gradients():
-    method, state = begun()
-    method.after_batch(*seen(range(6)), state)
-    batch, out = seen([8, 9])
-    for scale in (0.0, 1e-30):
-        x = torch.full((2, 5), scale).requires_grad_()
-        empty = Batch(batch.index, batch.labels * 0)
-        loss = method.loss(empty, Outputs(x, None, out.features), state)
-        loss.backward()
-        assert loss < 1e-6 and torch.isfinite(x.grad).all() and x.grad.abs().max() < 1
-
-
 def test_the_graph_learns_more_slowly_and_does_not_decay():
     method, state = begun("imcl(ratio=0.2)")
     model = Model(Head(*initial(Chance.seeded(0), 5, 3)))
@@ -177,11 +165,3 @@ def test_views_that_disagree_count_nothing():
     assert chosen.tolist() == [[1]] and weights.item() == pytest.approx(1)
     allowed[0, 1] = False
     assert method.similar((target, target), entries, allowed)[1].item() == 0
-
-
-def test_nothing_to_compare_with_gives_finite_zeros():
-    zeros = torch.zeros(2, 3)
-    allowed = torch.ones(2, 4, dtype=torch.bool)
-    entries = torch.zeros(4, 3), torch.zeros(4, 3)
-    _, weights = make("imcl").similar((zeros, zeros), entries, allowed)
-    assert (weights == 0).all()

@@ -53,12 +53,6 @@ def test_means_equal_the_slow_ones(monkeypatch):
         np.testing.assert_allclose(means.psi[c], wanted, atol=1e-6)
 
 
-def test_of_two_images_the_median_is_their_mean():
-    F = np.array([[1, 0], [0, 1]], np.float32)
-    task = Task(np.array([[1, 1], [1, -1]], np.int8), FeatureInputs(F))
-    assert LabelMedians.build(task).psi.tolist() == [[0.5, 0.5], [1, 0]]  # and no length of one
-
-
 @KINDS
 def test_they_fit_the_task_that_they_were_built_from(kind):
     task = Task(np.eye(3, dtype=np.int8), FeatureInputs(np.eye(3)))
@@ -74,13 +68,6 @@ def test_they_fit_the_task_that_they_were_built_from(kind):
 def test_a_task_without_features_is_refused(kind):
     with pytest.raises(BadInput, match="this task has no inputs; give it features"):
         kind.build(Task(np.eye(3, dtype=np.int8)))
-
-
-@pytest.mark.parametrize("count", [1, 2, 511, 512, 513, 1000, 1001])
-def test_middles_of_few_and_of_many(count):
-    values = np.random.default_rng(count).integers(0, 40, (count, 5)).astype(np.float32)
-    present = csc_array(np.ones((count, 1), bool))
-    assert np.array_equal(LabelMedians.of(values, present)[0], np.median(values.astype(float), 0))
 
 
 def test_rows_on_disk_have_the_same_medians(monkeypatch):

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from simkit.errors import BadInput
-from simkit.learn.methods import Batch, Outputs, Sizes, Task, get, make, spell
+from simkit.learn.methods import Batch, Outputs, Sizes, Task, make
 from simkit.learn.methods.large_loss import Relative, pack, unpack
 from tests.learn.methods.steps import batch_of, loss_and_gradient, plain, started
 from tests.reference import large_loss as slow
@@ -165,13 +164,6 @@ def test_reference_vectors(golden, kind):
         check_golden(g, f"c{c}_LL{kind}abs_paper", make(f"{name}-abs", **settings))
 
 
-def test_a_temporary_correction_holds_for_its_step_alone():
-    Z = np.zeros((2, 10), int)
-    x = np.linspace(-1, 1, 20).reshape(2, 10)
-    masks = [visit.mask for visit in visits("ll-ct(delta=5)", Z, [x, x, -x])]
-    assert [np.argwhere(mask).tolist() for mask in masks] == [[], [[1, 9]], [[0, 0], [0, 1]]]
-
-
 def test_permanent_corrections_stay_with_their_image():
     Z = np.zeros((4, 5), int)
     method, state = started("ll-cp(delta=10)", Z)
@@ -192,30 +184,12 @@ def test_the_labels_of_the_batch_have_the_word_where_they_are_known():
     assert loss == pytest.approx(float(torch.nn.functional.softplus(x).mean()))
 
 
-def test_each_run_of_a_stack_has_its_own_threshold():
-    Z = np.zeros((2, 2, 10), int)
-    x = np.stack([np.linspace(0, 1, 20), np.linspace(5, 2, 20)]).reshape(2, 2, 10)
-    method, state = started("ll-r(delta=10)", Z[0])
-    method.after_epoch(1, None, state)
-    chosen = method.selected(batch_of(Z), plain(x), state)
-    assert [run.nonzero().tolist() for run in chosen] == [[[1, 8], [1, 9]], [[0, 0], [0, 1]]]
-
-
 def test_confident_negatives_do_not_tie_by_rounding():
     x = -16 - torch.arange(20.0).reshape(2, 10) / 64  # in float32 their losses are rounded alike
     method, state = started("ll-r(delta=10)", np.zeros((2, 10), int))
     method.after_epoch(1, None, state)
     chosen = method.selected(batch_of(np.zeros((2, 10))), plain(x), state)
     assert chosen.nonzero().tolist() == [[0, 0], [0, 1]]
-
-
-def test_numbers_of_numpy_are_numbers():
-    method = get("ll-r")(delta=np.float64(3))
-    assert spell(method) == spell(make("ll-r", delta=3))
-    *_, last = visits(method, np.zeros((10, 10), int), np.zeros((3, 10, 10)))
-    assert last.k == 6 and last.mask.all()  # all tie
-    with pytest.raises(BadInput, match="a number is expected"):
-        get("ll-r")(delta=None)
 
 
 def in_epoch(spec, epoch):

@@ -48,14 +48,6 @@ def test_the_published_logs_end_at_a_floor():
         assert loss == pytest.approx(1.5 * wanted)
 
 
-def test_an_image_without_known_labels_counts_zero_whatever_the_power():
-    Z = np.zeros((2, 3), int)
-    loss, gradient = loss_and_gradient(
-        *started("partial-bce(alpha=1, beta=0, gamma=-2)", Z), Z, np.ones((2, 3))
-    )
-    assert loss == 0 and (gradient == 0).all()
-
-
 def test_unknown_labels_are_reported():
     Z = np.array([[1, 0, -1]])
     method, state = started("partial-bce", Z)

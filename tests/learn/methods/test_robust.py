@@ -64,13 +64,6 @@ def test_reference_vectors_of_gr_loss(golden, key, reproduce):
             method.after_epoch(number + 1, None, state)
 
 
-@pytest.mark.parametrize("spec", ["splc(warmup=0)", "hill", "gr-loss", "gr-loss(q3=0.5)"])
-def test_losses_and_gradients_stay_finite_at_extreme_logits(spec):
-    Z, x = np.array([[1, 0, -1] * 2]), np.array([[-200, -200, -200, 200, 200, 200]], np.float32)
-    loss, gradient = loss_and_gradient(*started(spec, Z), Z, x)
-    assert np.isfinite(loss).all() and np.isfinite(gradient).all()
-
-
 def test_settings_reduce_to_the_baseline():
     """SPLC without focus, margin and corrections is AN; GR-Loss with k = 1/2 weighs both terms."""
     Z, x = np.array([[1, 0, -1], [0, 0, 1]]), np.random.default_rng(0).standard_normal((2, 3)) * 5

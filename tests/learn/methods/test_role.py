@@ -10,7 +10,7 @@ from simkit.learn.methods import Batch, Outputs, Sizes, Task, make
 from simkit.learn.methods.expected import estimated
 from simkit.learn.model import Head, Model, initial
 from simkit.learn.optim import Optimiser, Settings
-from tests.learn.methods.steps import batch_of, loss_and_gradient, started
+from tests.learn.methods.steps import loss_and_gradient, started
 from tests.reference import estimators as slow
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-12}
@@ -34,17 +34,6 @@ def test_equal_to_the_slow_loop(shape):
         method, state = with_theta("role(expected=1.5)", Z, theta)
         loss, _ = loss_and_gradient(method, state, Z, x)
         assert loss == pytest.approx(slow.role(x, theta, Z, 1.5), rel=1e-12)
-
-
-def test_neither_half_teaches_through_its_own_targets():
-    Z = np.array([[1, 0, -1]])
-    x, theta = np.array([[0.5, -1.0, 2.0]]), np.array([[1.0, 3.0, -0.2]])
-    method, state = with_theta("role(expected=2)", Z, theta)
-    _, gradient = loss_and_gradient(method, state, Z, x)
-    p, q = (1 / (1 + np.exp(-v)) for v in (x, theta))
-    pull = lambda a, b: ((a - b) - (Z == 1) * (1 - a)) / 3 + 2 * (a.sum() - 2) / 9 * a * (1 - a)  # noqa: E731
-    np.testing.assert_allclose(gradient, pull(p, q) / 2, **CLOSE)
-    np.testing.assert_allclose(state.theta.grad, pull(q, p) / 2, **CLOSE)
 
 
 def test_the_table_starts_as_published(golden):
@@ -153,10 +142,3 @@ def test_the_estimator_learns_ten_times_as_fast_as_the_classifier():
 def test_presets_and_refusals():
     assert make("role(reproduce=spml)").epsilon == "spml"
     assert make("role").state_bytes(Sizes(3_400_000, 5000)) == 4 * 3_400_000 * 5000 + 8
-
-
-def test_predictions_come_from_the_classifier():
-    method, state = started("role(expected=2)", np.eye(3, dtype=int))
-    out = Outputs(torch.randn(3, 3))
-    assert method.predict(out, state) is out.logits
-    assert not method.selected(batch_of(np.eye(3, dtype=int)), out, state).any()

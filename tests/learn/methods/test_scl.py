@@ -69,12 +69,6 @@ def test_heat_maps_are_twice_as_wide_as_the_class_maps():
             assert state_size(state) == method.state_bytes(task.sizes) == 1 + 6 * wanted**2
 
 
-def test_memory_is_known_beforehand():
-    coco = Sizes(images=65665, classes=80, map_side=14)
-    assert make("an+scl").state_bytes(coco) == 65665 * 80 * 28**2 + 1
-    assert make("an+scl(mapped=True)").state_bytes(coco) == 1
-
-
 def test_mapped_heat_maps_give_the_same_numbers(tmp_path, monkeypatch):
     monkeypatch.setenv("SIMKIT_CACHE", str(tmp_path))
     maps = torch.randn(3, 2, 2, 2, generator=torch.Generator().manual_seed(0))

@@ -14,7 +14,7 @@ from simkit.labels.partial import PartialLabels
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.label_embeddings import LabelMeans, LabelMedians
 from simkit.learn.method import state_for_prediction
-from simkit.learn.methods import Batch, Outputs, Sizes, Task, make
+from simkit.learn.methods import Sizes, Task, make
 from simkit.learn.side_info import prepare
 from tests.learn.methods.steps import batch_of, loss_and_gradient, plain
 from tests.learn.methods.zoo import state_size
@@ -103,20 +103,6 @@ def test_equal_to_the_slow_loop(name, given):
         assert (gradient[ignored] == 0).all()
     chosen = method.selected(batch_of(Z), plain(X), state).numpy()
     assert np.array_equal(chosen, (Z == 0) & (wanted >= 0))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_batch_finds_its_images(name):
-    F, Z, asked = example(0)
-    method, task = make(name), Task(PartialLabels.of(Z, asked=asked), FeatureInputs(F))
-    state, rows = ready(method, task), [7, 3, 2, 7]
-    X = torch.from_numpy(np.random.default_rng(0).standard_normal(Z.shape))
-    alone = [
-        method.loss(Batch(torch.tensor([n]), torch.from_numpy(Z[[n]])), Outputs(X[[n]]), state)
-        for n in rows
-    ]
-    batch = Batch(torch.tensor(rows), torch.from_numpy(Z[rows]))
-    torch.testing.assert_close(method.loss(batch, Outputs(X[rows]), state), sum(alone) / 4)
 
 
 @pytest.mark.parametrize("store, beta", [("float32", 100), ("float16", 5), ("float16", 100)])
@@ -303,18 +289,6 @@ def test_se_by_hand():
         [0, 0, math.exp(5)],
     ]
     np.testing.assert_allclose(T, wanted, rtol=1e-6)
-
-
-def test_se_l_by_hand():
-    # Medians: class 0 (1, 0), class 1 (0, 1), class 2 (0.6, 0.8). In the last image class 2 lies
-    # sqrt(0.8) from class 0, which is present, and sqrt(0.4) from class 1, which is absent.
-    F = np.array([[1, 0], [0, 1], [0.6, 0.8], [1, 0]], np.float32)
-    Z = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, -1, 0]], np.int8)
-    method = make("se-l(maxima=joint)")
-    T = method.start(prepare(Task(Z, FeatureInputs(F)), method)).temperature.numpy()
-    assert T[3, 2] == pytest.approx(-math.exp(5 * (1 - math.sqrt(0.5))), rel=1e-6)
-    T[3, 2] = 0
-    assert (T == 0).all()  # the other images say of nothing that it is absent
 
 
 def test_without_negatives_se_l_is_ignore():
