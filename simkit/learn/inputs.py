@@ -360,10 +360,10 @@ class FeatureLoader:
         self,
         inputs: FeatureInputs,
         rows: Places,
+        device: torch.device = CPU,
         *,
         maps: bool,
         standardise: bool,
-        device: torch.device = CPU,
     ) -> None:
         self._inputs, self._rows, self._device, self._maps = inputs, rows, device, maps
         self.width, n = inputs.width, len(rows)
@@ -410,7 +410,6 @@ class ImageLoader:
         inputs: ImageInputs,
         rows: Places,
         width: int,
-        *,
         chance: Chance,
         device: torch.device = CPU,
     ) -> None:

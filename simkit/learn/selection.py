@@ -86,11 +86,6 @@ class Record:
             warm_up = self.settings.ema_warm_up
             self.averages = Averages(stack.weights(), decay, warm_up=warm_up)
 
-    @property
-    def over(self) -> bool:
-        """Whether every run has stopped early."""
-        return all(curve.stopped for curve in self.curves)
-
     def note_losses(self, epoch: int, sums: list[Tensor], stack: Stack) -> None:
         """Record the mean losses of an epoch from the sums (r,) over all images of every share."""
         for share, total in zip(stack.shares, sums, strict=True):

@@ -170,12 +170,13 @@ class Stack:
         self.loader: Loader
         if self.backbone is not None:
             width: Any = self.backbone.width
-            place: dict[str, Any] = {"chance": self.chance, "device": self.device}
-            self.loader = ImageLoader(inputs, self.rows, width, **place)
+            self.loader = ImageLoader(inputs, self.rows, width, self.chance, self.device)
         else:
             maps = any(method.needs.maps for _, method in runs)
-            how: dict[str, Any] = {"standardise": self.settings.standardise, "device": self.device}
-            self.loader = FeatureLoader(inputs, self.rows, maps=maps, **how)
+            standardise = self.settings.standardise
+            self.loader = FeatureLoader(
+                inputs, self.rows, self.device, maps=maps, standardise=standardise
+            )
         self.shares = self._shares(lrs, start)
 
         if start is None:

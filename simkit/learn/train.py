@@ -256,7 +256,7 @@ def fit(stack: Stack, stage: Stage, head_curves: dict[str, list[float]]) -> Reco
         stage.report(done, record.curves[0], resumed=True)
 
     for epoch in range(done + 1, settings.epochs + 1):
-        if record.over:
+        if all(curve.stopped for curve in record.curves):
             break
         count = stack.before + epoch  # epoch of the method
         # Keyed by place: the order does not depend on the number of batches or on a resumption.

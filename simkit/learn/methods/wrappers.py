@@ -195,13 +195,14 @@ def before(maps: Tensor, batch: Batch, height: int, width: int, dtype: torch.dty
     maps (..., N, L, W, W) uint8. The crop's region is mirrored like the image and resized
     (bilinear, half-pixel centres).
     """
-    W = maps.shape[-1]
-    top, bottom, left, right = regions(batch, W)
-    rows = from_region(top, bottom, W, height, dtype)
-    columns = from_region(left, right, W, width, dtype)
-    columns = _mirrored(columns, batch, -2)
+    W, weights = maps.shape[-1], []
+    for (first, last), size in zip(regions(batch, W), (height, width), strict=True):
+        cells = (last - first)[:, None].double()
+        place = torch.arange(size, device=first.device) + 0.5
+        place = (place * cells / size - 0.5).clamp(min=0)
+        weights.append(_hats(torch.minimum(place, cells - 1) + first[:, None], W, dtype))
     kept = maps.index_select(-4, batch.index).to(dtype) / 255
-    return resampled(kept, rows, columns)
+    return resampled(kept, weights[0], _mirrored(weights[1], batch, -2))
 
 
 def after(maps: Tensor, batch: Batch, probabilities: Tensor, mu: float) -> Tensor:
@@ -211,52 +212,31 @@ def after(maps: Tensor, batch: Batch, probabilities: Tensor, mu: float) -> Tenso
     even: truncation would lower the maps at every update. Changes of probabilities below
     0.5 / 255 / (1 - mu), 0.0098 at 0.8, are lost in the rounding.
     """
-    W = maps.shape[-1]
-    top, bottom, left, right = regions(batch, W)
-    rows = to_region(top, bottom, W, probabilities.shape[-2], probabilities.dtype)
-    columns = to_region(left, right, W, probabilities.shape[-1], probabilities.dtype)
-    columns = _mirrored(columns, batch, -1)
+    W, weights, inside = maps.shape[-1], [], []
+    cell = torch.arange(W, device=maps.device)
+    for (first, last), size in zip(regions(batch, W), probabilities.shape[-2:], strict=True):
+        cells = (last - first)[:, None].double()
+        place = (cell - first[:, None] + 0.5) * size / cells - 0.5
+        weights.append(_hats(place.clamp(0, size - 1), size, probabilities.dtype))
+        inside.append((cell >= first[:, None]) & (cell < last[:, None]))
     old = maps.index_select(-4, batch.index)
-    new = mu * old + 255 * (1 - mu) * resampled(probabilities, rows, columns)
-    cell = torch.arange(W, device=top.device)
-    in_rows = (cell >= top[:, None]) & (cell < bottom[:, None])
-    in_columns = (cell >= left[:, None]) & (cell < right[:, None])
-    inside = (in_rows[:, :, None] & in_columns[:, None])[:, None]
-    return torch.where(inside, new.round().to(torch.uint8), old)
+    seen = resampled(probabilities, weights[0], _mirrored(weights[1], batch, -1))
+    new = (mu * old + 255 * (1 - mu) * seen).round().to(torch.uint8)
+    return torch.where((inside[0][:, :, None] & inside[1][:, None])[:, None], new, old)
 
 
-def regions(batch: Batch, side: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """First row and column (b,) int64 of each box, and those after the last, at least one each.
+def regions(batch: Batch, side: int) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+    """First row and the one after the last (b,) int64 of each box, and its columns alike.
 
-    Without boxes the whole image.
+    Each box has at least one. Without boxes the whole image.
     """
     if batch.boxes is None:
         first = torch.zeros_like(batch.index)
-        return first, first + side, first, first + side
+        return (first, first + side), (first, first + side)
     y0, x0, y1, x1 = (batch.boxes.double() * side).round().long().unbind(-1)
     top, left = y0.clamp(0, side - 1), x0.clamp(0, side - 1)
     bottom, right = y1.clamp(max=side), x1.clamp(max=side)
-    return top, torch.maximum(bottom, top + 1), left, torch.maximum(right, left + 1)
-
-
-def from_region(first: Tensor, last: Tensor, side: int, size: int, dtype: torch.dtype) -> Tensor:
-    """(b, size, side): weights that resize cells first..last of `side` cells to `size` cells."""
-    cells = (last - first)[:, None]
-    to = torch.arange(size, device=first.device)
-    place = ((to + 0.5) * cells.double() / size - 0.5).clamp(min=0)
-    place = torch.minimum(place, cells - 1.0) + first[:, None]
-    return _hats(place, side).to(dtype)
-
-
-def to_region(first: Tensor, last: Tensor, side: int, size: int, dtype: torch.dtype) -> Tensor:
-    """(b, side, size): weights that resize `size` cells to cells first..last of `side`.
-
-    The rows of cells outside of the region are not used.
-    """
-    cells = (last - first)[:, None]
-    to = torch.arange(side, device=first.device) - first[:, None]
-    place = ((to + 0.5) * size / cells.double() - 0.5).clamp(0, size - 1)
-    return _hats(place, size).to(dtype)
+    return (top, torch.maximum(bottom, top + 1)), (left, torch.maximum(right, left + 1))
 
 
 def resampled(values: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
@@ -268,10 +248,10 @@ def resampled(values: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     return values
 
 
-def _hats(place: Tensor, size: int) -> Tensor:
+def _hats(place: Tensor, size: int, dtype: torch.dtype) -> Tensor:
     """(..., n) coordinates in `size` cells to (..., n, size) weights of the two nearest cells."""
     cell = torch.arange(size, device=place.device)
-    return (1 - (place[..., None] - cell).abs()).clamp(min=0)
+    return (1 - (place[..., None] - cell).abs()).clamp(min=0).to(dtype)
 
 
 def _mirrored(weights: Tensor, batch: Batch, dim: int) -> Tensor:
