@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -61,9 +62,9 @@ class LabelEmbeddings:
         return cls(locked(psi), task.labels.id, str(task.inputs.id))
 
     @staticmethod
+    @abstractmethod
     def of(features: Rows, present: Any) -> NDArray[np.float64]:
         """(L, D) embeddings from features (n, D) and the sparse labels present (n, L) bool."""
-        raise NotImplementedError
 
     def fits(self, task: Any) -> bool:
         """Whether these may belong to the task: its classes and, if known, labels and features."""

@@ -12,6 +12,7 @@ CVPR 2022.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
@@ -44,9 +45,9 @@ class LargeLoss(Method):
         """(..., b, L) bool: labels that may be modified, never known ones."""
         return batch.labels == UNKNOWN
 
+    @abstractmethod
     def large(self, logits: Tensor, unknown: Tensor, state: nn.Module) -> Tensor:
         """(..., b, L) bool: the `unknown` labels with a large loss in this step."""
-        raise NotImplementedError(f"{type(self).__name__} has no rule")
 
     def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         logits = wide(out.logits.detach())

@@ -7,6 +7,7 @@ settings.
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import itemgetter
@@ -147,6 +148,7 @@ class Exposure(Method):
         T = self.temperature_of(batch, state)
         return (batch.labels == UNKNOWN) & ~(T < 0)
 
+    @abstractmethod
     def distances(self, labels: Tensor | None, images: Tensor | None) -> tuple[Tensor, Tensor]:
         """d+ and d- (2, ..., b, L) before scaling, and a mask of ignored labels (..., b, L).
 
@@ -154,7 +156,6 @@ class Exposure(Method):
         classes of the image (eq. 4) and by neighbours (eq. 5), inf without any; None if the method
         does not use them.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no distances")
 
     def _of_rows(
         self, sources: Mapping[str, Tensor], labels: PartialLabels, rows: NDArray[np.int64]

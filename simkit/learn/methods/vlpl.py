@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -47,9 +48,9 @@ class PseudoLabelled(Method):
             codes = task.labels.rows(np.arange(len(pseudo))[rows])
             pseudo[rows] = self.pseudo_labels(cosines[rows].astype(np.float64), codes)
 
+    @abstractmethod
     def pseudo_labels(self, cosines: NDArray[np.float64], codes: NDArray[np.int8]) -> NDArray[Any]:
         """(n, L) pseudo-labels from cosines (n, V, L) and known labels (n, L)."""
-        raise NotImplementedError
 
     def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         """Unknown labels with a pseudo-label."""
