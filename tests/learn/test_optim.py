@@ -6,7 +6,6 @@ import torch
 
 from simkit.errors import BadInput
 from simkit.learn.optim import Averages, Optimiser, Settings, factor, regrouped
-from simkit.registry import build
 
 STEPS = 4  # in an epoch
 
@@ -42,20 +41,9 @@ def test_settings_are_checked(given, field):
         Settings(**given)
 
 
-def test_settings_are_built_from_text():
-    assert build(Settings, {"epochs": "3", "batch-size": 8}, "training").batch_size == 8
-    with pytest.raises(BadInput, match="epochs"):
-        build(Settings, {"epoch": 3}, "training")
-
-
 def test_the_rate_depends_on_what_is_trained():
     assert Settings().rate(backbone=False) > Settings().rate(backbone=True)
     assert Settings(lr=0.5).rate(backbone=True) == 0.5
-
-
-def test_milestones_come_as_a_list_too():
-    settings = build(Settings, {"milestones": [1, 2], "schedule": "step"}, "training")
-    assert settings.milestones == (1, 2) and settings.to_json()["milestones"] == [1, 2]
 
 
 def test_the_head_alone_learns_at_a_constant_rate_of_its_own():
@@ -164,10 +152,6 @@ def torchs(make, settings, lr=0.2, **more):
         adam.step()
         scheduler.step()
     return found
-
-
-def test_constant_leaves_rates_alone():
-    assert rates(Settings(epochs=2)) == [(0.2, 0.9)] * 8
 
 
 def test_cosine_is_torchs_over_all_steps():

@@ -43,19 +43,6 @@ class Watched(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def test_the_watch_sees_what_waits():
-    x = torch.arange(4.0)
-    for act in (
-        lambda: x[x > 1],
-        lambda: x.sum().item(),
-        lambda: bool(x.any()),
-        lambda: x.nonzero(),
-    ):
-        with Watched() as watched:
-            act()
-        assert watched.found
-
-
 def on(device: str, batch: Batch, out: Outputs) -> tuple[Batch, Outputs]:
     """The same batch and outputs on a device, the maps a leaf there."""
     maps = out.maps.detach().to(device).requires_grad_()

@@ -2,7 +2,6 @@ import warnings
 
 import numpy as np
 import pytest
-import torch
 
 from simkit.errors import BadInput
 from simkit.history import History
@@ -10,7 +9,6 @@ from simkit.labels.partial import PartialLabels
 from simkit.learn.methods import Sizes, Task, make
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import ClassPrior, prepare
-from simkit.learn.train import train
 from tests.learn.methods.steps import batch_of, loss_and_gradient, plain
 from tests.learn.methods.test_p_asl import drawn, settings
 from tests.reference import csl as slow
@@ -49,14 +47,6 @@ def test_equal_to_the_slow_loop(scope, prior):
         loss, gradient = loss_and_gradient(method, state, Z, x)
         assert loss == pytest.approx(wanted, rel=1e-12)
         np.testing.assert_allclose(gradient, slopes, rtol=1e-9, atol=1e-13)
-
-
-@pytest.mark.parametrize("scope", ["image", "batch"])
-def test_more_than_there_are_unknown_ignores_them_all(scope):
-    Z = np.array([[1, -1, 0, 1], [-1, 0, 0, 1], [1, 1, 1, -1]])
-    method, state = begun(f"csl(top_k=3, top_k_scope={scope}, prior=none)", Z, np.zeros(4))
-    for x in (np.full((3, 4), -200.0), np.zeros((3, 4))):
-        assert places(method.selected(batch_of(Z), plain(x), state)) == places(Z == 0)
 
 
 def test_of_equal_scores_the_first_count():
@@ -161,17 +151,6 @@ def test_by_itself_no_prior_makes_it_ignore(source):
     assert 5 * state.common.sum() <= len(shares)
 
 
-def test_what_was_estimated_is_told_in_the_history(pooled):
-    short = Settings(epochs=2)
-    ready = prepare(pooled, make("csl"), settings=short)
-    mean = ready.aid(ClassPrior).values.mean()
-    found = train(ready, make("csl(top_k=1)"), settings=short).history.settings
-    assert found["estimates"] == {"eta": pytest.approx(min(1, 5 * mean))}
-    assert "eta='auto'" in found["method"]
-    set_to = train(ready, make("csl(top_k=1, eta=0.2)"), settings=short).history.settings
-    assert "estimates" not in set_to
-
-
 def test_the_published_code_has_a_prior_of_its_own(pooled):
     """Of all outputs during the temporary training, and not of those at its end."""
     task = prepare(pooled, make("csl(reproduce=csl)"), settings=Settings(epochs=2))
@@ -255,28 +234,3 @@ def test_reference_vectors_of_the_paper(golden, c):
     np.testing.assert_allclose(outside, weights[(Z == 0) & ~chosen], rtol=1e-9)
     loss, _ = loss_and_gradient(method, state, Z, x)
     np.testing.assert_allclose(loss, g[f"c{c}_soft_prior_alpha10_loss"], rtol=1e-9)
-
-
-@pytest.mark.filterwarnings("ignore:method 'ignore' learns from known labels alone")
-def test_trained_on_positives_alone_it_goes_by_likelihood(pooled):
-    codes = np.maximum(pooled.labels.rows(np.arange(90)), 0)
-    positives = Task(PartialLabels.of(codes, asked=np.ones(90, bool)), pooled.inputs)
-    short = Settings(epochs=2)
-    ready = prepare(positives, make("csl"), settings=short)
-    with pytest.warns(UserWarning, match=DEGENERATE):
-        found = train(ready, make("csl(top_k=1)"), settings=short)
-    wanted = train(positives, make("csl(top_k=1, prior=none)"), settings=short)
-    assert found.id == wanted.id
-
-
-@pytest.mark.parametrize("spec", ["csl(top_k=2)", "csl(top_k=2, prior=soft)", "p-asl(mode=ignore)"])
-def test_runs_may_share_labels_that_have_no_dimension_for_runs(spec):
-    Z, _ = drawn(0, (4, 7))
-    x = np.random.default_rng(1).standard_normal((3, 4, 7))
-    method, state = begun(spec, Z, np.linspace(0, 0.1, 7))
-    together = method.loss(batch_of(Z), plain(x), state)
-    chosen = method.selected(batch_of(Z), plain(x), state)
-    for r in range(3):
-        alone = method.loss(batch_of(Z), plain(x[r]), state)
-        torch.testing.assert_close(together[r], alone, rtol=1e-12, atol=0)
-        assert torch.equal(chosen[r], method.selected(batch_of(Z), plain(x[r]), state))

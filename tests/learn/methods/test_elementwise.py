@@ -194,28 +194,6 @@ def test_ignore_reduces_over_all_or_known_labels_and_reports_the_unknown():
     assert torch.equal(chosen, torch.as_tensor(np.stack([Z, Z]) == 0))
 
 
-@pytest.mark.parametrize(
-    ("spec", "settings"),
-    [
-        ("an(reproduce=spml)", {"pos_weight": 1, "reduction": "mean_all", "epsilon": "spml"}),
-        ("asl(reproduce=csl)", {"epsilon": "csl"}),
-        ("asl(reproduce=paper)", {"epsilon": None}),
-        ("full(reproduce=spml)", {"epsilon": "spml"}),
-        ("ignore(reproduce=csl)", {"reduction": "sum", "epsilon": "csl"}),
-        ("ignore(reproduce=spml)", {"reduction": "mean_all", "epsilon": "spml"}),
-        ("ll-r(reproduce=cvpr23)", {"k_of": "batch"}),
-        ("ll-cp(reproduce=cvpr22)", {"k_of": "batch", "update": ">"}),
-        ("ll-cp(reproduce=paper)", {"k_of": "unknown", "update": ">="}),
-        ("partial-bce(reproduce=csl)", {"normalise": "csl", "reduction": "sum", "epsilon": "csl"}),
-        ("partial-bce(reproduce=paper)", {"normalise": "durand", "reduction": "mean_all"}),
-        ("wan(reproduce=spml)", {"weight_known_negatives": True, "epsilon": "spml"}),
-    ],
-)
-def test_reproduce_sets_what_was_published(spec, settings):
-    method = make(spec)
-    assert {key: getattr(method, key) for key in settings} == settings
-
-
 def test_reference_vectors_of_assumed_negatives(golden):
     g = np.load(golden / "an_family.npz")
     for spec in ("an", "wan"):

@@ -8,21 +8,11 @@ import torch
 
 from simkit.learn.methods import Outputs, make
 from simkit.learn.methods.expected import expected_counts, highest
-from tests.learn.methods.steps import batch_of, loss_and_gradient, started
+from tests.learn.methods.steps import batch_of, started
 from tests.reference import consistency as slow
 
 Z = np.array([[1, 0, 0], [0, -1, 1], [0, 0, 0]])
 CLOSE = {"rtol": 1e-9, "atol": 1e-12}
-
-
-def test_what_is_expected_leaves_the_loss_and_stays_in_the_denominator():
-    codes = np.array([[1, 0], [0, 0], [0, 1]])
-    method, state = started("en(expected=2)", codes)  # two images for each class
-    method.after_batch(batch_of(codes), Outputs(torch.tensor([[0.0, 9], [9, 0], [-9, 0]])), state)
-    method.after_epoch(1, None, state)
-    _, gradient = loss_and_gradient(method, state, codes, np.zeros((3, 2)))
-    # class 0: images 0 (score .9) and 1 (.2);  class 1: images 2 (.9) and 0 (.2)
-    np.testing.assert_allclose(gradient * 12, [[-1, 0], [0, 1], [1, -1]])
 
 
 @pytest.mark.parametrize("kind", ["en", "ep"])

@@ -78,13 +78,6 @@ def logistic(rows):
     return sum(terms) / len(terms)
 
 
-def test_an_empty_dictionary_leaves_the_logistic_loss():
-    method, state = begun()
-    rows = np.arange(4)
-    loss = method.loss(*seen(rows), state)
-    assert loss.item() == pytest.approx(logistic(rows), rel=1e-12)
-
-
 @pytest.mark.parametrize("c", [1.0, 2.0])
 def test_equal_to_the_slow_loop(c):
     method, state = begun(f"imcl(c={c}, memory=6, alpha_features=0.5, alpha=0.8)")
@@ -153,15 +146,3 @@ def test_pursuit_equals_the_slow_loop(say, threshold, atoms):
         assert found.keys() == wanted.keys()
         for m, weight in found.items():
             assert weight == pytest.approx(wanted[m], rel=1e-3, abs=1e-5)
-
-
-def test_views_that_disagree_count_nothing():
-    target = torch.tensor([[1.0, 0.0]])
-    against = torch.tensor([[-1.0, 0.0]])
-    entries = (torch.cat([target, target]), torch.cat([against, target]))
-    allowed = torch.ones(1, 2, dtype=torch.bool)
-    method = make("imcl(alpha=1, alpha_features=1, atoms=1, threshold=1e-3)")
-    chosen, weights = method.similar((target, target), entries, allowed)
-    assert chosen.tolist() == [[1]] and weights.item() == pytest.approx(1)
-    allowed[0, 1] = False
-    assert method.similar((target, target), entries, allowed)[1].item() == 0

@@ -177,13 +177,6 @@ def test_permanent_corrections_stay_with_their_image():
     assert method.state_bytes(Sizes(3_400_000, 5_000)) == 3_400_000 * 625 + 24  # one bit a label
 
 
-def test_the_labels_of_the_batch_have_the_word_where_they_are_known():
-    method, state = started("ll-cp(delta=0)", np.array([[1, 0, 0]]))
-    x = torch.tensor([[-2.0, 1.0, 0.5]])
-    loss = method.loss(batch_of([[-1, 0, 0]]), Outputs(x), state)
-    assert loss == pytest.approx(float(torch.nn.functional.softplus(x).mean()))
-
-
 def test_confident_negatives_do_not_tie_by_rounding():
     x = -16 - torch.arange(20.0).reshape(2, 10) / 64  # in float32 their losses are rounded alike
     method, state = started("ll-r(delta=10)", np.zeros((2, 10), int))
@@ -198,12 +191,6 @@ def in_epoch(spec, epoch):
     for ended in range(1, epoch):
         method.after_epoch(ended, None, state)
     return method, state
-
-
-def test_ties_with_the_kth_are_large_too_and_known_labels_never():
-    method, state = in_epoch("ll-r(delta=50)", 2)
-    chosen = method.selected(batch_of([[0, 0, 0, 1]]), plain([[5.0, 2.0, 2.0, 9.0]]), state)
-    assert chosen.tolist() == [[True, True, True, False]]
 
 
 @pytest.mark.parametrize(("k_of", "k"), [("unknown", 9), ("batch", 10)])
@@ -238,14 +225,6 @@ def test_all_unknown_labels_are_large_when_fewer_are_left_than_the_rate_says(k_o
         method, state = in_epoch(spec, 99)
         chosen = method.selected(batch_of(Z), plain(np.zeros(Z.shape)), state)
         assert torch.equal(chosen, torch.as_tensor(Z == 0))
-
-
-def test_runs_may_share_the_labels_of_a_batch():
-    method, state = in_epoch("ll-r(delta=25)", 2)
-    x = torch.tensor([[[1.0, 2.0, 3.0, 4.0]], [[4.0, 3.0, 2.0, 1.0]]])
-    chosen = method.selected(batch_of([[0, 0, 0, 1]]), plain(x), state)
-    assert chosen.tolist() == [[[False, False, True, False]], [[True, False, False, False]]]
-    assert method.loss(batch_of([[0, 0, 0, 1]]), plain(x), state).shape == (2,)
 
 
 @pytest.mark.parametrize("reproduce", [None, "cvpr22", "cvpr23", "paper"])

@@ -1,39 +1,9 @@
 import numpy as np
 import pytest
-import torch
 
 from simkit.learn.methods import make
 from tests.learn.methods.steps import batch_of, loss_and_gradient, plain, started
 from tests.reference import csl as slow
-
-
-def test_ignoring_leaves_unknown_labels_out():
-    Z, x = drawn(0, (5, 8))
-    method, state = started("p-asl(mode=ignore)", Z)
-    wanted, slopes = slow.partial_asymmetric(x, Z, (0, 1, 2), unknown=np.zeros(Z.shape))
-    loss, gradient = loss_and_gradient(method, state, Z, x)
-    assert loss == pytest.approx(wanted, rel=1e-12)
-    np.testing.assert_allclose(gradient, slopes, rtol=1e-12)
-    assert (gradient[Z == 0] == 0).all() and (gradient[Z != 0] != 0).all()
-    assert torch.equal(method.selected(batch_of(Z), plain(x), state), torch.as_tensor(Z == 0))
-
-
-def test_the_weighted_mode_counts_the_known_labels_of_each_image():
-    Z, x = np.array([[1, -1, 0], [0, 0, 1], [0, 0, 0]]), np.ones((3, 3))
-    method, state = started("p-asl(mode=ignore_normalize_classes)", Z)
-    rows = [
-        slow.partial_asymmetric([r], [z], (0, 1, 9), unknown=[[0] * 3])[0]
-        for r, z in zip(x, Z, strict=True)
-    ]
-    wanted = rows[0] * (1 + 1 / 3) + rows[1] * (1 + 1 / 2)
-    assert loss_and_gradient(method, state, Z, x)[0] == pytest.approx(wanted, rel=1e-12)
-
-
-def test_taking_unknown_for_absent_rejects_nothing():
-    Z, x = drawn(1, (3, 4))
-    method, state = started("p-asl", Z)
-    chosen = method.selected(batch_of(Z), plain(x), state)
-    assert chosen.shape == (3, 4) and not chosen.any()
 
 
 @pytest.mark.parametrize("mode", ["negative", "ignore", "ignore_normalize_classes"])

@@ -6,7 +6,7 @@ import torch
 
 from simkit.chance import Chance
 from simkit.learn.method import stack_states
-from simkit.learn.methods import Batch, Outputs, Sizes, Task, make
+from simkit.learn.methods import Batch, Outputs, Task, make
 from simkit.learn.methods.expected import estimated
 from simkit.learn.model import Head, Model, initial
 from simkit.learn.optim import Optimiser, Settings
@@ -126,19 +126,3 @@ def test_reference_losses_and_gradients(golden, c):
     np.testing.assert_allclose(loss, g[f"c{c}_role_official_loss_f32"], rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(gradient, g[f"c{c}_role_official_grad_f32"], **near)
     np.testing.assert_allclose(state.theta.grad, g[f"c{c}_role_official_grad_theta_f32"], **near)
-
-
-def test_the_estimator_learns_ten_times_as_fast_as_the_classifier():
-    method, state = started("role(expected=2)", np.eye(3, dtype=int))
-    body = torch.nn.Linear(2, 2)
-    model = Model(Head(*initial(Chance.seeded(0), 3, 2)), backbone=body, head_ratio=10)
-    rates = {id(p): g["lr"] for g in method.groups(model, state, 0.5) for p in g["params"]}
-    assert rates[id(state.theta)] == 5 and rates[id(body.weight)] == 0.5
-    method, state = started("role(expected=2, ratio=3)", np.eye(3, dtype=int))
-    rates = {id(p): g["lr"] for g in method.groups(model, state, 0.5) for p in g["params"]}
-    assert rates[id(state.theta)] == 1.5
-
-
-def test_presets_and_refusals():
-    assert make("role(reproduce=spml)").epsilon == "spml"
-    assert make("role").state_bytes(Sizes(3_400_000, 5000)) == 4 * 3_400_000 * 5000 + 8

@@ -142,14 +142,6 @@ def test_prediction_needs_nothing_of_the_state(store):
     assert state.state_dict() and not state_for_prediction(state).state_dict()
 
 
-def test_memory_that_stays_small():
-    sizes = Sizes(1_700_000, 500)
-    assert make("se(store=float16)").state_bytes(sizes) == 2 * 1_700_000 * 500
-    assert make("se(store=none)").state_bytes(sizes) == 1_700_000 * (125 + 120) + 8 * 500 * 500
-    assert make("se-l(store=none)").state_bytes(sizes) == 8 * 500 * 500
-    assert make("se-i(store=none, k=5)").state_bytes(sizes) == 1_700_000 * (125 + 60)
-
-
 def test_means_in_place_of_medians():
     assert make("se(psi=mean)").needs.aids == (Neighbours, LabelMeans)
     assert make("se").needs.aids == (Neighbours, LabelMedians)
@@ -159,17 +151,6 @@ def test_means_in_place_of_medians():
     assert not torch.equal(means.temperature, medians.temperature)
     swapped = task.with_aids(LabelMedians(task.aid(LabelMeans).psi))
     assert torch.equal(ready(make("se-l"), swapped).temperature, means.temperature)
-
-
-def test_half_precision_under_autocast_keeps_the_temperatures():
-    F, Z, _ = example(0)
-    method = make("se(store=none)")
-    state, batch = ready(method, Task(Z, FeatureInputs(F))), batch_of(Z)
-    wanted = method.temperature_of(batch, state)
-    with torch.autocast("cpu", torch.bfloat16):
-        T = method.temperature_of(batch, state)
-        loss = method.loss(batch, plain(torch.zeros(Z.shape, dtype=torch.bfloat16)), state)
-    assert torch.equal(T, wanted) and loss.dtype == torch.float32
 
 
 def test_side_information_of_other_labels_or_features_is_refused():

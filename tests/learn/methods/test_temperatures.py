@@ -100,19 +100,6 @@ def test_distances_equal_the_slow_loops_whatever_the_blocks(entries, nearest, mo
             assert images[side, n, u] == (slow.agreed(d, nearest) if d else np.inf)
 
 
-@pytest.mark.parametrize("nearest", NEAREST)
-def test_runs_lie_side_by_side(nearest):
-    runs = [example(seed) for seed in range(3)]
-    Z, between, index, away = (torch.from_numpy(np.stack(x)) for x in zip(*runs, strict=True))
-    packed = torch.stack([packed_labels(PartialLabels.of(run[0])) for run in runs])
-    labels = by_labels(Z, between, nearest)
-    images = by_images(packed, index, away, nearest)
-    for run in range(3):
-        assert torch.equal(labels[:, run], by_labels(Z[run], between[run], nearest))
-        alone = by_images(packed[run], index[run], away[run], nearest)
-        assert torch.equal(images[:, run], alone)
-
-
 def test_maxima_are_those_of_what_counts():
     d = torch.tensor([[[1.0, 2.0, 8.0]], [[4.0, 3.0, 9.0]]], dtype=torch.float64)
     counted = torch.tensor([[True, True, False]])
