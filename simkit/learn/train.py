@@ -198,8 +198,7 @@ def train_stack(
     """
     rate = settings.rate(backbone=backbone is not None)
     rates = [rate] * len(runs) if lrs is None else [float(lr) for lr in lrs]
-    team = current_team()
-    device = team.device(device_of(device, needed=backbone is not None))
+    device = current_team().device(device_of(device, needed=backbone is not None))
     network, runs = checked_backbone(backbone, runs)
     check_training(runs, rates, settings, validation, device, fine_tuned=network is not None)
     what: dict[str, Any] = {"validation": validation, "backbone": backbone}
@@ -230,7 +229,7 @@ def train_stack(
     # Results of different devices agree to about 1e-5, so the device is among the versions and no
     # part of the training's identity: an interrupted training may resume on another one.
     kind = device.type + (" compiled" if compile else "")
-    kind += f" in {team.processes} processes" if team.processes > 1 else ""
+    kind += f" in {stack.team.processes} processes" if stack.team.processes > 1 else ""
     trained = []
     for run, (history, curve) in enumerate(zip(records, record.curves, strict=True)):
         model, state, epoch = record.chosen(run, stack)
