@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import Any, ClassVar
 from zipfile import ZipFile
 
@@ -251,41 +250,32 @@ def read_scores(
             scores = Similarities.read(file, "+".join(held))  # the images were split otherwise
         return scores.logits(images, classes)
     try:
-        table = _table(file).to_pandas()
-        table = table.set_index(table.columns[0])
-        scores = table.loc[[str(image) for image in images.tolist()], list(classes)]
-        return scores.to_numpy(float, na_value=MISSING)
-    except (KeyError, ValueError, OSError) as error:
+        if file.suffix.lower() == ".parquet":
+            table = pq.read_table(file, page_checksum_verification=True)
+        else:
+            with file.open(encoding="utf-8-sig", newline="") as stream:
+                first = next(csv.reader(stream), [""])[0]
+            options = ConvertOptions(column_types={first: pa.string()}, null_values=[""])
+            table = read_csv(file, convert_options=options)
+        names, types = table.column_names, pa.types
+        if len({*names}) < len(names) or len(names) < 2:
+            raise ValueError("a column of ids and a different one for each class are expected")
+        for name in names[1:]:
+            kind = table.schema.field(name).type
+            if not (types.is_floating(kind) or types.is_integer(kind) or types.is_null(kind)):
+                raise ValueError(f"the column {name!r} holds {kind}, not numbers")
+        ids = table.column(0).cast(pa.string())
+        if len(ids.unique()) < len(ids):
+            raise ValueError("an image occurs twice")
+        frame = table.set_column(0, names[0], ids).to_pandas().set_index(names[0])
+        frame = frame.loc[[str(image) for image in images.tolist()], list(classes)]
+        return frame.to_numpy(float, na_value=MISSING)
+    except (KeyError, ValueError, OSError) as error:  # pyarrow's errors are of ValueError, too
         reason = " ".join(str(error).split())[:200]
         raise BadInput(
             f"{path} does not have a score for every image and class ({reason}); make it with: "
             "simkit predict MODEL --data ... --split ..."
         ) from None
-
-
-def _table(file: Path) -> pa.Table:
-    """Ids as text in the first column, and a column of numbers for each class. Raises ValueError.
-
-    pyarrow's errors are of ValueError and KeyError.
-    """
-    if file.suffix.lower() == ".parquet":
-        table = pq.read_table(file, page_checksum_verification=True)
-    else:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
-            first = next(csv.reader(stream), [""])[0]
-        options = ConvertOptions(column_types={first: pa.string()}, null_values=[""])
-        table = read_csv(file, convert_options=options)
-    names = table.column_names
-    if len({*names}) < len(names) or len(names) < 2:
-        raise ValueError("a column of ids and a different one for each class are expected")
-    for name in names[1:]:
-        kind = table.schema.field(name).type
-        if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
-            raise ValueError(f"the column {name!r} holds {kind}, not numbers")
-    ids = table.column(0).cast(pa.string())
-    if len(ids.unique()) < len(ids):
-        raise ValueError("an image occurs twice")
-    return table.set_column(0, names[0], ids)
 
 
 def _indices(what: str, wanted: NDArray[Any], named: Any, count: int) -> NDArray[np.intp]:

@@ -291,41 +291,30 @@ def _from_arrays(arrays: Arrays) -> Votes:
                 f"{codes[-1]}; give one text for each class"
             )
         classes = tuple(names[code] for code in codes.tolist())
-    return Votes(
-        images=images,
-        classes=classes,
-        workers=tuple(map(str, raters.tolist())),
-        question_image=image,
-        question_class=of_class,
-        vote_question=arrays.whole("vote_question"),
-        vote_worker=worker,
-        # Other answers are refused by Votes.
-        vote_answer=np.clip(arrays.whole("vote_answer"), -1, 3).astype(np.int8),
-        gold=_gold(arrays, len(image)),
-    )
-
-
-def _gold(arrays: Arrays, questions: int) -> NDArray[np.int8]:
-    """(Q,) answer of the majority of experts; -1 for a tie, and for questions without experts."""
-    gold = np.full(questions, -1, np.int8)
-    if "gold_image" not in arrays:
-        return gold
-    asked, experts = (
-        pd.MultiIndex.from_arrays([arrays.whole(f"{kind}_{of}") for of in ("image", "class")])
-        for kind in ("question", "gold")
-    )
-    asked_at = asked.get_indexer(experts)
-    about, size = arrays.whole("gold_expert_question"), len(asked_at)
-    says = arrays.whole("gold_expert_answer") == YES
-    if len(about) != len(says) or (len(about) and not 0 <= about.min() <= about.max() < size):
-        raise BadInput(
-            f"gold_expert_question has {len(about)} places among {size} gold questions and "
-            f"gold_expert_answer {len(says)} answers; one of each per expert's answer is expected"
+    gold = np.full(len(image), -1, np.int8)
+    if "gold_image" in arrays:
+        asked, experts = (
+            pd.MultiIndex.from_arrays([arrays.whole(f"{kind}_{of}") for of in ("image", "class")])
+            for kind in ("question", "gold")
         )
-    lead = np.bincount(about, np.where(says, 1, -1), minlength=size)
-    decided = (asked_at >= 0) & (lead != 0)
-    gold[asked_at[decided]] = lead[decided] > 0
-    return gold
+        asked_at = asked.get_indexer(experts)
+        about, size = arrays.whole("gold_expert_question"), len(asked_at)
+        says = arrays.whole("gold_expert_answer") == YES
+        if len(about) != len(says) or (len(about) and not 0 <= about.min() <= about.max() < size):
+            raise BadInput(
+                f"gold_expert_question has {len(about)} places among {size} gold questions and "
+                f"gold_expert_answer {len(says)} answers; one of each per expert's answer is "
+                "expected"
+            )
+        lead = np.bincount(about, np.where(says, 1, -1), minlength=size)  # 0 is a tie
+        decided = (asked_at >= 0) & (lead != 0)
+        gold[asked_at[decided]] = lead[decided] > 0
+    # Other answers than 0, 1 and 2 are refused by Votes.
+    answers = np.clip(arrays.whole("vote_answer"), -1, 3).astype(np.int8)
+    return Votes(
+        images, classes, tuple(map(str, raters.tolist())), image, of_class,
+        arrays.whole("vote_question"), worker, answers, gold,
+    )  # fmt: skip
 
 
 def _from_table(path: Path) -> Votes:

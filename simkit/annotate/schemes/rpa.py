@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simkit.annotate.annotators import Ints
 from simkit.annotate.schemes.base import Crowd, Scheme, register
@@ -74,7 +73,14 @@ def kept_places(images: Ints, L: int, keep: float, chance: Chance) -> tuple[Ints
     together = len(leading) == len(images)
     leading = leading.ravel() if together else leading[images - first].ravel()
     top, rest = divmod(threshold(keep), 1 << 56)
-    kept = _up_to(leading, top)
+    # Where up to a tenth of flags is set, numpy jumps from one to the next and guesses wrongly each
+    # time; above, it goes through all of them twice as fast. A tail of set flags makes it do so.
+    tail = len(leading) // 8 if 5 < top < 26 else 0
+    flags = np.ones(len(leading) + tail, bool)
+    np.less_equal(leading, top, out=flags[: len(leading)])
+    kept = np.flatnonzero(flags)
+    kept = kept[: len(kept) - tail]
+    del flags
     undecided = np.flatnonzero(leading[kept] == top)
     rows, columns = np.divmod(kept[undecided], L)
     others = chance(images[rows], columns) >> np.uint64(8)
@@ -82,14 +88,3 @@ def kept_places(images: Ints, L: int, keep: float, chance: Chance) -> tuple[Ints
     rows = kept // L
     columns = kept - rows * L  # a division less than divmod
     return rows + first if together else images[rows], columns
-
-
-def _up_to(numbers: NDArray[np.uint8], top: int) -> Ints:
-    """Where uniform `numbers` are at most `top`; alone, so that the flags are free at its end."""
-    # Up to a tenth of flags set, numpy jumps from one to the next and guesses wrongly each time;
-    # above, it goes through all of them twice as fast. A tail of set flags makes it do so.
-    tail = len(numbers) // 8 if 5 < top < 26 else 0
-    flags = np.ones(len(numbers) + tail, bool)
-    np.less_equal(numbers, top, out=flags[: len(numbers)])
-    kept = np.flatnonzero(flags)
-    return kept[: len(kept) - tail]
