@@ -56,15 +56,22 @@ def _damaged(tmp_path: Path, read: Any, count: int = COUNT) -> None:
     survives(read, files, tmp_path=tmp_path, count=count)
 
 
-def test_damaged_grids(tmp_path: Path) -> None:
-    (tmp_path / "grid.toml").write_text(Grid.load(DEMO).to_toml())
-    _damaged(tmp_path, lambda folder: Grid.load(folder / "grid.toml"))
+FILES: dict[str, tuple[str, Any, Any]] = {
+    "grids": ("grid.toml", Grid.load(DEMO).to_toml(), Grid.load),
+    "price lists": (
+        "mine.toml",
+        'like = "hourly"\nworkers = 2\n[verify]\nper = "page"\npage = 5\nseconds = 2.5\n',
+        prices,
+    ),
+    "habits": ("habits.json", json.dumps(Habits(workers=3, miss=0.1).to_json()), Habits.load),
+}
 
 
-def test_damaged_price_lists(tmp_path: Path) -> None:
-    text = 'like = "hourly"\nworkers = 2\n[verify]\nper = "page"\npage = 5\nseconds = 2.5\n'
-    (tmp_path / "mine.toml").write_text(text)
-    _damaged(tmp_path, lambda folder: prices(folder / "mine.toml"))
+@pytest.mark.parametrize("kind", FILES)
+def test_damaged_files_of(tmp_path: Path, kind: str) -> None:
+    name, text, read = FILES[kind]
+    (tmp_path / name).write_text(text)
+    _damaged(tmp_path, lambda folder: read(folder / name))
 
 
 def _seen(tmp_path: Path, read: Any) -> None:
@@ -82,11 +89,6 @@ def _seen(tmp_path: Path, read: Any) -> None:
                 refused += 1
         assert refused or file.suffix == ".csv"
         file.write_bytes(content)
-
-
-def test_damaged_habits(tmp_path: Path) -> None:
-    (tmp_path / "habits.json").write_text(json.dumps(Habits(workers=3, miss=0.1).to_json()))
-    _damaged(tmp_path, lambda folder: Habits.load(folder / "habits.json"))
 
 
 def test_damaged_projects(tmp_path: Path) -> None:

@@ -37,19 +37,6 @@ def test_an_error_leaves_the_old_file_and_nothing_else(
     assert _content(tmp_path) == {"a.txt": "old"}
 
 
-def test_an_error_leaves_no_file_where_there_was_none(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), whole(tmp_path / "a.txt") as part:
-        part.write_text("half")
-        raise KeyboardInterrupt
-    assert _content(tmp_path) == {}
-
-
-def test_folders_on_the_way_are_made(tmp_path: Path) -> None:
-    with whole(tmp_path / "b" / "c" / "a.txt") as part:
-        part.write_text("new")
-    assert (tmp_path / "b" / "c" / "a.txt").read_text() == "new"
-
-
 def test_the_file_has_the_usual_permissions(tmp_path: Path) -> None:
     (tmp_path / "usual").touch()
     with whole(tmp_path / "a.txt") as part:
@@ -87,36 +74,6 @@ def test_a_symbolic_link_stays(tmp_path: Path) -> None:
         assert (tmp_path / "far" / "a.txt").read_text() == text
 
 
-def test_a_folder_is_no_target(tmp_path: Path) -> None:
-    message = f"{tmp_path} is a folder; give the name of a file to write"
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"), whole(tmp_path):
-        pytest.fail("the block was entered")
-
-
-def test_links_in_a_circle_are_no_target(tmp_path: Path) -> None:
-    (tmp_path / "a").symlink_to(tmp_path / "b")
-    (tmp_path / "b").symlink_to(tmp_path / "a")
-    with pytest.raises(BadInput, match="cannot be written"), whole(tmp_path / "a"):
-        pytest.fail("the block was entered")
-
-
-def test_a_device_is_no_target() -> None:
-    message = "^/dev/null is not a regular file"
-    with pytest.raises(BadInput, match=message), whole("/dev/null"):
-        pytest.fail("the block was entered")
-
-
-def test_an_unwritable_target_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    target = tmp_path / "file" / "a.txt"
-    with pytest.raises(BadInput) as caught, whole(target):
-        pytest.fail("the block was entered")
-    assert re.fullmatch(
-        re.escape(f"{target} cannot be written (") + r"[\w ]+\); choose another place",
-        str(caught.value),
-    )
-
-
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write it")
 def test_a_folder_without_permission_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
@@ -129,11 +86,8 @@ def test_a_folder_without_permission_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_full_disk_is_named(tmp_path: Path) -> None:
-    message = (
-        f"{tmp_path / 'a.txt'} cannot be written (No space left on device); choose another place"
-    )
     with (
-        pytest.raises(BadInput, match=f"^{re.escape(message)}$"),
+        pytest.raises(BadInput, match=r"a\.txt cannot be written .No space left on device"),
         whole(tmp_path / "a.txt"),
         open("/dev/full", "w") as stream,
     ):
@@ -165,42 +119,11 @@ def test_other_errors_of_the_block_stay_what_they_are(tmp_path: Path) -> None:
         raise PermissionError(13, "Permission denied", "another file")
 
 
-def test_readable_gives_the_path_of_a_file(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("")
-    assert readable(str(tmp_path / "a"), "labels") == tmp_path / "a"
-
-
-def test_readable_names_folders_and_missing_files(tmp_path: Path) -> None:
-    folder = f"{tmp_path} is a folder, but a file with labels is expected"
-    with pytest.raises(BadInput, match=f"^{re.escape(folder)}$"):
-        readable(tmp_path, "labels")
-    missing = f"{tmp_path / 'x'} does not exist; give the path of a file with labels"
-    with pytest.raises(BadInput, match=f"^{re.escape(missing)}$"):
-        readable(tmp_path / "x", "labels")
-
-
-def test_readable_names_what_is_no_ordinary_file(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "pipe", Path(os.devnull)):
-        message = f"{path} is not a regular file"
-        with pytest.raises(BadInput, match=re.escape(message)):
-            readable(path, "labels")
-
-
 def test_the_home_folder_stands_in_for_its_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/me")
     assert expanded("~/a/b.json") == Path("/home/me/a/b.json")
     assert expanded("a/~b") == Path("a/~b")
     assert expanded("~nobody of that name/x.json") == Path("~nobody of that name/x.json")
-
-
-def test_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / ("a" * 300)
-    message = f"{path} cannot be written (File name too long); choose another place"
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"), whole(path):
-        pytest.fail("the block was entered")
-    with pytest.raises(BadInput, match="give the path of a file with labels"):
-        readable(path, "labels")
 
 
 def test_a_file_that_is_read_is_not_written_over(tmp_path: Path) -> None:
@@ -212,3 +135,33 @@ def test_a_file_that_is_read_is_not_written_over(tmp_path: Path) -> None:
         with pytest.raises(BadInput, match=re.escape(message)):
             spare(path, "", tmp_path / "missing", tmp_path / "a")
     spare(tmp_path / "b", "", tmp_path / "b", tmp_path / "a", tmp_path / ("a" * 300), "\0")
+
+
+def test_other_targets_are_named_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    (tmp_path / "file").write_text("")
+    for target, reason in (
+        (tmp_path, "is a folder; give the name of a file to write"),
+        (tmp_path / "a", "cannot be written"),  # links in a circle
+        (Path("/dev/null"), "is not a regular file"),
+        (tmp_path / "file" / "a.txt", "cannot be written"),
+        (tmp_path / ("a" * 300), "cannot be written (File name too long)"),
+    ):
+        with pytest.raises(BadInput, match=f"^{re.escape(f'{target} {reason}')}"), whole(target):
+            pytest.fail("the block was entered")
+
+
+def test_a_file_to_read_is_there_and_ordinary(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("")
+    assert readable(str(tmp_path / "a"), "labels") == tmp_path / "a"
+    os.mkfifo(tmp_path / "pipe")
+    for path, reason in (
+        (tmp_path, "is a folder, but a file with labels is expected"),
+        (tmp_path / "x", "does not exist; give the path of a file with labels"),
+        (tmp_path / ("a" * 300), "does not exist"),
+        (tmp_path / "pipe", "is not a regular file"),
+        (Path(os.devnull), "is not a regular file"),
+    ):
+        with pytest.raises(BadInput, match=f"^{re.escape(f'{path} {reason}')}"):
+            readable(path, "labels")
