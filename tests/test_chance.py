@@ -77,13 +77,6 @@ def test_blocks_are_uniform_and_rows_differ(bits):
     assert len(np.unique(numbers[:, :32].view(f"V{bits * 4}"), axis=0)) == 1000
 
 
-def test_numbers_of_neighbouring_places_are_unrelated():
-    numbers = ROOT(np.arange(300)[:, None], np.arange(300)) / 2**64
-    for a, b in ((numbers[1:], numbers[:-1]), (numbers[:, 1:], numbers[:, :-1])):
-        # Correlation of n independent pairs has standard deviation 1 / sqrt(n).
-        assert abs(np.corrcoef(a.ravel(), b.ravel())[0, 1]) < 4.5 / np.sqrt(a.size)
-
-
 def test_threshold_and_below_at_the_ends():
     assert threshold(0) == 0 and threshold(1) == 2**64 and threshold(0.5, 16) == 2**15
     ends = np.array([0, 2**64 - 1], np.uint64)
@@ -121,16 +114,6 @@ def test_places_in_permutations_are_uniform(size):
         expected = 20_000 / size
         chi = ((counts - expected) ** 2 / expected).sum()
         assert chi < size - 1 + 4.5 * np.sqrt(2 * (size - 1)) + 4
-
-
-def test_pairs_of_places_are_uniform():
-    order, keys = ROOT.of("order").permutation(12), np.arange(40_000)
-    pair = order.at(np.zeros(40_000, int), keys) * 12 + order.at(np.ones(40_000, int), keys)
-    counts = np.bincount(pair, minlength=144).reshape(12, 12)
-    assert (np.diag(counts) == 0).all()
-    expected = 40_000 / 132
-    chi = ((counts[~np.eye(12, dtype=bool)] - expected) ** 2 / expected).sum()
-    assert chi < 131 + 4.5 * np.sqrt(2 * 131)
 
 
 def test_seeds_for_libraries_are_stable_and_differ():

@@ -17,6 +17,7 @@ from simkit.annotate.annotators import Habits
 from simkit.annotate.prices import prices
 from simkit.annotate.similarities import Similarities, write_similarities
 from simkit.annotate.simulate import simulate
+from simkit.annotate.votes import read_votes
 from simkit.cli.main import main
 from simkit.data.dataset import open as open_data
 from simkit.embed.feature_files import FeatureWriter, Index
@@ -63,8 +64,10 @@ FILES: dict[str, tuple[str, Any, Any]] = {
         'like = "hourly"\nworkers = 2\n[verify]\nper = "page"\npage = 5\nseconds = 2.5\n',
         prices,
     ),
+    "votes": ("votes.csv", "image,class,worker,answer,gold\n7,cat,ann,yes,yes\n9,dog,bob,0,no\n",
+              read_votes),
     "habits": ("habits.json", json.dumps(Habits(workers=3, miss=0.1).to_json()), Habits.load),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", FILES)

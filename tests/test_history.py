@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from simkit.errors import BadInput
-from simkit.history import History, content_id, versions
+from simkit.history import History, content_id
 
 
 def test_a_history_survives_its_text() -> None:
@@ -21,11 +21,6 @@ def test_equal_histories_are_equal_texts() -> None:
     one = History("x", {"a": 1, "b": 2}, versions={"p": "1", "q": "2"})
     two = History("x", {"b": 2, "a": 1}, versions={"q": "2", "p": "1"})
     assert one.to_json() == two.to_json()
-
-
-def test_versions_name_what_can_change_a_result() -> None:
-    assert set(versions()) == {"simkit", "numpy", "python"}
-    assert versions()["numpy"] == np.__version__
 
 
 @pytest.mark.parametrize(
@@ -100,8 +95,3 @@ def test_an_id_once_given_stays() -> None:
     hashed = b"text:7;partial" + b"int(2,):16;" + bytes([3] + [0] * 7 + [4] + [0] * 7) + b"none;"
     expected = hashlib.sha256(hashed).hexdigest()[:16]
     assert content_id("partial", np.array([3, 4]), None) == expected == "e1000d825a32e81d"
-
-
-def test_objects_have_no_id() -> None:
-    with pytest.raises(TypeError, match=r"^arrays of object have no content id$"):
-        content_id(np.array([{}], dtype=object))

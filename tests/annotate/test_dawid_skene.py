@@ -1,7 +1,6 @@
 """Rates and truth from votes: Bayes' rule, and parameters that generated votes were made with."""
 
 import json
-import math
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -98,14 +97,6 @@ def test_the_rates_votes_were_made_with_are_found(doubt):
     assert abs((state % 2)[likely].mean() - present[likely].mean()) < 0.1
 
 
-def test_doubt_that_is_not_modelled_looks_like_bad_workers():
-    ballots, _ = generated(40_000, doubt=0.3)
-    with_doubt = estimate(ballots, unsure=True)
-    without = estimate(ballots, unsure=False)
-    assert with_doubt.log_likelihood - without.log_likelihood > 500
-    assert without.model.miss > 0.2 and with_doubt.model.miss < 0.17
-
-
 def test_few_votes_leave_a_worker_ordinary():
     ballots, _ = generated(3000, doubt=0.0)
     # A seventh worker votes twice, and both times against all others.
@@ -121,19 +112,6 @@ def test_few_votes_leave_a_worker_ordinary():
     trusting = estimate(replace(more, shrink=0.01), unsure=False).model.false_alarm_by_person[6]
     careful = estimate(replace(more, shrink=50), unsure=False).model.false_alarm_by_person[6]
     assert trusting > 100 and 1 < careful < 3
-
-
-def test_people_who_always_agree_hardly_err():
-    question = np.repeat(np.arange(200), 3)
-    ballots = Ballots(
-        question, np.tile([0, 1, 2], 200), question % 4 == 0, np.zeros(200, np.int64), 3
-    )
-    found = estimate(ballots, unsure=False)
-    model = found.model
-    assert tilted(model.miss, model.miss_by_person).max() < 0.01
-    assert tilted(model.false_alarm, model.false_alarm_by_person).max() < 0.01
-    assert np.array_equal(found.states[1] > 0.5, np.arange(200) % 4 == 0)
-    assert math.isclose(found.model.shares[1], 50.25 / 200.5, abs_tol=0.003)
 
 
 TIMES = np.array([0.5, 1.0, 1.0, 1.0, 2.0])
@@ -333,36 +311,6 @@ def test_habits_are_recovered(known):
         assert (np.abs(np.log(ratio / np.median(ratio))) < 0.35).all()
 
 
-def errors(habits: Habits) -> np.ndarray:
-    """(2, L) how often an ordinary person misses and imagines each class, doubt included."""
-    two = np.zeros(2)
-    miss, false_alarm, present, absent = (
-        two + getattr(habits, name)
-        for name in ("miss", "false_alarm", "unsure_present", "unsure_absent")
-    )
-    yes = habits.unsure_yes
-    return np.stack(
-        [(1 - present) * miss + present * (1 - yes), (1 - absent) * false_alarm + absent * yes]
-    )
-
-
-def test_rates_by_class_are_recovered():
-    """All in all; whether a class is hard or often in doubt is told apart in part only."""
-    true = replace(TRUE, miss=(0.10, 0.30), false_alarm=(0.08, 0.02))
-    votes, _ = made(true)
-    found = fit_annotators(votes).by_class
-    assert found.classes == ("cat", "dog")
-    assert np.abs(errors(found) - errors(true)).max() < 0.05
-    (cat_misses, dog_misses), (cat_imagined, dog_imagined) = errors(found)
-    assert dog_misses - cat_misses > 0.08 and cat_imagined - dog_imagined > 0.03
-
-
-def test_experts_say_the_same_as_the_fit(known):
-    votes, _, fitted = known
-    miss, false_alarm = error_rates(measured(votes), "yes")
-    assert abs(fitted.rates[0] - miss) < 0.04 and abs(fitted.rates[1] - false_alarm) < 0.02
-
-
 def test_simulated_votes_agree_as_real_ones_do(known):
     votes, present, fitted = known
     real = agreement(votes)
@@ -373,14 +321,6 @@ def test_simulated_votes_agree_as_real_ones_do(known):
     # Independent people of the same rates agree far less: the tolerance can fail.
     alone = agreement(simulate_votes(fit_annotators(votes, unsure=False), votes, seed=3))
     assert np.abs(real.yes_counts - alone.yes_counts).max() > 0.02
-
-
-def test_simulated_votes_are_on_the_same_questions_and_depend_on_the_seed(known):
-    votes, _, fitted = known
-    one, same, other = (simulate_votes(fitted, votes, seed=seed) for seed in (1, 1, 2))
-    assert np.array_equal(one.vote_answer, same.vote_answer)
-    assert not np.array_equal(one.vote_answer, other.vote_answer)
-    assert one.vote_question is votes.vote_question and one.vote_worker is votes.vote_worker
 
 
 def test_confusion_by_hand(known):
@@ -457,13 +397,6 @@ def test_no_doubt_is_found_where_there_is_none(present):
     assert (again[~there] >= 3).mean() < 0.004
 
 
-def test_doubt_is_kept_where_it_is(known):
-    _, _, fitted = known
-    without, doubtful = fitted.compared
-    assert fitted.doubt and doubtful - without > 200
-    assert fitted.to_json()["fit"]["without_and_with_doubt"] == [without, doubtful]
-
-
 def test_rates_by_class_with_many_votes_are_those_the_votes_were_made_with():
     """Hard classes are no questions of which nobody is sure, either."""
     miss = (0.05, 0.1, 0.2, 0.4)
@@ -487,22 +420,6 @@ def test_votes_on_one_kind_of_questions(present, false_alarm, miss, message):
     with pytest.raises(BadInput) as error:
         fit_annotators(votes)
     assert message in str(error.value)
-
-
-def test_hardly_any_present_classes():
-    with pytest.raises(BadInput, match="are on classes that seem present; with fewer than 50 "):
-        fit_annotators(plain(0.002, questions=2000)[0])
-    fitted = fit_annotators(plain(0.03, questions=4000)[0])
-    assert abs(fitted.rates[0] - 0.2) < 0.06  # of 600 votes
-
-
-def test_three_people_of_whom_all_answer_everything():
-    votes, present = made(Habits(0.1, 0.05, workers=3, work_by_person=(1,) * 3), images=2000)
-    fitted = fit_annotators(votes)
-    assert not fitted.unsure.any() and fitted.habits.unsure_present == 0
-    assert abs(fitted.habits.miss - 0.1) < 0.03 and abs(fitted.habits.false_alarm - 0.05) < 0.02
-    assert ((fitted.present > 0.5) == present).mean() > 0.96
-    fitted.habits.for_classes(("cat", "dog")).check(2)
 
 
 REAL = Path(os.environ.get("SIMKIT_DATA", "")) / "labels" / "imagenet_real_votes.npz"

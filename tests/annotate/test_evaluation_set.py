@@ -28,16 +28,6 @@ def test_one_class_by_hand():
     assert easy.images == pytest.approx(0.36 * 19_208, rel=1e-3)
 
 
-def test_classes_average_out():
-    one, hundred = (evaluation_set(1.0, [0.2] * n, "google").images for n in (1, 100))
-    assert hundred == pytest.approx(one / 100, rel=0.02)
-
-
-def test_confidence_widens_the_interval():
-    usual, rare = (evaluation_set(1.0, [0.5], "google", confidence=c).images for c in (0.95, 0.99))
-    assert rare / usual == pytest.approx((2.5758 / 1.9600) ** 2, rel=1e-3)
-
-
 SHARES = np.array([0.4, 0.2, 0.1, 0.05, 0.05, 0.02])
 
 

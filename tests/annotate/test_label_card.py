@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -34,7 +33,6 @@ from simkit.annotate.simulate import simulate
 from simkit.data.dataset import Terms
 from simkit.errors import BadInput
 from simkit.labels import formats
-from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 
 OWNED = Terms(
@@ -101,18 +99,6 @@ def _words(inline: Any) -> str:
     assert {child.type for child in inline.children} <= allowed, inline.content
     assert all(child.markup == "autolink" for child in inline.children if "link" in child.type)
     return "".join(child.content for child in inline.children)
-
-
-def test_the_summary_counts_the_labels(tmp_path: Path) -> None:
-    one = subject(tmp_path)
-    counts = one.labels.counts()
-    known = counts["present"] + counts["absent"]
-    assert known + counts["unknown"] == 60 * 12
-    for number in (*counts.values(), known, 60, 12):
-        assert f"{number:,} " in one.summary()
-    assert f"({known / 720:.2%})" in one.summary()
-    assert one.title == "Partial labels of zoo, simulated: RPA"
-    assert replace(one, terms=OWNED).title == "Partial labels of Zoo, simulated: RPA"
 
 
 def front(text: str) -> dict[str, Any]:
@@ -192,14 +178,6 @@ def test_the_counts_are_those_of_the_labels(tmp_path: Path) -> None:
         assert rows[name] == [str(present[c]), str(absent[c]), str(left)]
 
 
-def test_every_setting_of_the_scheme_is_told(tmp_path: Path) -> None:
-    text = card(subject(tmp_path, scheme="fpc(per_class=7)"))
-    rows = dict(cells(text, "How the labels were made"))
-    assert rows["per_class"] == "7" and rows["search"] == '"proposals"'
-    assert rows["precision"] == "0.5" and rows["keep_looks"] == "false"
-    assert rows["seed"] == "3" and rows["draw"] == "0"
-
-
 def test_the_bill_is_told(tmp_path: Path) -> None:
     one = subject(tmp_path)
     rows = {row[0]: row[1:] for row in cells(card(one), "Questions and cost")}
@@ -223,22 +201,6 @@ def test_the_command_survives_a_shell(tmp_path: Path, word: str) -> None:
     text = card(subject(tmp_path, command=("simkit", "simulate", "--scheme", word)))
     line = re.search(r"```sh\n(.*)\n```", text)[1]
     assert shlex.split(line)[-1] == word
-
-
-@pytest.mark.parametrize("file", ["zoo.parquet", "zoo.csv", "zoo.npz"])
-def test_the_code_that_loads_them_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
-) -> None:
-    one = subject(tmp_path, file)
-    (code,) = re.findall(r"```python\n(.*?)```", card(one), re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    space: dict[str, Any] = {}
-    exec(code, space)
-    loaded = space["labels"]
-    assert isinstance(loaded, PartialLabels) and loaded.counts()["present"] > 0
-    if file != "zoo.npz":
-        assert len(space["table"]) == one.labels.codes.nnz
-        assert sorted(set(space["table"].state)) == [-1, 1]
 
 
 def test_equal_labels_give_equal_bytes(tmp_path: Path) -> None:
@@ -405,16 +367,6 @@ def test_a_name_that_is_no_text(tmp_path: Path) -> None:
     one = subject(tmp_path, Path(path).name)
     for written in label_card.write(one):
         assert written.is_file() and b"zoo" in written.read_bytes()
-
-
-def test_cards_of_other_labels_are_not_taken(tmp_path: Path) -> None:
-    file = tmp_path / "a.parquet"
-    card, machine = paths(file)
-    assert about(file, "abcd") == ()
-    card.write_text("Content id: `abcd`")
-    assert about(file, "abcd") == (card,) and about(file, "dcba") == ()
-    machine.mkdir()
-    assert about(file, "abcd") == (card,)
 
 
 def test_own_cards_name_their_file_and_others_are_refused(tmp_path) -> None:

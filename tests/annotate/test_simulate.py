@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from simkit.annotate.annotators import Habits
 from simkit.annotate.budget import amount_for
 from simkit.annotate.schemes import make
-from simkit.annotate.simulate import how_many, replay, simulate
+from simkit.annotate.simulate import replay, simulate
 from simkit.errors import BadInput
 from simkit.history import History
 from simkit.labels.hierarchy import Hierarchy
@@ -56,13 +56,6 @@ def test_a_frame_names_images_and_classes():
 def test_arrays_that_are_no_truth_are_refused(values):
     with pytest.raises(BadInput):
         simulate(values, "rpa")
-
-
-def test_schemes_are_found_in_any_case(truth):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        lower = simulate(truth, "fpc(per_class=3, search=random)")
-        assert simulate(truth, "FPC(per_class=3, search=RANDOM)").id == lower.id
 
 
 def test_history_tells_everything(truth):
@@ -177,10 +170,6 @@ def test_numbers_of_images_that_cannot_be(truth, images, message):
     assert message in str(error.value)
 
 
-def test_a_tiny_share_is_one_image():
-    assert how_many(0.001, 10) == 1 and how_many(0.25, 10) == 2 and how_many(7, 10) == 7
-
-
 @pytest.mark.parametrize("value", [1.7, "1", True, [], np.float64(1)])
 @pytest.mark.parametrize("setting", ["seed", "draw"])
 def test_seeds_and_draws_are_whole_numbers(truth, setting, value):
@@ -196,10 +185,3 @@ def test_numbers_of_numpy_give_the_same_labels_and_can_be_replayed(truth):
     numpys = simulate(truth, keep, habits=habits, seed=np.int64(1), draw=np.uint8(2))
     assert numpys.id == plain.id and numpys.history.to_json() == plain.history.to_json()
     assert replay(History.from_json(numpys.history.to_json()), truth).id == plain.id
-
-
-@pytest.mark.parametrize("function", [simulate, amount_for])
-def test_a_wrong_keyword_is_named(truth, function):
-    arguments = (truth, "rpa") if function is simulate else (3, truth, "rpa", "openimages")
-    with pytest.raises(TypeError, match="sead"):
-        function(*arguments, sead=1)

@@ -50,17 +50,6 @@ def test_draw_present_equals_drawing_by_hand(most):
         assert drawn[image].tolist() == slow + [-1] * (most - len(slow))
 
 
-def test_every_order_of_three_is_equally_likely():
-    N = 12_000
-    matrix = csr_array(np.ones((N, 3), bool))
-    drawn = draw_present(matrix, np.arange(N), most=3, chance=CHANCE)
-    assert (np.sort(drawn, 1) == [0, 1, 2]).all()
-    counts = np.unique(drawn @ [9, 3, 1], return_counts=True)[1]
-    assert len(counts) == 6
-    # Chi-square with 5 degrees of freedom exceeds 26 with probability 1e-4.
-    assert ((counts - N / 6) ** 2 / (N / 6)).sum() < 26
-
-
 def random_boxes(N: int, L: int, seed: int = 0, count: int = 400) -> Boxes:
     rng = np.random.default_rng(seed)
     start = rng.integers(0, 90, (count, 2))
@@ -80,12 +69,6 @@ def test_sums_over_boxes_by_hand():
     near = boxes_by_class(boxes, "centre", (2, 3), None).toarray()
     inverse = [2**32 / np.sqrt(d) for d in (41, 10.25, 113)]
     assert near[1].tolist() == [round(inverse[2]), round(inverse[0]) + round(inverse[1]), 0]
-
-
-def test_an_object_in_the_centre_counts_as_one_a_pixel_away():
-    corners = np.array([[4, 4, 6, 6], [5, 4, 7, 6]], np.float32)
-    boxes = Boxes(np.array([0, 0]), np.array([0, 1]), corners, np.array([[10, 10]]))
-    assert boxes_by_class(boxes, "centre", (1, 2), None).toarray().tolist() == [[2**32, 2**32]]
 
 
 def test_boxes_count_for_what_is_above_their_class():
@@ -130,19 +113,6 @@ def test_stated_areas_come_before_those_of_the_boxes():
     assert boxes_by_class(boxes, "size", (1, 2), None).toarray().tolist() == [[960, 1440]]
     plain = replace(boxes, areas=None)
     assert boxes_by_class(plain, "size", (1, 2), None).toarray().tolist() == [[3200, 1440]]
-
-
-def test_classes_are_named_in_proportion_to_their_area():
-    # Areas 100, 300 and 600; the fourth class has no box and weighs as the median, 300.
-    N = 20_000
-    corners = np.array([[0, 0, 10, 10], [0, 0, 30, 10], [0, 0, 60, 10]], np.float32)
-    boxes = Boxes(np.repeat(np.arange(N), 3), np.tile(np.arange(3), N), np.tile(corners, (N, 1)))
-    values = boxes_by_class(boxes, "size", (N, 4), None)
-    everything = csr_array(np.ones((N, 4), bool))
-    drawn = draw_weighted(everything, np.arange(N), values, most=1, chance=CHANCE)
-    expected = N * np.array([1, 3, 6, 3]) / 13
-    # Chi-square with 3 degrees of freedom exceeds 21 with probability 1e-4.
-    assert ((np.bincount(drawn[:, 0]) - expected) ** 2 / expected).sum() < 21
 
 
 @pytest.mark.parametrize("chunk", [1 << 20, 7])
@@ -221,17 +191,3 @@ def test_over_all_pairs(permuted, share, chunk, monkeypatch):
             denied += not yes[n, c]
         found = ask_pairs(lambda n, c: yes[n, c], images, L, wanted, CHANCE)
         assert asked_of(found) == expected
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("permuted", [sparse_draws.PERMUTED, 0], ids=["permuted", "drawn"])
-def test_every_pair_is_met_equally_often(permuted, monkeypatch):
-    monkeypatch.setattr(sparse_draws, "PERMUTED", permuted)
-    seen = np.zeros((6, 5))
-    for seed in range(3000):
-        chance = Chance.seeded(seed)
-        nothing = ask_pairs(lambda n, c: np.zeros(len(n), bool), np.arange(6), 5, 3, chance)
-        for n, c, _ in asked_of(nothing):
-            seen[n, c] += 1
-    # 30 places, 300 times each; chi-square with 29 degrees of freedom exceeds 67 with 1e-4.
-    assert seen.sum() == 9000 and ((seen - 300) ** 2 / 300).sum() < 67

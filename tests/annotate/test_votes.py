@@ -216,14 +216,6 @@ def test_npz(tmp_path):
     assert named.classes == ("d", "f")
 
 
-def test_classes_of_the_same_name(tmp_path):
-    path = npz_file(tmp_path, class_names=np.array(["a", "b", "c", "crane", "e", "crane"]))
-    with pytest.warns(UserWarning) as warned:
-        assert read_votes(path).classes == ("crane", "crane (2)")
-    (message,) = (str(each.message) for each in warned)
-    assert message == f"{path} names classes twice; the later ones are called 'crane (2)'"
-
-
 def test_experts_who_are_divided_say_nothing(tmp_path):
     says = {
         "gold_expert_question": np.array([0, 0, 2, 2, 2]),
@@ -293,29 +285,3 @@ def test_arrays_that_cannot_be_read(tmp_path, changed, message):
 def test_other_endings(tmp_path):
     with pytest.raises(BadInput, match=r"votes\.xlsx has the ending '\.xlsx'"):
         read_votes("votes.xlsx")
-
-
-@pytest.mark.parametrize("kind", ["csv", "parquet", "npz"])
-def test_broken_files_give_one_sentence_or_the_votes(tmp_path, kind):
-    if kind == "csv":
-        path = csv_file(tmp_path)
-    elif kind == "npz":
-        path = npz_file(tmp_path)
-    else:
-        path = tmp_path / "votes.parquet"
-        pq.write_table(pa.table(dict(zip(NAMES, zip(*ROWS, strict=True), strict=True))), path)
-    whole, rng = path.read_bytes(), np.random.default_rng(2)
-    refused = 0
-    for _ in range(300):
-        broken = bytearray(whole)
-        for place in rng.integers(0, len(whole), rng.integers(1, 6)):
-            broken[place] = rng.integers(256)
-        path.write_bytes(
-            bytes(broken[: rng.integers(1, len(whole) + 1)] if rng.random() < 0.3 else broken)
-        )
-        try:
-            read_votes(path)
-        except BadInput as error:
-            refused += 1
-            assert str(path) in str(error) and "\n" not in str(error)
-    assert refused > 50

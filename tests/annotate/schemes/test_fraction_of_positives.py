@@ -65,21 +65,3 @@ def test_everything_is_every_label():
     assert labels.effort.counts() == {
         "verify": 4000, "name": 400, "workers": None, "dropped": 0
     }  # fmt: skip
-
-
-def test_pairs_are_uniform_over_the_data_set():
-    """Images with more classes give more labels: pairs are drawn, and not images."""
-    present = np.zeros((60, 40), bool)
-    present[:20, :30] = present[20:, :3] = True  # 600 and 120 pairs
-    kept, denied = np.zeros(60), np.zeros(60)
-    for seed in range(200):
-        codes = simulate(Truth.of(present), "fraction-of-positives(keep=0.25, ratio=1)", seed=seed)
-        dense = codes.codes.toarray()
-        kept += (dense > 0).sum(1)
-        denied += (dense < 0).sum(1)
-    for seen, weight in ((kept, present.sum(1)), (denied, (~present).sum(1))):
-        expected = seen.sum() * weight / weight.sum()
-        # Chi-square with 59 degrees of freedom exceeds 108 with probability 1e-4.
-        assert ((seen - expected) ** 2 / expected).sum() < 108
-    in_an_image = kept[:20].sum() / kept.sum()
-    assert abs(in_an_image - 600 / 720) < 4.5 * np.sqrt(600 / 720 * 120 / 720 / kept.sum())

@@ -38,16 +38,6 @@ def test_every_question_is_billed_under_its_own_kind(truth):
     assert bill.dollars == pytest.approx((12 * full + 2 * (120 - full)) * 15 / 3600)
 
 
-def test_its_ends_are_the_two_schemes(truth):
-    everything = simulate(truth, "mixed(share=1)")
-    assert np.array_equal(
-        everything.codes.toarray(), simulate(truth, "full-subset").codes.toarray()
-    )
-    weak = simulate(truth, "mixed(share=0, rest='single-positive(positives=2)')")
-    twice = simulate(truth, "single-positive(positives=2)")
-    assert np.array_equal((weak.codes > 0).sum(1), (twice.codes > 0).sum(1))
-
-
 def test_the_rest_is_spelled_completely():
     spelled = schemes.spell(schemes.make("mixed(rest=rpa)"))
     assert spelled == "mixed(share=0.2, rest='rpa(keep=0.1)')"

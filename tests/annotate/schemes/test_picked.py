@@ -95,13 +95,6 @@ def test_only_picked_images_are_asked_about_and_billed(truth, blobs, by):
     assert bought.labels.asked.sum() == 24 and bought.cost.dollars <= 0.2
 
 
-def test_of_part_of_the_images_only_these_are_picked(truth, blobs):
-    part = np.flatnonzero(simulate(truth, "full-subset", images=100).asked)
-    for by in WAYS:
-        picked = picks(truth, blobs, by, 0.3, images=100)
-        assert len(picked) == 30 and set(picked) <= set(part)
-
-
 def test_the_history_names_the_features(truth, blobs):
     labels = simulate(truth, "picked", features=blobs)
     assert replay(labels.history, truth, features=blobs).id == labels.id
@@ -110,14 +103,6 @@ def test_the_history_names_the_features(truth, blobs):
             replay(labels.history, truth, features=features)
     free = simulate(truth, "picked(by=random)", features=blobs)
     assert free.history == simulate(truth, "picked(by=random)").history
-
-
-def test_the_data_sheet_says_that_images_are_not_a_random_sample():
-    for rest in ("full-subset", "rpa", "proposals"):
-        picked = schemes.make(f"picked(rest={rest})")
-        assert "not a random sample" in picked.caution and "even sample" not in picked.caution
-    assert "not a random sample" not in schemes.make("picked(by=random)").caution
-    assert not getattr(schemes.make("picked"), "even", False)
 
 
 @pytest.mark.parametrize(
@@ -145,17 +130,6 @@ def test_the_least_certain_images_are_picked(truth):
     assert np.flatnonzero(seeded.asked).tolist() == [9, 40, 70]
     rounded = simulate(truth, "picked(share=0.01, by=uncertainty)", scores=scores + 1e-9)
     assert np.flatnonzero(rounded.asked).tolist() == [9, 40, 70]
-
-
-def test_the_history_names_the_scores(truth):
-    scores = np.random.default_rng(0).normal(size=truth.shape)
-    labels = simulate(truth, "picked(by=uncertainty)", scores=scores)
-    assert replay(labels.history, truth, scores=scores).id == labels.id
-    for others in (None, scores + 1):
-        with pytest.raises(BadInput, match="give the scores of the same"):
-            replay(labels.history, truth, scores=others)
-    free = simulate(truth, "picked(by=random)", scores=scores)
-    assert free.history == simulate(truth, "picked(by=random)").history
 
 
 @pytest.mark.parametrize(

@@ -30,30 +30,6 @@ def test_one_label_in_each_image_that_shows_something():
     assert labels.effort.counts() == {"name": 4, "workers": None, "dropped": 0}
 
 
-@pytest.mark.parametrize("classes", [2, 3, 7])
-def test_each_present_class_is_equally_likely(classes):
-    # Other columns are never present; N images show the same classes.
-    N, L = 14_000, 11
-    present = np.zeros((N, L), bool)
-    shown = np.arange(classes) + 2
-    present[:, shown] = True
-    codes = simulate(Truth.of(present), "single-positive", seed=1).codes
-    counts = np.bincount(codes.indices, minlength=L)[shown]
-    assert counts.sum() == N
-    chi = ((counts - N / classes) ** 2 / (N / classes)).sum()
-    # Mean and variance of chi-square are its degrees of freedom and twice that.
-    assert chi < (classes - 1) + 4.5 * np.sqrt(2 * (classes - 1)) + 4
-
-
-def test_the_choice_does_not_follow_other_images(truth):
-    whole = simulate(truth, "single-positive")
-    other = truth.present.toarray()
-    other[10:] = ~other[10:]
-    other[10:, 0] = True
-    changed = simulate(Truth.of(other), "single-positive")
-    assert np.array_equal(whole.rows(np.arange(10)), changed.rows(np.arange(10)))
-
-
 @pytest.mark.parametrize("k,m", [(2, 0), (0, 2), (3, 4), (50, 50), (0, 0)])
 def test_so_many_of_each_kind_or_all_there_are(truth, k, m):
     labels = simulate(truth, f"single-positive(positives={k}, negatives={m})")
@@ -90,16 +66,6 @@ def test_absent_classes_are_found_by_asking_one_after_the_other(truth):
     assert labels.effort.questions["verify"].tolist()[1:] == np.bincount(questions).tolist()[1:]
     assert labels.effort.counts()["dropped"] == questions.sum() - (expected < 0).sum()
     assert kept.effort.counts()["dropped"] == 0 and kept.effort.count("verify") == questions.sum()
-
-
-def test_absent_classes_are_a_uniform_choice():
-    N, L = 12_000, 8
-    present = np.zeros((N, L), bool)
-    present[:, :2] = True
-    codes = simulate(Truth.of(present), "single-positive(negatives=1)", seed=2).codes.toarray()
-    counts = (codes < 0).sum(0)
-    # Chi-square with 5 degrees of freedom exceeds 26 with probability 1e-4.
-    assert counts[:2].sum() == 0 and ((counts[2:] - N / 6) ** 2 / (N / 6)).sum() < 26
 
 
 def test_large_and_central_objects_are_named_first():
