@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
@@ -238,46 +238,44 @@ def paint_ground(ground: int, look: Sequence[int]) -> NDArray[np.int32]:
     first = np.array([level + _within(look[i], -26, 26) for i in (1, 2, 3)], np.int32)
     step = _within(look[4], 26, 50) if ground >= 0 else _within(look[4], 8, 30)
     second = first + (step if look[5] & 1 else -step)
-    mixed = PATTERNS[ground](look[6:10])  # ground -1, the plain one, is last
+    mixed = _pattern(ground, look[6:10])
     light = ((_X - 32) * _within(look[10], -18, 18) + (_Y - 32) * _within(look[11], -18, 18)) >> 5
     canvas: NDArray[np.int32] = first + (((second - first) * mixed[:, :, None]) >> 8)
     return canvas + light[:, :, None]
 
 
-def _stripes(look: Sequence[int]) -> NDArray[np.int32]:
-    across, down = ((1, 0), (0, 1), (1, 1), (1, -1), (2, 1), (1, 2))[_within(look[0], 0, 5)]
-    period = _within(look[1], 8, 15) * (abs(across) + abs(down) + 1) // 2
-    return ((_X * across + _Y * down + look[2]) % period < period // 2) * np.int32(256)
+def _pattern(ground: int, look: Sequence[int]) -> NDArray[np.int32]:
+    """(64, 64) how much of the second tone each pixel has, 0..256; ground -1 is the plain one."""
+    x, y = _X + look[1], _Y + look[2]
+    match tuple(GROUNDS)[ground] if ground >= 0 else "":
+        case "stripes":
+            directions = ((1, 0), (0, 1), (1, 1), (1, -1), (2, 1), (1, 2))
+            across, down = directions[_within(look[0], 0, 5)]
+            period = _within(look[1], 8, 15) * (abs(across) + abs(down) + 1) // 2
+            on = (_X * across + _Y * down + look[2]) % period < period // 2
+        case "checks":
+            side = _within(look[0], 5, 10)
+            on = (x // side + y // side) & 1 == 1
+        case "dots":
+            period = _within(look[0], 9, 14)
+            y = _Y + look[1]
+            x = (_X + look[2] + (y // period & 1) * (period // 2)) % period * 2 - period
+            y = y % period * 2 - period
+            on = x * x + y * y < (period * period * 3) // 10
+        case "grid":
+            period = _within(look[0], 8, 14)
+            on = (x % period < 2) | (y % period < 2)
+        case "herringbone":
+            half, period = _within(look[0], 8, 13), _within(look[1], 6, 10)
+            slope = np.abs((_X + look[2]) % (2 * half) - half)
+            on = (_Y + slope) % period < period // 2
+        case _:
+            return _blotches(look[0] << 17 | look[1] << 1 | 1)
+    return on * np.int32(256)
 
 
-def _checks(look: Sequence[int]) -> NDArray[np.int32]:
-    side = _within(look[0], 5, 10)
-    return (((_X + look[1]) // side + (_Y + look[2]) // side) & 1) * np.int32(256)
-
-
-def _dots(look: Sequence[int]) -> NDArray[np.int32]:
-    period = _within(look[0], 9, 14)
-    row = (_Y + look[1]) // period
-    x = (_X + look[2] + (row & 1) * (period // 2)) % period * 2 - period
-    y = (_Y + look[1]) % period * 2 - period
-    return (x * x + y * y < (period * period * 3) // 10) * np.int32(256)
-
-
-def _grid(look: Sequence[int]) -> NDArray[np.int32]:
-    period = _within(look[0], 8, 14)
-    on_line = ((_X + look[1]) % period < 2) | ((_Y + look[2]) % period < 2)
-    return on_line * np.int32(256)
-
-
-def _herringbone(look: Sequence[int]) -> NDArray[np.int32]:
-    half, period = _within(look[0], 8, 13), _within(look[1], 6, 10)
-    slope = np.abs((_X + look[2]) % (2 * half) - half)
-    return ((_Y + slope) % period < period // 2) * np.int32(256)
-
-
-def _plain(look: Sequence[int]) -> NDArray[np.int32]:
+def _blotches(state: int) -> NDArray[np.int32]:
     """Soft blotches: 4 x 4 corners of random height, mixed bilinearly."""
-    state = look[0] << 17 | look[1] << 1 | 1
     heights = []
     for _ in range(25):
         state = state * 747796405 + 2891336453 & 0xFFFFFFFF  # a 32-bit congruential generator
@@ -290,21 +288,12 @@ def _plain(look: Sequence[int]) -> NDArray[np.int32]:
     return (upper * (16 - low) + lower * low) >> 8
 
 
-PATTERNS: tuple[Callable[[Sequence[int]], NDArray[np.int32]], ...] = (
-    _stripes, _checks, _dots, _grid, _herringbone, _plain,
-)  # fmt: skip
-
-
 def object_mask(cls: int, size: int, split: str, look: Sequence[int]) -> NDArray[np.int32]:
     """(size, size) how much of each pixel the object covers, 0..256."""
-    if cls < len(DIGITS):
-        pool = digit_pool(split)[cls]
-        return _digit_mask(pool[(look[0] * len(pool)) >> 16], size)
-    return shape_mask(OBJECTS[cls], size, look[0])
-
-
-def _digit_mask(ink: NDArray[np.int32], size: int) -> NDArray[np.int32]:
-    weights = _enlarging(size)
+    if cls >= len(DIGITS):
+        return shape_mask(OBJECTS[cls], size, look[0])
+    pool, weights = digit_pool(split)[cls], _enlarging(size)
+    ink = pool[(look[0] * len(pool)) >> 16]
     grown = (weights @ ink @ weights.T) >> 8  # ink 0..16 in units of 1/256
     return np.clip((grown - 5 * 256) >> 3, 0, 256)  # thin strokes stay thin: full from 13 of 16
 
@@ -372,68 +361,51 @@ def _mask(name: str, size: int, step: int) -> NDArray[np.int32]:
     places = (np.arange(size * _FINE) * 2 + 1) / (size * _FINE) - 1
     x, y = places[None, :], places[:, None]
     cos, sin = sine(step + 6), sine(step)
-    inside = figure(x * cos + y * sin, y * cos - x * sin)
+    x, y = x * cos + y * sin, y * cos - x * sin
+    inside = figure(x, y) if callable(figure) else _polygon(figure, x, y)
     counts = inside.reshape(size, _FINE, size, _FINE).sum((1, 3), dtype=np.int32)
     mask: NDArray[np.int32] = counts * (256 // _FINE**2)
     mask.flags.writeable = False
     return mask
 
 
-def _polygon(points: Points) -> Callable[[Plane, Plane], NDArray[np.bool_]]:
+def _polygon(points: Points, x: Plane, y: Plane) -> NDArray[np.bool_]:
     """Even-odd test: count the edges that a ray to the right crosses."""
-
-    def inside(x: Plane, y: Plane) -> NDArray[np.bool_]:
-        odd = np.zeros(np.broadcast_shapes(x.shape, y.shape), bool)
-        for (x0, y0), (x1, y1) in zip(points, (*points[1:], points[0]), strict=True):
-            if y0 != y1:
-                odd ^= ((y0 > y) != (y1 > y)) & (x < (x1 - x0) * (y - y0) / (y1 - y0) + x0)
-        return odd
-
-    return inside
+    odd = np.zeros(np.broadcast_shapes(x.shape, y.shape), bool)
+    for (x0, y0), (x1, y1) in zip(points, (*points[1:], points[0]), strict=True):
+        if y0 != y1:
+            odd ^= ((y0 > y) != (y1 > y)) & (x < (x1 - x0) * (y - y0) / (y1 - y0) + x0)
+    return odd
 
 
-def _stroke(points: Points, radius: float) -> Callable[[Plane, Plane], NDArray[np.bool_]]:
+def _stroke(points: Points, radius: float, x: Plane, y: Plane) -> NDArray[np.bool_]:
     """Everything within `radius` of a line through `points`."""
-
-    def inside(x: Plane, y: Plane) -> NDArray[np.bool_]:
-        near = np.zeros(np.broadcast_shapes(x.shape, y.shape), bool)
-        for (x0, y0), (x1, y1) in pairwise(points):
-            dx, dy = x1 - x0, y1 - y0
-            along = np.clip(((x - x0) * dx + (y - y0) * dy) / (dx * dx + dy * dy), 0, 1)
-            off_x, off_y = x - x0 - along * dx, y - y0 - along * dy
-            near |= off_x * off_x + off_y * off_y <= radius * radius
-        return near
-
-    return inside
+    near = np.zeros(np.broadcast_shapes(x.shape, y.shape), bool)
+    for (x0, y0), (x1, y1) in pairwise(points):
+        dx, dy = x1 - x0, y1 - y0
+        along = np.clip(((x - x0) * dx + (y - y0) * dy) / (dx * dx + dy * dy), 0, 1)
+        off_x, off_y = x - x0 - along * dx, y - y0 - along * dy
+        near |= off_x * off_x + off_y * off_y <= radius * radius
+    return near
 
 
 def _heart(x: Plane, y: Plane) -> NDArray[np.bool_]:
     x, y = x * 1.22, -y * 1.22 + 0.1
-    round_ = x * x + y * y - 1
-    return round_ * round_ * round_ - x * x * y * y * y <= 0
-
-
-def _crescent(x: Plane, y: Plane) -> NDArray[np.bool_]:
-    aside = x - 0.42
-    return (x * x + y * y <= 0.96) & (aside * aside + y * y > 0.58)
-
-
-def _semicircle(x: Plane, y: Plane) -> NDArray[np.bool_]:
-    lower = y - 0.4
-    return (x * x + lower * lower <= 0.86) & (lower <= 0)
+    inside = x * x + y * y - 1
+    return inside * inside * inside - x * x * y * y * y <= 0
 
 
 _SPIRAL = tuple(
     ((0.06 + 0.8 * k / 45) * sine(k + 6), (0.06 + 0.8 * k / 45) * sine(k)) for k in range(46)
 )
-# name: (test, number of 15-degree rotations it may have, centred on upright)
-FIGURES: dict[str, tuple[Callable[[Plane, Plane], NDArray[np.bool_]], int]] = {
+# name: (test or corners, number of 15-degree rotations it may have, centred on upright)
+FIGURES: dict[str, tuple[Callable[[Plane, Plane], NDArray[np.bool_]] | Points, int]] = {
     "circle": (lambda x, y: x * x + y * y <= 0.96, 1),
     "square": (lambda x, y: (np.abs(x) <= 0.72) & (np.abs(y) <= 0.72), 6),
-    "triangle": (_polygon([(0, -0.98), (0.87, 0.6), (-0.87, 0.6)]), 24),
+    "triangle": ([(0, -0.98), (0.87, 0.6), (-0.87, 0.6)], 24),
     "star": (
-        _polygon([(0, -1), (0.24, -0.33), (0.95, -0.31), (0.38, 0.12), (0.59, 0.81), (0, 0.4),
-                  (-0.59, 0.81), (-0.38, 0.12), (-0.95, -0.31), (-0.24, -0.33)]), 24,
+        [(0, -1), (0.24, -0.33), (0.95, -0.31), (0.38, 0.12), (0.59, 0.81), (0, 0.4),
+         (-0.59, 0.81), (-0.38, 0.12), (-0.95, -0.31), (-0.24, -0.33)], 24,
     ),
     "heart": (_heart, 5),
     "rhombus": (lambda x, y: np.abs(x) * 1.8 + np.abs(y) <= 0.98, 24),
@@ -442,27 +414,25 @@ FIGURES: dict[str, tuple[Callable[[Plane, Plane], NDArray[np.bool_]], int]] = {
         lambda x, y: (np.maximum(np.abs(x), np.abs(y)) <= 0.85)
         & (np.minimum(np.abs(x), np.abs(y)) <= 0.27), 6,
     ),
-    "crescent": (_crescent, 24),
+    "crescent": (lambda x, y: (x * x + y * y <= 0.96) & ((x - 0.42) ** 2 + y * y > 0.58), 24),
     "arrow": (
-        _polygon([(-0.95, -0.2), (0.1, -0.2), (0.1, -0.68), (0.97, 0), (0.1, 0.68), (0.1, 0.2),
-                  (-0.95, 0.2)]), 24,
+        [(-0.95, -0.2), (0.1, -0.2), (0.1, -0.68), (0.97, 0), (0.1, 0.68), (0.1, 0.2),
+         (-0.95, 0.2)], 24,
     ),
     "hexagon": (
-        _polygon([(0.98, 0), (0.49, 0.849), (-0.49, 0.849), (-0.98, 0), (-0.49, -0.849),
-                  (0.49, -0.849)]), 4,
+        [(0.98, 0), (0.49, 0.849), (-0.49, 0.849), (-0.98, 0), (-0.49, -0.849), (0.49, -0.849)], 4,
     ),
-    "semicircle": (_semicircle, 24),
+    "semicircle": (lambda x, y: (x * x + (y - 0.4) ** 2 <= 0.86) & (y <= 0.4), 24),
     "check mark": (
-        _polygon([(-0.85, 0.05), (-0.58, -0.22), (-0.25, 0.15), (0.6, -0.8), (0.9, -0.52),
-                  (-0.22, 0.75)]), 3,
+        [(-0.85, 0.05), (-0.58, -0.22), (-0.25, 0.15), (0.6, -0.8), (0.9, -0.52), (-0.22, 0.75)], 3,
     ),
     "pentagon": (
-        _polygon([(0, -0.98), (0.932, -0.303), (0.576, 0.793), (-0.576, 0.793), (-0.932, -0.303)]),
+        [(0, -0.98), (0.932, -0.303), (0.576, 0.793), (-0.576, 0.793), (-0.932, -0.303)], 24,
+    ),
+    "spiral": (partial(_stroke, _SPIRAL, 0.12), 24),
+    "zigzag": (
+        partial(_stroke, [(-0.8, 0.3), (-0.4, -0.35), (0, 0.3), (0.4, -0.35), (0.8, 0.3)], 0.14),
         24,
     ),
-    "spiral": (_stroke(_SPIRAL, 0.12), 24),
-    "zigzag": (
-        _stroke([(-0.8, 0.3), (-0.4, -0.35), (0, 0.3), (0.4, -0.35), (0.8, 0.3)], 0.14), 24,
-    ),
-    "trapezoid": (_polygon([(-0.45, -0.5), (0.45, -0.5), (0.86, 0.5), (-0.86, 0.5)]), 24),
+    "trapezoid": ([(-0.45, -0.5), (0.45, -0.5), (0.86, 0.5), (-0.86, 0.5)], 24),
 }  # fmt: skip
