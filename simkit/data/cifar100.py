@@ -86,41 +86,28 @@ class Cifar100:
 
     def open(self) -> Dataset:
         """Read names and labels; image data stay on disk until used. Raises BadInput."""
-        place = _binary(self.root)
-        classes = _names(place / "fine_label_names.txt")
-        parts = {split: _part(place / f"{split}.bin", classes) for split in ("train", "test")}
+        what, names = "the folder cifar-100-binary", "names of the fine classes of CIFAR-100"
+        place = inner(self.root, what, "train.bin", "cifar-100-binary")
+        pickled = [place, place / "cifar-100-python"]
+        if not (place / "train.bin").exists() and any((p / "meta").is_file() for p in pickled):
+            raise BadInput(
+                f"{place} holds the Python version, whose pickles can run any program when they "
+                f"are opened; download the binary version and give {what}"
+            )
+        with reading(place / "fine_label_names.txt", names) as file:
+            classes = different(lines(file, names))
+            if len(classes) != 100:
+                raise BadInput(f"it holds {len(classes)} names; 100 are expected, one per line")
+        parts = {}
+        for split in ("train", "test"):
+            with reading(place / f"{split}.bin", _WHAT) as file:
+                fine = np.array(_records(file)[:, 1])
+                N = len(fine)
+                # scipy refuses a fine class above 99.
+                present = csr_array((np.ones(N, bool), (np.arange(N), fine)), shape=(N, 100))
+                pictures = RecordPictures(file, np.arange(N))
+                parts[split] = Part(Truth.of(present, classes=classes), pictures=pictures)
         return assemble(self.name, parts, self)
-
-
-def _binary(root: str) -> Path:
-    what = "the folder cifar-100-binary"
-    place = inner(root, what, "train.bin", "cifar-100-binary")
-    pickled = [place, place / "cifar-100-python"]
-    if not (place / "train.bin").exists() and any((p / "meta").is_file() for p in pickled):
-        raise BadInput(
-            f"{place} holds the Python version of CIFAR-100, whose files are pickles and can run "
-            f"any program when they are opened; download the binary version and give {what}"
-        )
-    return place
-
-
-def _names(path: Path) -> list[str]:
-    what = "names of the fine classes of CIFAR-100"
-    with reading(path, what):
-        names = different(lines(path, what))
-        if len(names) != 100:
-            raise BadInput(f"it holds {len(names)} names; 100 are expected, one per line")
-        return names
-
-
-def _part(path: Path, classes: list[str]) -> Part:
-    with reading(path, _WHAT) as file:
-        fine = np.array(_records(file)[:, 1])
-        N = len(fine)
-        # scipy refuses a fine class above 99.
-        present = csr_array((np.ones(N, bool), (np.arange(N), fine)), shape=(N, 100))
-        pictures = RecordPictures(file, np.arange(N))
-        return Part(Truth.of(present, classes=classes), pictures=pictures)
 
 
 def _records(path: Path) -> NDArray[np.uint8]:
@@ -128,8 +115,6 @@ def _records(path: Path) -> NDArray[np.uint8]:
     file = readable(path, _WHAT)
     size = file.stat().st_size
     if not size or size % _RECORD:
-        raise BadInput(
-            f"{file} has {size:,} bytes, not a multiple of {_RECORD:,} as expected of {_WHAT}; "
-            "download it again"
-        )
+        what = f"{file} has {size:,} bytes, not a multiple of {_RECORD:,}"
+        raise BadInput(f"{what} as expected of {_WHAT}; download it again")
     return np.memmap(file, np.uint8, "r").reshape(-1, _RECORD)

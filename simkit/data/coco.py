@@ -9,9 +9,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from simkit.data.dataset import CC_BY_4, SPLITS, Dataset, Terms, register
+from simkit.data.dataset import CC_BY_4, Dataset, Terms, register
 from simkit.data.splits import (
     Part,
+    SplitFiles,
     Unknown,
     assemble,
     published_order,
@@ -27,7 +28,7 @@ from simkit.registry import setting
 
 
 @dataclass(frozen=True)
-class AnnotationFiles:
+class AnnotationFiles(SplitFiles):
     """The common settings of COCO-like data sets.
 
     To get the published split and partial labels, set drop_empty and order=published.
@@ -39,8 +40,6 @@ class AnnotationFiles:
     )  # fmt: skip
 
     train: str = setting(..., "annotation file of the training set")
-    val: str = setting("", "file for validation; without one the published split takes a fifth")
-    test: str = setting("", "file for testing; without one validation is reported")
     images: str = setting("", "folder that file names start in")
     val_images: str = setting("", "folder of val, where it is another one")
     test_images: str = setting("", "folder of test, where it is another one")
@@ -55,22 +54,20 @@ class AnnotationFiles:
 
     def open(self) -> Dataset:
         """Read all splits; image files are decoded on use. Raises BadInput."""
-        files = {split: getattr(self, split) for split in SPLITS if getattr(self, split)}
-        parts = {split: self._part(split, file) for split, file in files.items()}
+        parts = {}
+        for split, file in self.files.items():
+            content = self.read(expanded(file))
+            truth = settled(content.truth, getattr(self, "unknown", "keep"), split)
+            part, names = Part(truth, content.difficult, content.boxes), content.file_names
+            if self.drop_empty:
+                kept = np.flatnonzero(np.diff(truth.present.indptr))
+                if not len(kept):
+                    raise BadInput(f"{file}: no image has an annotation; leave drop_empty out")
+                part, names = part.select(kept), tuple(names[i] for i in kept)
+            part = with_pictures(part, self.folder(split), names, drop_missing=self.drop_missing)
+            ordered = published_order(part.truth.images) if self.order else None
+            parts[split] = part if ordered is None else part.select(ordered)
         return assemble(Path(self.train).stem, parts, self)
-
-    def _part(self, split: str, file: str) -> Part:
-        content = self.read(expanded(file))
-        truth = settled(content.truth, getattr(self, "unknown", "keep"), split)
-        part, names = Part(truth, content.difficult, content.boxes), content.file_names
-        if self.drop_empty:
-            kept = np.flatnonzero(np.diff(truth.present.indptr))
-            if not len(kept):
-                raise BadInput(f"{file}: no image has an annotation; leave drop_empty out")
-            part, names = part.select(kept), tuple(names[i] for i in kept)
-        folder = getattr(self, f"{split}_images", "") or self.images
-        part = with_pictures(part, folder, names, drop_missing=self.drop_missing)
-        return part.select(published_order(part.truth.images)) if self.order else part
 
 
 @register

@@ -68,7 +68,10 @@ class Cub:
         place = inner(self.root, "the folder CUB_200_2011", "images.txt", "CUB_200_2011")
         numbers, files = _names(place / "images.txt", _IMAGES)
         training = _training(place / "train_test_split.txt", numbers)
-        attributes, classes = _names(_attributes(place), _ATTRIBUTES)
+        folders = [place / "attributes", place, place.resolve().parent]
+        usual = [each / "attributes.txt" for each in folders]
+        path = next((path for path in usual if path.is_file()), usual[0])
+        attributes, classes = _names(path, _ATTRIBUTES)
         present, known = _answers(place, numbers, attributes, self.certain)
         truth = Truth.of(present & known, text_ids(files), classes, None if known.all() else known)
         folder = place / "images" if (place / "images").is_dir() else ""
@@ -77,38 +80,24 @@ class Cub:
         return assemble(self.name, parts, self)
 
 
-def _attributes(place: Path) -> Path:
-    name = "attributes.txt"
-    usual = [place / "attributes" / name, place / name, place.resolve().parent / name]
-    return next((path for path in usual if path.is_file()), usual[0])
-
-
 def _training(path: Path, images: NDArray[np.int64]) -> NDArray[np.bool_]:
     """(N,) bool: which images are for training."""
-    numbers, sides = _numbered(path, _SPLIT)
+    numbers, sides = _names(path, _SPLIT, unique=False)
     with reading(path, _SPLIT):
         marks = pd.Series(sides, numbers).reindex(images, fill_value="nothing")
         if not marks.isin(["0", "1"]).all() or not (marks == "1").any():
-            raise BadInput(
-                f"images are marked {', '.join(sorted(set(marks)))[:80]}; 1 (training) or 0 for "
-                "each image is expected"
-            )
+            odd = ", ".join(sorted(set(marks)))[:80]
+            raise BadInput(f"images are marked {odd}; 1 (training) or 0 is expected for each")
         return (marks == "1").to_numpy()
 
 
-def _names(path: Path, what: str) -> tuple[NDArray[np.int64], list[str]]:
-    """Like `_numbered`, with unique texts."""
-    numbers, texts = _numbered(path, what)
-    with reading(path, what):
-        return numbers, different(texts)
-
-
-def _numbered(path: Path, what: str) -> tuple[NDArray[np.int64], list[str]]:
+def _names(path: Path, what: str, *, unique: bool = True) -> tuple[NDArray[np.int64], list[str]]:
     """Lines of a number and a text: the numbers (n,), unique, and the texts."""
     with reading(path, what):
         rows = [line.split(maxsplit=1) for line in lines(path, what)]
         numbers = different([str(int(number)) for number, _ in rows])
-        return np.array(numbers, np.int64), [text for _, text in rows]
+        texts = [text for _, text in rows]
+        return np.array(numbers, np.int64), different(texts) if unique else texts
 
 
 def _answers(
@@ -133,10 +122,8 @@ def _answers(
     ):
         if not good.all():
             line = int(np.argmin(good))
-            raise BadInput(
-                f"{path}: {what} is {column[line]} in line {line + 1}, which is not a valid value; "
-                "download it again"
-            )
+            odd = f"{what} is {column[line]} in line {line + 1}"
+            raise BadInput(f"{path}: {odd}, which is not a valid value; download it again")
     present, known = (np.zeros((len(images), len(attributes)), bool) for _ in range(2))
     known[rows, columns] = True
     if np.count_nonzero(known) != len(rows):

@@ -263,10 +263,8 @@ def read_spec(spec: str) -> tuple[type[Source], dict[str, Any], Path | None]:
             if wrong and keys:
                 raise unknown(f"setting of {source.name}", key, keys)
             if place or not keys:
-                raise BadInput(
-                    f"{part!r} in {spec!r} is not key=value; keys are {', '.join(keys)}. A path "
-                    "with a comma goes into a TOML file"
-                )
+                odd = f"{part!r} in {spec!r} is not key=value; keys are {', '.join(keys)}"
+                raise BadInput(f"{odd}. A path with a comma goes into a TOML file")
             key, value = keys[0], part
         if key in settings:
             raise BadInput(f"{key} is given twice in {spec!r}; keep one of them")

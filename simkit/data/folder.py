@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import LABELS, Dataset, read_spec, register
@@ -87,19 +86,33 @@ class Folder:
         if self.labels == NONE:
             return self._unlabelled(place)
         table = self._table(place)
-        if os.path.isdir(table) or _is_listed(table):
+        # Tables other than those of Hugging Face may have any ending.
+        suffixed = table.suffix.lower() in HuggingFace.suffixes
+        if os.path.isdir(table) or (suffixed and for_path(table) == HuggingFace()):
             content = _listed(HuggingFace().read(table))
         else:
             content = read_content(table, between=self.between, suffix=self.suffix)
-        if not self.part:
-            _note_left_out(place, table, content.files)
+        pictures = [] if self.part else _pictures_in(place)
+        left_out = sorted(set(pictures) - set(content.files))
+        if left_out and len(left_out) < len(pictures):  # else names lack an ending, reported later
+            warnings.warn(
+                f"{len(left_out):,} of {len(pictures):,} images in {place} have no row in "
+                f"{table.name} and are left out, such as {left_out[0]}; add a row for each, with "
+                "an empty class if it shows none",
+                stacklevel=1,
+            )
         with located(str(table)):
             ids = text_ids(content.files)
         truth = Truth.of(content.present, ids, content.classes, content.known)
         whole = with_pictures(Part(truth), place, content.files, drop_missing=self.drop_missing)
         splits = content.splits[places(ids, whole.truth.images)]
         if self.test:
-            splits = _held_out(table, splits, self.test)
+            if (splits == "test").any():
+                odd = f"{table} marks images as test already"
+                raise BadInput(f"{odd}; leave test={self.test:g} out")
+            train = np.flatnonzero(splits == "train")
+            splits = splits.astype("U5")
+            splits[train[published_split(len(train), share=self.test)[1]]] = "test"
         parts = divided(whole, splits, self.unknown)
         if "train" not in parts:
             raise BadInput(f"{table} marks no image as train; give some of them that split")
@@ -139,15 +152,9 @@ class Folder:
             if os.path.exists(place / name):
                 return place / name
         raise BadInput(
-            f"{place} holds no {LABELS}, and labels are needed; write them into a table with the "
-            f"columns file and class and give it as labels=FILE.csv, or give labels=none for "
-            "images without labels, which simkit order, features and neighbours accept"
+            f"{place} holds no {LABELS}; give a table with the columns file and class as "
+            "labels=FILE.csv, or labels=none, which simkit order, features and neighbours accept"
         )
-
-
-def _is_listed(table: Path) -> bool:
-    """Whether it is a file of Hugging Face; other tables may have any ending."""
-    return table.suffix.lower() in HuggingFace.suffixes and for_path(table) == HuggingFace()
 
 
 def _listed(labels: PartialLabels) -> Content:
@@ -204,27 +211,3 @@ def _pictures_in(place: Path, endings: tuple[str, ...] = ENDINGS) -> list[str]:
         for path in place.rglob("*")
         if path.suffix.lower() in endings and os.path.isfile(path)
     )
-
-
-def _note_left_out(place: Path, table: Path, files: list[str]) -> None:
-    """Warn of images in the folder that the table does not name."""
-    pictures = _pictures_in(place)
-    left_out = sorted(set(pictures) - set(files))
-    if left_out and len(left_out) < len(pictures):  # else names lack an ending, reported later
-        warnings.warn(
-            f"{len(left_out):,} of {len(pictures):,} images in {place} have no row in "
-            f"{table.name} and are left out, such as {left_out[0]}; add a row for each, with an "
-            "empty class if it shows none",
-            stacklevel=2,
-        )
-
-
-def _held_out(table: Path, splits: NDArray[np.str_], share: float) -> NDArray[np.str_]:
-    """Move this share of the training images to the test split. Raises BadInput."""
-    if (splits == "test").any():
-        raise BadInput(f"{table} marks images as test already; leave test={share:g} out")
-    train = np.flatnonzero(splits == "train")
-    _, held_out = published_split(len(train), share=share)
-    splits = splits.astype("U5")
-    splits[train[held_out]] = "test"
-    return splits

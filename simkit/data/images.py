@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, printable
 from simkit.files import AnyPath, expanded, reading
 from simkit.history import content_id
 
@@ -44,12 +44,12 @@ def decode(path: AnyPath) -> NDArray[np.uint8]:
     ):
         ImageOps.exif_transpose(image, in_place=True)  # broken EXIF fields only give a warning
         if image.mode == "F":
-            raise BadInput(
-                f"{file} holds floats, whose range of brightness is unknown; save it with 8 or 16 "
-                "bits"
-            )
+            raise BadInput(f"{file} holds floats of unknown range; save it with 8 or 16 bits")
         if image.mode.startswith("I"):
-            return _from_deep(image)
+            # Grey values of 16 bits, as in medical images, which Pillow's conversion clips. Some
+            # formats (PGM, and PNG in earlier versions of Pillow) store them in mode I.
+            grey = np.clip(np.asarray(image) // 256, 0, 255).astype(np.uint8)
+            return np.repeat(grey[:, :, None], 3, axis=2)
         return np.array(image if image.mode == "RGB" else image.convert("RGB"))
 
 
@@ -88,15 +88,6 @@ class _Quiet:
 _quiet = _Quiet()
 
 
-def _from_deep(image: Image.Image) -> NDArray[np.uint8]:
-    """Grey values of 16 bits or in mode I, as in medical images; Pillow's conversion clips them.
-
-    Some formats (PGM, and PNG in earlier versions of Pillow) store 16 bits in mode I.
-    """
-    grey = np.clip(np.asarray(image) // 256, 0, 255).astype(np.uint8)
-    return np.repeat(grey[:, :, None], 3, axis=2)
-
-
 @dataclass(frozen=True)
 class FilePictures:
     """The image files of one split: names relative to `folder`, in the order of the images."""
@@ -128,10 +119,10 @@ class FilePictures:
                     f"{place / first} does not exist, but {other} does; correct the names "
                     f"(folder: appends an ending with suffix={Path(other).suffix})"
                 )
+            path = printable(str(place / first[:200]))
             raise BadInput(
-                f"{place / _shown(missing[0])} does not exist ({len(missing)} of {len(files)} "
-                "images are missing); give the folder that holds them, or leave them out with "
-                "drop_missing=yes if the data set has this setting"
+                f"{path} does not exist ({len(missing)} of {len(files)} images are missing); give "
+                "their folder, or leave them out with drop_missing=yes if the data set has it"
             )
         return FilePictures(place, tuple(files))
 
@@ -154,11 +145,6 @@ class FilePictures:
     def select(self, index: Sequence[int] | NDArray[np.integer]) -> FilePictures:
         """A subset of the images, in the order of `index`."""
         return FilePictures(self.folder, tuple(self.files[int(i)] for i in np.asarray(index)))
-
-
-def _shown(name: str) -> str:
-    """A name for an error message of one line."""
-    return name[:200] if name.isprintable() else repr(name[:200])
 
 
 def _digest(path: Path) -> bytes:

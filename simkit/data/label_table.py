@@ -103,11 +103,8 @@ def read_content(path: Path, *, between: str = "", suffix: str = "") -> Content:
         columns = _columns(file)
         files = _the(columns, FILE, "the image files")
         if files is None:
-            names = ", ".join(repr(column.name[:30]) for column in columns[:6])
-            raise BadInput(
-                f"no column is called file; the first row names {names}, and one of them must be "
-                f"called {', '.join(FILE[:-1])} or {FILE[-1]}"
-            )
+            has = ", ".join(repr(column.name[:30]) for column in columns[:6])
+            raise BadInput(f"no column is called file, but {has}; call one {' or '.join(FILE)}")
         files = files.cleaned(lambda text: _file_name(text, suffix))
         if "" in files.texts:
             raise BadInput(f"row {files.row('')} names no file; fill it in or remove the row")
@@ -115,16 +112,23 @@ def read_content(path: Path, *, between: str = "", suffix: str = "") -> Content:
         used = [files.name] + ([split.name] if split is not None else [])
         others = [column for column in columns if column.name not in used]
         splits = _splits(split, files)
-        kind = next((c for c in others if c.one_of(CLASS) and _has_words(c)), None)
-        if kind is None and len(others) == 1 and others[0].one_of(CLASS):
-            kind = others[0]
-            _note_numbers(path, kind)
+        named = [column for column in others if column.one_of(CLASS)]
+        kind = next((c for c in named if any(t.lower() not in _STATES for t in c.texts)), None)
+        if kind is None and named == others and len(named) == 1:
+            kind = named[0]
+            names = " and ".join(repr(text) for text in kind.texts if text)
+            if names:  # which may have been meant as 0 and 1
+                warnings.warn(
+                    f"{path}: the classes are called {names}, as in column {kind.name!r}; "
+                    "rename the column if it marks the presence of a single class",
+                    stacklevel=1,
+                )
         if kind is None:
             return _wide(files, splits, others)
         if len(others) > 1:
-            odd = next(column.name for column in others if column is not kind)
+            odd = next(column.name for column in others if column is not kind)[:60]
             raise BadInput(
-                f"column {odd[:60]!r} is not understood beside {kind.name!r}; keep file, class and "
+                f"column {odd!r} is not understood beside {kind.name!r}; keep file, class and "
                 "split only, or give every class a column with 0 and 1"
             )
         return _long(files, splits, kind, between)
@@ -177,10 +181,8 @@ def _header(path: Path) -> tuple[list[str], str]:
     header = [name.strip() for name in (cells(delimiter) or [[]])[0]]
     names = [name for name in header if name]
     if len(names) < 2 or len(set(names)) != len(names):
-        raise BadInput(
-            f"its first row is {''.join(lines[:1]).strip()[:60]!r}; unique names of at least two "
-            "columns, such as file,class, are expected"
-        )
+        first = "".join(lines[:1]).strip()[:60]
+        raise BadInput(f"its first row is {first!r}; different names, as in file,class, are needed")
     return header, delimiter
 
 
@@ -189,10 +191,9 @@ def _the(columns: list[Column], names: tuple[str, ...], what: str) -> Column | N
     named = [column for column in columns if column.one_of(names)]
     exact = [column for column in named if column.name.lower() == names[0]]
     if len(named) > 1 and len(exact) != 1:
-        raise BadInput(
-            f"columns {named[0].name!r} and {named[1].name!r} could both name {what}; rename the "
-            f"right one to {names[0]} and remove the other"
-        )
+        both = f"{named[0].name!r} and {named[1].name!r}"
+        mend = f"call one {names[0]} and remove the other"
+        raise BadInput(f"columns {both} could both name {what}; {mend}")
     return next(iter(exact or named), None)
 
 
@@ -204,21 +205,6 @@ def _file_name(text: str, suffix: str) -> str:
     return name if name.lower().endswith((*ENDINGS, suffix.lower())) else f"{name}{suffix}"
 
 
-def _note_numbers(path: Path, kind: Column) -> None:
-    """Warn that the only column besides the files was read as class names, not as 0 and 1."""
-    names = " and ".join(repr(text) for text in kind.texts if text)
-    if names:
-        warnings.warn(
-            f"{path}: the classes are called {names}, as in column {kind.name!r}; "
-            "rename the column if it marks the presence of a single class",
-            stacklevel=1,
-        )
-
-
-def _has_words(column: Column) -> bool:
-    return any(text.lower() not in _STATES for text in column.texts)
-
-
 def _splits(split: Column | None, files: Column) -> NDArray[np.str_]:
     """(N,) the split of each file; "train" without a split column."""
     if split is None:
@@ -226,10 +212,8 @@ def _splits(split: Column | None, files: Column) -> NDArray[np.str_]:
     known = pd.Series(split.texts).str.lower().map(_SPLITS)
     if known.isna().any():
         text = split.texts[int(known.isna().argmax())]
-        raise BadInput(
-            f"column {split.name!r} holds {text[:40]!r} in row {split.row(text)}; train, val or "
-            "test is expected"
-        )
+        where = f"column {split.name!r} holds {text[:40]!r} in row {split.row(text)}"
+        raise BadInput(f"{where}; train, val or test is expected")
     pairs = pd.DataFrame({"file": files.codes, "split": known.to_numpy()[split.codes]})
     pairs = pairs.drop_duplicates()
     torn = pairs["file"].duplicated()
@@ -287,10 +271,10 @@ def _wide(files: Column, splits: NDArray[np.str_], classes: list[Column]) -> Con
     for c, column in enumerate(classes):
         for text in column.texts:
             if text.lower() not in _STATES:
+                where = f"column {column.name[:60]!r} holds {text[:40]!r} in row {column.row(text)}"
                 raise BadInput(
-                    f"column {column.name[:60]!r} holds {text[:40]!r} in row {column.row(text)}; "
-                    "1 (present), 0 (absent) and an empty cell or -1 (unknown) are expected, or a "
-                    "column called class with the names of the classes"
+                    f"{where}; 1 (present), 0 (absent) and an empty cell or -1 (unknown) are "
+                    "expected, or a column called class with names"
                 )
         codes[:, c] = np.array([_STATES[t.lower()] for t in column.texts], np.int8)[column.codes]
     known = None if (codes >= 0).all() else csr_array(codes >= 0)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from simkit.data.dataset import SPLITS, Dataset, register
-from simkit.data.splits import Part, assemble
+from simkit.data.dataset import Dataset, register
+from simkit.data.splits import Part, SplitFiles, assemble
 from simkit.files import expanded
 from simkit.labels.formats.npz import read_truth
 from simkit.registry import setting
@@ -15,11 +15,10 @@ from simkit.registry import setting
 
 @register
 @dataclass(frozen=True)
-class Npz:
+class Npz(SplitFiles):
     """Complete labels in CSR arrays (see labels/formats/npz.py), one file per split.
 
-    train, val, test: files. Without `val` the published split takes a fifth of `train` for
-    validation; without `test` validation scores are reported.
+    train, val, test: see `SplitFiles`.
     hierarchy: a JSON file or the name of a shipped one, such as coco-80.
     """
 
@@ -28,13 +27,9 @@ class Npz:
     example: ClassVar[str] = "npz:train.npz,test=test.npz"
     paths: ClassVar[tuple[str, ...]] = ("train", "val", "test", "hierarchy")
 
-    train: str = setting(..., "file of the training set")
-    val: str = setting("", "file for validation; without one the published split takes a fifth")
-    test: str = setting("", "file for testing; without one validation is reported")
     hierarchy: str = setting("", "a JSON file or a shipped name, such as coco-80")
 
     def open(self) -> Dataset:
         """Read all splits. Raises BadInput."""
-        files = {split: getattr(self, split) for split in SPLITS if getattr(self, split)}
-        parts = {split: Part(*read_truth(expanded(file))) for split, file in files.items()}
+        parts = {split: Part(*read_truth(expanded(file))) for split, file in self.files.items()}
         return assemble(Path(self.train).stem, parts, self)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import Dataset, Terms, register
@@ -62,14 +61,23 @@ class NusWide:
     def open(self) -> Dataset:
         """Read labels and lists; image files are decoded on use. Raises BadInput."""
         place = folder(self.root, "the folder that holds Groundtruth and ConceptsList")
-        classes = _concepts(place)
+        usual, other = place / "ConceptsList" / "Concepts81.txt", place / "Concepts81.txt"
+        path = other if other.exists() and not usual.exists() else usual
+        with reading(path, _CONCEPTS):
+            classes = different(lines(path, _CONCEPTS))
+            for name in classes:  # each becomes part of a path
+                if not name.isprintable() or "/" in name or len(name) > 100:
+                    raise BadInput(f"{name[:40]!r} is not the name of a concept; download it again")
         parts = {split: self._part(place, split, classes) for split in _SPLITS}
         return assemble(self.name, parts, self)
 
     def _part(self, place: Path, split: str, classes: list[str]) -> Part:
         files = _files(place, f"{_SPLITS[split]}Imagelist.txt")
         present = _present(place, split, classes, files)
-        pictures = self._pictures(place)
+        usual = [place / name for name in ("Flickr", "images") if (place / name).is_dir()]
+        pictures = next(iter(usual), None)
+        if self.images:
+            pictures = folder(self.images, "the folder of the images")
         rows = np.arange(present.shape[0])
         if self.unlabelled == "drop":
             rows = rows[np.diff(present.indptr) > 0]
@@ -82,23 +90,6 @@ class NusWide:
         chosen = [files[row] for row in rows]
         part = Part(Truth.of(present[rows], text_ids(chosen), classes))
         return with_pictures(part, pictures or "", chosen, drop_missing=self.drop_missing)
-
-    def _pictures(self, place: Path) -> Path | None:
-        if self.images:
-            return folder(self.images, "the folder of the images")
-        usual = [place / name for name in ("Flickr", "images") if (place / name).is_dir()]
-        return usual[0] if usual else None
-
-
-def _concepts(place: Path) -> list[str]:
-    usual, other = place / "ConceptsList" / "Concepts81.txt", place / "Concepts81.txt"
-    path = other if other.exists() and not usual.exists() else usual
-    with reading(path, _CONCEPTS):
-        names = different(lines(path, _CONCEPTS))
-        for name in names:  # each becomes part of a path
-            if not name.isprintable() or "/" in name or len(name) > 100:
-                raise BadInput(f"{name[:40]!r} is not the name of a concept; download it again")
-        return names
 
 
 def _files(place: Path, name: str) -> list[str] | None:
@@ -120,17 +111,14 @@ def _present(place: Path, split: str, classes: list[str], files: list[str] | Non
         paths = [divided / f"Labels_{name}_{_SPLITS[split]}.txt" for name in classes]
         return _columns(paths, len(files) if files is not None else None)
     if files is None:
-        raise BadInput(
-            f"{place} holds neither Groundtruth/TrainTestLabels nor ImageList, so the training "
-            "images are unknown; unpack one of them there"
-        )
+        missing = "neither Groundtruth/TrainTestLabels nor ImageList"
+        raise BadInput(f"{place} holds {missing} for the training images; unpack one of them there")
     everything = _files(place, "Imagelist.txt") or []
     unlisted = set(files) - set(everything)
     if unlisted:
-        raise BadInput(
-            f"{place / 'ImageList' / 'Imagelist.txt'} lacks {min(unlisted)[:100]!r}, an image of "
-            f"{_SPLITS[split]}Imagelist.txt; download the lists again"
-        )
+        path, odd = place / "ImageList" / "Imagelist.txt", min(unlisted)[:100]
+        named = f"{_SPLITS[split]}Imagelist.txt"
+        raise BadInput(f"{path} lacks {odd!r}, an image of {named}; download the lists again")
     paths = [place / "Groundtruth" / "AllLabels" / f"Labels_{name}.txt" for name in classes]
     rows = places(image_ids(np.array(everything)), image_ids(np.array(files)))
     return csr_array(_columns(paths, len(everything))[rows])
@@ -140,21 +128,13 @@ def _columns(paths: list[Path], wanted: int | None) -> csr_array:
     """(N, L) bool from one file per class; all must have `wanted` lines, or equally many."""
     hits = []
     for path in paths:
-        column = _zeros_and_ones(path)
-        wanted = len(column) if wanted is None else wanted
-        if len(column) != wanted or not wanted:
-            raise BadInput(
-                f"{path} holds labels of {len(column):,} images, but {wanted or 'some':,} are "
-                "expected as in the other lists; download it again"
-            )
+        with reading(path, _LABELS) as file, file.open(encoding="utf-8") as stream:
+            column = np.loadtxt(stream, np.int8, comments=None, ndmin=1)
+            if column.ndim > 1 or not np.isin(column, (0, 1)).all():
+                raise BadInput("it holds more than one 0 or 1 in each line; download it again")
+            wanted = len(column) if wanted is None else wanted
+            if len(column) != wanted or not wanted:
+                count = f"{len(column):,} images, but {wanted:,} are expected as in the other lists"
+                raise BadInput(f"it holds labels of {count}; download it again")
         hits.append(np.flatnonzero(column))
     return csr_array(from_indices(hits, wanted or 0).T)
-
-
-def _zeros_and_ones(path: Path) -> NDArray[np.int8]:
-    """(n,) from a file with one 0 or 1 per line. Raises BadInput for anything else."""
-    with reading(path, _LABELS) as file, file.open(encoding="utf-8") as stream:
-        values = np.loadtxt(stream, np.int8, comments=None, ndmin=1)
-        if values.ndim > 1 or not np.isin(values, (0, 1)).all():
-            raise BadInput("it holds more than one 0 or 1 in each line; download it again")
-        return values

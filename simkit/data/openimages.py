@@ -8,21 +8,20 @@ from typing import ClassVar
 
 from scipy.sparse import csr_array
 
-from simkit.data.dataset import CC_BY_4, SPLITS, Dataset, Terms, register
-from simkit.data.splits import Part, Unknown, assemble, settled, with_pictures
+from simkit.data.dataset import CC_BY_4, Dataset, Terms, register
+from simkit.data.splits import Part, SplitFiles, Unknown, assemble, settled, with_pictures
 from simkit.files import expanded, reading
-from simkit.labels.formats.openimages import WHAT, Rows, read_names, read_rows
+from simkit.labels.formats.openimages import WHAT, read_names, read_rows
 from simkit.labels.truth import Truth
 from simkit.registry import setting
 
 
 @register
 @dataclass(frozen=True)
-class OpenImages:
+class OpenImages(SplitFiles):
     """Label files of Open Images (ImageID, Source, LabelName, Confidence), one per split.
 
-    train, val, test: label files. Without `val` the published split takes a fifth of `train` for
-    validation; without `test` validation scores are reported.
+    train, val, test: label files; see `SplitFiles`.
     names: a class description file (MID, display name), which gives the classes in its order; for
     the hierarchy openimages-600 the one of the boxable classes. Without it the class names are the
     MIDs, in the order of their first rows in all splits.
@@ -56,8 +55,6 @@ class OpenImages:
     )  # fmt: skip
 
     train: str = setting(..., "label file of the training set")
-    val: str = setting("", "file for validation; without one the published split takes a fifth")
-    test: str = setting("", "file for testing; without one validation is reported")
     names: str = setting("", "a class description file (MID, display name), in its order")
     images: str = setting("", "folder of the images, called ImageID.jpg")
     val_images: str = setting("", "folder of val, where it is another one")
@@ -68,26 +65,22 @@ class OpenImages:
 
     def open(self) -> Dataset:
         """Read all splits; image files are decoded on use. Raises BadInput."""
-        read = {split: _rows(getattr(self, split)) for split in SPLITS if getattr(self, split)}
+        read = {}
+        for split, file in self.files.items():
+            with reading(expanded(file), WHAT) as path:
+                read[split] = read_rows(path)
         if self.names:
             classes = read_names(expanded(self.names))
         else:
             classes = {name: name for rows in read.values() for name in rows.labels}
-        parts = {split: self._part(split, rows, classes) for split, rows in read.items()}
+        parts = {}
+        for split, rows in read.items():
+            with reading(expanded(self.files[split]), WHAT) as path:
+                codes = rows.codes(classes, path, self.names)
+                known = csr_array(codes.astype(bool))
+                truth = Truth.of(codes > 0, rows.images, tuple(classes.values()), known)
+            part = Part(settled(truth, self.unknown, split))
+            names = [f"{image}.jpg" for image in truth.images.tolist()]
+            folder = self.folder(split)
+            parts[split] = with_pictures(part, folder, names, drop_missing=self.drop_missing)
         return assemble(Path(self.train).stem, parts, self)
-
-    def _part(self, split: str, rows: Rows, classes: dict[str, str]) -> Part:
-        file = getattr(self, split)
-        with reading(expanded(file), WHAT) as path:
-            codes = rows.codes(classes, path, self.names)
-            known = csr_array(codes.astype(bool))
-            truth = Truth.of(codes > 0, rows.images, tuple(classes.values()), known)
-        part = Part(settled(truth, self.unknown, split))
-        folder = getattr(self, f"{split}_images", "") or self.images
-        names = [f"{image}.jpg" for image in truth.images.tolist()]
-        return with_pictures(part, folder, names, drop_missing=self.drop_missing)
-
-
-def _rows(file: str) -> Rows:
-    with reading(expanded(file), WHAT) as path:
-        return read_rows(path)

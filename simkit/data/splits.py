@@ -18,6 +18,7 @@ from simkit.errors import BadInput
 from simkit.files import expanded
 from simkit.labels.hierarchy import by_name_or_file
 from simkit.labels.truth import Truth
+from simkit.registry import setting
 
 
 class SomePictures(Pictures, Protocol):
@@ -70,6 +71,28 @@ def with_pictures(
     return replace(part, pictures=FilePictures.of(place, names))
 
 
+@dataclass(frozen=True)
+class SplitFiles:
+    """A data set with one file per split.
+
+    train, val, test: files. Without `val` the published split takes a fifth of `train` for
+    validation; without `test` validation scores are reported.
+    """
+
+    train: str = setting(..., "file of the training set")
+    val: str = setting("", "file for validation; without one the published split takes a fifth")
+    test: str = setting("", "file for testing; without one validation is reported")
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The file of each split that has one."""
+        return {split: getattr(self, split) for split in SPLITS if getattr(self, split)}
+
+    def folder(self, split: str) -> str:
+        """The folder of the images of a split, "" for none."""
+        return str(getattr(self, f"{split}_images", "") or getattr(self, "images", ""))
+
+
 def assemble(name: str, parts: Mapping[str, Part], source: Any) -> Dataset:
     """A data set of the splits in `parts`; without "val" the published split of "train" gives one.
 
@@ -85,7 +108,13 @@ def assemble(name: str, parts: Mapping[str, Part], source: Any) -> Dataset:
         whole = splits["train"]
         splits |= {"train": whole.select(train), "val": whole.select(val), WHOLE: whole}
     splits = {split: splits[split] for split in (*SPLITS, WHOLE) if split in splits}
-    _check_classes(splits)
+    classes = splits["train"].truth.classes
+    for split, part in splits.items():
+        if part.truth.classes != classes:
+            odd = sorted(set(part.truth.classes) ^ set(classes))
+            what = f"{odd[0]!r} is in one of them only" if odd else "their order differs"
+            where = f"the classes of {split} are not those of train"
+            raise BadInput(f"{where}: {what}; give files of one data set")
 
     values: dict[str, dict[str, Any]] = {}
     for what in ("truth", "pictures", "boxes", "difficult"):
@@ -125,17 +154,6 @@ def spell(source: Any) -> str:
     """The text that opens `source` again: name:key=value,..., empty settings left out."""
     settings = ((f.name, getattr(source, f.name)) for f in fields(source))
     return f"{source.name}:" + ",".join(f"{key}={value}" for key, value in settings if value != "")
-
-
-def _check_classes(splits: Mapping[str, Part]) -> None:
-    classes = splits["train"].truth.classes
-    for split, part in splits.items():
-        if part.truth.classes != classes:
-            odd = sorted(set(part.truth.classes) ^ set(classes))
-            what = f"{odd[0]!r} is in one of them only" if odd else "their order differs"
-            raise BadInput(
-                f"the classes of {split} are not those of train: {what}; give files of one data set"
-            )
 
 
 def published_order(images: NDArray[Any]) -> NDArray[np.int64]:

@@ -45,10 +45,8 @@ class Unlabelled:
     def open(self) -> Dataset:
         """Open both data sets. Raises BadInput for missing classes or splits."""
         if not self.classes:
-            raise BadInput(
-                "unlabelled: classes is empty; write the data set as a TOML file with source = "
-                '"unlabelled", images and classes'
-            )
+            mend = 'write a TOML file with source = "unlabelled", images and classes'
+            raise BadInput(f"unlabelled: classes is empty; {mend}")
         data = open(self.images)
         if self.split not in data.truth:
             raise BadInput(f"{self.images!r} has no split {self.split!r}; correct `split`")

@@ -76,10 +76,8 @@ class Vg:
         for name in files:
             classes = listed.get(name)
             if not isinstance(classes, list) or any(c not in range(_L) for c in classes):
-                raise BadInput(
-                    f"{place / _LABELS} has no list of numbers below {_L} for {name[:100]!r}, an "
-                    f"image of {file}; download both again"
-                )
+                odd = f"no list of numbers below {_L} for {name[:100]!r}, an image of {file}"
+                raise BadInput(f"{place / _LABELS} has {odd}; download both again")
         present = from_indices([listed[name] for name in files], _L)
         part = Part(Truth.of(present, text_ids(files), names))
         pictures = expanded(self.images) if self.images else place

@@ -83,30 +83,21 @@ class Voc:
             lists = {"train": "train", "val": "val", "test": "test"}
         elif self.splits == "papers" and not tested:
             lists = {"train": "train", "test": "val"}
-        parts = {
-            split: self._part(place, *_read(place, name, self.difficult))
-            for split, name in lists.items()
-            if tested or name != "test"
-        }
-        name = place.resolve().name.lower()
-        return assemble(name, parts, self)
-
-    def _part(
-        self,
-        place: Path,
-        images: NDArray[np.str_],
-        present: NDArray[np.bool_],
-        difficult: NDArray[np.bool_],
-    ) -> Part:
-        truth = Truth.of(present, images, CLASSES)
-        hidden = csr_array(difficult) if self.difficult == "ignore" else None
         annotations, pictures = place / "Annotations", place / "JPEGImages"
-        boxes = None
-        if annotations.is_dir():
-            boxes = read_boxes(annotations, truth, difficult=self.difficult == "present")
-        files = [f"{name}.jpg" for name in images.tolist()]
-        folder = pictures if pictures.is_dir() else ""
-        return with_pictures(Part(truth, hidden, boxes), folder, files, drop_missing=False)
+        parts = {}
+        for split, name in lists.items():
+            if name == "test" and not tested:
+                continue
+            images, present, difficult = _read(place, name, self.difficult)
+            truth = Truth.of(present, images, CLASSES)
+            hidden = csr_array(difficult) if self.difficult == "ignore" else None
+            boxes = None
+            if annotations.is_dir():
+                boxes = read_boxes(annotations, truth, difficult=self.difficult == "present")
+            part, files = Part(truth, hidden, boxes), [f"{image}.jpg" for image in images.tolist()]
+            folder = pictures if pictures.is_dir() else ""
+            parts[split] = with_pictures(part, folder, files, drop_missing=False)
+        return assemble(place.resolve().name.lower(), parts, self)
 
 
 def find_year(root: str, year: str) -> Path:
@@ -135,35 +126,26 @@ def _read(
     states = []
     for kind in CLASSES:
         path = place / "ImageSets" / "Main" / f"{kind}_{name}.txt"
-        listed, column = _column(path)
-        images = images or listed
-        if listed != images:
-            odd = next((i for i in listed if i not in set(images)), None)
-            what = f"image {odd!r}" if odd else f"{len(listed)} images in another order or number"
-            raise BadInput(
-                f"{path} lists {what}, unlike {CLASSES[0]}_{name}.txt; download them again"
-            )
-        states.append(column)
+        with reading(path, _WHAT):
+            pairs = [line.split() for line in lines(path, _WHAT)]
+            for pair in pairs:
+                if len(pair) != 2 or pair[1] not in _STATES or not _NAME.fullmatch(pair[0]):
+                    odd = f"a line is {' '.join(pair)[:60]!r}"
+                    raise BadInput(f"{odd}; the name of an image and -1, 0 or 1 are expected")
+            listed = different([image for image, _ in pairs])
+            images = images or listed
+            if listed != images:
+                new = next((i for i in listed if i not in set(images)), None)
+                what = f"image {new!r}" if new else f"{len(listed)} images in another order"
+                first = f"{CLASSES[0]}_{name}.txt"
+                raise BadInput(f"it lists {what}, unlike {first}; download them again")
+            states.append(np.array([_STATES[state] for _, state in pairs], np.int8))
     ids = text_ids(images)
     order = published_order(ids)
     codes = np.stack(states, 1)[order]
     unsure = codes == 0
     present = (codes == 1) | (unsure & (difficult == "present"))
     return ids[order], present, unsure
-
-
-def _column(path: Path) -> tuple[list[str], NDArray[np.int8]]:
-    """Images and states of one class."""
-    with reading(path, _WHAT):
-        pairs = [line.split() for line in lines(path, _WHAT)]
-        for pair in pairs:
-            if len(pair) != 2 or pair[1] not in _STATES or not _NAME.fullmatch(pair[0]):
-                raise BadInput(
-                    f"a line is {' '.join(pair)[:60]!r}; the name of an image and -1, 0 or 1 are "
-                    "expected"
-                )
-        images = different([image for image, _ in pairs])
-        return images, np.array([_STATES[state] for _, state in pairs], np.int8)
 
 
 Corners = tuple[float, float, float, float]  # x0, y0, x1, y1 in pixels, half open
@@ -179,7 +161,22 @@ def read_objects(path: Path) -> tuple[tuple[int, int], list[tuple[str, bool, Cor
         root = ElementTree.fromstring(file.read_bytes().decode("utf-8-sig"))
         size = root.find("size")
         width, height = (round(_number(size, key)) for key in ("width", "height"))
-        return (width, height), [_object(each) for each in root.iterfind("object")]
+        objects = []
+        for element in root.iterfind("object"):
+            box = element.find("bndbox")
+            x0, y0, x1, y1 = (_number(box, key) for key in ("xmin", "ymin", "xmax", "ymax"))
+            if x1 < x0 or y1 < y0:
+                corners = f"from {x0:g}, {y0:g} to {x1:g}, {y1:g}"
+                raise BadInput(f"a bndbox goes {corners}; correct it")
+            name, hard = (
+                (element.findtext(key) or usual).strip()
+                for key, usual in (("name", ""), ("difficult", "0"))
+            )
+            if not name or hard not in ("0", "1"):
+                odd = f"the name {name[:40]!r} and difficult {hard[:40]!r}"
+                raise BadInput(f"an object has {odd}; a class and 0 or 1 are expected")
+            objects.append((name, hard == "1", (x0 - 1, y0 - 1, x1, y1)))
+        return (width, height), objects
 
 
 def read_boxes(folder: Path, truth: Truth, *, difficult: bool) -> Boxes:
@@ -188,38 +185,18 @@ def read_boxes(folder: Path, truth: Truth, *, difficult: bool) -> Boxes:
     difficult: include difficult objects. Raises BadInput.
     """
     column = {name: c for c, name in enumerate(truth.classes)}
-    images, classes, corners, sizes = [], [], [], []
+    kept, sizes = [], []
     present = truth.present.toarray()
     for i, image in enumerate(truth.images.tolist()):
         size, objects = read_objects(folder / f"{image}.xml")
         sizes.append(size)
-        for name, hard, place in objects:
+        for name, hard, corners in objects:
             c = column.get(name, -1)
             if c >= 0 and present[i, c] and (difficult or not hard):
-                images.append(i)
-                classes.append(c)
-                corners.append(place)
-    return Boxes(
-        np.array(images, np.int64),
-        np.array(classes, np.int64),
-        np.array(corners, np.float32).reshape(-1, 4),
-        np.array(sizes, np.int64),
-    )
-
-
-def _object(element: ElementTree.Element) -> tuple[str, bool, Corners]:
-    box = element.find("bndbox")
-    x0, y0, x1, y1 = (_number(box, key) for key in ("xmin", "ymin", "xmax", "ymax"))
-    if x1 < x0 or y1 < y0:
-        raise BadInput(f"a bndbox goes from {x0:g}, {y0:g} to {x1:g}, {y1:g}; correct it")
-    name = (element.findtext("name") or "").strip()
-    hard = (element.findtext("difficult") or "0").strip()
-    if not name or hard not in ("0", "1"):
-        raise BadInput(
-            f"an object has the name {name[:40]!r} and difficult {hard[:40]!r}; a class and 0 or 1 "
-            "are expected"
-        )
-    return name, hard == "1", (x0 - 1, y0 - 1, x1, y1)
+                kept.append((i, c, *corners))
+    table = np.array(kept, np.float64).reshape(-1, 6)
+    images, classes = (table[:, side].astype(np.int64) for side in (0, 1))
+    return Boxes(images, classes, table[:, 2:].astype(np.float32), np.array(sizes, np.int64))
 
 
 def _number(element: ElementTree.Element | None, key: str) -> float:

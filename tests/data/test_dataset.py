@@ -52,11 +52,6 @@ def test_a_notebook_shows_a_row_for_each_split() -> None:
     assert "<td>train</td><td>3</td><td>1.00</td>" in re.sub(r"\s+<", "<", shown)
 
 
-def test_a_misspelled_first_setting_is_named() -> None:
-    with pytest.raises(BadInput, match="did you mean 'images'"):
-        data.open("scenes:image=300")
-
-
 @pytest.mark.parametrize(
     ("spec", "name"),
     [
@@ -83,6 +78,9 @@ KEYS = "key=value; keys are file, folder, size, flag"
         ("toy:a,siz=3", "no setting of toy is called 'siz'"),
         ("toy:a,file=b", "file is given twice in 'toy:a,file=b'"),
         ("toy:a,size=two", "toy: size is 'two'"),
+        ("scenes:image=300", "no setting of scenes is called 'image'; did you mean 'images'"),
+        ("mine.csv", "'mine.csv' does not say what kind of data it is; write folder:PICTURES,"),
+        ("npz:~nobody here/x.npz", "~nobody here/x.npz does not exist; give the path of a file"),
     ],
 )  # fmt: skip
 def test_other_text_is_refused(spec: str, message: str) -> None:
@@ -124,8 +122,7 @@ def test_broken_toml_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=f"^{re.escape(str(path))} cannot be read as a data set"):
         data.open(str(path))
     path.unlink()
-    message = f"{path} does not exist; give the path of a file with a data set (TOML)"
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+    with pytest.raises(BadInput, match=r"mine\.toml does not exist; give the path of a file"):
         data.open(str(path))
 
 
@@ -133,13 +130,9 @@ def test_errors_of_what_a_toml_file_names_name_it_too(tmp_path: Path) -> None:
     (tmp_path / "sets").mkdir()
     path = tmp_path / "sets" / "mine.toml"
     path.write_text('source = "npz"\ntrain = "train.npz"\nhierarchy = ""\n')
-    message = (
-        f"{path}: train.npz does not exist; give the path of a file with labels (npz with indptr, "
-        f"indices, shape, class_names, image_ids) (looked for in {tmp_path}/sets and here)"
-    )
-    with pytest.raises(BadInput) as caught:
+    looked = re.escape(f"(looked for in {tmp_path}/sets and here)")
+    with pytest.raises(BadInput, match=rf"mine\.toml: train\.npz does not exist; .*{looked}$"):
         data.open(str(path))
-    assert str(caught.value) == message
     (tmp_path / "sets" / "train.npz").write_bytes(b"")
     with pytest.raises(BadInput) as caught:
         data.open(str(path))
@@ -168,12 +161,6 @@ def test_names_of_thousands_of_letters_are_one_sentence(tmp_path: Path) -> None:
         with pytest.raises(BadInput) as caught:
             data.open(spec)
         assert len(str(caught.value)) < 900
-
-
-def test_the_home_folder_of_nobody_is_one_sentence() -> None:
-    message = "~nobody here/x.npz does not exist; give the path of a file with "
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}"):
-        data.open("npz:~nobody here/x.npz")
 
 
 def test_damaged_toml_files(tmp_path: Path) -> None:
@@ -242,14 +229,6 @@ def test_a_bare_folder_is_told_how_to_be_opened(tmp_path: Path, mark: str, kind:
     message = f"'{tmp_path}' does not say what kind of data it is; write {kind}:{tmp_path}"
     with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
         data.open(str(tmp_path))
-
-
-def test_a_bare_table_is_told_how_to_be_opened() -> None:
-    message = (
-        "'mine.csv' does not say what kind of data it is; write folder:PICTURES,labels=mine.csv"
-    )
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
-        data.open("mine.csv")
 
 
 def test_a_data_set_is_shown_in_one_line(tmp_path: Path) -> None:

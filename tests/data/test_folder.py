@@ -147,12 +147,6 @@ def test_line_ends_of_all_systems(tmp_path: Path, end: str) -> None:
     assert data.open(f"folder:{tmp_path}").truth[WHOLE].present.nnz == 4
 
 
-def test_it_works_from_a_toml_file(tmp_path: Path) -> None:
-    _folder(tmp_path / "pictures", LONG)
-    (tmp_path / "mine.toml").write_text('source = "folder"\nroot = "pictures"\n')
-    assert data.open(str(tmp_path / "mine.toml")).classes == ("cat", "dog", "bird")
-
-
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
@@ -164,7 +158,7 @@ def test_it_works_from_a_toml_file(tmp_path: Path) -> None:
         ("path,image,class\na.jpg,1,x\n", "columns 'path' and 'image'"),
         ("file,class,width\na.jpg,cat,3\n", "column 'width' is not understood beside 'class'"),
         ("file,cat,dog\na.jpg,1,0\nb.jpg,1,2\n", "column 'dog' holds '2' in row 3"),
-        ("file,cat,cat\na.jpg,1,0\n", "unique names"),
+        ("file,cat,cat\na.jpg,1,0\n", "different names"),
         ("file,cat,dog\na.jpg,1,0\na.jpg,1,1\n", "file 'a.jpg' has two rows"),
         ("file,cat,dog\na.jpg,1,0\nb.jpg,1\n", "Expected 3 columns, got 2: b.jpg,1"),
         ("file,class,split\na.jpg,cat,train\na.jpg,dog,test\n", "'a.jpg' is in two splits"),
@@ -210,16 +204,11 @@ def test_what_is_wrong_with_the_pictures_is_said(tmp_path: Path) -> None:
         pictures.read([0, 1])
 
 
-def test_a_bare_name_finds_its_file_in_capitals(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["x", "x.jpg"])
+def test_a_name_without_ending_or_in_another_case_finds_its_file(tmp_path: Path, name: str) -> None:
     layouts.write(tmp_path, {"x.JPG": layouts.jpeg(0)})
-    (tmp_path / "labels.csv").write_text("file,class\nx,cat\n")
-    layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/x does not exist, but x.JPG does")
-
-
-def test_names_in_another_case_are_said(tmp_path: Path) -> None:
-    layouts.write(tmp_path, {"x.JPG": layouts.jpeg(0)})
-    (tmp_path / "labels.csv").write_text("file,class\nx.jpg,cat\n")
-    layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/x.jpg does not exist, but x.JPG does")
+    (tmp_path / "labels.csv").write_text(f"file,class\n{name},cat\n")
+    layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/{name} does not exist, but x.JPG does")
 
 
 @pytest.mark.parametrize(
@@ -276,10 +265,7 @@ def test_a_share_for_testing_that_cannot_be(tmp_path: Path) -> None:
     table.write_text("file,class,split\na.jpg,cat,train\nb.jpg,cat,train\nc.jpg,cat,val\n")
     assert len(data.open(f"folder:{tmp_path},test=0.5").truth["test"].images) == 1
     for share in ("0.1", "1.5", "-1"):
-        layouts.refused(
-            f"folder:{tmp_path},test={share}",
-            "2 images cannot be split",
-        )
+        layouts.refused(f"folder:{tmp_path},test={share}", "2 images cannot be split")
 
 
 @pytest.mark.parametrize("table", [LONG, WIDE.replace("sub/x", "d")], ids=["long", "wide"])
@@ -299,9 +285,4 @@ def test_pictures_without_a_table_are_one_split(tmp_path: Path) -> None:
     assert list(opened.truth) == ["train"] and len(opened.pictures["train"]) == 3
     assert opened.truth["train"].present.nnz == opened.truth["train"].known.nnz == 0
     (tmp_path / "empty").mkdir()
-    message = (
-        f"{tmp_path}/empty holds no images (.jpg, .jpeg, .png, .webp, .bmp, .gif, .tif, .tiff); "
-        "give their folder"
-    )
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
-        data.open(f"folder:{tmp_path}/empty,labels=none")
+    layouts.refused(f"folder:{tmp_path}/empty,labels=none", "empty holds no images", "give their")

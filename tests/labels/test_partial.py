@@ -62,13 +62,29 @@ def test_stored_zeros_are_unknown() -> None:
 
 
 @pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
-def test_arrays_are_read_only_also_in_copies(way: Any) -> None:
-    labels = way(PartialLabels.of(CODES))
-    assert labels.id == PartialLabels.of(CODES).id
-    codes = labels.codes
-    for array in (codes.data, codes.indices, codes.indptr, labels.asked, labels.images):
+@pytest.mark.parametrize(
+    "given", [PartialLabels.of(CODES), Truth.of(CODES > 0, known=np.ones(CODES.shape))]
+)
+def test_arrays_are_read_only_also_in_copies(given: Any, way: Any) -> None:
+    derived = [] if isinstance(given, PartialLabels) else [*given.by_class, given.counts]
+    copied = way(given)
+    assert copied.id == given.id
+    if isinstance(copied, PartialLabels):
+        matrices, arrays = [copied.codes], [copied.asked, copied.images]
+    else:
+        matrices, arrays = [copied.present, copied.known], [copied.images, *copied.by_class]
+    for matrix in matrices:
+        arrays += [matrix.data, matrix.indices, matrix.indptr]
+    for array in (*arrays, *derived):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
+
+
+def test_the_arrays_of_the_caller_stay_writable() -> None:
+    codes, ids = csr_array(CODES), np.arange(4)
+    labels, truth = PartialLabels.of(codes, ids), Truth.of(abs(codes), ids)
+    ids[0], codes.data[0] = 9, 0
+    assert labels.images[0] == truth.images[0] == 0 and labels.codes.data.all()
 
 
 @pytest.mark.parametrize(

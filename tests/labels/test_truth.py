@@ -1,7 +1,5 @@
 """Truth: complete reference labels."""
 
-import copy
-import pickle
 import re
 from typing import Any
 
@@ -50,34 +48,6 @@ def test_the_id_changes_with_content() -> None:
     }
     assert len(ids) == 5
     assert Truth.of(DENSE, np.array([1, 2, 3], np.uint8)).id == Truth.of(DENSE, [1, 2, 3]).id
-
-
-def test_arrays_are_read_only_and_the_callers_are_not() -> None:
-    given, ids = csr_array(DENSE.astype(bool)), np.arange(3)
-    truth = Truth.of(given, ids)
-    for array in (truth.present.data, truth.present.indices, truth.images):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 0
-    ids[0] = 9
-    given.data[0] = False
-    assert truth.images[0] == 0 and truth.present.data.all()
-
-
-@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
-def test_everything_is_read_only_also_in_copies(way: Any) -> None:
-    given = Truth.of(DENSE, known=np.ones((3, 3)))
-    truth = (given.by_class, way(given))[1]
-    assert truth.id == given.id
-    derived = (truth.counts, *truth.by_class)
-    for array in (
-        truth.present.data,
-        truth.present.indptr,
-        truth.known.data,
-        truth.images,
-        *derived,
-    ):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 0
 
 
 def test_names_with_line_breaks_are_not_confused() -> None:
