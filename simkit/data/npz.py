@@ -18,7 +18,8 @@ from simkit.registry import setting
 class Npz(SplitFiles):
     """Complete labels in CSR arrays (see labels/formats/npz.py), one file per split.
 
-    train, val, test: see `SplitFiles`.
+    train, val, test: files. Without `val` the published split takes a fifth of `train` for
+    validation; without `test` validation scores are reported.
     hierarchy: a JSON file or the name of a shipped one, such as coco-80.
     """
 

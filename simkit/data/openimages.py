@@ -21,7 +21,8 @@ from simkit.registry import setting
 class OpenImages(SplitFiles):
     """Label files of Open Images (ImageID, Source, LabelName, Confidence), one per split.
 
-    train, val, test: label files; see `SplitFiles`.
+    train, val, test: label files. Without `val` the published split takes a fifth of `train` for
+    validation; without `test` validation scores are reported.
     names: a class description file (MID, display name), which gives the classes in its order; for
     the hierarchy openimages-600 the one of the boxable classes. Without it the class names are the
     MIDs, in the order of their first rows in all splits.

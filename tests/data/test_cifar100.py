@@ -70,7 +70,7 @@ def test_the_shipped_hierarchy_knows_the_names(tmp_path: Path) -> None:
 def test_pickles_are_not_read(tmp_path: Path) -> None:
     for name in ("meta", "train", "test"):
         (tmp_path / name).write_bytes(b"\x80\x02}q\x00.")
-    layouts.refused(f"cifar-100:{tmp_path}", f"{tmp_path} holds the Python version of CIFAR-100")
+    layouts.refused(f"cifar-100:{tmp_path}", f"{tmp_path} holds the Python version")
 
 
 def test_broken_files_are_named(tmp_path: Path) -> None:

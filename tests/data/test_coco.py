@@ -1,7 +1,6 @@
 """The data source coco."""
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -101,12 +100,7 @@ def test_a_hierarchy_closes_truth_boxes_and_difficult_objects(tmp_path: Path) ->
 def test_missing_pictures_are_named_when_the_set_is_opened(tmp_path: Path) -> None:
     train = _write(tmp_path, "train.json", 10)
     (tmp_path / "pictures" / "4.png").unlink()
-    message = (
-        f"{tmp_path}/pictures/4.png does not exist (1 of 10 images are missing); "
-        "give the folder that holds them"
-        ", or leave them out with drop_missing=yes if the data set has this setting"
-    )
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+    with pytest.raises(BadInput, match=r"4\.png does not exist \(1 of 10 .*drop_missing=yes"):
         data.open(f"coco:{train},images={tmp_path / 'pictures'}")
     whole = data.open(f"coco:{train}").truth[WHOLE]
     left = data.open(f"coco:{train},images={tmp_path / 'pictures'},drop_missing=yes")

@@ -95,7 +95,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     labels.write_text("1\n0\n")
     layouts.refused(
         f"nus-wide:{tmp_path}",
-        f"{labels} holds labels of 2 images, but 10 are expected as in the other lists",
+        f"{labels}: it holds labels of 2 images, but 10 are expected as in the other lists",
     )
     labels.unlink()
     layouts.refused(f"nus-wide:{tmp_path}", f"{labels} does not exist")

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from pathlib import Path
 
 import pytest
@@ -68,12 +67,7 @@ def test_what_is_not_known_may_count_as_absent(folder: Path, unknown: str, kept:
 def test_images_without_a_picture_may_be_dropped(folder: Path) -> None:
     (folder / "00000a.jpg").unlink()
     spec = f"openimages:{folder}/train.csv,test={folder}/test.csv,images={folder}"
-    message = (
-        f"{folder}/00000a.jpg does not exist (1 of 2 images are missing); "
-        "give the folder that holds them"
-        ", or leave them out with drop_missing=yes if the data set has this setting"
-    )
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+    with pytest.raises(BadInput, match=r"00000a\.jpg does not exist \(1 of 2 .*drop_missing=yes"):
         data.open(spec)
     opened = data.open(f"{spec},drop_missing=yes")
     assert opened.truth["train"].images.tolist() == ["00000b"]
