@@ -134,7 +134,9 @@ def _columns(paths: list[Path], wanted: int | None) -> csr_array:
                 raise BadInput("it holds more than one 0 or 1 in each line; download it again")
             wanted = len(column) if wanted is None else wanted
             if len(column) != wanted or not wanted:
-                count = f"{len(column):,} images, but {wanted or 'some'} are expected as in the other lists"
-                raise BadInput(f"it holds labels of {count}; download it again")
+                count = f"{len(column):,} images, but {wanted or 'some'} are expected"
+                raise BadInput(
+                    f"it holds labels of {count} as in the other lists; download it again"
+                )
         hits.append(np.flatnonzero(column))
     return csr_array(from_indices(hits, wanted or 0).T)
