@@ -29,7 +29,7 @@ from simkit.labels.truth import Truth
 from simkit.learn.methods import Task
 from simkit.learn.side_info import ClassPrior
 from simkit.papers.analysis.amounts import mode_gaps, with_class_ap
-from simkit.papers.analysis.class_priors import estimates, priors, rank_agreement
+from simkit.papers.analysis.learning import estimates, priors, rank_agreement
 from simkit.study.compare import compare
 from simkit.study.grid import Grid
 

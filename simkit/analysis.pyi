@@ -4,12 +4,6 @@ from simkit.papers.analysis.amounts import modes as modes
 from simkit.papers.analysis.amounts import shares as shares
 from simkit.papers.analysis.amounts import sweep as sweep
 from simkit.papers.analysis.amounts import with_class_ap as with_class_ap
-from simkit.papers.analysis.class_priors import estimates as estimates
-from simkit.papers.analysis.class_priors import likelihood as likelihood
-from simkit.papers.analysis.class_priors import likely_labels as likely_labels
-from simkit.papers.analysis.class_priors import priors as priors
-from simkit.papers.analysis.class_priors import rank_agreement as rank_agreement
-from simkit.papers.analysis.class_priors import readings as readings
 from simkit.papers.analysis.embedding import label_distances as label_distances
 from simkit.papers.analysis.embedding import neighbours as neighbours
 from simkit.papers.analysis.embedding import reached as reached
@@ -38,8 +32,14 @@ from simkit.papers.analysis.learning import LABEL_KINDS as LABEL_KINDS
 from simkit.papers.analysis.learning import both_scores as both_scores
 from simkit.papers.analysis.learning import corrections as corrections
 from simkit.papers.analysis.learning import early_share as early_share
+from simkit.papers.analysis.learning import estimates as estimates
+from simkit.papers.analysis.learning import likelihood as likelihood
+from simkit.papers.analysis.learning import likely_labels as likely_labels
 from simkit.papers.analysis.learning import memorisation as memorisation
 from simkit.papers.analysis.learning import modification as modification
+from simkit.papers.analysis.learning import priors as priors
+from simkit.papers.analysis.learning import rank_agreement as rank_agreement
+from simkit.papers.analysis.learning import readings as readings
 from simkit.papers.analysis.losses import Scene as Scene
 from simkit.papers.analysis.losses import cell_gradients as cell_gradients
 from simkit.papers.analysis.losses import logit_gaps as logit_gaps

@@ -104,7 +104,14 @@ def _tests(scores: pd.DataFrame, base: str) -> dict[Any, dict[str, Any]]:
     gaps = {name: (values - of_base).dropna() for name, values in scores.items()}
     ps = pd.Series({name: p_value(gap) for name, gap in gaps.items()}, dtype=float)
     ps = ps.drop(base, errors="ignore").dropna()
-    adjusted, levels = pd.Series(holm(list(ps)), ps.index, dtype=float), _holm_levels(ps)
+    adjusted = pd.Series(holm(list(ps)), ps.index, dtype=float)
+    # The level of each test by Holm's method: the k-th smallest p of m against 5 % / (m - k + 1).
+    # From the first test that is not rejected on, none is, and all have its level.
+    ordered, errors = ps.sort_values(kind="stable"), _ERROR / np.arange(len(ps), 0, -1)
+    retained = np.flatnonzero(ordered >= errors)
+    if len(retained):
+        errors[retained[0] :] = errors[retained[0]]
+    levels = pd.Series(1 - errors, ordered.index)
     tests = {}
     for name, gap in gaps.items():
         columns = gap_columns(gap[:0] if name == base else gap, level=levels.get(name, 1 - _ERROR))
@@ -113,19 +120,6 @@ def _tests(scores: pd.DataFrame, base: str) -> dict[Any, dict[str, Any]]:
             significant = bool(adjusted[name] < _ERROR and abs(columns["gap"]) >= SMALLEST)
         tests[name] = columns | {"p": adjusted.get(name, np.nan), "significant": significant}
     return tests
-
-
-def _holm_levels(ps: pd.Series) -> pd.Series:
-    """The level of each test by Holm's method: the k-th smallest p of m against 5 % / (m - k + 1).
-
-    From the first test that is not rejected on, none is, and all have its level.
-    """
-    ordered = ps.sort_values(kind="stable")
-    errors = _ERROR / np.arange(len(ps), 0, -1)
-    retained = np.flatnonzero(ordered >= errors)
-    if len(retained):
-        errors[retained[0] :] = errors[retained[0]]
-    return pd.Series(1 - errors, ordered.index)
 
 
 def mean_columns(values: pd.Series) -> dict[str, Any]:

@@ -109,18 +109,6 @@ def test_a_sweep_counts_failed_runs() -> None:
     assert np.isnan(found.loc[1, "low"]) and not np.isnan(found.loc[1, "gap"])
 
 
-@pytest.mark.parametrize(
-    ("scores", "setting", "words"),
-    [
-        (LL, "delt", "two values of 'delt'; compare several"),
-        ({"ll-r(delta=0.3)": 0.5, "an": 0.4}, "delta", "two values of 'delta'; compare several"),
-    ],
-)
-def test_nothing_to_sweep_is_refused(scores, setting, words) -> None:
-    with pytest.raises(BadInput, match=words):
-        sweep(spelled(scores), setting)
-
-
 AMOUNT = "fraction-of-positives(keep={})"
 
 

@@ -13,7 +13,7 @@ from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import ClassPrior, prepare
-from simkit.papers.analysis.class_priors import (
+from simkit.papers.analysis.learning import (
     COUNTED,
     estimates,
     likelihood,

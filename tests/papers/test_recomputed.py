@@ -12,13 +12,10 @@ from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task
 from simkit.learn.optim import Settings
-from simkit.learn.side_info import ClassPrior
-from simkit.papers.analysis.amounts import shares
-from simkit.papers.analysis.class_priors import likelihood, rank_agreement
 from simkit.papers.analysis.labelling import STATES, depths
-from simkit.papers.analysis.learning import TrainingOptions, watched
+from simkit.papers.analysis.learning import TrainingOptions, likelihood, watched
 from simkit.results import runs
-from simkit.results.comparisons import ablation, courses, ranks
+from simkit.results.comparisons import ablation, ranks
 from tests.results import planted
 
 SEEDS = pytest.mark.parametrize("seed", range(3))
@@ -88,57 +85,6 @@ def test_ablation(seed) -> None:
 
 
 @SEEDS
-def test_shares(seed) -> None:
-    rng = np.random.default_rng(seed)
-    scores = drawn(seed, [f"fraction-of-positives(keep={k})" for k in (0.2, 0.1)], "ab", 5)
-    made = table(scores).to_pylist()
-    for row in made:
-        row |= {"present": int(rng.integers(10, 90)), "absent": int(rng.integers(10, 200))}
-    full = table({("full-subset", "full", d): 0.9 for d in range(5)}, reference=True).to_pylist()
-    for row in full:
-        row |= {"present": 100, "absent": 300}
-    found = shares(runs.to_table([*made, *full]), base="a").to_dict("records")
-    assert len(found) == 5 and found[-1]["reference"]
-    for row in found[:-1]:
-        own = [r for r in made if (r["scheme"], r["method"]) == (row["bought"], row["method"])]
-        assert row["positives"] == pytest.approx(np.mean([r["present"] / 100 for r in own]))
-        both = [(r["present"] + r["absent"]) / 400 for r in own]
-        assert row["labels"] == pytest.approx(np.mean(both))
-        ends = about([r["map"] for r in own])
-        assert (row["low"], row["high"]) == pytest.approx(ends)
-        if row["method"] == "b":
-            other = {
-                d: s for (where, m, d), s in scores.items() if (where, m) == (row["bought"], "a")
-            }
-            gaps = [r["map"] - other[r["draw"]] for r in own if r["draw"] in other]
-            assert row["gap"] == pytest.approx(np.mean(gaps))
-            assert (row["gap_low"], row["gap_high"]) == pytest.approx(about(gaps))
-
-
-@SEEDS
-def test_courses(seed) -> None:
-    rng = np.random.default_rng(seed)
-    lengths = rng.integers(2, 7, (2, 4))
-    made = [
-        planted.row(scheme="rpa", method=m, draw=d, curve=rng.random(n).tolist(), curve_of="val",
-                    epochs=int(rng.integers(1, n + 1)), map=0.5)
-        for m, some in zip("ab", lengths, strict=True)
-        for d, n in enumerate(some)
-    ]  # fmt: skip
-    for course in courses(runs.to_table(made), "curve"):
-        own = [row for row in made if row["method"] == course.method]
-        told = list(itertools.zip_longest(*(row["curve"] for row in own)))
-        assert len(course.points) == len(told)
-        for point, values in zip(course.points, told, strict=True):
-            known = [value for value in values if value is not None]
-            assert (point.mean, point.draws) == (pytest.approx(np.mean(known)), len(known))
-            if len(known) > 1:
-                assert (point.low, point.high) == pytest.approx(about(known))
-        epochs = [row["epochs"] for row in own]
-        assert course.chosen == {epoch: epochs.count(epoch) for epoch in sorted(set(epochs))}
-
-
-@SEEDS
 def test_ranks(seed) -> None:
     scores = {key: round(score, 2) for key, score in drawn(seed, lost=0.02).items()}  # ties
     found = ranks(table(scores))
@@ -165,19 +111,6 @@ def test_ranks(seed) -> None:
     alike = [some for some in sets if not any(pair <= some for pair in told)]
     largest = [some for some in alike if not any(some < other for other in alike)]
     assert sorted(map(sorted, found.alike)) == sorted(map(sorted, largest))
-
-
-@SEEDS
-def test_rank_agreement_over_the_most_frequent_classes(seed) -> None:
-    rng = np.random.default_rng(seed)
-    truth = Truth.of(rng.random((60, 12)) < rng.random(12))
-    prior = np.round(rng.random(12), 1)  # with ties
-    found = rank_agreement(truth, {"p": ClassPrior(prior)}, range(3, 13)).to_dict("records")
-    counts = truth.rows(np.arange(60)).sum(0)
-    order = sorted(range(12), key=lambda c: (-counts[c], c))
-    for row in found:
-        top = order[: row["top"]]
-        assert row["spearman"] == pytest.approx(stats.spearmanr(counts[top], prior[top]).statistic)
 
 
 class Said:

@@ -166,18 +166,14 @@ def shares(runs: Table, *, base: str = "", metric: str = "map") -> pd.DataFrame:
     for (method, reference, scheme, dollars, hours), cell in groups:
         spent = [(dollars, "dollars"), (hours, "hours")]
         budget = [f", {_digits(value, ',')} {unit}" for value, unit in spent if value == value]
-        row = {"scheme": "" if reference else _family(scheme), "method": method}
+        parts = _made("scheme", scheme)  # unregistered schemes are unchanged
+        without_amount = _short(parts, parts[0], parts[0].amount) if parts else scheme
+        row = {"scheme": "" if reference else without_amount, "method": method}
         row |= {"reference": reference, "bought": "".join([scheme, *budget])}
         row |= (cell[["positives", "labels"]].mean() / every).to_dict()
         row |= mean_columns(cell[metric]) | {"base": base if base and not reference else None}
         rows.append(row | gap_columns(cell[metric] - cell[f"{metric}_base"]))
     return _in_order(pd.DataFrame(rows), "labels")
-
-
-def _family(scheme: str) -> str:
-    """A scheme without its amount; unregistered schemes are unchanged."""
-    parts = _made("scheme", scheme)
-    return _short(parts, parts[0], parts[0].amount) if parts else scheme
 
 
 def images_or_labels(
@@ -227,7 +223,14 @@ def images_or_labels(
     if complete.all() or not (complete & (scored["images"] > 0)).any():
         have = ", ".join(scored["scheme"].unique()) or "nothing"
         raise BadInput(f"the runs hold {have}; compare {full} and another scheme")
-    cells = _cells(scored.assign(complete=complete), metric)
+    counted = scored.assign(complete=complete, labels=scored["present"] + scored["absent"])
+    places = zip(counted["grid"], selection.budgets_of(counted), counted["images"], strict=True)
+    counted["place"] = [(grid, limit) if limit else images for grid, limit, images in places]
+    keys, rows = ["scheme", "method", "complete", "place"], []
+    for key, cell in one_result(counted, metric, by=keys).groupby(keys, sort=False):
+        row = {"images": round(cell["images"].mean()), "labels": cell["labels"].mean()}
+        rows.append(dict(zip(keys, key, strict=True)) | row | mean_columns(cell[metric]))
+    cells = _in_order(pd.DataFrame(rows).drop(columns="place"), "images")
     ladder = cells[cells["complete"] & (cells["images"] > 0)]
     # The best method on complete labels counts, and scores are made monotone in images.
     ladder = ladder.loc[ladder.groupby("images")["mean"].idxmax()]
@@ -239,20 +242,6 @@ def images_or_labels(
     cells["equal_images"] = np.where(cells["complete"], np.nan, equal)
     cells["fewer"] = cells["equal_images"] * each / cells["labels"].where(cells["labels"] > 0)
     return cells
-
-
-def _cells(scored: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """A row per scheme, method, and budget or number of images: means over draws."""
-    counted = scored.assign(labels=scored["present"] + scored["absent"])
-    runs = zip(counted["grid"], selection.budgets_of(counted), counted["images"], strict=True)
-    counted["place"] = [(grid, limit) if limit else images for grid, limit, images in runs]
-    keys = ["scheme", "method", "complete", "place"]
-    counted = one_result(counted, metric, by=keys)
-    rows = []
-    for key, cell in counted.groupby(keys, sort=False):
-        row = {"images": round(cell["images"].mean()), "labels": cell["labels"].mean()}
-        rows.append(dict(zip(keys, key, strict=True)) | row | mean_columns(cell[metric]))
-    return _in_order(pd.DataFrame(rows).drop(columns="place"), "images")
 
 
 def modes(

@@ -244,9 +244,9 @@ def _row(ids: pd.Index, query: str, *, by_number: bool) -> int:
     """The row of an image id; row numbers count only if ids are not numbers."""
     if query in ids:
         return int(ids.get_loc(query))
-    if by_number and query.isdecimal() and int(query) < len(ids):
-        return int(query)
     if by_number and query.isdecimal():
+        if int(query) < len(ids):
+            return int(query)
         some = ", ".join(ids[:5])
         raise BadInput(f"query is {query}; a row from 0 to {len(ids) - 1} or the id of an image is "
                        f"expected, such as {some}")  # fmt: skip

@@ -226,7 +226,17 @@ def damage(
             image, c = np.nonzero(known)
             columns = {"model": model, "image": rows[image], "class": classes[c]}
             columns |= {"present": truth.rows(rows)[known]}
-            values = _compared(full_maps, maps, share, spread)
+            y, x = ((np.arange(side) + 0.5) / side - 0.5 for side in maps.shape[2:])
+            gaussian = np.exp(-(y[:, None] ** 2 + x**2) / (2 * spread**2)).reshape(1, 1, -1)
+            first, second = _cells(full_maps), _cells(maps)
+            length = np.maximum(np.linalg.norm(first, axis=-1), 1e-12)
+            values = {
+                "agreement": _spearman(first, second),
+                "control": _spearman(first, gaussian),
+                "distance": np.linalg.norm(first - second, axis=-1) / length,
+            }
+            ends = (*_ends(second, share), *_ends(first, share))
+            values |= dict(zip(_ENDS, ends, strict=True))
             parts.append(pd.DataFrame(columns | {key: v[known] for key, v in values.items()}))
     return pd.concat(parts, ignore_index=True)
 
@@ -351,20 +361,6 @@ def top_score_medians(table: pd.DataFrame) -> dict[str, list[float]]:
         model: rows.groupby("rank")["probability"].median().tolist()
         for model, rows in table.groupby("model", sort=False)
     }
-
-
-def _compared(
-    full: NDArray[np.float32], partial: NDArray[np.float32], share: float, spread: float
-) -> dict[str, Floats]:
-    """All measures (b, L) of the difference between maps (b, L, h, w)."""
-    y, x = ((np.arange(side) + 0.5) / side - 0.5 for side in full.shape[2:])
-    gaussian = np.exp(-(y[:, None] ** 2 + x**2) / (2 * spread**2)).reshape(1, 1, -1)
-    first, second = _cells(full), _cells(partial)
-    lengths = np.maximum(np.linalg.norm(first, axis=-1), 1e-12)
-    measured = {"agreement": _spearman(first, second), "control": _spearman(first, gaussian)}
-    measured["distance"] = np.linalg.norm(first - second, axis=-1) / lengths
-    ends = (*_ends(second, share), *_ends(first, share))
-    return measured | dict(zip(_ENDS, ends, strict=True))
 
 
 def _cells(maps: NDArray[np.float32]) -> Floats:
@@ -629,7 +625,13 @@ def object_size(
     share, every = np.zeros(truth.shape), np.arange(len(truth.images))
     np.maximum.at(share, (boxes.images, boxes.classes), areas)
     present = truth.rows(every)
-    edges, group = _groups(np.where(present, share, 0.0)[:, classes], groups)
+    share = np.where(present, share, 0.0)[:, classes]
+    sizes = share[share > 0] if share.any() else np.zeros(1)
+    edges = np.quantile(sizes, np.linspace(0, 1, groups + 1))
+    group = np.clip(np.searchsorted(edges, share, "right") - 1, 0, groups - 1)
+    group[share == 0] = -1
+    if len(np.unique(group[share > 0])) < groups:
+        raise BadInput(f"object_size: too few objects for {groups} groups; choose fewer groups")
     absent = (~present & truth.known_rows(every))[:, classes]
     words = _SIZES.get(groups, [f"group {n + 1}" for n in range(groups)])
     rows = []
@@ -821,19 +823,6 @@ def _means(values: NDArray[np.float64], inside: NDArray[np.bool_]) -> dict[str, 
     for name, cells in (("inside", inside), ("outside", ~inside)):
         row[name] = ((values * cells).sum(1) / np.maximum(cells.sum(1), 1)).mean()
     return row | {"hits": np.take_along_axis(inside, values.argmax(1)[:, None], 1).mean()}
-
-
-def _groups(
-    share: NDArray[np.float64], groups: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Edges (groups + 1,) of sizes, and the group (N, L) of each label, -1 without a box."""
-    sizes = share[share > 0]
-    edges = np.quantile(sizes, np.linspace(0, 1, groups + 1)) if len(sizes) else np.zeros(2)
-    group = np.clip(np.searchsorted(edges, share, "right") - 1, 0, groups - 1)
-    group[share == 0] = -1
-    if len(np.unique(group[share > 0])) < groups:
-        raise BadInput(f"object_size: too few objects for {groups} groups; choose fewer groups")
-    return edges, group
 
 
 def _each(draws: Draws, inputs: Any, truth: Truth) -> Iterator[tuple[dict[str, Any], Trained]]:

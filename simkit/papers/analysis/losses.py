@@ -182,7 +182,10 @@ def _followed(
     pooled = torch.from_numpy(np.asarray(task.inputs.values)).mean((-2, -1))
     codes = torch.from_numpy(task.labels.rows(np.arange(N)))
     state = stack_states([method.start(task, Chance.seeded(0))] * len(points))
-    optimiser = _optimiser(method, state)
+    model = nn.Module()
+    model.head = nn.Identity()
+    groups = [group for group in method.groups(model, state, _RATE) if group["params"]]
+    optimiser = Optimiser(groups, Settings()) if groups else None
     batches = torch.arange(N).split(scene.batch)
 
     def step(index: Tensor) -> tuple[Batch, Outputs, Tensor]:
@@ -210,14 +213,6 @@ def _followed(
                 method.after_batch(batch, out, state)
         with torch.no_grad():
             method.after_epoch(epoch, logits if method.needs.epoch_scores else None, state)
-
-
-def _optimiser(method: Method, state: nn.Module) -> Optimiser | None:
-    """The optimiser of the parameters of a state; None without parameters."""
-    model = nn.Module()
-    model.head = nn.Identity()
-    groups = [group for group in method.groups(model, state, _RATE) if group["params"]]
-    return Optimiser(groups, Settings()) if groups else None
 
 
 def _averaged(method: Method, batch: Batch) -> int:
@@ -349,32 +344,28 @@ def cell_gradients(
 def _cells(
     method: Method, state: nn.Module, codes: NDArray[np.int8], maps: NDArray[np.floating]
 ) -> pd.DataFrame:
-    """A row for each cell: the side of the threshold, and the gradient in both forms."""
+    """A row for each cell: the side of the threshold, and the gradient in both forms.
+
+    The closed form is the product of Eqs 4 and 9: the gradient of the loss for the logit of the
+    boosted map, times the slope of BoostLU at the cell.
+    """
     leaf = torch.tensor(maps, dtype=torch.float64, requires_grad=True)
     out, labels = Outputs(leaf.mean((-2, -1)), leaf), torch.from_numpy(codes)
     # The loss is a mean over entries, and the logit one over cells: undo both.
     push = leaf.numel() * _gradient(method, state, labels, out, leaf)
-    closed, above = _closed(method, state, labels, leaf.detach())
-    columns = {"push": push, "closed": closed, "error": (push - closed).abs()}
-    table = pd.DataFrame({name: values.numpy().ravel() for name, values in columns.items()})
-    return table.assign(cells=np.where(above.numpy().ravel(), "above", "below"), number=1)
-
-
-def _closed(method: Method, state: nn.Module, codes: Tensor, maps: Tensor) -> tuple[Tensor, Tensor]:
-    """(b, L, h, w) the product of Eqs 4 and 9, and a mask of the cells above the threshold.
-
-    The product of the gradient of the loss for the logit of the boosted map and the slope of
-    BoostLU at the cell.
-    """
-    alpha, beta = torch.ones(codes.shape[-1], dtype=maps.dtype), 0.0
+    cells, beta = leaf.detach(), 0.0
+    alpha = torch.ones(codes.shape[-1], dtype=cells.dtype)
     if isinstance(method, BoostLU):
         alpha, beta = alpha * method.alpha, method.beta
         if method.zero_positive == "plain":
             alpha[~state.has_positive] = 1
-    alpha, above = alpha[:, None, None], maps > beta
-    logits = torch.where(above, alpha * maps + (1 - alpha) * beta, maps).mean((-2, -1))
-    outer = torch.sigmoid(logits) - (codes == PRESENT).double()
-    return outer[..., None, None] * torch.where(above, alpha, 1.0), above
+    alpha, above = alpha[:, None, None], cells > beta
+    logits = torch.where(above, alpha * cells + (1 - alpha) * beta, cells).mean((-2, -1))
+    outer = torch.sigmoid(logits) - (labels == PRESENT).double()
+    closed = outer[..., None, None] * torch.where(above, alpha, 1.0)
+    columns = {"push": push, "closed": closed, "error": (push - closed).abs()}
+    table = pd.DataFrame({name: values.numpy().ravel() for name, values in columns.items()})
+    return table.assign(cells=np.where(above.numpy().ravel(), "above", "below"), number=1)
 
 
 def _gradient(

@@ -41,7 +41,13 @@ class Sweep(Figure):
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         other, drawn = line_looks(table, self.panels)
-        places, beside = _places(table)
+        numbers = table.drop_duplicates("value").set_index("value")["number"]
+        if numbers.notna().all():
+            numbers = numbers.sort_values()
+        sizes = numbers[numbers != 0].abs()
+        wide = sizes.max() >= 20 * sizes.min()
+        beside = numbers.isna().any() or (wide and numbers.min() <= 0)  # evenly spaced
+        places = dict(zip(numbers.index, range(len(numbers)) if beside else numbers, strict=True))
         values = {place: value for value, place in places.items()}
         rows = base.in_points(table).assign(place=table["value"].map(places))
         words = table["number"].isna().any()
@@ -69,18 +75,6 @@ class Sweep(Figure):
         panels.labels(setting + log, f"{self.score} on the test split, points")
         interval = over_draws(table["draws"], "Lines" if words else "Bands")
         return panels.finish(f"{self.score} over {setting}", interval, failed(table))
-
-
-def _places(table: pd.DataFrame) -> tuple[dict[str, float], bool]:
-    """Coordinates of the values, and whether they are evenly spaced instead of numbers."""
-    values = table.drop_duplicates("value").set_index("value")["number"]
-    if values.notna().all():
-        values = values.sort_values()
-    sizes = values[values != 0].abs()
-    wide = sizes.max() >= 20 * sizes.min()
-    if values.isna().any() or (wide and values.min() <= 0):
-        return {value: float(place) for place, value in enumerate(values.index)}, True
-    return dict(values), False
 
 
 @register

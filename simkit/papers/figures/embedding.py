@@ -67,8 +67,8 @@ class NeighbourImages(Figure):
         self.check_pictures(self.pictures, len(table))
         rows = list(table.itertuples())
         columns = min(6, max(4, len(rows)))
-        side = style.WIDTH / columns - 0.12
-        notes = [_notes(row, set(rows[0].present) if row.rank else set(), side) for row in rows]
+        room = style.WIDTH / columns - 0.12
+        notes = [_notes(row, set(rows[0].present) if row.rank else set(), room) for row in rows]
         titles = [f"{row.rank}.  {row.distance:.3f}" for row in rows]
         titles[0] = f"image {rows[0].image}"
         places = [0]  # of images, row by row; the first column has the query alone
@@ -77,14 +77,19 @@ class NeighbourImages(Figure):
         places += [-1] * (columns - len(places))
         lengths = [max(len(notes[n]) for n in places[at : at + columns] if n >= 0)
                    for at in range(0, len(places), columns)]  # fmt: skip
-        tall = 0.4 + (side if self.pictures else 0)
-        tall += 0.3 * (style.text_width(titles[0], 11, "bold") > side)  # an id in several lines
+        tall = 0.4 + (room if self.pictures else 0)
+        tall += 0.3 * (style.text_width(titles[0], 11, "bold") > room)  # an id in several lines
         panels = Panels(
             ["" if n < 0 else titles[n] for n in places], across=columns,
             height=[tall + _LINE * length for length in lengths], sharex=False, sharey=False,
         )  # fmt: skip
         for axes, n in zip(panels, places, strict=True):
-            marks.picture(axes, _square(self.pictures[n]) if self.pictures and n >= 0 else None)
+            picture = self.pictures[n] if self.pictures and n >= 0 else None
+            if picture is not None:  # its central square
+                side = min(picture.shape[:2])
+                top, left = ((size - side) // 2 for size in picture.shape[:2])
+                picture = picture[top : top + side, left : left + side]
+            marks.picture(axes, picture)
             _write(axes, notes[n] if n >= 0 else [], below=bool(self.pictures))
         partly = (table["unknown"] > 0).any()
         return panels.finish(
@@ -105,12 +110,6 @@ def _notes(row: Any, shared: set[str], room: float) -> list[Note]:
         notes.append((f"? {row.unknown:,} unknown", style.PALE, "normal"))
     notes += _named("in truth", row.hidden, style.PALE, room, most=6)
     return notes or [("no class is present", style.PALE, "normal")]
-
-
-def _square(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    side = min(picture.shape[:2])
-    top, left = ((size - side) // 2 for size in picture.shape[:2])
-    return picture[top : top + side, left : left + side]
 
 
 @register

@@ -304,8 +304,17 @@ class MapDamage(Figure):
         order.set(xlabel="rank correlation with the full model's map", ylabel="share of maps, %")
         for axes, key in zip(ends, ("top", "bottom"), strict=True):
             for place, (model, rows) in enumerate({"full": full, **models}.items()):
-                away = marks.dodge(place, len(drawn), 0.8)
-                _boxes(axes, rows, key, away=away, width=0.6 / len(drawn), color=drawn[model].color)
+                away, color = marks.dodge(place, len(drawn), 0.8), drawn[model].color
+                face, line = (color, "white") if model == "full" else ("white", color)
+                groups = split(rows, "present")
+                axes.boxplot(
+                    [group[key] for group in groups.values()], widths=0.6 / len(drawn),
+                    positions=[away + (0 if present else 1) for present in groups],
+                    whis=(5, 95), showfliers=False, patch_artist=True, manage_ticks=False,
+                    boxprops={"facecolor": face, "edgecolor": color, "linewidth": 1.5},
+                    medianprops={"color": line, "linewidth": 2},
+                    whiskerprops={"color": color}, capprops={"color": color},
+                )  # fmt: skip
             axes.axhline(0, color=style.PALE, linewidth=0.8, zorder=0)
             axes.set_xticks([0, 1], ["present", "absent"])
             axes.set_ylabel("mean attribution score")
@@ -321,22 +330,6 @@ def _steps(axes: Axes, values: pd.Series, look: style.Look) -> None:
     counts, edges = np.histogram(values.dropna(), np.linspace(-1, 1, 41))
     line: dict[str, Any] = {"color": look.color, "linestyle": look.dashes, "label": look.name}
     axes.stairs(100 * counts / max(counts.sum(), 1), edges, linewidth=1.8, **line)
-
-
-def _boxes(
-    axes: Axes, rows: pd.DataFrame, key: str, *, away: float, width: float, color: str
-) -> None:
-    """Boxes of a model for present and for absent classes; filled for the full model."""
-    full = rows["model"].iloc[0] == "full"
-    groups = split(rows, "present")
-    axes.boxplot(
-        [group[key] for group in groups.values()],
-        positions=[away + (0 if present else 1) for present in groups], widths=width,
-        whis=(5, 95), showfliers=False, patch_artist=True, manage_ticks=False,
-        boxprops={"facecolor": color if full else "white", "edgecolor": color, "linewidth": 1.5},
-        medianprops={"color": "white" if full else color, "linewidth": 2},
-        whiskerprops={"color": color}, capprops={"color": color},
-    )  # fmt: skip
 
 
 @register

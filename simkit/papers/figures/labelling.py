@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -48,7 +47,16 @@ class Confusion(Figure):
         )  # fmt: skip
         left, middle, right = panels
         _answers(left, matrix, gold)
-        _workers(middle, workers.dropna(subset=["miss", "false_alarm"]))
+        known = workers.dropna(subset=["miss", "false_alarm"])
+        alarms = known["false_alarm"].clip(lower=1e-3)  # limit of the log axis
+        area = 12 + 260 * known["votes"] / known["votes"].max()
+        middle.scatter(alarms, known["miss"], area, style.BLUE, alpha=0.45, edgecolors="white")
+        middle.set(xlabel="false alarms, of absent classes (log)")
+        middle.set(ylabel="misses, of present classes")
+        # False alarms are rare for most people and frequent for some: hence the log axis.
+        marks.log_percent(middle)
+        marks.percent(middle.yaxis)
+        middle.margins(0.15)
         places = np.arange(len(yes))
         right.bar(places - 0.2, yes["share"], 0.4, color=style.BLUE, label="these votes")
         hollow = {"color": "white", "edgecolor": style.INK}
@@ -86,17 +94,6 @@ def _answers(axes: Axes, matrix: pd.DataFrame, gold: pd.DataFrame) -> None:
     axes.set_xticks(range(len(answers)), [f"says {word}" for word in answers])
     axes.set_yticks(range(2), truths, rotation=90, va="center")
     axes.set_xlabel("share and number of votes")
-
-
-def _workers(axes: Axes, workers: pd.DataFrame) -> None:
-    alarms = workers["false_alarm"].clip(lower=1e-3)  # limit of the log axis
-    area = 12 + 260 * workers["votes"] / workers["votes"].max()
-    axes.scatter(alarms, workers["miss"], area, style.BLUE, alpha=0.45, edgecolors="white")
-    axes.set(xlabel="false alarms, of absent classes (log)", ylabel="misses, of present classes")
-    # False alarms are rare for most people and frequent for some: hence the log axis.
-    marks.log_percent(axes)
-    marks.percent(axes.yaxis)
-    axes.margins(0.15)
 
 
 @register
@@ -244,7 +241,13 @@ class HierarchyTree(Figure):
         for axes, part in zip(panels, parts, strict=True):
             axes.set_axis_off()
             axes.set(xlim=(0, width), ylim=(rows - 0.5, -0.5))
-            _branches(axes, part)
+            ways = []  # from each line to its parent, the last line above with less indentation
+            for y, line in enumerate(part):
+                if line.depth:
+                    above = next(v for v in reversed(range(y)) if part[v].depth < line.depth)
+                    x = (line.depth - 1) * _STEP + 0.04
+                    ways.append([(x, above + 0.45), (x, y), (x + 0.07, y)])
+            axes.add_collection(LineCollection(ways, colors="#c4c4c4", linewidths=0.7))
             for y, each in enumerate(part):
                 _write(axes, each, y, width)
         classes = f"{len(table)} classes, {len(tree.leaves)} of them without children"
@@ -275,38 +278,22 @@ def _columns(lines: list[Line], count: int) -> list[list[Line]]:
     return columns
 
 
-def _branches(axes: Axes, lines: list[Line]) -> None:
-    """A path from each line to its parent: the last line above with less indentation."""
-    ways = []
-    for y, line in enumerate(lines):
-        if line.depth:
-            above = next(v for v in reversed(range(y)) if lines[v].depth < line.depth)
-            x = (line.depth - 1) * _STEP + 0.04
-            ways.append([(x, above + 0.45), (x, y), (x + 0.07, y)])
-    axes.add_collection(LineCollection(ways, colors="#c4c4c4", linewidths=0.7))
-
-
 def _write(axes: Axes, line: Line, y: int, width: float) -> None:
     x = line.depth * _STEP
     again = line.hidden < 0  # an ancestor repeated from the previous column
     color = style.PALE if again else style.BLUE if line.inner else style.INK
     look: dict[str, Any] = {"fontsize": _LETTERS, "va": "center_baseline"}
-    name = _joined(line.names, width - x)
+    for shown in range(min(len(line.names), 20), 0, -1):  # as many names as fit
+        left = len(line.names) - shown
+        name = ", ".join(line.names[:shown]) + f" + {left}" * (left > 0)
+        if style.text_width(name, _LETTERS) <= width - x:
+            break
+    name = style.fold(name, width - x, size=_LETTERS, lines=1)
     axes.text(x, y, name, color=color, **look)
     room = width - x - style.text_width(name, _LETTERS) - 0.1
     if line.note and not again and room > 0.4:
         note = style.fold(line.note, room, size=_LETTERS, lines=1)
         axes.text(width - room, y, note, color=style.PALE, **look)
-
-
-def _joined(names: Sequence[str], width: float) -> str:
-    """As many names as fit, and the number of the others."""
-    for shown in range(min(len(names), 20), 0, -1):
-        left = len(names) - shown
-        text = ", ".join(names[:shown]) + f" + {left}" * (left > 0)
-        if style.text_width(text, _LETTERS) <= width:
-            break
-    return style.fold(text, width, size=_LETTERS, lines=1)
 
 
 @register

@@ -349,7 +349,7 @@ class RankAgreement(Figure):
 
 def _estimate(name: str) -> str:
     """The name of an estimate: its method, or counted labels."""
-    from simkit.papers.analysis.class_priors import COUNTED  # which trains, so with torch
+    from simkit.papers.analysis.learning import COUNTED  # which trains, so with torch
 
     return "counted labels" if name == COUNTED else label(name)
 

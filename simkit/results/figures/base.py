@@ -267,17 +267,10 @@ class Panels:
         head.set_y(1 - _MARGIN / height)
         for legend in legends:
             legend.set_bbox_to_anchor((0, below / height))
-        self._lay_out(bottom / height, panels / height)
-        for part in parts:
-            part.set_in_layout(True)  # Jupyter crops to the layout
-        return self.drawing
-
-    def _lay_out(self, bottom: float, height: float) -> None:
-        """Place the panels between these shares of the height, and wrap long texts."""
         layout: Any = self.drawing.get_layout_engine()
-        layout.set(rect=(0, bottom, 1, height))
+        layout.set(rect=(0, bottom / height, 1, panels / height))
         if outer := self.drawing.get_supylabel():
-            self.drawing.supylabel(outer, y=bottom + height / 2, fontsize=10)
+            self.drawing.supylabel(outer, y=(bottom + panels / 2) / height, fontsize=10)
         titles = {axes: axes.get_title("left") for axes in self.grid.flat}
         for axes in titles:  # long ones would push the panels apart
             axes.set_title("")
@@ -291,6 +284,9 @@ class Panels:
         self.drawing.set_layout_engine("none")  # no change from here on
         for axes in self.drawing.axes:  # rounded: the solver's last digits differ from run to run
             axes.set_position(np.round(axes.get_position(original=True).bounds, 6).tolist())
+        for part in parts:
+            part.set_in_layout(True)  # Jupyter crops to the layout
+        return self.drawing
 
     def _legends(self) -> list[Any]:
         """The legend, in columns of about equal length; none without labels."""

@@ -176,7 +176,14 @@ class ClassDifference(OfScheme):
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         where, runs = self.of_scheme(table)
-        first, second = self._pair(runs)
+        means = runs.groupby("method", sort=False)["map"].mean()
+        ranked = list(means.sort_values(ascending=False, kind="stable").index)
+        check_known(filter(None, (self.first, self.second)), ranked)
+        self.require(len(ranked) > 1, f"{ranked[0]!r} is the only method; two are needed")
+        second = self.second or ("an" if "an" in ranked and self.first != "an" else "")
+        first = self.first or next(name for name in ranked if name != second)
+        second = second or next(name for name in ranked if name != first)
+        self.require(first != second, f"first and second are both {first!r}; name two methods")
         scored = self.by_class(runs, [first, second])
         gaps = base.intervals(scored.differences(first, second))
         gaps = gaps.assign(missing=scored.missing, name=scored.classes).dropna(subset="mean")
@@ -195,26 +202,20 @@ class ClassDifference(OfScheme):
         else:
             axes.set(xticks=[], xlabel=f"{len(gaps):,} classes, by their difference")
         panels.labels(y=f"AP of {label(first)} − {label(second)}, points")
+        correlation = "" if every["missing"].any() else "No labels are missing."
+        if len(every) > 2 and np.ptp(every["missing"]) and np.ptp(every["mean"]):
+            rho = float(spearmanr(every["missing"], every["mean"]).statistic)
+            with_missing = "Rank correlation of the difference with the share of missing labels"
+            correlation = f"{with_missing}: {rho:+.2f}."
         over, *left_out = self.notes(scored, "Lines")
         return panels.finish(
             f"AP of each class by {label(first)} instead of {label(second)}: {where}",
             f"The {len(gaps):,} largest differences." if len(gaps) < len(every) else "",
             f"Better in {(every['mean'] > 0).sum():,} of {len(every):,} classes.",
             f"{over} Not corrected for multiple comparisons." if named else "",
-            *left_out, _correlation(every),
-        )  # fmt: skip
-
-    def _pair(self, runs: pd.DataFrame) -> tuple[str, str]:
-        """The two methods to compare. Raises BadInput if there are not two."""
-        means = runs.groupby("method", sort=False)["map"].mean()
-        ranked = list(means.sort_values(ascending=False, kind="stable").index)
-        check_known(filter(None, (self.first, self.second)), ranked)
-        self.require(len(ranked) > 1, f"{ranked[0]!r} is the only method; two are needed")
-        second = self.second or ("an" if "an" in ranked and self.first != "an" else "")
-        first = self.first or next(name for name in ranked if name != second)
-        second = second or next(name for name in ranked if name != first)
-        self.require(first != second, f"first and second are both {first!r}; name two methods")
-        return first, second
+            *left_out,
+            correlation,
+        )
 
 
 def _bars(drawing: Drawing, axes: Axes, gaps: pd.DataFrame, named: bool) -> None:
@@ -240,14 +241,6 @@ def _bars(drawing: Drawing, axes: Axes, gaps: pd.DataFrame, named: bool) -> None
         shades = ScalarMappable(norm, _SHADES)
         what = "labels missing, of asked images"
         marks.scale(drawing, axes, shades, what, lambda share: f"{100 * share:.4g}%")
-
-
-def _correlation(gaps: pd.DataFrame) -> str:
-    """The rank correlation of differences and missing labels, in a sentence."""
-    if len(gaps) < 3 or not np.ptp(gaps["missing"]) or not np.ptp(gaps["mean"]):
-        return "" if gaps["missing"].any() else "No labels are missing."
-    rho = float(spearmanr(gaps["missing"], gaps["mean"]).statistic)
-    return f"Rank correlation of the difference with the share of missing labels: {rho:+.2f}."
 
 
 def _unseen(scored: ByClass) -> NDArray[np.bool_]:

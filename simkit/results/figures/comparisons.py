@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -63,7 +62,15 @@ class Ablation(Figure):
             for mean in in_panel[in_panel["base"]]["mean"]:
                 axes.axvline(mean, color=INK, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
             names = [label(method) for method in in_panel["method"]]
-            gaps = [_difference(row) for row in in_panel.to_dict("records")]
+            gaps = []
+            for row in in_panel.itertuples():
+                ends = (
+                    ""
+                    if np.isnan(row.gap_low)
+                    else f"  ({row.gap_low:+z.1f} to {row.gap_high:+z.1f})"
+                )
+                gap = "no baseline" if np.isnan(row.gap) else f"{row.gap:+z.1f}{ends}"
+                gaps.append("base" if row.base else gap)
             texts = marks.row_names(axes, names, right=gaps, lines=2, size=9.5, room=2.8)
             for text, sure in zip(texts, in_panel["significant"], strict=True):
                 text.set(color=INK if sure else PALE, fontweight="bold" if sure else "normal")
@@ -79,14 +86,6 @@ class Ablation(Figure):
             tested if rows["draws"].max() > 1 else "",
             failed(table),
         )
-
-
-def _difference(row: dict[Any, Any]) -> str:
-    """The difference to the base in points, and its interval."""
-    if row["base"] or np.isnan(row["gap"]):
-        return "base" if row["base"] else "no baseline"
-    ends = "" if np.isnan(row["gap_low"]) else "  ({gap_low:+z.1f} to {gap_high:+z.1f})"
-    return ("{gap:+z.1f}" + ends).format_map(row)
 
 
 def failed(table: pd.DataFrame) -> str:
@@ -144,28 +143,24 @@ class CostCurve(Figure):
         )
         other, drawn = line_looks(points if self.panels == "method" else runs, self.panels)
         named = label if self.panels == "method" else str
+        # Ticks at the budgets themselves, if these are few.
+        budgets = set(points["limit"].dropna())
+        others = set(points["spent"][points["limit"].isna()].round(2)) - budgets
+        values = [value for value in (*sorted(budgets), *sorted(others)) if value > 0]
+        costs = [*values, *points["spent"][points["spent"] > 0]] or [1.0]
+        room = max(1.12, (max(costs) / min(costs)) ** 0.12)  # labels stay within the panel
         panels = Facets(points, self.panels, named=named, across=3, height=2.5)
         for axes, rows in panels:
             marks.lines(axes, rows, "spent", "mean", drawn, by=other, band=marks.BAND)
             names = [f"{label(c.method)}, {price(getattr(c, unit))}" for c in ends]
             marks.across(axes, names, [100 * c.score.mean for c in ends])
-            _cost_axis(axes, points, price)
+            marks.log_axis(axes, "x", price)
+            axes.set_xlim(min(costs) / room, max(costs) * room)
+            if 0 < len(values) < 7:
+                marks.ticks_at(axes, values, price)
         panels.labels(f"{unit} of annotation, log axis", SCORE)
-        others = base.not_shown(runs["method"].nunique() - len(methods))
-        return panels.finish("mAP over the cost of annotation", over_draws(points["draws"]), others)
-
-
-def _cost_axis(axes: Axes, points: pd.DataFrame, price: Callable[[float], str]) -> None:
-    """Ticks at the budgets themselves, if these are few."""
-    budgets = set(points["limit"].dropna())
-    others = set(points["spent"][points["limit"].isna()].round(2)) - budgets
-    values = [value for value in (*sorted(budgets), *sorted(others)) if value > 0]
-    ends = [*values, *points["spent"][points["spent"] > 0]] or [1.0]
-    marks.log_axis(axes, "x", price)
-    room = max(1.12, (max(ends) / min(ends)) ** 0.12)  # labels stay within the panel
-    axes.set_xlim(min(ends) / room, max(ends) * room)
-    if 0 < len(values) < 7:
-        marks.ticks_at(axes, values, price)
+        hidden = base.not_shown(runs["method"].nunique() - len(methods))
+        return panels.finish("mAP over the cost of annotation", over_draws(points["draws"]), hidden)
 
 
 @register
@@ -201,7 +196,15 @@ class Convergence(base.AtBudget):
             every = -(-in_panel["epoch"].max() // 3)
             for place, (method, course) in enumerate(split(in_panel, "method").items()):
                 first = place * every // in_panel["method"].nunique()  # lines may coincide
-                _course(axes, course, drawn[method], (first, every))
+                small = {"markevery": (first, every), "markersize": 3.4, "markeredgewidth": 1}
+                small["linewidth"] = 1.5
+                marks.line(
+                    axes, course, "epoch", "mean", drawn[method], band=marks.BAND, style=small
+                )
+                for row in course[course["chosen"] > 0].itertuples():
+                    large = {"markersize": 4 + 4.5 * row.chosen**0.5, "label": "", "zorder": 3}
+                    style = {**drawn[method].line(), "linestyle": "none", **large}
+                    axes.plot([row.epoch], [row.mean], **style)
         splits = {"val": "validation split", "test": "test split"}
         on = " and ".join(splits.get(name, name) for name in rows["of"].unique())
         panels.labels("epochs", "mean training loss" if losses else f"mAP on the {on}, points")
@@ -225,15 +228,6 @@ class Convergence(base.AtBudget):
             rows.loc[rows["draws"] < course.draws, list(marks.BAND)] = np.nan
             parts.append(rows.assign(scheme=course.scheme, method=course.method, of=course.of))
         return pd.concat(parts, ignore_index=True).dropna(subset="mean")
-
-
-def _course(axes: Axes, rows: pd.DataFrame, look: Look, marked: tuple[int, int]) -> None:
-    """The mean with its band. marked: start and distance of small markers."""
-    small = {"markevery": marked, "markersize": 3.4, "markeredgewidth": 1, "linewidth": 1.5}
-    marks.line(axes, rows, "epoch", "mean", look, band=marks.BAND, style=small)
-    for row in rows[rows["chosen"] > 0].itertuples():
-        size = {"linestyle": "none", "markersize": 4 + 4.5 * row.chosen**0.5, "label": ""}
-        axes.plot([row.epoch], [row.mean], **{**look.line(), **size, "zorder": 3})
 
 
 @register
@@ -270,8 +264,21 @@ class RankDiagram(base.AtBudget):
         bars.set(xticks=[], xlim=(-0.8, max(len(groups), 4) - 0.2))
         text = "no significant\ndifference" if groups else "all differ\nsignificantly"
         bars.set_xlabel("one draw:\nno test" if ranking.alike is None else text, loc="left")
-        heading = f"Mean ranks of methods over all schemes ({base.paid(limit)})"
-        return panels.finish(heading, *_ranked(ranking))
+        copies, left_out = ranking.copies, ranking.left_out
+        kind = "paired t" if ranking.draws < BOOTSTRAP_FROM else "bootstrapped paired t"
+        test = f"{kind} tests of mAP over all schemes, draw by draw, with Holm's correction"
+        if ranking.distance:
+            test = "Nemenyi's test, which assumes that draws of several schemes are independent"
+        joined = f"Joined: no significant difference at 5 % by {test}."
+        return panels.finish(
+            f"Mean ranks of methods over all schemes ({base.paid(limit)})",
+            "Marker: mean rank by mAP on the test split over "
+            f"{ranking.blocks} blocks (scheme, draw).",
+            "Grey: under each scheme." if len(ranking.by_scheme) > 1 else "",
+            f"Blocks with the same labels as others, which count once: {copies}." if copies else "",
+            f"Blocks left out, as a method has no score: {left_out}." if left_out else "",
+            "One draw: differences are not tested." if ranking.alike is None else joined,
+        )
 
 
 def _mean_ranks(axes: Axes, ranking: Ranks) -> None:
@@ -296,20 +303,3 @@ def _mean_ranks(axes: Axes, ranking: Ranks) -> None:
         axes.plot([1, end], [-0.95] * 2, color=INK, linewidth=1.2, marker="|", markersize=8)
         text = f"critical difference {ranking.distance:.2f}"
         axes.text(end + 0.02 * k, -0.95, text, va="center", fontsize=9)
-
-
-def _ranked(ranking: Ranks) -> list[str]:
-    """Notes of the caption on mean ranks and their test."""
-    copies, left_out = ranking.copies, ranking.left_out
-    kind = "paired t" if ranking.draws < BOOTSTRAP_FROM else "bootstrapped paired t"
-    test = f"{kind} tests of mAP over all schemes, draw by draw, with Holm's correction"
-    if ranking.distance:
-        test = "Nemenyi's test, which assumes that draws of several schemes are independent"
-    joined = f"Joined: no significant difference at 5 % by {test}."
-    return [
-        f"Marker: mean rank by mAP on the test split over {ranking.blocks} blocks (scheme, draw).",
-        "Grey: under each scheme." if len(ranking.by_scheme) > 1 else "",
-        f"Blocks with the same labels as others, which count once: {copies}." if copies else "",
-        f"Blocks left out, as a method has no score: {left_out}." if left_out else "",
-        "One draw: differences are not tested." if ranking.alike is None else joined,
-    ]

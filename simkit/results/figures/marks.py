@@ -7,6 +7,7 @@ matplotlib that differ from the look.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -221,9 +222,7 @@ def _ticks(axis: Axis, locator: Locator | None, named: Callable[[float], str]) -
     axis.set_major_formatter(FuncFormatter(lambda value, _: named(value)))
 
 
-def log_axis(
-    axes: Axes, which: Literal["x", "y"], named: Callable[[float], str] = power
-) -> None:  # fmt: skip
+def log_axis(axes: Axes, which: Literal["x", "y"], named: Callable[[float], str] = power) -> None:
     """Make x or y logarithmic, with up to 7 ticks in plain numbers."""
     axes.set(**{f"{which}scale": "log"})
     _ticks(axes.xaxis if which == "x" else axes.yaxis, _LogTicks(), named)
@@ -255,10 +254,7 @@ class _LogTicks(Locator):
     axis: Any
 
     def __call__(self) -> Any:
-        return self.tick_values(*self.axis.get_view_interval())
-
-    def tick_values(self, vmin: float, vmax: float) -> Any:
-        low, high = sorted((max(vmin, 1e-300), max(vmax, 1e-300)))
+        low, high = sorted(max(end, 1e-300) for end in self.axis.get_view_interval())
         powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
         short = ((tuple(range(1, 10)), 1), ((1, 2, 5), 1), ((1, 3), 1))
         for steps, every in (*short, *(((1,), n) for n in range(1, 99))):
@@ -269,21 +265,21 @@ class _LogTicks(Locator):
         return ticks
 
 
+@dataclass
 class _TicksAt(Locator):
-    axis: Any
+    """Ticks at these values as far as they fit, with priority for the first."""
 
-    def __init__(self, values: Sequence[float], named: Callable[[float], str]) -> None:
-        self.values, self.named = values, named
+    values: Sequence[float]
+    named: Callable[[float], str]
+    axis: Any = None
 
     def __call__(self) -> list[float]:
         axes = self.axis.axes
         dpi = axes.get_figure(root=True).dpi
         places = axes.get_xaxis_transform().transform([(value, 0) for value in self.values])[:, 0]
-        kept: list[tuple[float, float]] = []  # centre and half the width of each text
-        numbers = []
+        kept: dict[float, tuple[float, float]] = {}  # centre and half the width of each text
         for value, place in zip(self.values, places / dpi, strict=True):
             half = text_width(self.named(value)) / 2 + 0.04
-            if all(abs(place - other) >= half + wide for other, wide in kept):
-                kept.append((place, half))
-                numbers.append(value)
-        return numbers
+            if all(abs(place - other) >= half + wide for other, wide in kept.values()):
+                kept[value] = place, half
+        return list(kept)

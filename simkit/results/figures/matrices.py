@@ -67,54 +67,54 @@ class HeatMap(base.AtBudget):
         panels, axes = single(head + 0.6 * len(rows))
         width = max(WIDTH, 2 * _NAMES + 0.55 * len(methods))  # room for each number
         panels.drawing.set_figwidth(width)
-        self._numbers(axes, values, size=13 if level else 10)
-        for place, row in enumerate(rows):
-            _frame_best(axes, place, row, methods)
-        left, right = [_scheme(row) for row in rows], [_best(row) for row in rows]
-        marks.row_names(axes, left, lines=3, room=_NAMES, right=right)
-        _head(axes, methods, (width - 2 * _NAMES) / len(methods))
-        heading = _best_schemes(limit, rows, so_far=self.so_far)
-        return panels.finish(heading, *self._caption(table, rows, limit))
-
-    def _numbers(self, axes: Axes, values: pd.DataFrame, size: float) -> None:
-        """Cells with the values, or with their differences to the method `against`."""
+        form, colors = "{:.1f}", ("viridis", Normalize(np.nanmin(values), np.nanmax(values)))
         if self.against:
             self.chosen("method", self.against, values)
             values = values.sub(values[self.against], axis=0)
-            shades, norm, form = mpl.colormaps["PuOr"], Normalize(-10, 10), "+.1f"
-        else:
-            norm, form = Normalize(values.min(axis=None), values.max(axis=None)), ".1f"
-            shades = mpl.colormaps["viridis"]  # readable in grey
-        numbers = values.to_numpy(float)
-        texts = [["no run" if np.isnan(v) else format(v, form) for v in row] for row in numbers]
-        marks.cells(axes, _colors(shades, norm(numbers)), texts, size=size, weight="normal")
-        axes.set_xlim(-0.52, values.shape[1] - 0.48)
-
-    def _caption(self, table: pd.DataFrame, rows: list[Row], limit: Budget) -> Iterator[str]:
+            form, colors = "{:+.1f}", ("PuOr", Normalize(-10, 10))
+        texts = values.map(form.format).where(values.notna(), "no run")
+        _numbers(axes, values, texts, colors, size=13 if level else 10)
+        axes.set_xlim(-0.52, len(methods) - 0.48)
+        for place, row in enumerate(rows):  # frame the highest means, solid if probably the best
+            style = "-" if row.best.sure else (0, (3, 2))
+            for method in (row.best.first, *row.best.ties) if len(row.cells) > 1 else ():
+                corner = methods.index(method) - 0.475, place - 0.455
+                axes.add_patch(Rectangle(corner, 0.95, 0.91, fill=False, ec=INK, lw=2.4, ls=style))
+        left, right = [_scheme(row) for row in rows], [_best(row) for row in rows]
+        marks.row_names(axes, left, lines=3, room=_NAMES, right=right)
+        _head(axes, methods, (width - 2 * _NAMES) / len(methods))
         over = base.range_of(row.best.draws for row in rows)
         difference = f", less that of {label(self.against)}" if self.against else ""
-        yield (
+        return panels.finish(
+            _best_schemes(limit, rows, so_far=self.so_far),
             f"Rows: annotation schemes, {base.paid(limit)}. Columns: training methods. "
             f"Numbers: mean average precision (mAP) on the test split in points{difference}; "
-            f"draws: {over}. "
+            f"draws: {over}.",
             "Frame: highest mean of the row; dashed if its probability of being the best (on the "
-            f"right) is below {SURE:.0%}."
+            f"right) is below {SURE:.0%}.",
+            *_ends(table, self.metric, limit),
         )
-        if free := zero_shot(table, metric=self.metric):
-            yield f"Without labels: {label(free.method)} {free.score.percent}."
-        if full := references(table, metric=self.metric):
-            hours = full[0].hours if limit.hours else None
-            cost = money(full[0].dollars) if hours is None else f"{hours:,.3g} hours"
-            reached = ", ".join(f"{label(cell.method)} {cell.score.percent}" for cell in full)
-            yield f"All labels of all images, {cost}: {reached}."
 
 
-def _frame_best(axes: Axes, place: int, row: Row, methods: list[str]) -> None:
-    """A frame around the highest mean of a row, solid if it is probably the best."""
-    style = "-" if row.best.sure else (0, (3, 2))
-    for method in (row.best.first, *row.best.ties) if len(row.cells) > 1 else ():
-        corner = methods.index(method) - 0.475, place - 0.455
-        axes.add_patch(Rectangle(corner, 0.95, 0.91, fill=False, ec=INK, lw=2.4, ls=style))
+def _numbers(
+    axes: Axes, values: pd.DataFrame, texts: pd.DataFrame, colors: tuple[str, Normalize], *,
+    size: float,
+) -> None:  # fmt: skip
+    """Cells with texts in the colour of their values; colors: a colour map and its norm."""
+    shades = mpl.colormaps[colors[0]].with_extremes(bad="white")
+    shown = shades(np.ma.masked_invalid(colors[1](values.to_numpy(float))))[..., :3]
+    marks.cells(axes, shown.tolist(), texts.to_numpy().tolist(), size=size, weight="normal")
+
+
+def _ends(table: pd.DataFrame, metric: str, limit: Budget) -> Iterator[str]:
+    """Sentences of the caption about no labels and about all labels."""
+    if free := zero_shot(table, metric=metric):
+        yield f"Without labels: {label(free.method)} {free.score.percent}."
+    if full := references(table, metric=metric):
+        hours = full[0].hours if limit.hours else None
+        cost = money(full[0].dollars) if hours is None else f"{hours:,.3g} hours"
+        reached = ", ".join(f"{label(cell.method)} {cell.score.percent}" for cell in full)
+        yield f"All labels of all images, {cost}: {reached}."
 
 
 def _scheme(row: Row) -> str:
@@ -197,7 +197,9 @@ class Matrix(base.AtBudget):
             {row.scheme: {c.method: 100 * c.score.mean for c in row.cells} for row in columns}
         )
         means["mean"] = means.mean(axis=1)
-        means = means.loc[_ordered(means["mean"])]
+        families = [*ORDER, *dict.fromkeys(map(family, means.index))]
+        ranked = means["mean"].sort_values(ascending=False, kind="stable").index
+        means = means.loc[sorted(ranked, key=lambda method: families.index(family(method)))]
         probabilities = {row.scheme: row.best.probability for row in columns}
         chances = 100 * pd.DataFrame(probabilities, means.index, dtype=float)
         panels = Panels(
@@ -207,8 +209,8 @@ class Matrix(base.AtBudget):
         left, right = panels
         values = means.to_numpy()
         shade = Normalize(np.nanpercentile(values, 2), np.nanmax(values))
-        _numbers(left, means, mpl.colormaps["viridis"], shade, ".1f")
-        _numbers(right, chances, mpl.colormaps["Greys"], Normalize(0, 150), ".0f")
+        _panel(left, means, ("viridis", shade), "{:.1f}")
+        _panel(right, chances, ("Greys", Normalize(0, 150)), "{:.0f}")
         names = marks.row_names(left, list(map(label, means.index)), size=_SIZE + 0.5, room=1.7)
         for name, look in zip(names, looks(means.index).values(), strict=True):
             name.set_color([0.7 * part for part in to_rgb(look.color)])  # legible on white
@@ -221,8 +223,14 @@ class Matrix(base.AtBudget):
         tied = any(row.best.ties for row in columns)
         ties = " Methods with equal scores share a probability." if tied else ""
         absent = sorted({*runs["scheme"]} - {row.scheme for row in columns})
+        first = {name for row in columns for name in (row.best.first, *row.best.ties)}
+        leaders = (
+            f"{len(first)} of {len(columns[0].cells)} methods lead under one scheme or another"
+        )
+        if len(first) == 1:
+            leaders = f"{label(first.pop())} has the highest mean under every scheme"
         return panels.finish(
-            _leaders(columns),
+            leaders,
             f"Columns: annotation schemes, {base.paid(limit)}, and the mean. Rows: how a model "
             f"is trained on them, by family (colour). Means over {over} draws, probabilities over "
             + ("the same" if shared == over else f"the {shared} that all methods have")
@@ -234,21 +242,10 @@ class Matrix(base.AtBudget):
         )
 
 
-def _ordered(mean: pd.Series[float]) -> list[str]:
-    """The methods by family, the best within a family first."""
-    families = [*ORDER, *dict.fromkeys(map(family, mean.index))]
-    ranked = mean.sort_values(ascending=False, kind="stable").index
-    return sorted(ranked, key=lambda method: families.index(family(method)))
-
-
-def _numbers(axes: Axes, values: pd.DataFrame, shades: Any, norm: Normalize, form: str) -> None:
+def _panel(axes: Axes, values: pd.DataFrame, colors: tuple[str, Normalize], form: str) -> None:
     """A panel of coloured numbers; blank where a number is missing or prints as 0."""
-    numbers = values.to_numpy(float)
-    texts = [
-        ["" if np.isnan(v) or not float(format(v, form)) else format(v, form) for v in row]
-        for row in numbers
-    ]
-    marks.cells(axes, _colors(shades, norm(numbers)), texts, size=_SIZE, weight="normal")
+    texts = values.map(form.format).replace(["nan", "0", "0.0"], "")
+    _numbers(axes, values, texts, colors, size=_SIZE)
     families = list(map(family, values.index))
     for place in np.flatnonzero(np.array(families[1:]) != np.array(families[:-1])):
         axes.axhline(place + 0.5, color="white", linewidth=3)
@@ -256,17 +253,3 @@ def _numbers(axes: Axes, values: pd.DataFrame, shades: Any, norm: Normalize, for
     names = [fold(name, _HEAD, size=_SIZE + 0.5, lines=2) for name in values.columns]
     axes.set_xticks(range(len(names)), names, fontsize=_SIZE + 0.5, rotation=90)
     axes.tick_params(labeltop=True, labelbottom=False)
-
-
-def _leaders(columns: list[Row]) -> str:
-    """How many methods may be the best."""
-    first = {name for row in columns for name in (row.best.first, *row.best.ties)}
-    if len(first) == 1:
-        return f"{label(first.pop())} has the highest mean under every scheme"
-    return f"{len(first)} of {len(columns[0].cells)} methods lead under one scheme or another"
-
-
-def _colors(shades: Any, values: Any) -> list[Any]:
-    """The colour of each value from 0 to 1; white for NaN."""
-    colors = shades.with_extremes(bad="white")(np.ma.masked_invalid(values))
-    return list(colors[..., :3].tolist())

@@ -121,7 +121,8 @@ class Look:
 
     def line(self) -> dict[str, Any]:
         """Keyword arguments for a matplotlib line."""
-        inside = {"none": "white", "pale": _pale(self.color)}.get(self.fill)
+        pale = to_hex([1 - 0.4 * (1 - part) for part in to_rgb(self.color)])
+        inside = {"none": "white", "pale": pale}.get(self.fill)
         return {
             "color": self.color,
             "marker": self.marker or None,
@@ -154,7 +155,10 @@ def looks(methods: Iterable[str], named: Callable[[str], str] = label) -> dict[s
     parts = {method: re.split(r"(?=[(+])", method, maxsplit=1) for method in methods}
     drawn = {}
     for method, (base, *variation) in parts.items():
-        color, marker = of(base).look or _chosen(base)
+        # Else by the name alone, so that a method looks the same in all figures.
+        digest = hashlib.sha256(base.encode()).digest()
+        chosen = _COLORS[digest[0] % len(_COLORS)], _MARKERS[digest[1] % len(_MARKERS)]
+        color, marker = of(base).look or chosen
         look = Look(color, marker, name=named(method))
         if variation:
             others = {each[1] for each in parts.values() if each[0] == base and len(each) > 1}
@@ -175,13 +179,3 @@ def palette(names: Iterable[Any], named: Callable[[Any], str] = str) -> dict[Any
         fill = ("full", "none", "left")[again % 3]
         by_name[name] = Look(_PALETTE[at], "os^DvPXh"[at], dashes[place % 4], fill, named(name))
     return by_name
-
-
-def _chosen(name: str) -> tuple[str, str]:
-    # By the name alone, so that a method looks the same in all figures.
-    digest = hashlib.sha256(name.encode()).digest()
-    return _COLORS[digest[0] % len(_COLORS)], _MARKERS[digest[1] % len(_MARKERS)]
-
-
-def _pale(color: str) -> str:
-    return to_hex([1 - 0.4 * (1 - part) for part in to_rgb(color)])

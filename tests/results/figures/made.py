@@ -18,14 +18,6 @@ from simkit.learn.methods import Task, make
 from simkit.learn.optim import Settings
 from simkit.learn.train import train
 from simkit.papers.analysis.amounts import images_or_labels, mode_gaps, modes, shares, sweep
-from simkit.papers.analysis.class_priors import (
-    estimates,
-    likelihood,
-    likely_labels,
-    priors,
-    rank_agreement,
-    readings,
-)
 from simkit.papers.analysis.embedding import (
     label_distances,
     neighbours,
@@ -43,7 +35,17 @@ from simkit.papers.analysis.explaining import (
     top_scores,
 )
 from simkit.papers.analysis.labelling import confusion, depths, distributions, revealed
-from simkit.papers.analysis.learning import corrections, memorisation, modification
+from simkit.papers.analysis.learning import (
+    corrections,
+    estimates,
+    likelihood,
+    likely_labels,
+    memorisation,
+    modification,
+    priors,
+    rank_agreement,
+    readings,
+)
 from simkit.papers.analysis.losses import Scene, cell_gradients, loss_shapes
 from simkit.results import runs
 from simkit.results.comparisons import ablation

@@ -11,15 +11,13 @@ import pytest
 from matplotlib.colors import rgb_to_hsv, to_rgb
 
 from simkit import figures
-from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.results.figures import marks
-from simkit.results.figures.base import Facets, Panels
+from simkit.results.figures.base import Panels
 from simkit.results.figures.style import (
     INK,
     Look,
     house_style,
-    label,
     looks,
     text_width,
 )
@@ -34,14 +32,6 @@ RESTS = ["", "(delta=1)", "+boostlu", "+cl", "+scl", "+boostlu(alpha=3)"]
 def styled():
     with house_style():
         yield
-
-
-def test_figures_are_found_by_name() -> None:
-    assert {"heat-map", "cost-curve"} <= set(figures.names())
-    assert figures.make("heat-map", budget=100).budget == 100.0
-    assert figures.spell(figures.make("pointing(centre=1)")) == "pointing(centre=1.0)"
-    with pytest.raises(BadInput, match="no figure is called 'heatmap'; did you mean 'heat-map'"):
-        figures.make("heatmap")
 
 
 def test_jupyter_shows_a_whole_picture_with_its_backend_and_without() -> None:
@@ -60,13 +50,6 @@ def test_the_users_own_style_comes_back() -> None:
         with house_style():
             assert mpl.rcParams["font.size"] == 10
         assert mpl.rcParams["font.size"] == 21
-
-
-def test_labels_are_the_fields_names() -> None:
-    assert label("ll-r+boostlu") == "LL-R + BoostLU"
-    assert label("ll-r(delta=0.2)") == "LL-R(delta=0.2)"
-    assert label("from-elsewhere") == "from-elsewhere"
-    assert all(label(name) == methods.get(name).title for name in methods.names())
 
 
 # --- looks ----------------------------------------------------------------------------------------
@@ -142,16 +125,6 @@ def test_panels_fill_rows_and_are_named_at_the_edges() -> None:
     check_picture(drawing)
 
 
-def test_facets_have_the_rows_of_their_values() -> None:
-    table = pd.DataFrame({"x": list("aabb"), "y": list("ppqp"), "n": [1, 2, 3, 4]})
-    assert [rows["n"].tolist() for _, rows in Facets(table, "x")] == [[1, 2], [3, 4]]
-    grid = Facets(table, "x", down="y")
-    assert [rows["n"].tolist() for _, rows in grid] == [[1, 2], [4], [3]]
-    assert [axes for axes, _ in grid] == [grid.grid[0, 0], grid.grid[0, 1], grid.grid[1, 1]]
-    columns = Facets(table, "x", rows=2)
-    assert [list(axes) for axes, _ in columns] == columns.grid.T.tolist()
-
-
 @pytest.mark.parametrize("names, panels", [(2, 1), (13, 1), (3, 3), (13, 3)])
 def test_every_mark_is_named_once_in_a_legend_that_covers_nothing(names: int, panels: int) -> None:
     made = Panels(["p"] * panels, across=2, height=2.2)
@@ -202,43 +175,6 @@ def test_lines_are_sorted_with_gaps_and_bands() -> None:
     assert {(1, 0.0), (1, 0.2), (3, 0.2), (3, 0.4)} <= corners
 
 
-def test_points_have_intervals_along_both_axes() -> None:
-    (axes,) = Panels()
-    drawn = looks(["an"])["an"]
-    marks.points(axes, SCORES, "mean", "x", drawn, xband=("low", "high"), yband=("low", "high"))
-    across, up = axes.collections
-    assert across.get_segments()[0].tolist() == [[0.2, 3], [0.4, 3]]
-    assert up.get_segments()[0].tolist() == [[0.3, 0.2], [0.3, 0.4]]
-    np.testing.assert_array_equal(axes.lines[0].get_xydata()[0], [0.3, 3])
-    assert axes.lines[0].get_linestyle() == "None"
-
-
-@pytest.mark.parametrize("across", [False, True])
-def test_bars_stand_upon_each_other(across: bool) -> None:
-    (axes,) = Panels()
-    parts = {"a": ([1, 2], {"color": "r"}), "b": ([3, 4], {"color": "b", "hatch": "//"})}
-    marks.stacked(axes, [0, 1], parts, across=across)
-    upper = axes.containers[1]
-    start, size = ("get_x", "get_width") if across else ("get_y", "get_height")
-    assert [getattr(bar, start)() for bar in upper] == [1, 2]
-    assert [getattr(bar, size)() for bar in upper] == [3, 4]
-    assert upper.get_label() == "b" and upper[0].get_hatch() == "//"
-
-
-def test_cells_and_names_of_rows_stand_at_the_same_places() -> None:
-    (axes,) = Panels()
-    marks.cells(axes, [["r", "g"], ["b", "b"]], [["+", ""], ["", "×"]])
-    names = marks.row_names(axes, ["first", "second" * 20])
-    assert names[1].get_text().endswith("…")
-    right = marks.row_names(axes, ["first", "second"], right=["1", "2"])
-    assert [(t.get_text(), *t.get_position()) for t in axes.texts if t.get_text()] == [
-        ("+", 0, 0),
-        ("×", 1, 1),
-    ]
-    assert [t.get_text() for t in right] == ["1", "2"]
-    assert axes.patches[2].get_center().tolist() == [0, 1]
-
-
 @pytest.mark.parametrize("low, high", [(0.2, 0.9), (1, 50), (3, 4e4), (1e-30, 1e30), (1e-300, 1)])
 def test_a_log_axis_has_a_few_plain_ticks(low: float, high: float) -> None:
     panels = Panels(height=2)
@@ -259,19 +195,3 @@ def test_ticks_stand_at_the_values_that_have_room() -> None:
     check_picture(panels.finish("x"))
     ticks = axes.get_xticks()
     assert {1, 30, 1000} <= set(ticks) and len(ticks) < 8
-
-
-def test_pictures_have_frames_around_their_objects_and_colours_a_scale() -> None:
-    panels = Panels(["picture", "none"], height=2)
-    shown, empty = panels
-    marks.picture(shown, np.eye(3), {"vmin": 0, "vmax": 1, "extent": (0, 1, 1, 0)})
-    marks.picture(empty)
-    marks.boxes(shown, [(0.1, 0.2, 0.5, 0.9)])
-    marks.scale(panels.drawing, shown, shown.images[0], "how much", "{:.0%}".format)
-    drawing = panels.finish("What it is about")
-    assert shown.images[0].get_array().tolist() == np.eye(3).tolist() and not empty.images
-    frames = {tuple(patch.get_bbox().extents.round(9)) for patch in shown.patches}
-    assert frames == {(0.1, 0.2, 0.5, 0.9)}
-    texts = [text.get_text() for text, _ in texts_of(drawing)]
-    assert {"how much", "0%", "100%"} <= set(texts)
-    check_picture(drawing)

@@ -8,7 +8,6 @@ from simkit import figures
 from simkit.errors import BadInput
 from simkit.results import runs
 from simkit.results.figures.style import looks
-from simkit.results.statistics import best_of
 from tests.results import planted, planted_classes
 from tests.results.figures.made import caption, legend, named_lines
 from tests.results.figures.test_every_table import check_picture
@@ -60,19 +59,6 @@ def test_a_heat_map_names_the_cost_of_schemes_that_keep_their_amounts() -> None:
         drawing = figures.make("heat-map")(runs.to_table([row | {"dollars": 9.5}]))
         (label,) = drawing.axes[0].get_yticklabels()
         assert label.get_text().splitlines()[0] == shown
-
-
-def test_a_heat_map_says_how_sure_it_is() -> None:
-    rng = np.random.default_rng(2)
-    for _ in range(200):  # rivals that are faint one by one, but not all together
-        draws = 0.4 + rng.normal(0, 0.008, (12, 3))
-        draws[0] += 0.02
-        scores = {("fpc", f"m{k}"): dict(enumerate(one)) for k, one in enumerate(draws)}
-        best = best_of({method: by_draw for (_, method), by_draw in scores.items()}, smallest=5e-4)
-        if not best.rivals and not best.sure:
-            break
-    (text,) = heat_map(scores)[1]
-    assert text.endswith(" %") and text.startswith(f"{best.first}: ")
 
 
 # --- matrix ---------------------------------------------------------------------------------------
