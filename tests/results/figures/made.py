@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from simkit import analysis
 from simkit.annotate.dawid_skene import fit_annotators
 from simkit.annotate.prices import prices
 from simkit.annotate.votes import YES, Votes
@@ -17,38 +18,7 @@ from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.optim import Settings
 from simkit.learn.train import train
-from simkit.papers.analysis.amounts import images_or_labels, mode_gaps, modes, shares, sweep
-from simkit.papers.analysis.embedding import (
-    label_distances,
-    neighbours,
-    temperature_curves,
-    temperatures,
-)
-from simkit.papers.analysis.explaining import (
-    HeatMaps,
-    MapCourse,
-    activation,
-    damage,
-    heat_maps,
-    located,
-    object_size,
-    top_scores,
-)
-from simkit.papers.analysis.labelling import confusion, depths, distributions, revealed
-from simkit.papers.analysis.learning import (
-    corrections,
-    estimates,
-    likelihood,
-    likely_labels,
-    memorisation,
-    modification,
-    priors,
-    rank_agreement,
-    readings,
-)
-from simkit.papers.analysis.losses import Scene, cell_gradients, loss_shapes
 from simkit.results import runs
-from simkit.results.comparisons import ablation
 from simkit.results.result_tables import opened
 from tests.results import planted, planted_classes
 
@@ -133,16 +103,16 @@ def _compared(draws: int) -> dict[str, pa.Table]:
     ]
     scored = {"method": ["full", "an"] * draws, "draw": sorted([*range(draws)] * 2)}
     scored |= {"map": [0.8, 0.5] * draws, "pointing": [0.7 + 0.01 * d for d in range(2 * draws)]}
-    both = modes(plain, ["map", "map_o"])
+    both = analysis.modes(plain, ["map", "map_o"])
     return {
-        "ablation": ablation(plain, "an"),
-        "images-or-labels": images_or_labels(runs.to_table(counted)),
-        "label-shares": shares(plain, base="an"),
-        "mode-gap": mode_gaps(plain),
+        "ablation": analysis.ablation(plain, "an"),
+        "images-or-labels": analysis.images_or_labels(runs.to_table(counted)),
+        "label-shares": analysis.shares(plain, base="an"),
+        "mode-gap": analysis.mode_gaps(plain),
         "modes": both,
         "score-pair": both,
         "pointing": pa.table(scored),
-        "sweep": sweep(several, "delta"),
+        "sweep": analysis.sweep(several, "delta"),
     }
 
 
@@ -180,21 +150,23 @@ def _of_labels() -> dict[str, pa.Table]:
     some = {"fpc": labels, "rpa": labels}
     tree = Hierarchy.of(CLASSES, [("b", "a"), ("c", "a"), ("d", "b")])
     task = Task(labels, FeatureInputs(inputs.batch(np.arange(N)).mean((2, 3)).numpy()))
-    distributed = distributions(truth, some)
+    distributed = analysis.distributions(truth, some)
+    psi, scene = np.random.default_rng(0).random((L, 4)), analysis.Scene.drawn(images=20)
+    counted = analysis.estimates(task, ("labels",))
     return {
-        "confusion": confusion(votes, fit_annotators(votes)),
+        "confusion": analysis.confusion(votes, fit_annotators(votes)),
         "distributions": distributed,
         "named-share": distributed,
-        "label-depths": depths(truth, some, tree),
+        "label-depths": analysis.depths(truth, some, tree),
         "hierarchy": tree.table(),
-        "revealed": revealed(truth, some, 0, prices=prices("openimages")),
-        "neighbours": neighbours(truth, inputs, "0", k=3, labels=labels),
-        "label-distances": label_distances(np.random.default_rng(0).random((L, 4)), CLASSES),
-        "temperature-curve": temperature_curves(["se", "se-l"], points=9),
-        "temperatures": temperatures(task, ["se", "se-l"], 0, truth=truth),
-        "loss-shapes": loss_shapes(Scene.drawn(images=20), ["an", "ll-r"], logits=(-2.0, 0.0, 2.0)),
-        "common-classes": priors(truth, estimates(task, ("labels",))),
-        "rank-agreement": rank_agreement(truth, estimates(task, ("labels",)), tops=[2, 3, 5]),
+        "revealed": analysis.revealed(truth, some, 0, prices=prices("openimages")),
+        "neighbours": analysis.neighbours(truth, inputs, "0", k=3, labels=labels),
+        "label-distances": analysis.label_distances(psi, CLASSES),
+        "temperature-curve": analysis.temperature_curves(["se", "se-l"], points=9),
+        "temperatures": analysis.temperatures(task, ["se", "se-l"], 0, truth=truth),
+        "loss-shapes": analysis.loss_shapes(scene, ["an", "ll-r"], logits=(-2.0, 0.0, 2.0)),
+        "common-classes": analysis.priors(truth, counted),
+        "rank-agreement": analysis.rank_agreement(truth, counted, tops=[2, 3, 5]),
     }
 
 
@@ -204,33 +176,33 @@ def _trained() -> dict[str, pa.Table]:
     there = truth.rows(np.arange(N))
     known = PartialLabels.of(np.where(there, 1, -1), classes=CLASSES, asked=np.ones(N, bool))
     full = train(Task(known, inputs), make("full"), **SHORT)
-    course = MapCourse(make("an"), inputs, truth)
+    course = analysis.MapCourse(make("an"), inputs, truth)
     an = train(task, make("an"), watch=[course], **SHORT)
     images, classes = np.nonzero(there)
     corners = np.tile([0, 0, 10, 10], (len(images), 1)).astype(float)
     corners[:, 2] += np.arange(len(images))
     boxes = Boxes(images=images, classes=classes, corners=corners, sizes=np.array([[70, 50]] * N))
-    kept = HeatMaps(make("an+scl"), [0, 1])
+    kept = analysis.HeatMaps(make("an+scl"), [0, 1])
     for epoch in (1, 2):
         kept.maps[epoch] = np.arange(2 * L * 16, dtype=np.uint8).reshape(2, L, 4, 4) * epoch
     held = {"an+scl": kept}
     about = {"labels": labels, "truth": truth, "boxes": boxes}
     maps = np.random.default_rng(1).standard_normal((N, L, 3, 3))
     return {
-        "activation-maps": activation(
+        "activation-maps": analysis.activation(
             {"full": full, "an": an}, inputs, [(0, "a"), (1, "b")], truth=truth, boxes=boxes
         ),
-        "by-part": object_size([{"an": an, "full": full}], inputs, truth, boxes),
-        "cell-gradients": cell_gradients(maps, labels, truth),
-        "heat-located": located(held, **about),
-        "heat-maps": heat_maps(held, [(0, "a"), (1, "b")], **about),
+        "by-part": analysis.object_size([{"an": an, "full": full}], inputs, truth, boxes),
+        "cell-gradients": analysis.cell_gradients(maps, labels, truth),
+        "heat-located": analysis.located(held, **about),
+        "heat-maps": analysis.heat_maps(held, [(0, "a"), (1, "b")], **about),
         "map-course": course.table("an"),
-        "map-damage": damage(full, {"an": an}, inputs, truth),
-        "top-scores": top_scores({"an": an, "full": full}, inputs, ranks=2),
-        "corrections": corrections(task, truth, "ll-ct", **SHORT),
-        "likelihood": likelihood(task, truth, ["an"], ranks=2, **SHORT),
-        "likely-labels": likely_labels(task, truth, "an", images=[0, 1], **SHORT),
-        "memorisation": memorisation(task, truth, ["an"], **SHORT),
-        "modification": modification(task, truth, ["ll-r"], **SHORT),
-        "readings": readings(task, truth, ["an", "ignore"], **SHORT),
+        "map-damage": analysis.damage(full, {"an": an}, inputs, truth),
+        "top-scores": analysis.top_scores({"an": an, "full": full}, inputs, ranks=2),
+        "corrections": analysis.corrections(task, truth, "ll-ct", **SHORT),
+        "likelihood": analysis.likelihood(task, truth, ["an"], ranks=2, **SHORT),
+        "likely-labels": analysis.likely_labels(task, truth, "an", images=[0, 1], **SHORT),
+        "memorisation": analysis.memorisation(task, truth, ["an"], **SHORT),
+        "modification": analysis.modification(task, truth, ["ll-r"], **SHORT),
+        "readings": analysis.readings(task, truth, ["an", "ignore"], **SHORT),
     }
