@@ -15,12 +15,14 @@ from simkit.learn.optim import Settings
 from simkit.learn.side_info import ClassPrior, prepare
 from simkit.papers.analysis.learning import (
     COUNTED,
+    TrainingOptions,
     estimates,
     likelihood,
     likely_labels,
     priors,
     rank_agreement,
     readings,
+    watched,
 )
 
 TRUTH = Truth.of(
@@ -51,6 +53,8 @@ def test_priors_stand_in_the_order_of_the_true_frequency() -> None:
     assert table["true"].tolist() == [0.75, 0.5, 0.5, 0.25] * 2
     assert table["prior"].tolist() == [0.7, 0.4, 0.3, 0.1, 0.3, 0.4, 0.2, 0.9]
     assert table["estimate"].tolist() == ["given"] * 4 + ["named"] * 4
+    with pytest.raises(BadInput, match="'bee'; did you"):
+        priors(TRUTH, {"odd": ClassPrior([0.1, 0.2], ("ape", "bees"))})
 
 
 def test_agreement_is_over_the_most_frequent_classes() -> None:
@@ -72,17 +76,6 @@ def test_frequencies_are_of_the_images_that_the_truth_knows() -> None:
     assert rank_agreement(truth, perfect)["spearman"].tolist() == pytest.approx([1.0])
     blank = Truth.of(np.zeros((2, 1)), known=np.zeros((2, 1)))
     assert priors(blank, {"any": ClassPrior([0.5])})["true"].tolist() == [0.0]
-
-
-@pytest.mark.parametrize(
-    ("act", "words"),
-    [
-        (lambda: priors(TRUTH, {"odd": ClassPrior([0.1, 0.2], ("ape", "bees"))}), "'bee'; did you"),
-    ],
-)
-def test_estimates_that_do_not_fit_are_refused(act, words) -> None:
-    with pytest.raises(BadInput, match=words):
-        act()
 
 
 def test_ignoring_finds_the_shares_and_assuming_negative_and_counting_do_not() -> None:
@@ -149,6 +142,46 @@ def test_the_likeliest_labels_become_the_present_ones() -> None:
         assert row["present"] == truth.rows([row["row"]])[0, c]
         assert task.labels.rows([row["row"]])[0, c] == 0 and 0 < row["probability"] < 1
     assert listed["probability"][0] > listed["probability"][1]
+
+
+class Recorder:
+    """A watcher that keeps the logits of every image in every epoch."""
+
+    def __init__(self, *_):
+        self.now, self.epochs = {}, []
+
+    def __call__(self, epoch, batch, out, state):
+        for image, logits in zip(batch.index.tolist(), out.logits.tolist(), strict=True):
+            self.now[image] = logits
+
+    def after_epoch(self, *_):
+        self.epochs.append(dict(self.now))
+
+
+def test_likelihood_is_as_counted_image_by_image() -> None:
+    rng = np.random.default_rng(1)
+    present = rng.random((40, 5)) < 0.4
+    codes = np.where(rng.random((40, 5)) < 0.4, np.where(present, 1, -1), 0).astype(np.int8)
+    known = rng.random((40, 5)) < 0.9
+    inputs = FeatureInputs((present + rng.standard_normal((40, 5))).astype(np.float32))
+    task = Task(PartialLabels.of(codes, asked=np.ones(40, bool)), inputs)
+    how = {"settings": Settings(epochs=3, batch_size=8, lr=0.1)}
+    truth = Truth.of(present & known, known=known)
+    found = likelihood(task, truth, "an", ranks=4, **how)
+    recorded = watched(task, "an", Recorder, TrainingOptions(**how))["an"].epochs
+    open = (codes == 0) & known
+    wanted = []
+    for epoch, logits in enumerate(recorded, start=1):
+        hits = {}
+        for image in range(40):
+            own = [c for c in range(5) if open[image, c]]
+            own.sort(key=lambda c, image=image, logits=logits: -logits[image][c])
+            for k, c in enumerate(own[:4], start=1):
+                hits.setdefault(k, []).append(present[image, c])
+        chance = present[open].mean()
+        wanted += [("an", epoch, k, len(hits[k]), np.mean(hits[k]), chance) for k in sorted(hits)]
+    rows = found.itertuples(index=False, name=None)
+    assert list(rows) == [pytest.approx(row) for row in wanted]
 
 
 @pytest.mark.parametrize(

@@ -55,12 +55,6 @@ class Watcher:
         self.present += int((batch.labels == 1).sum())
 
 
-def test_watchers_see_their_model_alone(scenes) -> None:
-    watch, short = {"an": [Watcher()]}, dataclasses.replace(SETTINGS, epochs=1)
-    models(scenes, ["full", "an"], "single-positive", settings=short, watch=watch)
-    assert watch["an"][0].present == 600  # one label of each picture
-
-
 def test_networks_see_the_same_crops_and_their_own_labels() -> None:
     data = simkit.data.open("scenes:images=24,val=1,test=4")
     settings = Settings(epochs=1, batch_size=8, lr=1e-3)
@@ -161,24 +155,6 @@ def test_a_summary_is_of_medians() -> None:
     assert flat[["agreement", "positive"]].isna().all(axis=None) and flat["top"].notna().all()
 
 
-def test_missing_labels_lower_the_top_of_present_classes_and_a_boost_restores_it(
-    scenes, trained
-) -> None:
-    partial = {key: trained[key] for key in ("an", "an+boostlu(train=false)")}
-    inputs, truth = scenes.inputs("test", "maps"), scenes.truth("test")
-    table = damage_summary(damage(trained["full"], partial, inputs, truth))
-    present, absent = (rows.iloc[0] for _, rows in table.groupby("labels", sort=False))
-    assert present["maps"] + absent["maps"] == 80 * 52
-    assert present["agreement"] > present["control"] + 0.1 and present["positive"] > 0.75
-    lost = present["full_top"] - present["top"]
-    assert lost > 3 * abs(absent["full_top"] - absent["top"]) > 0
-    assert lost > 3 * abs(present["full_bottom"] - present["bottom"])
-    boosted = table.loc[2]
-    np.testing.assert_allclose(boosted["agreement"], present["agreement"], atol=0.01)
-    assert boosted["top"] > 4 * present["top"] > 0
-    np.testing.assert_allclose(boosted["bottom"], present["bottom"], rtol=0.05)
-
-
 def test_the_course_ends_at_the_trained_model(scenes) -> None:
     inputs, truth = scenes.inputs("test", "maps"), scenes.truth("test")
     known = np.arange(80 * 52).reshape(80, 52) % 3 > 0
@@ -213,10 +189,6 @@ def test_top_scores_are_those_of_every_image(scenes, trained) -> None:
     assert middle["full"][0] > middle["an"][0]  # single positives lower the scores
 
 
-FULL_MODEL, PARTIAL = PAIR
-POOLED = FeatureInputs(np.asarray(INPUTS.values).mean((2, 3)))
-
-
 @pytest.mark.parametrize(
     ("act", "said"),
     [
@@ -231,14 +203,6 @@ POOLED = FeatureInputs(np.asarray(INPUTS.values).mean((2, 3)))
             "6 inputs came for 2",
         ),
         (lambda s: damage(*PAIR, INPUTS, Truth.of(PRESENT, classes="abc")), "on other classes"),
-        (
-            lambda s: maps_of(FULL_MODEL, POOLED),
-            "maps of features, and these are pooled",
-        ),
-        (
-            lambda s: MapCourse(make("an"), INPUTS, TRUTH.select([0])),
-            "6 inputs",
-        ),
     ],
 )
 def test_what_cannot_be_explained_is_refused(scenes, act, said) -> None:

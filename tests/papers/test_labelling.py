@@ -64,15 +64,6 @@ def test_depths_count_each_level() -> None:
     assert table.groupby("depth")["share"].sum().tolist() == pytest.approx([1, 1, 1])
 
 
-def test_the_knowledge_graph_knows_the_top_and_leaves_out_lower_levels() -> None:
-    data = simkit.data.open("scenes:images=60,val=20,test=20")
-    truth, tree = data.truth["train"], data.hierarchy
-    labels = simkit.simulate(truth, "knowledge-graph", hierarchy=tree)
-    share = depths(truth, {"kg": labels}, tree).set_index(["depth", "state"])["share"]
-    assert share[0, "missing present"] == share[0, "missing absent"] == 0
-    assert share[1, "missing present"] > share[1, "present"]
-
-
 OTHER = Truth.of(TRUE, classes=tuple("abcde"))
 PARTLY = Truth.of(TRUE & (KNOWN >= 0), classes=CLASSES, known=KNOWN >= 0)
 

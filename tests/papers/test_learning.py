@@ -10,7 +10,6 @@ from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Task, make
-from simkit.learn.methods.large_loss import unpack
 from simkit.learn.train import Settings, train
 from simkit.papers.analysis.learning import (
     LABEL_KINDS,
@@ -162,15 +161,6 @@ def test_modified_labels_follow_the_rules_of_the_methods() -> None:
     assert best["again"] == pytest.approx((before & last).sum() / 64) and best["again"] < 1
     lasting = table.loc[table["lasting"], "again"]
     np.testing.assert_array_equal(lasting, [np.nan, np.nan, 1, 1])
-
-
-def test_corrections_for_good_are_those_of_the_state() -> None:
-    spec = "ll-cp(delta=5)"
-    trained, seen = train(TASK, make(spec), **HOW), selections(TASK, spec, OPTIONS)[spec]
-    last = unpack(trained.state.present, L).numpy() & (CODES == 0)
-    np.testing.assert_array_equal(seen[-1], last)
-    first, second = seen[1:3]
-    assert (second | first == second).all()
 
 
 def test_selections_are_those_of_a_wrapped_method() -> None:

@@ -75,8 +75,3 @@ def test_parameters_of_a_state_learn_at_their_own_rate() -> None:
     for spec, still in ((slow, True), (fast, False)):
         early, late = (loss_gradient(table, spec, "unknown", epoch, 4) for epoch in (1, 3))
         assert (abs(late - early) < 0.1) is still, (spec, early, late)
-
-
-def test_no_methods_are_refused() -> None:
-    with pytest.raises(BadInput, match="methods is empty"):
-        loss_shapes(SCENE, ())

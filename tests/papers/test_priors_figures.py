@@ -42,12 +42,6 @@ def test_common_classes_are_full_where_both_lists_agree() -> None:
     assert counted.get_title("left") == "by counted labels"
 
 
-@pytest.mark.parametrize("options", [{"estimate": "ignored"}, {"top": 0}])
-def test_common_classes_name_the_option_that_is_wrong(options) -> None:
-    with pytest.raises(BadInput, match=rf"common-classes.*({'|'.join(options)}|did you mean)"):
-        figures.make("common-classes", **options)(PRIORS)
-
-
 def test_likelihood_shows_the_first_the_middle_and_the_last_epoch() -> None:
     rows = [
         {"method": m, "epoch": e, "rank": r, "present": e / 10 / r, "chance": 0.2}

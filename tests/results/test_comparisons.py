@@ -267,11 +267,3 @@ def test_full_learns_from_complete_labels_once_in_a_draw(material, labelled) -> 
         ["full-subset", "full", True],
     ]
     assert table.loc[2, ["unknown", "images"]].tolist() == [0, 120]
-
-
-def test_both_scores_name_what_is_missing(material, labelled) -> None:
-    with pytest.raises(BadInput, match="methods is empty"):
-        both_scores(material, labelled, [])
-    few = open_source(StudySource(DATA, ("train", "test"), ("pooled",), "scenes-net"))
-    with pytest.raises(BadInput, match="no pooled features of val"):
-        both_scores(few, labelled, ["an"])
