@@ -22,7 +22,7 @@ from simkit.papers.analysis.learning import (
     priors,
     rank_agreement,
     readings,
-    watched,
+    recorded,
 )
 
 TRUTH = Truth.of(
@@ -144,20 +144,6 @@ def test_the_likeliest_labels_become_the_present_ones() -> None:
     assert listed["probability"][0] > listed["probability"][1]
 
 
-class Recorder:
-    """A watcher that keeps the logits of every image in every epoch."""
-
-    def __init__(self, *_):
-        self.now, self.epochs = {}, []
-
-    def __call__(self, epoch, batch, out, state):
-        for image, logits in zip(batch.index.tolist(), out.logits.tolist(), strict=True):
-            self.now[image] = logits
-
-    def after_epoch(self, *_):
-        self.epochs.append(dict(self.now))
-
-
 def test_likelihood_is_as_counted_image_by_image() -> None:
     rng = np.random.default_rng(1)
     present = rng.random((40, 5)) < 0.4
@@ -168,10 +154,10 @@ def test_likelihood_is_as_counted_image_by_image() -> None:
     how = {"settings": Settings(epochs=3, batch_size=8, lr=0.1)}
     truth = Truth.of(present & known, known=known)
     found = likelihood(task, truth, "an", ranks=4, **how)
-    recorded = watched(task, "an", Recorder, TrainingOptions(**how))["an"].epochs
+    every = recorded(task, "an", lambda *step: step[2].logits, TrainingOptions(**how))["an"]
     open = (codes == 0) & known
     wanted = []
-    for epoch, logits in enumerate(recorded, start=1):
+    for epoch, logits in enumerate(every, start=1):
         hits = {}
         for image in range(40):
             own = [c for c in range(5) if open[image, c]]

@@ -20,8 +20,8 @@ from simkit.papers.analysis.learning import (
     kinds,
     memorisation,
     modification,
+    recorded,
     selections,
-    watched,
 )
 
 N, L = 64, 10
@@ -41,12 +41,8 @@ TRUTH = Truth.of(PRESENT, LABELS.images, LABELS.classes)
 FULL = Task(PartialLabels.of(np.where(PRESENT, 1, -1), LABELS.images), TASK.inputs)
 
 
-class Counting:
-    def __init__(self, method=None) -> None:
-        self.method, self.steps = method, []
-
-    def __call__(self, epoch, batch, out, state) -> None:
-        self.steps.append((epoch, batch.index.tolist(), out.logits.detach().clone()))
+def logits(method, batch, out, state) -> torch.Tensor:
+    return out.logits
 
 
 def test_kinds_of_labels() -> None:
@@ -64,15 +60,16 @@ def test_kinds_of_labels() -> None:
         kinds(labels, Truth.of(present, images=[4, 5, 6, 7]))
 
 
-def test_methods_are_watched_each_as_if_it_were_alone() -> None:
-    how = {"settings": Settings(epochs=2, batch_size=16), "seed": 3}
-    found = watched(TASK, "an, ll-r", Counting, TrainingOptions(**how))
-    assert list(found) == ["an", "ll-r"] and found["ll-r"].method == make("ll-r")
-    alone = Counting()
-    train(TASK, make("ll-r"), watch=[alone], **how)
-    for (epoch, rows, logits), step in zip(found["ll-r"].steps, alone.steps, strict=True):
-        assert (epoch, rows) == step[:2]
-        np.testing.assert_allclose(logits, step[2], atol=1e-5)
+def test_methods_are_recorded_each_as_if_it_were_alone() -> None:
+    how, alone = {"settings": Settings(epochs=2, batch_size=16), "seed": 3}, np.zeros((2, N, L))
+    found = recorded(TASK, "an, ll-r", logits, TrainingOptions(**how))
+    assert list(found) == ["an", "ll-r"]
+
+    def look(epoch, batch, out, state) -> None:
+        alone[epoch - 1, batch.index] = out.logits.detach()
+
+    train(TASK, make("ll-r"), watch=[look], **how)
+    np.testing.assert_allclose(found["ll-r"], alone, atol=1e-5)
 
 
 def test_a_backbone_learns_with_one_method_after_the_other() -> None:
@@ -90,12 +87,12 @@ def test_a_backbone_learns_with_one_method_after_the_other() -> None:
             return torch.relu(self.conv(x))
 
     pictures = np.random.default_rng(1).integers(0, 256, (N, 3, 8, 8), np.uint8)
-    how = {"settings": Settings(epochs=1), "backbone": Small()}
+    how = {"settings": Settings(epochs=2, batch_size=N), "backbone": Small()}  # a step an epoch
     torch.manual_seed(0)
     task = Task(LABELS, ImageInputs(pictures))
-    found = watched(task, ["an", "ignore"], Counting, TrainingOptions(**how))
-    first, second = (found[name].steps[0][2] for name in ("an", "ignore"))
-    np.testing.assert_allclose(first, second)  # both from the same start
+    found = recorded(task, ["an", "ignore"], logits, TrainingOptions(**how))
+    np.testing.assert_allclose(found["an"][0], found["ignore"][0])  # both from the same start
+    assert np.abs(found["an"][1] - found["ignore"][1]).max() > 1e-6
 
 
 def test_innermost_sees_what_wrappers_change() -> None:
@@ -227,7 +224,7 @@ def test_pictures_are_chosen_by_right_and_wrong_corrections(best, worst) -> None
 @pytest.mark.parametrize(
     ("act", "said"),
     [
-        (lambda: watched(TASK, [], Counting, OPTIONS), "methods is empty"),
+        (lambda: recorded(TASK, [], logits, OPTIONS), "methods is empty"),
         (lambda: corrections(TASK, TRUTH, "an, ll-ct", **HOW), "is not a method"),
         (lambda: modification(TASK, Truth.of(PRESENT), "ll-r", **HOW), "another data set"),
     ],

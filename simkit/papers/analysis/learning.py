@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,18 +25,16 @@ from simkit.history import History
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.method import Wrapper, layers
-from simkit.learn.methods import Batch, Method, Outputs, Task, make, spell
+from simkit.learn.methods import Batch, Method, Outputs, Task, make
 from simkit.learn.methods.large_loss import Remembering
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import ClassPrior, mean_probability, prepare
-from simkit.learn.train import Watcher, train, train_stack
+from simkit.learn.train import train, train_stack
 from simkit.results import selection
 from simkit.results.cells import is_full
 from simkit.results.runs import COLUMNS
 from simkit.results.selection import Methods
 from simkit.study.sources import StudyData
-
-W = TypeVar("W", bound=Watcher)
 
 LABEL_KINDS = ("true positive", "true negative", "false negative")
 COUNTED = "labels"  # the estimate without training
@@ -57,10 +56,10 @@ class TrainingOptions:
     device: str | torch.device = "auto"
 
 
-def watched(
-    task: Task, methods: Methods, new: Callable[[Method], W], options: TrainingOptions
-) -> dict[str, W]:
-    """Train every method on the task, each with its own watcher.
+def recorded(
+    task: Task, methods: Methods, look: Callable[..., Tensor], options: TrainingOptions
+) -> dict[str, NDArray[Any]]:
+    """Train every method on the task, and record a value of every label in every epoch.
 
     Parameters
     ----------
@@ -68,60 +67,33 @@ def watched(
         Labels and inputs.
     methods
         Names of methods, or one text with commas.
-    new
-        Creates the watcher of a method.
+    look
+        Called as look(method, batch, outputs, state) in every step; returns values (b, L).
     options
         Options of the trainings.
 
     Returns
     -------
     dict
-        The watchers by method.
+        Values (epochs, N, L) by method, 0 for images without any question.
     """
     made = {spec: make(spec) for spec in selection.some(methods)}
-    watchers = {spec: new(method) for spec, method in made.items()}
+    epochs: dict[str, list[NDArray[Any]]] = {spec: [] for spec in made}
+
+    def watch(spec: str, epoch: int, batch: Batch, out: Outputs, state: nn.Module) -> None:
+        with torch.no_grad():
+            values = look(made[spec], batch, out, state).cpu().numpy()
+        if len(epochs[spec]) < epoch:
+            epochs[spec].append(np.zeros(task.labels.shape, values.dtype))
+        epochs[spec][-1][batch.index.cpu().numpy()] = values
+
     training = vars(options)
     ready = prepare(task, *made.values(), **training)
     groups = [[*made]] if options.backbone is None else [[spec] for spec in made]
     for group in groups:
-        watch = {place: (watchers[spec],) for place, spec in enumerate(group)}
-        train_stack([(ready, made[spec]) for spec in group], watch=watch, **training)
-    return watchers
-
-
-def recorded(
-    task: Task, methods: Methods, look: Callable[..., Tensor], options: TrainingOptions
-) -> dict[str, NDArray[Any]]:
-    """Train, and record a value of every label in every epoch.
-
-    Parameters
-    ----------
-    task, methods, options
-        As for `watched`.
-    look
-        Called as look(method, batch, outputs, state) in every step; returns values (b, L).
-
-    Returns
-    -------
-    dict
-        Values (epochs, N, L) by method, 0 for images without any question.
-    """
-    epochs: dict[str, list[NDArray[Any]]] = {}
-
-    def new(method: Method) -> Watcher:
-        kept = epochs[spell(method)] = []
-
-        def watch(epoch: int, batch: Batch, out: Outputs, state: nn.Module) -> None:
-            with torch.no_grad():
-                values = look(method, batch, out, state).cpu().numpy()
-            if len(kept) < epoch:
-                kept.append(np.zeros(task.labels.shape, values.dtype))
-            kept[-1][batch.index.cpu().numpy()] = values
-
-        return watch
-
-    watchers = watched(task, methods, new, options)
-    return {spec: np.stack(epochs[spell(make(spec))]) for spec in watchers}
+        watchers = {place: (partial(watch, spec),) for place, spec in enumerate(group)}
+        train_stack([(ready, made[spec]) for spec in group], watch=watchers, **training)
+    return {spec: np.stack(values) for spec, values in epochs.items()}
 
 
 def kinds(labels: PartialLabels, truth: Truth) -> NDArray[np.int8]:
@@ -255,7 +227,7 @@ def selections(
     Parameters
     ----------
     task, methods, options
-        As for `watched`.
+        As for `recorded`.
 
     Returns
     -------

@@ -95,8 +95,8 @@ def check_picture(drawing) -> None:
     assert not over_each_other(texts)
 
 
-# Drawing takes a third of a second; together these tests draw more than half of the figures.
-@pytest.mark.parametrize("name, draws", some(DRAWS, 9))
+# Drawing takes a third of a second: the tests of each figure draw it too, and all run as slow ones.
+@pytest.mark.parametrize("name, draws", some(DRAWS, 16))
 def test_its_picture_is_whole_and_the_same_again(name: str, draws: int) -> None:
     files, table = [], of(name, draws)
     with warnings.catch_warnings():
@@ -117,7 +117,7 @@ def longer(value):
     return list(map(longer, value)) if isinstance(value, list | np.ndarray) else value
 
 
-@pytest.mark.parametrize("name", some(NAMES[2:] + NAMES[:2], 9))
+@pytest.mark.parametrize("name", some(NAMES[2:] + NAMES[:2], 16))
 def test_long_names_have_room(name: str) -> None:
     table = of(name).copy()
     texts = {column for column, holds in reads(name).items() if holds in (str, str | None)}
@@ -148,7 +148,7 @@ def test_other_tables_are_refused_in_its_name_with_what_makes_the_right_one(name
     assert figures.get(name).title and callable(resolve_name(figures.get(name).made_by))
 
 
-@pytest.mark.parametrize("name", some(NAMES[4:] + NAMES[:4], 9))
+@pytest.mark.parametrize("name", some(NAMES[4:] + NAMES[:4], 16))
 def test_missing_values_and_rows_are_left_out_or_refused(name: str) -> None:
     table = of(name)
     may_lack = [column for column, holds in reads(name).items() if "None" in str(holds)]
@@ -161,7 +161,7 @@ def test_missing_values_and_rows_are_left_out_or_refused(name: str) -> None:
     assert not figures.get(name).unique or "one row for each" in refusal
 
 
-@pytest.mark.parametrize("name", some(NAMES[6:] + NAMES[:6], 9))
+@pytest.mark.parametrize("name", some(NAMES[6:] + NAMES[:6], 16))
 def test_it_reads_what_it_declares_and_nothing_else(name: str) -> None:
     tables = [of(name), *([in_hours()] if name in OF_RUNS else [])]
     right = [frame(table, reads(name), asker=name, mend="") for table in tables]
