@@ -111,14 +111,6 @@ def test_damaged_plans_of_a_comparison(tmp_path: Path) -> None:
     _damaged(tmp_path, runs.describe)
 
 
-def test_damaged_metadata_of_runs(tmp_path: Path) -> None:
-    about = {"classes": ["cat", "dog"], "leaves": [1], "failures": ["no wörker"], "planned": 153}
-    runs.writers(runs.to_table(planted.rows(draws=1), about))["table.parquet"](
-        tmp_path / "table.parquet"
-    )
-    _damaged(tmp_path, lambda folder: (runs.describe(folder), runs.open_runs(folder).planned))
-
-
 def test_damaged_plans_of_a_purchase(tmp_path: Path) -> None:
     order = [{"scheme": "fpc(per_class=2, keep_looks=False)", "images": 20}]
     (tmp_path / "plan.json").write_text(json.dumps({"order": order}))

@@ -164,18 +164,6 @@ def test_the_numbers_of_scenes_are_those_of_the_code() -> None:
     assert front("scenes")["size_categories"] == [size_category(images)]
 
 
-@pytest.mark.parametrize(
-    ("name", "tree", "row"),
-    [
-        ("cifar-100", "cifar-100", "with the coarse classes"),
-        ("coco-panoptic", "coco-panoptic-133", "classes with ancestors, here"),
-    ],
-)
-def test_classes_of_shipped_hierarchies_are_counted_right(name: str, tree: str, row: str) -> None:
-    (cells,) = [each for each in counts(name) if each[0] == row]
-    assert int(cells[2]) == len(shipped(tree).classes)
-
-
 def test_the_way_to_read_imagenet_real_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,6 @@ import pytest
 from simkit import methods, schemes
 from simkit.annotate.schemes import base as of_schemes
 from simkit.learn import method as of_methods
-from tests.test_papers import tables
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -122,17 +121,6 @@ def test_a_method_in_a_plain_loop_takes_ten_lines(
     assert method.selected(space["batch"], space["out"], state).sum() == 1  # 15 % of 6, rounded up
 
 
-def test_the_plain_loop_teaches_a_state_its_parameters() -> None:
-    loop = the(".backward()")
-    sizes = "methods.Sizes(images=2, classes=3)"
-    assert '"ll-r", delta=5.0' in loop and sizes in loop
-    loop = loop.replace('"ll-r", delta=5.0', '"role", expected=1.5')
-    space: dict[str, object] = {}
-    exec(loop.replace(sizes, "methods.Task(labels)"), space)
-    fresh = space["method"].start(space["methods"].Task(space["labels"]))
-    assert not (space["state"].theta == fresh.theta).any()
-
-
 @pytest.mark.parametrize(("page", "text"), GRIDS, ids=ids(GRIDS))
 def test_grids_are_grids(page: str, text: str) -> None:
     from simkit.study.grid import Grid
@@ -144,16 +132,3 @@ def test_grids_are_grids(page: str, text: str) -> None:
 def test_linked_files_exist(page: str) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", PAGES[page]):
         assert (ROOT / page).parent.joinpath(target).exists(), target
-
-
-def test_the_verdicts_on_the_papers_are_counted() -> None:
-    counts = re.search(
-        r"Of (\d+) figures.* papers, (\d+) are confirmed, (\d+) in part and (\d+) contradicted; "
-        r"(\d+) hold by construction,\s(\d+) could not be decided or reproduced",
-        PAGES["docs/papers.md"],
-    )
-    verdicts = [row.verdict.split("**")[1] for rows in tables().values() for row in rows]
-    kinds = ("confirmed", "in part", "contradicted", "by construction")
-    each = [verdicts.count(verdict) for verdict in kinds]
-    left = len(verdicts) - sum(each)
-    assert [int(number) for number in counts.groups()] == [len(verdicts), *each, left]

@@ -83,11 +83,6 @@ def test_settings_are_kept():
     assert bought.labels.id == labels.id and bought.cost.workers == 3
 
 
-def test_long_times_are_told_in_hours():
-    with pytest.warns(UserWarning, match=r"^full-subset can spend 1\.11 of 2\.00 hours; every"):
-        amount_for(7200, TRUTH, "full-subset", "careful", unit="seconds")  # 400 images, 10 s each
-
-
 @pytest.mark.parametrize(
     "scheme,amount", [("rpa", 1.0), ("fpc", 400), ("single-positive", None), ("full-subset", None)]
 )

@@ -73,14 +73,6 @@ def test_descending_needs_a_hierarchy():
         crowd_of().descend([0], chance=CHANCE)
 
 
-def test_descending_bills_the_name_and_the_branches(closed, diamond):
-    crowd = crowd_of(closed, hierarchy=diamond)
-    crowd.descend(np.arange(200), chance=CHANCE)
-    effort = labels_of(crowd).effort
-    assert effort.questions["name"].tolist() == [0, 200]
-    assert effort.count("descend") > 200 and effort.images("descend") == 200
-
-
 @pytest.mark.parametrize("dense", [1 << 21, 10])
 @pytest.mark.parametrize("habits", [Habits(), Habits(0.2, 0.1, workers=3)])
 def test_all_ways_of_asking_agree(closed, diamond, dense, habits, monkeypatch):

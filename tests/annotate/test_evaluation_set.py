@@ -73,13 +73,6 @@ def test_classes_that_hardly_show_are_left_out_and_told():
     assert found.unseen == pytest.approx(1 + math.exp(-found.images * 1e-4), rel=1e-6)
 
 
-def test_a_class_that_one_image_is_expected_to_show_counts_however_it_rounds():
-    shares = np.full(20, 1 / 49)
-    assert 49 * shares[0] < 1
-    wide = module.error(49, shares, np.full(20, 0.5), 1.96)[0]
-    assert wide == pytest.approx(module.error(50, shares, np.full(20, 0.5), 1.96)[0], rel=0.02)
-
-
 def test_a_stricter_precision_never_needs_fewer_images():
     shares = 0.5 / np.arange(1, 301) ** 1.5  # a long tail, whose classes join in one by one
     images = [evaluation_set(h, shares, "google").images for h in np.linspace(9, 0.5, 60)]

@@ -42,11 +42,6 @@ def test_the_bill_counts_questions_by_image():
     assert ledger.asked().tolist() == [True, True, True, False, True, True]
 
 
-def test_an_empty_ledger():
-    codes = Ledger(3, 2).codes()
-    assert codes.shape == (3, 2) and codes.nnz == 0
-
-
 def test_more_answers_than_fit_are_refused(monkeypatch):
     monkeypatch.setattr(module, "LIMIT", 1000)
     ledger = Ledger(100, 100)

@@ -123,13 +123,6 @@ def test_the_classes_are_those_of_the_labels():
     assert cost(labels.effort, OURS).lines[-1].dollars == 50  # an effort without looks has none
 
 
-def test_the_time_of_assurance_is_unknown_where_that_of_questions_is():
-    rates = {"verify": Rate("question", None, 1.0, "s")}
-    bill = cost(effort(verify=[0, 2]), replace(OURS, rates=rates, image=None))
-    assert [line.seconds for line in bill.lines] == [None, None, 0.0]
-    assert bill.seconds is None and bill.dollars == 2 * 2 * 1.5 + 50
-
-
 def test_nothing_asked_needs_no_set_up():
     assert cost(effort(), OURS).lines == ()
     again = cost(effort(verify=[0, 2]), OURS.once_set_up())

@@ -1,8 +1,5 @@
 """From truth to labels: the same images, errors and ids whatever else happens."""
 
-import json
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -70,20 +67,6 @@ def test_history_tells_everything(truth):
         "draw": 2,
     }
     assert labels.effort.workers == 2
-
-
-def test_replay_from_json_gives_the_same_id(closed, diamond):
-    habits = Habits(miss=tuple(np.linspace(0, 0.5, 9)), false_alarm=0.1, workers=3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        labels = simulate(
-            closed, "knowledge-graph", images=70, hierarchy=diamond, habits=habits, seed=3, draw=1
-        )
-        history = History.from_json(labels.history.to_json())
-        again = replay(history, closed, diamond)
-    assert again.id == labels.id
-    assert again.effort.to_json() == labels.effort.to_json()
-    assert json.loads(again.history.to_json()) == json.loads(labels.history.to_json())
 
 
 def test_replay_refuses_what_it_cannot_repeat(truth, closed, diamond):

@@ -2,13 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
 
 from simkit.annotate.schemes.federated import Federated
 from simkit.annotate.simulate import simulate
 from simkit.chance import Chance
-from simkit.labels.truth import Truth
-from tests.annotate.conftest import random_truth
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -41,19 +38,3 @@ def test_goals_by_hand():
     assert absent.tolist() == [10, 4, 3, 2, 2, 2, 2, 2, 2]
     present, absent = Federated(per_class=10**15, ratio=10**6).goals(2, 1000)
     assert present.tolist() == absent.tolist() == [1001, 1001]
-
-
-def test_goals_do_not_follow_frequency():
-    truth = random_truth(N=4000, L=60, share=0.4)
-    correlations = [
-        spearmanr(simulate(truth, "federated(per_class=40)", seed=seed).per_class(1), truth.counts)
-        for seed in range(12)
-    ]
-    # The mean of twelve rank correlations of 60 independent pairs each.
-    assert abs(np.mean([c.statistic for c in correlations])) < 4.5 / np.sqrt(12 * 59)
-
-
-def test_classes_that_are_too_rare_are_told_of():
-    truth = Truth.of(np.arange(50)[:, None] < np.array([3, 30, 50]))
-    with pytest.warns(UserWarning, match="2 of 3 classes"):
-        simulate(truth, "federated(per_class=40, exponent=0)")

@@ -47,25 +47,3 @@ def test_classes_that_are_too_rare_are_told_of(truth):
     assert 0 < rare < 12
     with pytest.warns(UserWarning, match=f"{rare} of 12 classes"):
         simulate(truth, "fpc(per_class=40)")
-
-
-def test_kept_labels_are_a_uniform_choice():
-    # Every one of 20 showing images is among the 5 kept with probability 1/4, over 4,000 classes.
-    L = 4000
-    truth = Truth.of(np.repeat(np.arange(60)[:, None] < 20, L, axis=1))
-    codes = simulate(truth, "fpc(per_class=5)", seed=3).codes.toarray()
-    for code, rows, share in ((1, slice(0, 20), 1 / 4), (-1, slice(20, 60), 1 / 8)):
-        kept = (codes[rows] == code).sum(1) / L
-        assert np.abs(kept - share).max() < 4.5 * np.sqrt(share * (1 - share) / L)
-
-
-def test_lower_precision_costs_more():
-    # One found by each of 30 looks more or all images: 2,000 images, 40 of which show the class.
-    truth = Truth.of(np.arange(2000)[:, None] < 40)
-    precisions = (1, 0.5, 0.1, 0.02, 0.001, 1e-5, 1e-6)
-    looks = [
-        simulate(truth, f"fpc(per_class=10, precision={p!r})").effort.count("search")
-        for p in precisions
-    ]
-    # At 1 the ten absent labels are looks of their own; from 0.001 on nothing is left to look at.
-    assert looks == [20, 20, 100, 500, 1970, 1970, 1970]

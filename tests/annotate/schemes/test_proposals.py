@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from simkit.annotate.annotators import Habits
 from simkit.annotate.simulate import simulate
 from tests.annotate.conftest import random_truth
 
@@ -26,23 +25,8 @@ def test_with_skew_annotated_counts_stop_following_frequency(skew, low, high):
     assert low <= rank <= high
 
 
-def test_some_frequent_class_is_hardly_annotated():
-    labels = simulate(TRUTH, "proposals(skew=4)")
-    frequent = np.argsort(TRUTH.counts)[-20:]
-    share = labels.per_class(1)[frequent] / TRUTH.counts[frequent]
-    assert share.min() < 0.02 and share.max() > 0.2
-
-
 def test_nothing_and_everything():
     nothing = simulate(TRUTH, "proposals(per_image=0)")
     assert nothing.codes.nnz == 0 and not nothing.asked.any() and not nothing.effort.kinds()
     everything = simulate(TRUTH, "proposals(per_image=1000, recall=1)")
     assert everything.counts()["unknown"] == 0
-
-
-def test_people_err_about_candidates_as_about_any_question():
-    habits = Habits(miss=0.3, false_alarm=0.2)
-    labels = simulate(TRUTH, "proposals(per_image=20)", habits=habits)
-    swept = simulate(TRUTH, "full-subset", habits=habits)
-    codes = labels.codes.toarray()
-    assert np.array_equal(codes[codes != 0], swept.codes.toarray()[codes != 0])
