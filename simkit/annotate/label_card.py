@@ -13,7 +13,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -263,18 +263,18 @@ def card(sheet: DataSheet) -> str:
         "\n".join(_data(sheet)),
         "## How the labels were made",
         prose(sheet.collection()),
-        _table(("setting", "value"), _settings(sheet), "---"),
+        _table("| setting | value |", _settings(sheet), "---"),
         f"Annotators: {prose(sheet.people())}",
         "To make them again:",
         f"```sh\n{' '.join(map(_word, sheet.command))}\n```",
         "## Counts",
-        _table(("", "number", "share"), counts),
+        _table("| | number | share |", counts),
         f"Classes by the number of their present labels{ends}:",
-        _table(("class", "present", "absent", "unknown"), _classes(labels)),
+        _table("| class | present | absent | unknown |", _classes(labels)),
         f"Classes without any present label: {missing:,} of {L:,}.",
         "## Questions and cost",
         f"At {prose(bill.prices)} prices, {bill.workers} people for each question:",
-        _table(("question", "asked", "hours", "dollars"), bill.rows()),
+        _table("| question | asked | hours | dollars |", bill.rows()),
         f"{bill.dropped:,} answers were paid for and are not among the labels.",
         "## Known biases",
         "\n".join(f"- {text}" for text in (*biases, *map(prose, sheet.limits()))),
@@ -354,10 +354,10 @@ def _classes(labels: PartialLabels) -> Iterator[tuple[str, ...]]:
         yield prose(labels.classes[c]), *(f"{number:,}" for number in numbers)
 
 
-def _table(head: Sequence[str], rows: Iterable[tuple[Any, ...]], align: str = "---:") -> str:
+def _table(head: str, rows: Iterable[tuple[Any, ...]], align: str = "---:") -> str:
     """A table; `align` is that of all columns after the first."""
-    rule = ["---", *[align] * (len(head) - 1)]
-    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in (head, rule, *rows))
+    rule = f"| --- |{f' {align} |' * (head.count('|') - 2)}"
+    return "\n".join([head, rule, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
 
 
 def _word(word: str) -> str:
