@@ -16,9 +16,9 @@ from simkit.embed.unit_features import UnitFeatures
 from simkit.errors import BadInput, unknown
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn import temperatures as soft
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
+from simkit.learn.methods import soft_exposure as soft
 from simkit.learn.methods.soft_exposure import Exposure
 from simkit.learn.side_info import prepare
 from simkit.results import selection

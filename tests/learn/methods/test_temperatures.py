@@ -7,9 +7,9 @@ import torch
 
 from simkit.embed.neighbours import Neighbours
 from simkit.labels.partial import PartialLabels
-from simkit.learn import temperatures as place
 from simkit.learn.label_embeddings import LabelMedians
-from simkit.learn.temperatures import (
+from simkit.learn.methods import soft_exposure as place
+from simkit.learn.methods.soft_exposure import (
     by_images,
     by_labels,
     label_distances,
