@@ -25,7 +25,7 @@ from simkit.labels.truth import locked
 from simkit.learn.method import Method, make
 from simkit.learn.model import outputs
 from simkit.learn.settings import Settings
-from simkit.learn.task import Batch, Needs, Outputs, Task, missing_aids
+from simkit.learn.task import Batch, Needs, Outputs, Task
 from simkit.learn.trained import Trained
 from simkit.learn.validation import Validation
 
@@ -73,8 +73,9 @@ def prepare(
         compile=compile,
     )
     needs = reduce(or_, (method.needs for method in methods), Needs())
-    for kind in missing_aids(needs.aids, task.aids):
-        task = task.with_aids(build_aid(kind, task, needs, train=temporary))
+    for kind in needs.aids:
+        if not any(isinstance(aid, kind) for aid in task.aids):
+            task = task.with_aids(build_aid(kind, task, needs, train=temporary))
     return task
 
 

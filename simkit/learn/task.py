@@ -197,15 +197,11 @@ class Needs:
         return Needs(**joined)
 
 
-def missing_aids(needed: Iterable[type[Any]], aids: Iterable[Any]) -> list[type[Any]]:
-    """The needed kinds of side information that are missing in `aids`, in order."""
-    held = list(aids)
-    return [kind for kind in needed if not any(isinstance(aid, kind) for aid in held)]
-
-
-def check_aids(method: str, needed: Iterable[type], aids: Iterable[Any]) -> None:
+def check_aids(method: str, needed: Iterable[type], aids: tuple[Any, ...]) -> None:
     """Raise BadInput with the first kind that `method` needs and `aids` lacks."""
-    for kind in missing_aids(needed, aids):
+    for kind in needed:
+        if any(isinstance(aid, kind) for aid in aids):
+            continue
         raise BadInput(
             f"method {method!r} needs {kind.__name__}, which this task does not carry; "
             "`prepare(task, method)` builds it, or pass one with task.with_aids(...)"

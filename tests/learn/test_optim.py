@@ -200,16 +200,6 @@ def test_groups_keep_their_proportion():
     assert made.param_groups[1]["lr"] == pytest.approx(10 * made.param_groups[0]["lr"])
 
 
-def test_an_average_is_the_sum_written_out():
-    """Weights 0, then 1, 2, 3: with 3/4 staying, 0, 1/4, 11/16, and 81/64 in the end."""
-    weights = {"w": torch.zeros(2)}
-    averages = Averages(weights, 0.75, warm_up=False)
-    for step in (1, 2, 3):
-        weights["w"].fill_(step)
-        averages.update()
-    assert averages.values["w"].unique().item() == pytest.approx(81 / 64)
-
-
 def test_warm_up_forgets_the_start():
     """In step 1 two elevenths stay, in step 2 a quarter: 9/11, then 9/44 + 3/4 * 2."""
     weights = {"w": torch.zeros(2)}

@@ -9,7 +9,7 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
-from simkit.learn.model import Head, Model
+from simkit.learn.model import Head
 from simkit.learn.optim import Settings
 from simkit.learn.stack import Heads, Stack, StackInputs, scores_of_all
 from simkit.learn.train import train, train_stack
@@ -34,17 +34,6 @@ def test_maps_are_a_convolution_and_logits_their_means():
     torch.testing.assert_close(out.logits, wanted.mean((-2, -1)))
     torch.testing.assert_close(Head(weight, bias)(x).logits, out.logits)
     assert out.features.shape == (3, 6) and Head(weight, bias)(x).maps is None
-
-
-def test_a_model_standardises_features_first():
-    head = Head(random(4, 6), random(4, seed=1))
-    shift, scale = random(6, seed=3), random(6, seed=4).abs() + 1
-    model = Model(head, shift=shift, scale=scale)
-    x = random(3, 6, 2, 2, seed=5)
-    by_hand = (x - shift[:, None, None]) / scale[:, None, None]
-    torch.testing.assert_close(model(x).logits, head(by_hand).logits)
-    pooled = x.mean((2, 3))
-    torch.testing.assert_close(model(pooled).logits, head((pooled - shift) / scale).logits)
 
 
 def test_gradients_are_those_of_heads_alone():

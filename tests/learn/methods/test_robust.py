@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from simkit.errors import BadInput
 from simkit.learn.methods import make
@@ -62,18 +61,6 @@ def test_reference_vectors_of_gr_loss(golden, key, reproduce):
         for number, loss in enumerate(g[f"{case}_{key}_loss"]):
             agrees(method, state, Z, x, loss, g[f"{case}_{key}_grad"][number])
             method.after_epoch(number + 1, None, state)
-
-
-def test_settings_reduce_to_the_baseline():
-    """SPLC without focus, margin and corrections is AN; GR-Loss with k = 1/2 weighs both terms."""
-    Z, x = np.array([[1, 0, -1], [0, 0, 1]]), np.random.default_rng(0).standard_normal((2, 3)) * 5
-    splc = loss_and_gradient(*started("splc(tau=1, margin=0, gamma=0)", Z), Z, x)
-    an = loss_and_gradient(*started("an(reduction=sum)", Z), Z, x)
-    np.testing.assert_allclose(splc[0], an[0])
-    np.testing.assert_allclose(splc[1], an[1])
-    assert torch.equal(
-        make("hill").selected(batch_of(Z), plain(x), None), torch.zeros(2, 3, dtype=torch.bool)
-    )
 
 
 def test_a_schedule_is_longer_than_its_start():
