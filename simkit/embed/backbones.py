@@ -20,6 +20,7 @@ from simkit.embed.networks import (
     MobileNetV2,
     ScenesNet,
     TimmNetwork,
+    created,
     timm_class,
 )  # fmt: skip
 from simkit.errors import BadInput, unknown
@@ -90,10 +91,20 @@ def backbone(
         return net
     text, noted = str(weights), ""
     if issubclass(kind, TimmNetwork) and text == TIMM:
-        state, source, where = kind.downloaded(), TIMM, "timm's download"
-    elif (text == BEST or text.startswith("IMAGENET")) and (sets := collection(kind.name)):
-        state, source = downloaded(kind.name, text, sets)
-        where = f"torchvision's {source}"
+        state = created(name, pretrained=True).state_dict()
+        source, where = TIMM, "timm's download"
+    elif (text == BEST or text.startswith("IMAGENET")) and (sets := collection(name)):
+        if text not in sets:
+            raise unknown(f"set of weights of {name!r}", text, sets)
+        source, where = sets[text].name, f"torchvision's {sets[text].name}"
+        try:  # torch caches the file
+            state = dict(sets[text].get_state_dict(progress=False, check_hash=True))
+        except (OSError, RuntimeError) as error:
+            raise BadInput(
+                f"{sets[text].url} could not be downloaded ({str(error) or type(error).__name__}); "
+                "fetch it elsewhere and give the file as weights (in a project: weights = "
+                '"FILE" in project.toml)'
+            ) from None
     else:
         path = readable(weights or kind.own_weights, "the weights of a network")  # type: ignore[arg-type]
         state, notes = read_weights(path)
@@ -119,16 +130,9 @@ def outlines() -> list[dict[str, Any]]:
         about = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0]
         weights = ["FILE", "random"] if kind.own_weights is None else ["its own", "FILE", "random"]
         weights[1:1] = collection(kind.name)
-        rows.append(
-            {
-                "name": kind.name,
-                "features": net.width,
-                "px": net.size,
-                "parameters": sum(parameter.numel() for parameter in net.parameters()),
-                "weights": weights,
-                "about": " ".join(about.split()),
-            }
-        )
+        count = sum(parameter.numel() for parameter in net.parameters())
+        row = {"name": kind.name, "features": net.width, "px": net.size, "parameters": count}
+        rows.append(row | {"weights": weights, "about": " ".join(about.split())})
     return rows
 
 
@@ -174,24 +178,6 @@ def collection(name: str) -> dict[str, Any]:
     return {BEST: sets.DEFAULT} | {each.name: each for each in sets}
 
 
-def downloaded(name: str, which: str, sets: Mapping[str, Any]) -> tuple[dict[str, Tensor], str]:
-    """One set of a `collection` and its full name, which "imagenet" leaves open.
-
-    torch caches the file. Raises BadInput for another name, and if the download fails.
-    """
-    if which not in sets:
-        raise unknown(f"set of weights of {name!r}", which, sets)
-    chosen = sets[which]
-    try:
-        return dict(chosen.get_state_dict(progress=False, check_hash=True)), chosen.name
-    except (OSError, RuntimeError) as error:
-        raise BadInput(
-            f"{chosen.url} could not be downloaded ({str(error) or type(error).__name__}); fetch "
-            'it elsewhere and give the file as weights (in a project: weights = "FILE" in '
-            "project.toml)"
-        ) from None
-
-
 def fill(net: Backbone, state: Mapping[str, Tensor], where: str) -> None:
     """Load weights into a network; `where` names their source in error messages.
 
@@ -212,11 +198,11 @@ def fill(net: Backbone, state: Mapping[str, Tensor], where: str) -> None:
         "has unknown": weights.keys() - initial.keys(),
         "has another shape for": {k for k in both if weights[k].shape != initial[k].shape},
     }
-    if any(faults.values()):
-        differences = []
-        for what, keys in faults.items():
-            more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""
-            differences += [f"{what} {', '.join(sorted(keys)[:3])}{more}"] if keys else []
+    differences = []
+    for what, keys in faults.items():
+        more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""
+        differences += [f"{what} {', '.join(sorted(keys)[:3])}{more}"] if keys else []
+    if differences:
         raise BadInput(
             f"{where} does not fit backbone {net.name!r}: it {'; '.join(differences)}; give its "
             "own weights"

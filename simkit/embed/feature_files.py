@@ -285,12 +285,8 @@ def of_splits(folder: Path) -> dict[str, Path]:
 
     Empty for other folders, such as those of one split or one kind.
     """
-    children = sorted(folder.iterdir()) if folder.is_dir() else []
-    return {
-        child.name: child
-        for child in children
-        if any((child / kind / INDEX).is_file() for kind in KINDS)
-    }
+    kinds = (index.parent for index in sorted(folder.glob(f"*/*/{INDEX}")))
+    return {kind.parent.name: kind.parent for kind in kinds if kind.name in KINDS}
 
 
 def below(folder: Path) -> list[Path]:
@@ -298,10 +294,8 @@ def below(folder: Path) -> list[Path]:
 
     Raises BadInput if they are all unfinished.
     """
-    places = [
-        folder,
-        *(of / kind for of in (folder, *of_splits(folder).values()) for kind in KINDS),
-    ]
+    above = (folder, *of_splits(folder).values())
+    places = [folder, *(each / kind for each in above for kind in KINDS)]
     folders = [each for each in places if (each / INDEX).is_file()]
     for level in () if folders else ("", "*/", "*/*/"):
         for notes in folder.glob(f"{level}{_NOTES}*"):

@@ -90,11 +90,9 @@ class Features:
 
     def select(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Features:
         """Features of these images, in this order; rows: integers, also repeated, or a mask."""
-        chosen = np.arange(len(self.values))[rows]
-        lost = {each.row: each for each in self.skipped}
-        skipped = tuple(
-            replace(lost[row], row=new) for new, row in enumerate(chosen.tolist()) if row in lost
-        )
+        chosen, lost = np.arange(len(self.values))[rows], {each.row: each for each in self.skipped}
+        at = [(new, row) for new, row in enumerate(chosen.tolist()) if row in lost]
+        skipped = tuple(replace(lost[row], row=new) for new, row in at)
         if not isinstance(self.values, MappedRows):
             return replace(Features.of(self.values[chosen]), skipped=skipped)
         name = content_id(self.id, "select", chosen)
@@ -104,13 +102,10 @@ class Features:
         """The spatial means of maps; pooled features unchanged."""
         if self.kind == "pooled":
             return self
-        means = [
-            self.values[start : start + _MEANS].astype(np.float32).mean((2, 3))
-            for start in range(0, len(self.values), _MEANS)
-        ]
-        return replace(
-            Features.of(np.concatenate(means)), history=self.history, skipped=self.skipped
-        )
+        starts = range(0, len(self.values), _MEANS)
+        blocks = (self.values[start : start + _MEANS].astype(np.float32) for start in starts)
+        pooled = Features.of(np.concatenate([block.mean((2, 3)) for block in blocks]))
+        return replace(pooled, history=self.history, skipped=self.skipped)
 
 
 def read_features(path: str | os.PathLike[str], kind: Kind = "pooled") -> Features:
@@ -238,14 +233,11 @@ def extract(
 
 def _history(settings: dict[str, Any], backbone: Backbone, pictures: Pictures) -> History:
     settings |= {"backbone": backbone.name, "weights": backbone.weights, "size": backbone.size}
-    if getattr(backbone, "right_padding", False):
-        settings["padding"] = "right"
-    if backbone.license:
-        settings["license"] = backbone.license
+    settings |= {"padding": "right"} if getattr(backbone, "right_padding", False) else {}
+    settings |= {"license": backbone.license} if backbone.license else {}
+    libraries = ["torchvision", "timm"] if backbone.name.startswith("timm:") else ["torchvision"]
     made_with = {"torch": torch.__version__, "pillow": PIL.__version__}
-    made_with["torchvision"] = metadata.version("torchvision")
-    if backbone.name.startswith("timm:"):
-        made_with["timm"] = metadata.version("timm")
+    made_with |= {library: metadata.version(library) for library in libraries}
     parents = pictures.id, backbone.id
     return History("features", settings, parents=parents, versions=versions() | made_with)
 
@@ -323,9 +315,8 @@ class NetworkPass:
     def __init__(self, backbone: Backbone, device: str) -> None:
         self.backbone = backbone
         home = next(backbone.parameters()).device
-        self.device = (
-            home if device == "auto" and home.type == "cuda" else device_of(device, mps=True)
-        )
+        stays = device == "auto" and home.type == "cuda"
+        self.device = home if stays else device_of(device, mps=True)
 
     @contextmanager
     def ready(self) -> Iterator[None]:
@@ -362,9 +353,9 @@ class NetworkPass:
         for start in range(0, len(images), step):
             pictures = torch.stack(list(images[start : start + step])).to(self.device)
             prepared = self.backbone.prepare(pictures).contiguous(memory_format=torch.channels_last)
-            maps, pooled = self.backbone.maps_and_pooled(prepared)
-            computed["maps"].append(maps.float())
-            computed["pooled"].append(pooled.float())
+            both = self.backbone.maps_and_pooled(prepared)
+            for values, each in zip(computed.values(), both, strict=True):
+                values.append(each.float())
         halves = {kind: torch.cat(computed[kind]).half().contiguous().cpu() for kind in kinds}
         if not all(half.isfinite().all() for half in halves.values()):
             raise BadInput(

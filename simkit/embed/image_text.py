@@ -68,15 +68,6 @@ class ImageText:
     scale: float
     bias: float | None
 
-    def embedded(self, prompts: Sequence[Sequence[str]]) -> NDArray[np.float32]:
-        """(L, D) unit embedding of each class: the normalised mean over its prompts."""
-        rows = []
-        with torch.inference_mode():
-            for texts in prompts:
-                each = F.normalize(self.tower.model.encode_text(self.tokenizer(texts)), dim=-1)
-                rows.append(F.normalize(each.mean(0), dim=0))
-        return np.asarray(torch.stack(rows).float().numpy())
-
 
 def image_text(name: str, weights: str | PathLike[str]) -> ImageText:
     """The image-text model `open_clip:NAME`.
@@ -169,15 +160,19 @@ def similarities(
     BadInput
         If the split has no images.
     """
-    texts = model.embedded(prompts)
+    rows = []  # the unit embedding of each class: the normalised mean over its prompts
+    with torch.inference_mode():
+        for texts in prompts:
+            each = F.normalize(model.tower.model.encode_text(model.tokenizer(texts)), dim=-1)
+            rows.append(F.normalize(each.mean(0), dim=0))
+    classes_by_text = torch.stack(rows).float().numpy()  # (L, D)
     data_sets = [dataset]
     if tiles:
         pictures = Tiles(dataset.pictures[split], tiles)
-        rows = np.repeat(np.arange(len(pictures.whole)), tiles**2)
-        truth = {split: dataset.truth[split].select(rows)}
-        data_sets.append(
-            replace(dataset, pictures={split: cast("Pictures", pictures)}, truth=truth)
-        )
+        images = np.repeat(np.arange(len(pictures.whole)), tiles**2)
+        truth = {split: dataset.truth[split].select(images)}
+        views_of = {split: cast("Pictures", pictures)}
+        data_sets.append(replace(dataset, pictures=views_of, truth=truth))
     views = [
         extract(
             each, split, model.tower, kinds=("pooled",), cache=cache, batch=batch,
@@ -185,11 +180,11 @@ def similarities(
         )["pooled"]
         for each in data_sets
     ]  # fmt: skip
-    n, L = len(views[0].values), len(texts)
-    cosines = [np.asarray(each.values[:], np.float32) @ texts.T for each in views]
-    values = np.concatenate([each.reshape(n, -1, L) for each in cosines], axis=1)
+    cosines = [np.asarray(view.values[:], np.float32) @ classes_by_text.T for view in views]
+    shape = len(views[0].values), -1, len(rows)
+    values = np.concatenate([cosine.reshape(shape) for cosine in cosines], axis=1)
     settings = {"model": model.tower.name, "weights": model.tower.weights, "tiles": tiles}
-    parents = (content_id("texts", texts), *(each.id for each in views))
+    parents = (content_id("texts", classes_by_text), *(view.id for view in views))
     return Similarities(
         values.clip(-1, 1).astype(np.float16),
         dataset.truth[split].images, classes or dataset.classes,

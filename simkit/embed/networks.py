@@ -294,13 +294,7 @@ class TimmNetwork(Backbone):
 
     @classmethod
     def built(cls, size: int | None = None, *, right_padding: bool = False) -> Backbone:
-        return cls(_created(cls.name, size), size)
-
-    @classmethod
-    def downloaded(cls) -> dict[str, Tensor]:
-        """timm's weights of this network, which timm caches. Raises BadInput without them."""
-        net: nn.Module = _created(cls.name, None, pretrained=True)
-        return net.state_dict()
+        return cls(created(cls.name, size), size)
 
     @property
     def body(self) -> nn.Module:
@@ -358,17 +352,19 @@ def timm_class(name: str) -> type[TimmNetwork] | None:
     return type("TimmNetwork", (TimmNetwork,), {"name": _PREFIX + called})
 
 
-def _created(name: str, size: int | None, *, pretrained: bool = False) -> Any:
-    """timm's network without a classifier. Raises BadInput if it cannot be made or downloaded."""
+def created(name: str, size: int | None = None, *, pretrained: bool = False) -> Any:
+    """timm's network without a classifier, if `pretrained` with the weights that timm caches.
+
+    Raises BadInput if it cannot be made or downloaded.
+    """
     import timm
 
     sized = {} if size is None else {"img_size": size}
     # Transformers with position embeddings for one size can interpolate them, or are built for it.
     for options in ({"dynamic_img_size": True}, sized, {}):
         try:
-            return timm.create_model(
-                name.removeprefix(_PREFIX), pretrained, num_classes=0, **options
-            )
+            called = name.removeprefix(_PREFIX)
+            return timm.create_model(called, pretrained, num_classes=0, **options)
         except Exception as error:  # of the network, of the connection, or of the hub
             if options and isinstance(error, TypeError):  # not an option of this network
                 continue

@@ -200,8 +200,7 @@ def transform_of(grid: Grid, spec: str) -> ImageTransform | None:
     base = ImageTransform()
     if protocol := grid.pictures.protocol_of(spec):
         base = ImageTransform(protocol.size, protocol.flip, protocol.upside_down, protocol.crop)
-    names = [f.name for f in dataclasses.fields(ImageTransform)]
-    values = {name: getattr(grid.pictures, name) for name in names}
+    values = {field.name: getattr(grid.pictures, field.name) for field in dataclasses.fields(base)}
     of_grid = {name: value for name, value in values.items() if value is not None}
     return dataclasses.replace(base, **of_grid).for_method(methods.make(spec))
 
@@ -247,9 +246,9 @@ def check(grid: Grid, data: StudyData) -> None:
             f"the grid lists {scored[0]!r}, which needs a model's scores; make them with simkit "
             'score, and name the file, as in scores = "scores.npz"'
         )
+    if scored and "train" not in data.similarities:
+        raise BadInput(f"{grid.scores} has no scores of train; make them with simkit score")
     if scored:
-        if "train" not in data.similarities:
-            raise BadInput(f"{grid.scores} has no scores of train; make them with simkit score")
         truth = data.truth("train")
         data.similarities["train"].of(truth.images, truth.classes)
 
@@ -298,26 +297,23 @@ def choose(tried: Sequence[Job], done: Mapping[str, Result]) -> tuple[Choices, l
     tables = [done[job.key].table.select(columns) for job in tried if job.key in done]
     rows = [tuple(row.values()) for table in tables for row in table.to_pylist()]
     scores = {row[:-1]: row[-1] for row in rows}
-    settings: dict[tuple[str, str], list[Setting]] = {}
-    names: dict[str, str] = {}
+    settings: dict[tuple[LabelBatch, str], list[Setting]] = {}
     for batch in (batch for job in tried for batch in job.batches):
-        scheme = choice_of(batch)
-        names[scheme] = str(batch)
         for spec, setting in zip(batch.methods, batch.settings, strict=True):
             score = scores.get((batch.scheme, batch.reference, spec, setting.text))
             scored = dataclasses.replace(setting, score=score)
-            settings.setdefault((scheme, spec), []).append(scored)
+            settings.setdefault((batch.labels, spec), []).append(scored)
     chosen: dict[tuple[str, str], Setting] = {}
     sentences = []
-    for (scheme, spec), several in settings.items():
+    for (labels, spec), several in settings.items():
         if successful := [setting for setting in several if setting.score is not None]:
             best = max(successful, key=lambda one: (one.score or 0.0, not at_edge(one, several)))
-            edge = at_edge(best, several)
-            chosen[scheme, spec] = dataclasses.replace(best, runs=len(several), edge=edge)
+            best = dataclasses.replace(best, runs=len(several), edge=at_edge(best, several))
+            chosen[choice_of(labels), spec] = best
         else:
             sentences.append(
-                f"{names[scheme]}, tuning, {spec}: no setting has a score on the validation "
-                "labels; see the failures, or leave tuning out"
+                f"{labels}, tuning, {spec}: no setting has a score on the validation labels; see "
+                "the failures, or leave tuning out"
             )
     return chosen, sentences
 
@@ -328,18 +324,18 @@ def label_batches(grid: Grid) -> list[LabelBatch]:
     Training a whole backbone takes long, so every method has its own batch then; the labels are the
     same.
     """
-
-    def groups(specs: tuple[str, ...]) -> list[tuple[str, ...]]:
-        return [(spec,) for spec in specs] if grid.pictures else [specs]
-
+    of_methods, of_references = (
+        [(spec,) for spec in specs] if grid.pictures else [specs]
+        for specs in (grid.methods, grid.references)
+    )
     batches = [
         LabelBatch(scheme, specs, limit, images=grid.images)
         for scheme in grid.schemes
         for limit in grid.limits
-        for specs in groups(grid.methods)
+        for specs in of_methods
     ]
     if grid.reference:
-        batches += [LabelBatch(COMPLETE, s, reference=True) for s in groups(grid.references)]
+        batches += [LabelBatch(COMPLETE, specs, reference=True) for specs in of_references]
     for place, one in enumerate(batches):
         table = grid.settings.get(choice_of(one), {})  # other methods keep their defaults
         if any(m in table for m in one.methods):
@@ -390,13 +386,11 @@ def _jobs(
         enough = sum(duration[batch] for batch in packs[-1]) >= LEAST
     if not enough and len(packs) > 1:  # a smaller rest joins the last pack
         packs[-2:] = [packs[-2] + packs[-1]]
-    parts = [methods.make(spec) for spec in grid.trained]
-    common: dict[str, Any] = {"source": source_of(grid), "prices": prices(grid.prices)}
-    common |= {"grid": grid, "ids": data.ids}
-    common["code"] = code_id([*parts, *map(schemes.make, grid.schemes)])
+    source, listed = source_of(grid), prices(grid.prices)
+    code = code_id([*map(methods.make, grid.trained), *map(schemes.make, grid.schemes)])
     size = draws_per_job(sum(duration.values()), len(draws))
     return [
-        Job(batches=tuple(pack), draws=draws[start : start + size], **common)
+        Job(source, tuple(pack), draws[start : start + size], grid, listed, data.ids, code)
         for start in range(0, len(draws), size)
         for pack in packs
     ]
@@ -411,14 +405,12 @@ def seconds(batch: LabelBatch, grid: Grid, data: StudyData) -> float:
     """Estimated seconds of a batch of labels on one core, if its runs of a kind share a stack."""
     images, classes = data.truth("train").shape
     if grid.pictures is not None:
-        backbones = 0.0
-        for spec in batch.methods:
-            transform = transform_of(grid, spec)
-            assert transform is not None
-            # The backward pass takes about twice as long as the forward one.
-            step = 3 * data.work[transform.size] / _FORWARDS
-            backbones += step * images * grid.training(spec).epochs
-        return backbones
+        # The backward pass takes about twice as long as the forward one.
+        return sum(
+            3 * data.work[transform.size] / _FORWARDS * images * grid.training(spec).epochs
+            for spec in batch.methods
+            if (transform := transform_of(grid, spec))
+        )
     kinds = [kind_of(methods.make(batch.spelled(spec))) for spec in batch.methods]
     asked, epochs = _asked(batch, grid, data), grid.train.epochs
     curve_of = "test" if grid.validation == "none" else "val"

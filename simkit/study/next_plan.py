@@ -21,7 +21,6 @@ from simkit.planning.evidence import Evidence, Folder, Pair, Received
 from simkit.planning.plan import Plan, plan
 
 if TYPE_CHECKING:
-    from simkit.annotate.annotators import Habits
     from simkit.progress import Progress
 
 DRAWS = 3  # trainings on the labels of an order
@@ -116,12 +115,9 @@ def plan_next(
 
 def _with_nearest_errors(evidence: Evidence, errors: tuple[float, float]) -> Evidence:
     """The evidence of the runs whose simulated people have the error rates nearest to these."""
-
-    def distance(habits: Habits) -> float:
-        rates = np.mean(habits.miss), np.mean(habits.false_alarm)
-        return float(np.abs(np.subtract(rates, errors)).sum())
-
-    nearest = min((option.habits for option, _ in evidence.cells), key=distance)
+    habits = [option.habits for option, _ in evidence.cells]
+    rates = [(np.mean(one.miss), np.mean(one.false_alarm)) for one in habits]
+    nearest = habits[np.abs(np.subtract(rates, errors)).sum(1).argmin()]
     cells = {pair: sizes for pair, sizes in evidence.cells.items() if pair[0].habits == nearest}
     complete = {key: scores for key, scores in evidence.complete.items() if key[0] == nearest}
     return replace(evidence, cells=cells, complete=complete or evidence.complete)

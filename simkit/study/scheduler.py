@@ -104,11 +104,10 @@ class Finished:
         """One for each failed job or method, in the order of the jobs."""
         sentences = []
         for job in jobs:
+            failures = self.done[job.key].failures if job.key in self.done else {}
             if job.key in self.failures:
-                sentences.append(f"{job}: {self.failures[job.key]}")
-            elif job.key in self.done:
-                failures = self.done[job.key].failures.items()
-                sentences += [f"{name}: {why}" for name, why in failures]
+                failures = {str(job): self.failures[job.key]}
+            sentences += [f"{name}: {why}" for name, why in failures.items()]
         return sentences
 
 
@@ -201,7 +200,14 @@ def outcomes(
     """
     count = min(workers or usable_cores(), len(tasks))
     if executor is not None:
-        yield from _on_executor(work, tasks, executor)
+        with _interrupts_deferred():
+            submitted = {executor.submit(partial(_alone, work), task): task for task in tasks}
+        try:
+            for future in futures.as_completed(submitted):
+                yield submitted[future], _outcome(future)
+        finally:
+            for future in submitted:
+                future.cancel()
     elif count > 1:
         yield from _in_processes(work, tasks, count)
     else:
@@ -210,20 +216,6 @@ def outcomes(
                 yield task, work(task)
             except Exception as error:
                 yield task, error
-
-
-def _on_executor(
-    work: Callable[[Task], Value], tasks: Sequence[Task], executor: futures.Executor
-) -> Iterator[tuple[Task, Value | Exception]]:
-    with _interrupts_deferred():
-        alone = partial(_alone, work)
-        submitted = {executor.submit(alone, task): task for task in tasks}
-    try:
-        for future in futures.as_completed(submitted):
-            yield submitted[future], _outcome(future)
-    finally:
-        for future in submitted:
-            future.cancel()
 
 
 def _alone(work: Callable[[Task], Value], task: Task) -> Value:
@@ -242,20 +234,18 @@ def _in_processes(
         alone, lost = not waiting, list[Task]()
         batch = deque([again.popleft()]) if alone else waiting
         busy: dict[futures.Future[Value], Task] = {}
-        broken = False
         with _processes(min(count, len(batch))) as (pool, starts):
-            while busy or (batch and not broken):
+            while busy or (batch and not lost):
                 # One more than there are processes, so that none waits while a result is used.
-                while batch and len(busy) <= len(starts) and not broken:
+                while batch and len(busy) <= len(starts) and not lost:
+                    task = batch.popleft()
                     try:
-                        busy[pool.submit(work, batch[0])] = batch[0]
-                        batch.popleft()
+                        busy[pool.submit(work, task)] = task
                     except BrokenProcessPool:
-                        broken = True
+                        lost.append(task)
                 for future in futures.wait(busy, return_when=futures.FIRST_COMPLETED).done:
                     task, outcome = busy.pop(future), _outcome(future)
                     if isinstance(outcome, BrokenProcessPool):
-                        broken = True
                         lost.append(task)
                     else:
                         yield task, outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -149,11 +149,6 @@ class StudyData:
             for split, each in self.similarities.items()
         }
 
-    @property
-    def train_aids(self) -> tuple[Similarities, ...]:
-        """Side information of the images to train on that is given with the data."""
-        return (self.similarities["train"],) if "train" in self.similarities else ()
-
     def known(self, split: str) -> csr_array | NDArray[np.bool_] | None:
         """(N, L) mask of the entries that count in metrics, or None for all.
 
@@ -270,46 +265,37 @@ def open_source(
     for split in source.splits:
         if split not in data.truth:
             known = [truth.known for truth in data.truth.values()]
-            if all(one is not None and not one.nnz for one in known):
-                raise BadInput(
-                    f"{source.data!r} has no labels to compare with; name a table of them "
-                    "(labels=...), or start with: simkit quickstart"
-                )
+            unlabelled = all(one is not None and not one.nnz for one in known)
             raise BadInput(
-                f"{source.data!r} has no {split} split; specify its images ({split}=...), or hold "
-                "out a share of them; `simkit list data` has the settings of each kind of data"
+                f"{source.data!r} has no labels to compare with; name a table of them "
+                "(labels=...), or start with: simkit quickstart"
+                if unlabelled
+                else f"{source.data!r} has no {split} split; specify its images ({split}=...), or "
+                "hold out a share of them; `simkit list data` has the settings of each kind of data"
             )
     features: dict[tuple[str, str], Features] = {}
+    load = partial(load_backbone, source.backbone, source.weights or None)
     # A backbone on images takes at most neighbours from features, those of train.
     featured = ("train",) if source.sizes and source.kinds else source.splits
     for split in featured if source.kinds else ():
-        of_split: Mapping[Kind, Features]
-        if source.features:
-            of_split = _precomputed(source, data, split)
-        else:
-            net = load_backbone(source.backbone, source.weights or None)
-            # Images that `simkit features` skipped at the request of the user stay skipped.
-            how: dict[str, Any] = {"unreadable": "before", "progress": progress}
-            of_split = extract(data, split, net, kinds=source.kinds, **how)
+        # Images that `simkit features` skipped at the request of the user stay skipped.
+        of_split = _precomputed(source, data, split) if source.features else extract(
+            data, split, load(), kinds=source.kinds, unreadable="before", progress=progress
+        )  # fmt: skip
         features |= {(split, kind): each for kind, each in of_split.items()}
     if features and not source.features:
         warn_of_scenes_net(data, source.backbone)
     _check_one_network(features)
-    networks: dict[Side, Backbone] = {
-        size: load_backbone(source.backbone, source.weights or None, size=size)
-        for size in source.sizes
-    }
+    networks: dict[Side, Backbone] = {size: load(size=size) for size in source.sizes}
     # Decoded into the cache folder, where all worker processes read the same memory.
     pictures = {
         (split, side): decoded_pictures(data, split, side, cache=cache_folder(), progress=progress)
         for split in source.splits
         for side in dict.fromkeys(net.size for net in networks.values())
     }
-    similarities = {}
-    if source.scores:
-        held = splits_of(source.scores)
-        read = (split for split in source.splits if split in held)
-        similarities = {split: Similarities.read(source.scores, split) for split in read}
+    held = splits_of(source.scores) if source.scores else ()
+    scored = (split for split in source.splits if split in held)
+    similarities = {split: Similarities.read(source.scores, split) for split in scored}
     opened = StudyData(data, features, networks, pictures, similarities)
     for split in source.splits:
         if skipped := len(opened.skipped(split)):
@@ -334,10 +320,9 @@ def opened_as(source: StudySource, ids: Mapping[str, str]) -> StudyData:
     """
     if _opened(source).ids != dict(ids):
         _opened.cache_clear()  # the files may have changed since this process opened them
-    opened = _opened(source)
-    if opened.ids != dict(ids):
+    if _opened(source).ids != dict(ids):
         raise BadInput("the data or features changed since the comparison was planned; start again")
-    return opened
+    return _opened(source)
 
 
 def warn_of_scenes_net(data: Dataset, backbone: str) -> None:
@@ -423,7 +408,7 @@ def labels_of_train(labels: PartialLabels, data: Dataset, where: str) -> Partial
     return labels.of_images(train.images)
 
 
-def _precomputed(source: StudySource, data: Dataset, split: str) -> Mapping[Kind, Features]:
+def _precomputed(source: StudySource, data: Dataset, split: str) -> dict[Kind, Features]:
     """Features of a split by kind, from the files or folders of the source.
 
     Raises BadInput if there are none for the split, if they have other rows or were computed from
@@ -436,26 +421,25 @@ def _precomputed(source: StudySource, data: Dataset, split: str) -> Mapping[Kind
     file = files["train" if held_out else split]
     splits = of_splits(Path(file))  # a folder with one subfolder for each split
     file = str(splits.get(split) or (splits.get("train") if held_out else None) or file)
+    images = data.truth[split].images
+    # A file of the undivided training set has the rows of both of its splits.
+    whole = data.truth[WHOLE].images if WHOLE in data.truth and split != "test" else images
     features = {}
     for kind in source.kinds:
-        stored = _rows_of_split(read_features(file, kind), data, split, file)
+        stored = read_features(file, kind)
+        N, made_from = len(stored.values), _pictures_id(stored)
+        if N not in (len(images), len(whole)):
+            raise BadInput(
+                f"{file} has {N:,} rows, but {split} {len(images):,} images; name another"
+            )
+        of = split if N == len(images) else WHOLE
+        if made_from and of in data.pictures and made_from != data.pictures[of].id:
+            raise BadInput(f"{file} has features of other images than {of}; extract them anew")
         if stored.kind == "pooled" and kind == "maps":
             raise BadInput(f"{file} holds pooled features, but a method needs maps; name others")
+        stored = stored if of == split else stored.select(places(whole, images))
         features[kind] = stored if stored.kind == kind else stored.pooled()
     return features
-
-
-def _rows_of_split(features: Features, data: Dataset, split: str, file: str) -> Features:
-    """One row for each image of the split, also from a file of the undivided training set."""
-    images, N = data.truth[split].images, len(features.values)
-    whole = data.truth[WHOLE].images if WHOLE in data.truth and split != "test" else images
-    if N not in (len(images), len(whole)):
-        raise BadInput(f"{file} has {N:,} rows, but {split} {len(images):,} images; name another")
-    of = split if N == len(images) else WHOLE
-    pictures = _pictures_id(features)
-    if pictures and of in data.pictures and pictures != data.pictures[of].id:
-        raise BadInput(f"{file} has features of other images than {of}; extract them anew")
-    return features if of == split else features.select(places(whole, images))
 
 
 def _check_one_network(features: Mapping[tuple[str, str], Features]) -> None:

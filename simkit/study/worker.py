@@ -131,7 +131,8 @@ class Training:
         A backbone on images takes neighbours from features computed before. Their id is not
         recorded, as the features of a trained backbone change with every step.
         """
-        task = Task(self.data.readable(labels, "train"), self.inputs("train"), self.data.train_aids)
+        aids = tuple(each for of, each in self.data.similarities.items() if of == "train")
+        task = Task(self.data.readable(labels, "train"), self.inputs("train"), aids)
         if self.transform is None or not needs_features(self.method):
             return task
         on_features = replace(task, inputs=self.data.inputs("train", "pooled"))
@@ -287,29 +288,24 @@ class Repetition:
             return []
         paid, notes = self._bought[batch.labels]
         labels = paid.train if job.grid.unasked == "skip" else paid.train.over_all_images()
-        shared: dict[Hashable, Task] = {}  # methods share side information if their inputs agree
+        # Methods share side information if their inputs agree; a backbone has its own batch.
+        shared: dict[str, Task] = {}
         for spec in batch.methods:
             with warnings_of() as of_preparation:
                 try:
                     method = methods.make(batch.spelled(spec))
                     settings, transform = job.grid.training(spec), transform_of(job.grid, spec)
-                    training = Training(
-                        self.data, method, settings, transform, job.grid.seed, job.draw
-                    )
+                    seeds = job.grid.seed, job.draw
+                    training = Training(self.data, method, settings, transform, *seeds)
                     # A curve that chooses nothing is of the test split.
                     split = "test" if job.grid.validation == "none" else "val"
                     scored = self.data.truth("test") if split == "test" else paid.validation
                     watched = split == "val" or job.grid.curves
                     validation = training.validation(split, scored) if watched else None
-                    key: Hashable = kind_of(method)
-                    if transform is not None:
-                        # Neighbours are those that this method asks for.
-                        name = batch.spelled(spec) if needs_features(method) else ""
-                        key = (settings, transform, name)
                     chooses = validation if settings.select == "best" else None
-                    task = shared.get(key) or training.task(labels)
+                    task = shared.get(kind_of(method)) or training.task(labels)
                     task = prepare(task, method, **training.options, validation=chooses)
-                    shared[key] = task
+                    shared[kind_of(method)] = task
                 except Exception as error:
                     self._fail(error, batch, spec)
                     continue
@@ -359,35 +355,30 @@ class Repetition:
     def _stack(self, runs: list[_Run]) -> dict[tuple[LabelBatch, str], Row]:
         """The rows of a stack that trains without an error."""
         start, training = time.perf_counter(), runs[0].training
-        lrs = []
-        for run in runs:
-            setting = run.batch.setting(run.spec)
-            usual = run.training.settings.rate(backbone=run.training.transform is not None)
-            lrs.append((setting.lr if setting else None) or usual)
+        usual = training.settings.rate(backbone=training.transform is not None)
+        chosen = (run.batch.setting(run.spec) for run in runs)
+        lrs = [(setting.lr if setting else None) or usual for setting in chosen]
         with warnings_of() as notes:
             trained = train_stack(
                 [(run.task, run.training.method) for run in runs],
                 lrs=lrs, validation=runs[0].validation, **training.options,
             )  # fmt: skip
-
-        def scored(split: str) -> list[Scored]:
+        scored: dict[str, list[Scored]] = {}
+        for split in {*self.job.source.splits} - {"train"}:
             inputs, precision = training.inputs(split), training.settings.precision
-            scores: Any
             if training.transform is None:  # one product for all heads
-                scores = scores_of_all(trained, inputs).numpy()
+                scores = [*scores_of_all(trained, inputs).numpy()]
             else:
                 scores = [model.scores(inputs, precision=precision) for model in trained]
             present, known = self.data.truth(split).present, self.data.known(split)
-            return [Scored(of_run, present, known) for of_run in scores]
-
-        test = scored("test")
-        val = scored("val") if "val" in self.job.source.splits else None
+            scored[split] = [Scored(of_run, present, known) for of_run in scores]
         shared = {"train_seconds": (time.perf_counter() - start) / len(runs), "stack": len(runs)}
         rows = {}
         for index, (run, model) in enumerate(zip(runs, trained, strict=True)):
-            row = self._row(run, model) | scored_row(test[index], self.data.data.leaves) | shared
-            if val is not None:
-                row |= self._of_validation(run, val[index], test[index])
+            test = scored["test"][index]
+            row = self._row(run, model) | scored_row(test, self.data.data.leaves) | shared
+            if "val" in scored:
+                row |= self._of_validation(run, scored["val"][index], test)
             own = [note for note in notes if getattr(note.message, "run", index) == index]
             run_notes, last = [*run.notes, *_texts(own)], model.losses[-1]
             if not np.isfinite(last) or last > _DIVERGED:  # the score is of a useless model

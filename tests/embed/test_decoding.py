@@ -12,7 +12,7 @@ from PIL import Image
 
 from simkit.data.images import FilePictures
 from simkit.embed import decoding
-from simkit.embed.decoding import cores, fit, fitted
+from simkit.embed.decoding import fit, fitted
 from simkit.errors import BadInput
 
 
@@ -85,10 +85,6 @@ def test_threads_leave_the_filters_of_warnings_as_they_were(
         before = list(warnings.filters)
         list(fitted(FilePictures(tmp_path, tuple(names)), np.arange(60), 32))
         assert warnings.filters == before
-
-
-def test_cores_are_at_least_one() -> None:
-    assert 1 <= cores() <= 32
 
 
 def test_pictures_are_cut_to_the_middle() -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 from scipy.sparse import csr_array
 
@@ -256,16 +255,3 @@ def test_images_that_were_skipped_before_an_interruption_are_known(
     with pytest.raises(BadInput, match=r"2\.jpg cannot be read .*, or skip such images"):
         call()
     assert [each.row for each in call(unreadable="before").skipped] == [2, 35]
-
-
-def test_results_do_not_depend_on_threads(
-    torn: data.Dataset, net: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = []
-    for threads in (1, 4):
-        monkeypatch.setattr("simkit.embed.decoding.cores", lambda threads=threads: threads)
-        cache = tmp_path / str(threads)
-        made.append(features(torn, "train", net, cache=cache, unreadable="skip"))
-    assert made[0].id == made[1].id and torch.equal(
-        torch.from_numpy(np.array(made[0].values)), torch.from_numpy(np.array(made[1].values))
-    )

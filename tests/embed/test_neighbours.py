@@ -43,6 +43,7 @@ def test_k_is_32_or_all_others():
     assert Neighbours.build(task(rng.standard_normal((40, 3)))).index.shape == (40, 32)
     assert Neighbours.build(task(rng.standard_normal((5, 3)))).index.shape == (5, 4)
     assert Neighbours.build(task(rng.standard_normal((1, 3)))).index.shape == (1, 0)
+    assert nearest_in_lists(np.ones((0, 1), np.float32), 3)[0].place.shape == (0, 0)
     nobody = np.zeros(3, bool)
     assert Neighbours.build(task(rng.standard_normal((3, 3)), nobody)).index.shape == (3, 0)
 
@@ -151,19 +152,13 @@ def test_no_neighbour_is_missed_and_batches_change_nothing(kind, k, monkeypatch)
 def test_features_beyond_memory_are_read_again_and_give_the_same(kind, monkeypatch):
     F = clouds(np.random.default_rng(5), kind)
     held = nearest(F, 9)
+    queries = np.array([149, 3, 3, 77, 0, 20, 21])
+    assert equal([part[queries] for part in held], nearest(F, 9, queries=queries))
+    assert nearest(F, 9, queries=queries[:0]).place.shape == (0, 9)
     monkeypatch.setattr(place, "_HELD", 64 * 100)
     for batch in (1 << 22, 64 * 7):
         monkeypatch.setattr(place, "BATCH", batch)
         assert equal(held, nearest(F, 9))
-
-
-@pytest.mark.parametrize("kind", ["wide", "few places", "zeros"])
-def test_some_rows_ask(kind):
-    F = clouds(np.random.default_rng(4), kind)
-    queries = np.array([149, 3, 3, 77, 0, 20, 21])
-    whole = nearest(F, 9)
-    assert equal([part[queries] for part in whole], nearest(F, 9, queries=queries))
-    assert nearest(F, 9, queries=queries[:0]).place.shape == (0, 9)
 
 
 def test_rows_on_disk_and_threads_give_the_same(monkeypatch):
@@ -259,9 +254,3 @@ def test_rows_that_meet_too_few_ask_all():
     F[:60] = F[0]
     near, _ = nearest_in_lists(F, 100, enough=0.0)
     assert near.place.min() >= 0 and all(len(set(row)) == 100 for row in near.place.tolist())
-
-
-def test_no_rows_and_one_have_no_neighbours():
-    for n in (0, 1):
-        near, recall = nearest_in_lists(np.ones((n, 1), np.float32), 3)
-        assert near.place.shape == (n, 0) and recall == 1

@@ -30,13 +30,6 @@ def test_rows_of_length_one_keep_their_bits():
     assert np.abs(lengths - 1).max() < 1e-6
 
 
-def test_blocks_change_nothing(monkeypatch):
-    maps = np.random.default_rng(0).standard_normal((30, 7, 3, 2)).astype(np.float32)
-    at_once = unit_rows(task(maps), "these")
-    monkeypatch.setattr(place, "_BLOCK", 100)
-    assert np.array_equal(unit_rows(task(maps), "these"), at_once)
-
-
 def test_maps_are_averaged_over_their_places():
     maps = np.zeros((1, 2, 2, 1), np.float32)
     maps[0, 0] = [[1], [5]]  # 3

@@ -68,18 +68,8 @@ def test_after_two_rounds_the_prediction_is_closer_to_the_result(pilot, tmp_path
 
 
 def test_bad_input(pilot, tmp_path, capsys):
-    words = [
-        "order",
-        "--data",
-        DATA,
-        "--scheme",
-        "fpc(per_class=2)",
-        "--to",
-        "csv",
-        "--people",
-        "2",
-    ]
-    assert code([*words, "--out", str(tmp_path / "o")]) == 0
+    words = ["order", "--data", DATA, "--scheme", "fpc(per_class=2)", "--to", "csv", "--people"]
+    assert code([*words, "2", "--out", str(tmp_path / "o")]) == 0
     with pytest.raises(BadInput, match="no answers yet"):
         plan_next(tmp_path / "o", pilot, 14)
     order = Order.read(tmp_path / "o")
@@ -110,9 +100,8 @@ def test_the_plan_has_annotators_who_err_as_those_of_the_order(tmp_path):
     received = plan.evidence.received
     assert received.errors == pytest.approx((0.1, 0.1), abs=0.02)
     assert {option.habits.miss for option, _ in plan.evidence.cells} == {0.1}
-    assert plan.chosen.option.habits.workers == 3 and "simulates no errors" not in " ".join(
-        plan.text().split()
-    )
+    assert plan.chosen.option.habits.workers == 3
+    assert "simulates no errors" not in " ".join(plan.text().split())
     perfect = plan_next(folder, pilots[0], 50, measured=40, images=400)
     assert "simulates no errors" in " ".join(perfect.text().split())
     with warnings.catch_warnings(action="error"):  # hardly a sample agrees with this mAP

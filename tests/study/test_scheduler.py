@@ -25,6 +25,15 @@ from tests.study.work import planned, repeatable, rows_of
 HERE = Workers(count=1)
 
 
+def wait_until(holds):
+    """Wait, but not for ever: a task that never comes must end the test."""
+    for _ in range(6000):
+        if holds():
+            return
+        time.sleep(0.01)
+    raise TimeoutError
+
+
 def odd(number):
     if number == 3:
         raise ValueError("three is odd")
@@ -35,8 +44,7 @@ def seen(task):
     """Where a task works, once three of them do at the same time."""
     number, folder = task
     (folder / str(number)).touch()
-    while len(list(folder.iterdir())) < 3:
-        time.sleep(0.01)
+    wait_until(lambda: len(list(folder.iterdir())) >= 3)
     return os.getpid(), os.environ.get("OMP_NUM_THREADS"), os.environ.get("CUDA_VISIBLE_DEVICES")
 
 
@@ -46,10 +54,7 @@ def deadly(task):
     tried = folder / "tried"
     with open(tried, "a") as file:
         file.write(f"{name} ")
-    for _ in range(3000):  # 30 s at most
-        if name != "always" or "once" in tried.read_text():
-            break
-        time.sleep(0.01)
+    wait_until(lambda: name != "always" or "once" in tried.read_text())
     if name == "always" or (name == "once" and tried.read_text().count("once") == 1):
         os.kill(os.getpid(), signal.SIGKILL)
     return name
@@ -251,8 +256,7 @@ class Holding(Executor):
     def kill(self, done, of):
         note = self.folder / "1"
         if done and not self.killed:
-            while not (note.exists() and note.read_text()):
-                time.sleep(0.01)
+            wait_until(lambda: note.exists() and note.read_text())
             self.killed = int(note.read_text())
             os.kill(self.killed, signal.SIGKILL)
 

@@ -60,18 +60,6 @@ def test_planted_features_are_learnt_and_the_test_split_is_scored(tmp_path):
         trial(other, methods.make("an"), source(files=files))
 
 
-def test_images_that_nobody_asked_about_train_where_they_shall(tmp_path):
-    files = planted(tmp_path, FEW)
-    labels = simulate(open(FEW).truth["train"], "full-subset", images=0.5)
-    how = {"settings": Settings(epochs=3, lr=0.05)}
-    skip, absent = (trial(labels, methods.make("an"), source(FEW, files), unasked=one, **how)
-                    for one in ("skip", "absent"))  # fmt: skip
-    everywhere = PartialLabels.of(labels.codes, labels.images, labels.classes, np.ones(30, bool))
-    same = trial(everywhere, methods.make("an"), source(FEW, files), **how)
-    assert skip.asked == absent.asked == 15
-    assert absent.trained.losses == same.trained.losses != skip.trained.losses
-
-
 def test_the_epoch_is_chosen_on_what_is_not_scored(tmp_path):
     labels = simulate(open(DATA).truth["train"], "full-subset")
     best = Settings(epochs=6, lr=0.5, select="best")
