@@ -6,12 +6,13 @@ import pytest
 import simkit
 from simkit.annotate.dawid_skene import fit_annotators, simulate_votes
 from simkit.annotate.prices import prices
-from simkit.annotate.votes import YES, Votes, agreement
+from simkit.annotate.votes import agreement
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.papers.analysis.labelling import STATES, confusion, depths, distributions, revealed
+from tests.results.figures.made import drawn_votes
 
 CLASSES = ("animal", "dog", "cat", "puppy", "thing")
 EDGES = [("dog", "animal"), ("cat", "animal"), ("puppy", "dog"), ("puppy", "animal")]
@@ -82,24 +83,8 @@ def test_labels_that_do_not_fit_are_refused(act, words) -> None:
         act()
 
 
-@pytest.fixture(scope="module")
-def votes() -> Votes:
-    """Three of four workers on 400 questions, a third present; experts saw every fifth."""
-    rng = np.random.default_rng(6)
-    question = np.repeat(np.arange(400), 3)
-    worker = (question + np.tile([0, 1, 2], 400)) % 4
-    present = np.arange(400) % 3 == 0
-    yes = rng.random(1200) < np.where(present[question], 0.8, 0.1)
-    answer = np.where(yes, YES, np.where(rng.random(1200) < 0.1, 1, 0)).astype(np.int8)
-    gold = np.where(np.arange(400) % 5 == 0, present, -1).astype(np.int8)
-    names = tuple("abcd")
-    return Votes(
-        np.arange(400), ("cat",), names, np.arange(400), np.zeros(400, np.int64),
-        question, worker, answer, gold,
-    )  # fmt: skip
-
-
-def test_confusion_says_what_votes_and_fit_say(votes) -> None:
+def test_confusion_says_what_votes_and_fit_say() -> None:
+    votes = drawn_votes(400)
     fitted = fit_annotators(votes)
     parts = dict(list(confusion(votes, fitted, seed=4).groupby("part")))
     absent, present = fitted.confusion

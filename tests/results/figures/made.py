@@ -116,18 +116,16 @@ def _compared(draws: int) -> dict[str, pa.Table]:
     }
 
 
-def _said() -> Votes:
-    """Three of four workers on 90 questions, a third present; experts saw every fifth."""
-    rng = np.random.default_rng(6)
-    question = np.repeat(np.arange(90), 3)
-    present = np.arange(90) % 3 == 0
-    yes = rng.random(270) < np.where(present[question], 0.8, 0.1)
-    answer = np.where(yes, YES, np.where(rng.random(270) < 0.1, 1, 0)).astype(np.int8)
-    gold = np.where(np.arange(90) % 5 == 0, present, -1).astype(np.int8)
-    worker = (question + np.tile([0, 1, 2], 90)) % 4
+def drawn_votes(questions: int) -> Votes:
+    """Three of four workers on each question, a third present; experts saw every fifth."""
+    rng, every = np.random.default_rng(6), np.arange(questions)
+    question, present = every.repeat(3), every % 3 == 0
+    yes = rng.random(3 * questions) < np.where(present[question], 0.8, 0.1)
+    answer = np.where(yes, YES, rng.random(3 * questions) < 0.1).astype(np.int8)
+    gold = np.where(every % 5 == 0, present, -1).astype(np.int8)
+    worker = (question + np.tile([0, 1, 2], questions)) % 4
     return Votes(
-        np.arange(90), ("cat",), tuple("abcd"), np.arange(90), np.zeros(90, np.int64),
-        question, worker, answer, gold,
+        every, ("cat",), tuple("abcd"), every, 0 * every, question, worker, answer, gold
     )  # fmt: skip
 
 
@@ -146,7 +144,7 @@ def _drawn():
 
 def _of_labels() -> dict[str, pa.Table]:
     truth, labels, inputs = _drawn()
-    votes = _said()
+    votes = drawn_votes(90)
     some = {"fpc": labels, "rpa": labels}
     tree = Hierarchy.of(CLASSES, [("b", "a"), ("c", "a"), ("d", "b")])
     task = Task(labels, FeatureInputs(inputs.batch(np.arange(N)).mean((2, 3)).numpy()))
