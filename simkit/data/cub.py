@@ -67,7 +67,12 @@ class Cub:
         """Read labels; image files are decoded on use. Raises BadInput."""
         place = inner(self.root, "the folder CUB_200_2011", "images.txt", "CUB_200_2011")
         numbers, files = _names(place / "images.txt", _IMAGES)
-        training = _training(place / "train_test_split.txt", numbers)
+        path = place / "train_test_split.txt"
+        numbered, sides = _names(path, _SPLIT, unique=False)
+        marks = pd.Series(sides, numbered).reindex(numbers, fill_value="nothing")
+        if not marks.isin(["0", "1"]).all() or not (marks == "1").any():
+            odd = ", ".join(sorted(set(marks)))[:80]
+            raise BadInput(f"{path}: images are marked {odd}; 1 (training) or 0 is expected")
         folders = [place / "attributes", place, place.resolve().parent]
         usual = [each / "attributes.txt" for each in folders]
         path = next((path for path in usual if path.is_file()), usual[0])
@@ -76,19 +81,8 @@ class Cub:
         truth = Truth.of(present & known, text_ids(files), classes, None if known.all() else known)
         folder = place / "images" if (place / "images").is_dir() else ""
         whole = with_pictures(Part(truth), folder, files, drop_missing=False)
-        parts = divided(whole, np.where(training, "train", "test"), self.unknown)
+        parts = divided(whole, np.where(marks == "1", "train", "test"), self.unknown)
         return assemble(self.name, parts, self)
-
-
-def _training(path: Path, images: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(N,) bool: which images are for training."""
-    numbers, sides = _names(path, _SPLIT, unique=False)
-    with reading(path, _SPLIT):
-        marks = pd.Series(sides, numbers).reindex(images, fill_value="nothing")
-        if not marks.isin(["0", "1"]).all() or not (marks == "1").any():
-            odd = ", ".join(sorted(set(marks)))[:80]
-            raise BadInput(f"images are marked {odd}; 1 (training) or 0 is expected for each")
-        return (marks == "1").to_numpy()
 
 
 def _names(path: Path, what: str, *, unique: bool = True) -> tuple[NDArray[np.int64], list[str]]:

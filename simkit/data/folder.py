@@ -89,7 +89,12 @@ class Folder:
         # Tables other than those of Hugging Face may have any ending.
         suffixed = table.suffix.lower() in HuggingFace.suffixes
         if os.path.isdir(table) or (suffixed and for_path(table) == HuggingFace()):
-            content = _listed(HuggingFace().read(table))
+            labels = HuggingFace().read(table)
+            files, known = list(map(str, labels.images.tolist())), None
+            if labels.codes.nnz < labels.shape[0] * labels.shape[1]:  # classes in no list
+                known = csr_array(labels.codes.astype(bool))
+            present, train = csr_array(labels.codes > 0), np.full(len(files), "train")
+            content = Content(files, train, list(labels.classes), present, known)
         else:
             content = read_content(table, between=self.between, suffix=self.suffix)
         pictures = [] if self.part else _pictures_in(place)
@@ -155,15 +160,6 @@ class Folder:
             f"{place} holds no {LABELS}; give a table with the columns file and class as "
             "labels=FILE.csv, or labels=none, which simkit order, features and neighbours accept"
         )
-
-
-def _listed(labels: PartialLabels) -> Content:
-    """Labels as the content of a table without splits; classes in no list are unknown."""
-    files = list(map(str, labels.images.tolist()))
-    every = labels.codes.nnz == labels.shape[0] * labels.shape[1]
-    known = None if every else csr_array(labels.codes.astype(bool))
-    train = np.full(len(files), "train")
-    return Content(files, train, list(labels.classes), csr_array(labels.codes > 0), known)
 
 
 def classes_of(file: Path | None, data: Dataset) -> tuple[str, ...]:

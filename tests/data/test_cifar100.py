@@ -7,7 +7,7 @@ import numpy as np
 
 from simkit import data
 from simkit.data.dataset import WHOLE
-from simkit.labels.hierarchy import Hierarchy, shipped
+from simkit.labels.hierarchy import shipped
 from tests.data import layouts
 from tests.mutations import COUNT, survives
 
@@ -46,16 +46,6 @@ def test_pictures_are_small_values_with_an_id_of_their_content(tmp_path: Path) -
     changed[int(pictures.places[0]) * 3074 + 100] ^= 1
     (tmp_path / "train.bin").write_bytes(changed)
     assert data.open(opened.spec).pictures["train"].id != pictures.id
-
-
-def test_a_hierarchy_adds_coarse_classes(tmp_path: Path) -> None:
-    layouts.write(tmp_path / "cifar-100-binary", layouts.cifar())
-    fine = [f"fine_{c:02d}" for c in range(100)]
-    edges = [(name, f"coarse_{c // 5}") for c, name in enumerate(fine)]
-    tree = Hierarchy.of([*fine, *(f"coarse_{k}" for k in range(20))], edges)
-    tree.save(tmp_path / "tree.json")
-    opened = data.open(f"cifar-100:{tmp_path},hierarchy={tmp_path}/tree.json")
-    assert len(opened.classes) == 120 and opened.truth["test"].present.nnz == 20
 
 
 def test_the_shipped_hierarchy_knows_the_names(tmp_path: Path) -> None:

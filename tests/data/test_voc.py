@@ -201,15 +201,6 @@ def test_real_labels_come_back_from_a_tree_of_voc(tmp_path: Path) -> None:
     assert whole.counts[0] == 670 and whole.counts[14] == 4087 and whole.counts[19] == 575
 
 
-def test_real_labels_of_2007_come_back_too(tmp_path: Path) -> None:
-    lists = {"trainval": _real("voc2007_trainval"), "test": _real("voc2007_test")}
-    files = layouts.voc({n: r[0] for n, r in lists.items()}, {n: r[1] for n, r in lists.items()})
-    opened = data.open(f"voc:{layouts.write(tmp_path, files)}")
-    assert _sizes(opened) == {"train": 4009, "val": 1002, "test": 4952, WHOLE: 5011}
-    assert (opened.truth["test"].present.toarray() == lists["test"][2]).all()
-    assert opened.difficult["test"].nnz == 619
-
-
 OBJECTS = [("cat", 0, (1, 1, 20, 10)), ("dog", 1, (2, 3, 4.25, 5.5))]
 GOOD = layouts.voc_xml(OBJECTS)
 

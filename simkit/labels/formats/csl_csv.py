@@ -78,17 +78,17 @@ class CslCsv(base.Format):
                     raise BadInput("the first row must name image and then the classes")
                 for row in filter(None, rows):  # an empty line is no row
                     names.append(row[0])
-                    codes.extend(_codes(row, header, len(names)))
+                    place, L = len(names), len(header)
+                    if len(row) != L:
+                        raise BadInput(f"row {place} has {len(row)} cells; the first row has {L}")
+                    try:
+                        codes.extend(
+                            _OURS[text] if text in _OURS else _NUMBERS[float(text)]
+                            for text in row[1:]
+                        )
+                    except (KeyError, ValueError):
+                        odd = f"row {place} holds a value other than 1, 0 and -1 (unknown)"
+                        raise BadInput(odd) from None
             classes = base.distinct(header[1:], file)
             matrix = csr_array(np.frombuffer(codes, np.int8).reshape(len(names), len(classes)))
             return PartialLabels.of(matrix, base.ids_of(names), classes, np.ones(len(names), bool))
-
-
-def _codes(row: list[str], header: list[str], place: int) -> list[int]:
-    """Our codes of a row. Raises BadInput."""
-    if len(row) != len(header):
-        raise BadInput(f"row {place} has {len(row)} cells; give it {len(header)} as the first row")
-    try:
-        return [_OURS[text] if text in _OURS else _NUMBERS[float(text)] for text in row[1:]]
-    except (KeyError, ValueError):
-        raise BadInput(f"row {place} holds a value other than 1, 0 and -1 (unknown)") from None

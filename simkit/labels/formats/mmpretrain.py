@@ -97,12 +97,21 @@ def _lines(labels: PartialLabels, names: list[str]) -> Iterator[str]:
 def _content(path: Path) -> tuple[dict[str, Any], list[tuple[str, list[int]]]]:
     """The metainfo with checked class names, and the name and classes of each image."""
     metainfo: Any = None
-    images = None
+    images: list[tuple[str, Any]] | None = None
     for key, value in members(path):
         if key == "metainfo":
             metainfo = value
         elif key == "data_list" and isinstance(value, Iterator):
-            images = [_image(entry, place) for place, entry in enumerate(value)]
+            images = []
+            for place, entry in enumerate(value):
+                image: dict[str, Any] = entry if isinstance(entry, dict) else {}
+                name, listed = image.get("img_path"), image.get("gt_label")
+                numbers = isinstance(listed, list) and {*map(type, listed)} <= {int}
+                if not isinstance(name, str) or not numbers or min(listed, default=0) < 0:
+                    what = f"entry {place} of 'data_list' is {str(entry)[:60]}"
+                    needs = "'img_path' (text) and 'gt_label' (a list of classes from 0)"
+                    raise BadInput(f"{what}; it needs {needs}")
+                images.append((name, listed))
     classes = metainfo.get("classes") if isinstance(metainfo, dict) else None
     named = isinstance(classes, list) and all(isinstance(name, str) for name in classes)
     if not named or images is None:
@@ -111,14 +120,3 @@ def _content(path: Path) -> tuple[dict[str, Any], list[tuple[str, list[int]]]]:
     if most >= (L := len(metainfo["classes"])):
         raise BadInput(f"a 'gt_label' names class {most} of {L}, counted from 0")
     return metainfo, images
-
-
-def _image(entry: Any, place: int) -> tuple[str, list[int]]:
-    """Name and classes of an entry of 'data_list'. Raises BadInput."""
-    image: dict[str, Any] = entry if isinstance(entry, dict) else {}
-    name, listed = image.get("img_path"), image.get("gt_label")
-    numbers = isinstance(listed, list) and all(type(c) is int and c >= 0 for c in listed)
-    if not isinstance(name, str) or not isinstance(listed, list) or not numbers:
-        what = f"entry {place} of 'data_list' is {str(entry)[:60]}"
-        raise BadInput(f"{what}; 'img_path' (text) and 'gt_label' (list from 0) are expected")
-    return name, listed

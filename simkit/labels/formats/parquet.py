@@ -83,7 +83,16 @@ class Parquet(base.Format):
             with pq.ParquetFile(file) as stored:
                 schema = stored.schema_arrow
                 metadata = (stored.metadata.metadata or {}).get(b"simkit")
-            _check_columns(schema)
+            for name in COLUMNS:
+                if schema.names.count(name) != 1:
+                    has = ", ".join(schema.names) or "no columns"
+                    raise BadInput(f"a column {name!r} is missing; the table has {has}")
+                kind = schema.field(name).type
+                value = kind.value_type if pa.types.is_dictionary(kind) else kind
+                text, number = base.is_text(value), pa.types.is_integer(value)
+                if not {"image_id": text or number, "class": text, "state": number}[name]:
+                    expected = "numbers or text (image_id), text (class) and +1 or -1 (state)"
+                    raise BadInput(f"{name} is {kind}; {expected} are expected")
             table = read_table(file, COLUMNS)
             for name in COLUMNS:
                 if table[name].null_count:
@@ -145,19 +154,6 @@ def _pack_ids(ids: NDArray[Any], labelled: NDArray[np.bool_]) -> dict[str, Any]:
     steps = np.diff(others, prepend=0)
     width = next(w for w in (1, 2, 4, 8) if (steps.astype(f"<i{w}") == steps).all())
     return {"width": width, "steps": _pack(steps.astype(f"<i{width}").tobytes())}
-
-
-def _check_columns(schema: pa.Schema) -> None:
-    for name in COLUMNS:
-        if schema.names.count(name) != 1:
-            has = ", ".join(schema.names) or "no columns"
-            raise BadInput(f"a column {name!r} is missing; the table has {has}")
-        kind = schema.field(name).type
-        value = kind.value_type if pa.types.is_dictionary(kind) else kind
-        text, number = base.is_text(value), pa.types.is_integer(value)
-        if not {"image_id": text or number, "class": text, "state": number}[name]:
-            expected = "numbers or text (image_id), text (class) and +1 or -1 (state)"
-            raise BadInput(f"{name} is {kind}; {expected} are expected")
 
 
 def read_table(path: Path, columns: list[str]) -> pa.Table:

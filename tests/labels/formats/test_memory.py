@@ -10,10 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
 from simkit.labels.formats import for_path, make
 from simkit.labels.formats.base import MOST_ENTRIES, complete
+from simkit.labels.formats.npz import write_truth
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from tests.labels.formats.examples import refuses
@@ -47,14 +49,7 @@ def _parquet(path: Path, rows: int, **options: object) -> None:
     pq.write_table(table, path, compression="zstd", **options)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"use_dictionary": False},
-    ],
-    ids=["dictionary", "plain"],
-)
+@pytest.mark.parametrize("options", [{}, {"use_dictionary": False}], ids=["dictionary", "plain"])
 def test_a_long_class_name_in_many_rows_of_parquet(tmp_path: Path, options: dict) -> None:
     path = tmp_path / "x.parquet"
     _parquet(path, 30_000, **options)  # 600 MB of text
@@ -78,11 +73,6 @@ def test_a_name_as_long_as_the_memory(tmp_path: Path) -> None:
     assert peak(lambda: make("parquet").read(path)) < ROOM
 
 
-def _arrays(path: Path, **arrays: np.ndarray) -> Path:
-    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
-    return path
-
-
 def test_complete_labels_take_five_bytes_each() -> None:
     truth = Truth.of(np.eye(6_000, dtype=bool))
     entries = truth.shape[0] * truth.shape[1]
@@ -103,14 +93,7 @@ def test_few_objects_in_many_images_of_many_classes(tmp_path: Path, name: str) -
         metainfo = {"classes": [f"{c}" for c in range(N)]}
         path.write_text(json.dumps({"metainfo": metainfo, "data_list": pictures}))
     else:
-        _arrays(
-            path,
-            indptr=np.zeros(N + 1, np.int32),
-            indices=np.zeros(0, np.int32),
-            shape=np.array([N, N]),
-            class_names=np.arange(N).astype(str),
-            image_ids=np.arange(N),
-        )
+        write_truth(Truth.of(csr_array((N, N), dtype=bool)), path)
     refuses(for_path(path).read, path, "16,000 images x 16,000 classes are too many")
     assert peak(lambda: for_path(path).read(path)) < ROOM
 

@@ -36,9 +36,7 @@ def test_a_truth_becomes_the_third_array_in_the_same_order(tmp_path: Path) -> No
     truth = np.load(tmp_path / "formatted_val_labels.npy")
     assert truth.dtype == np.float64
     assert truth.tolist() == [[0, 0, 1], [0, 0, 0], [1, 0, 0]]  # images 7, 8, 5 of the truth
-
-
-def test_the_name_says_phase_and_bias(tmp_path: Path) -> None:
+    (tmp_path / "formatted_val_labels_obs.npy").unlink()
     path = tmp_path / "formatted_val_uniform_labels_obs.npy"
     NpyTriple().write_with_truth(LABELS, path, TRUTH)
     assert sorted(path.name for path in tmp_path.iterdir()) == [

@@ -86,11 +86,6 @@ def test_rows_that_are_none_are_refused(tmp_path: Path, text: str, word: str) ->
     refuses(OpenImages().read, path, word)
 
 
-def test_other_tables_are_refused(tmp_path: Path) -> None:
-    path = _save(tmp_path / "x.csv", "image_id,class,state\n1,a,1\n")
-    refuses(OpenImages().read, path, "ImageID")
-
-
 @pytest.mark.parametrize("text", [NAMES, NAMES.partition("\n")[2], "\ufeff" + NAMES])
 def test_class_descriptions_with_and_without_header(tmp_path: Path, text: str) -> None:
     names = read_names(_save(tmp_path / "x.csv", text))
