@@ -106,8 +106,8 @@ def _content(path: Path) -> tuple[dict[str, Any], list[tuple[str, list[int]]]]:
             for place, entry in enumerate(value):
                 image: dict[str, Any] = entry if isinstance(entry, dict) else {}
                 name, listed = image.get("img_path"), image.get("gt_label")
-                numbers = isinstance(listed, list) and {*map(type, listed)} <= {int}
-                if not isinstance(name, str) or not numbers or min(listed, default=0) < 0:
+                indices = listed if isinstance(listed, list) else [None]
+                if not isinstance(name, str) or any(type(c) is not int or c < 0 for c in indices):
                     what = f"entry {place} of 'data_list' is {str(entry)[:60]}"
                     needs = "'img_path' (text) and 'gt_label' (a list of classes from 0)"
                     raise BadInput(f"{what}; it needs {needs}")

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading
 from simkit.labels.formats import base
-from simkit.labels.partial import PartialLabels
+from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.registry import setting
 
 COLUMNS = ["ImageID", "Source", "LabelName", "Confidence"]
@@ -78,7 +78,8 @@ class OpenImages(base.Format):
             return base.cell(text)
 
         rows = base.label_rows(labels, names, cell)
-        lines = (f"{image},verification,{name},{code > 0:d}" for image, name, code in rows)
+        states = {PRESENT: 1, ABSENT: 0}
+        lines = (f"{image},verification,{name},{states[code]}" for image, name, code in rows)
         base.write_lines(path, chain([",".join(COLUMNS)], lines))
 
 
