@@ -18,7 +18,7 @@ import pytest
 
 from simkit import methods
 from simkit.cli.main import VERBS, code, main
-from simkit.cli.simulate import SchemeOption, chosen
+from simkit.cli.simulate import chosen
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["*.md", "docs/*.md", "data_cards/*.md", "notebooks/*.md", "benchmarks/results/*.md"]
@@ -72,8 +72,7 @@ def options(verb: str, *arguments: str) -> dict[str, object]:
         raise click.UsageError(f"no command {verb}")
     given = command.make_context(verb, list(arguments), resilient_parsing=False).params
     if verb == "simulate" and given["scheme"]:
-        names = [p.name for p in command.params if isinstance(p, SchemeOption)]
-        chosen(given["scheme"], {name: given[name] for name in names if given[name] is not None})
+        chosen(given["scheme"], given["settings"])
     return given
 
 

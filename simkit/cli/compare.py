@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
-from simkit.cli import options, params
+from simkit.cli import options
 from simkit.cli.output import print_json, progress, say
-from simkit.errors import BadInput, printable
+from simkit.errors import printable
 
 if TYPE_CHECKING:
     from simkit.study.compare import Estimate
@@ -23,24 +23,25 @@ if TYPE_CHECKING:
 _FILES = "summary.md, grid.toml, heat_map.png, cost_curve.png, table.csv, table.parquet"
 
 
-# fmt: off
 @click.command(
     epilog="`simkit list grid` has the fields of a grid, `simkit list columns` the columns of the "
     "table.\n\n\b\nExample: simkit compare grid.toml --out runs/\n"
     "Or:      simkit compare --out runs/   (the shipped grid)"
 )
-@click.argument("grid_file", type=params.FILE, required=False, metavar="[GRID.toml]")
-@click.option("--out", type=params.FOLDER, default=Path("runs"), show_default=True,
-              help="Folder for all results; finished jobs in it are kept.")
-@options.of("simkit.study.compare.compare", "part", "accept", "fair", workers=params.POSITIVE)
-@params.scheduler
-@click.option("--dry-run", is_flag=True,
-              help="Print the number of jobs and their estimated duration, and stop.")
-@click.option("--seed", type=int, help="Seed of all draws. [default: the grid's, or 0]")
-@params.json
+@click.argument("grid_file", type=options.FILE, required=False, metavar="[GRID.toml]")
+@options.signature
+@options.of("simkit.study.compare.compare", "part", "accept", "fair", workers=options.POSITIVE)
+@options.shared("scheduler")
+@options.json
 def command(
-    *, grid_file: Path | None, seed: int | None, fair: bool, dry_run: bool, scheduler: str,
-    **shared: Any,
+    grid_file: Path | None,
+    *,
+    out: Path = Path("runs"),
+    dry_run: bool = False,
+    seed: int | None = None,
+    fair: bool,
+    scheduler: str,
+    **how: Any,
 ) -> int:
     """Train every method on every scheme at equal cost, and report the best ones.
 
@@ -57,21 +58,28 @@ def command(
       #SBATCH --mem-per-cpu=4G
       #SBATCH --time=02:00:00
       simkit compare grid.toml --out runs/ --part $SLURM_ARRAY_TASK_ID/16
+
+    Parameters
+    ----------
+    out : FOLDER
+        Folder for all results; finished jobs in it are kept.
+    dry_run
+        Print the number of jobs and their estimated duration, and stop.
+    seed
+        Seed of all draws. [default: the grid's, or 0]
     """
     from simkit.results.runs import grouped
     from simkit.study.compare import estimate
     from simkit.study.scheduler import cluster
 
-    if scheduler and (shared["workers"] or dry_run):
-        odd = "--dry-run" if dry_run else "--workers"
-        raise BadInput(f"{odd} is for this machine, not for a scheduler; leave one of the two out")
+    options.only_one({"--scheduler": scheduler, "--workers": how["workers"]})
+    options.only_one({"--scheduler": scheduler, "--dry-run": dry_run})
     grid = simkit.Grid.load(grid_file, seed=seed) if grid_file else simkit.demo_grid(seed=seed)
-    out = shared["out"]
     if fair:
         grid = replace(grid, fair=True, settings={})
     if dry_run:
         with progress("computing features") as (preparing,):
-            planned = estimate(grid, preparing=preparing, **shared)
+            planned = estimate(grid, preparing=preparing, out=out, **how)
         print_json(asdict(planned))
         say(planned.text())
         return 0
@@ -82,13 +90,20 @@ def command(
         cluster(scheduler) if scheduler else nullcontext() as executor,
         progress("computing features", "trainings") as (preparing, advance),
     ):
-        hooks = simkit.Hooks(advance, preparing, _show, _show_picture)
-        result = simkit.compare(grid, executor=executor, hooks=hooks, **shared)
+        hooks = simkit.Hooks(
+            advance,
+            preparing,
+            _show,
+            lambda path: say(f"first picture: {path}, updated as draws are finished", err=True),
+        )
+        result = simkit.compare(grid, executor=executor, out=out, hooks=hooks, **how)
     print_json(result.to_json())
     if result.left:
-        say(f"part {shared['part']} has {len(result.every):,} runs in {out}; unfinished jobs of "
+        say(
+            f"part {how['part']} has {len(result.every):,} runs in {out}; unfinished jobs of "
             f"the grid: {result.left:,}; the part that finishes last writes tables and figures, "
-            "and so does the same command without --part, which runs the other jobs")
+            "and so does the same command without --part, which runs the other jobs"
+        )
     else:
         also = ", reference.csv, reference.parquet" if len(result.reference) else ""
         say(f"{result.text(details=False)}\n\nwrote {_FILES}{also} to {out}")
@@ -99,7 +114,6 @@ def command(
     for failure in grouped(result.failures):
         click.echo(f"simkit: {printable(failure)}", err=True)
     return 1 if result.failures else 0
-# fmt: on
 
 
 @contextmanager
@@ -124,10 +138,6 @@ def _show(planned: Estimate) -> None:
     say(planned.text(), err=True)
     if planned.finished < planned.jobs and not planned.part:
         say("heat_map.png appears when a draw is complete", err=True)
-
-
-def _show_picture(path: Path) -> None:
-    say(f"first picture: {path}, updated as draws are finished", err=True)
 
 
 def _warn_of_another_grid(grid: simkit.Grid, out: Path) -> None:

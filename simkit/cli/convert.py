@@ -7,75 +7,76 @@ from pathlib import Path
 import click
 
 import simkit
-from simkit.cli import params
-from simkit.cli.output import counts_line, print_json, say
+from simkit.cli import options
+from simkit.cli.output import counts_line, facts_of, print_json, say
 from simkit.errors import BadInput
 from simkit.files import spare
 
 
-# fmt: off
 @click.command(epilog="Example: simkit convert fpc.parquet --to lvis out.json")
-@click.argument("file", type=params.FILE)
-@click.argument("out", type=params.FILE)
-@click.option("--to", "target", type=params.FORMAT, metavar="FORMAT",
-              help="See `simkit list formats`; settings in parentheses, as in "
-              "'npy-triple(negatives=true)'. [default: by the ending of OUT]")
-@click.option("--from", "source", type=params.FORMAT, metavar="FORMAT",
-              help="The format of FILE. [default: by its ending and content]")
-@click.option("--data", "spec", type=params.DATA, metavar="DATA",
-              help="The data set of the labels, for a format that holds the truth beside them "
-              "(npy-triple).")
-@params.json
+@click.argument("file", type=options.FILE)
+@click.argument("out", type=options.FILE)
+@options.signature
+@options.json
 def command(
-    file: Path, out: Path, target: str | None, source: str | None, spec: str | None
+    file: Path,
+    out: Path,
+    *,
+    to: str | None = None,
+    from_: str | None = None,
+    data_spec: str | None = None,
 ) -> None:
     """Write the labels in FILE to OUT in another format, and say what is lost.
 
     Only parquet and npz hold everything: the questions asked, which determine the cost, and
     the history are lost in all others.
+
+    Parameters
+    ----------
+    to : FORMAT
+        See `simkit list formats`; settings in parentheses, as in 'npy-triple(negatives=true)'.
+        [default: by the ending of OUT]
+    from_ : FORMAT
+        The format of FILE. [default: by its ending and content]
+    data_spec : DATA
+        The data set of the labels, for a format that holds the truth beside them (npy-triple).
     """
     from simkit.annotate.label_card import about
     from simkit.data.dataset import originals
     from simkit.labels.formats.base import formats as known
 
     formats = simkit.formats
-    reader = formats.make(source) if source else formats.for_path(file)
-    writer = formats.make(target) if target else formats.for_path(out, writing=True)
+    reader = formats.make(from_) if from_ else formats.for_path(file)
+    writer = formats.make(to) if to else formats.for_path(out, writing=True)
     ending = out.suffix.lower()
     if ending not in writer.suffixes and any(ending in each.suffixes for each in known):
-        raise BadInput(f"{out} has the ending {ending!r}, but {writer.name} is written with the "
-                       f"ending {writer.suffixes[0]!r}; give OUT that ending or another format")
+        raise BadInput(
+            f"{out} has the ending {ending!r}, but {writer.name} is written with the ending "
+            f"{writer.suffixes[0]!r}; give OUT that ending or another format"
+        )
     named = [getattr(part, key, "") for part in (reader, writer) for key in ("like", "names")]
-    read = [*reader.files(file), *originals(spec or ""), *named]
+    read = [*reader.files(file), *originals(data_spec or ""), *named]
     for path in writer.files(out):
         spare(path, *read)
     labels = reader.read(file)
     replaced = out.is_file()
     lost = writer.loses(labels)
-    if spec is None:
+    if data_spec is None:
         writer.write(labels, out)
     elif hasattr(writer, "write_with_truth"):
-        writer.write_with_truth(labels, out, _truth(spec, labels))
+        writer.write_with_truth(labels, out, _truth(data_spec, labels))
     else:
         raise BadInput(f"--data is given, but {writer.name} holds no truth; leave --data out")
-    print_json({
-        "id": labels.id,
-        "from": reader.name,
-        "to": writer.name,
-        "file": str(out),
-        "replaced": replaced,
-        "images": labels.shape[0],
-        "classes": labels.shape[1],
-        "counts": labels.counts(),
+    print_json(facts_of(labels) | {
+        "from": reader.name, "to": writer.name, "file": str(out), "replaced": replaced,
         "lost": list(lost),
-    })
+    })  # fmt: skip
     say(counts_line(labels))
     for each in lost:
         say(f"lost: {each}")
     say(f"wrote {out} ({writer.name}){', in place of the file that was there' * replaced}")
     if cards := about(file, labels.id):
         say(f"how these labels were made stays in {' and '.join(map(str, cards))}")
-# fmt: on
 
 
 def _truth(spec: str, labels: simkit.PartialLabels) -> simkit.Truth:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
-from simkit.cli import options, params
+from simkit.cli import options
 from simkit.cli.output import cost_table, counts_line, hours, print_json, say, table
 from simkit.errors import BadInput
 
@@ -19,30 +19,37 @@ if TYPE_CHECKING:
 SETS = ("validation set", "test set")
 
 
-# fmt: off
 @click.command(epilog="\b\nExample: simkit cost fpc.parquet --wage 22 --evaluation 1 --data scenes")
-@click.argument("file", type=params.FILE)
-@params.prices
-@click.option("--wage", type=params.DOLLARS,
-              help="Dollars an hour, in place of the wage of the price list, for lists with times.")
-@click.option("--evaluation", type=float, metavar="POINTS",
-              help="Add a validation and a test set that measure mAP to +- POINTS (95 %).")
-@click.option("--data", "spec", type=params.DATA,
-              help="The data set with the class frequencies for --evaluation. [default: those of "
-              "the labels, if their scheme does not select classes, such as rpa]")
-@options.of("simkit.annotate.evaluation_set.evaluation_set", level=params.SCORE)
-@params.json
+@click.argument("file", type=options.FILE)
+@options.shared("prices")
+@options.signature
+@options.of("simkit.annotate.evaluation_set.evaluation_set", level=options.SCORE)
+@options.json
 def command(
-    *, file: Path, prices: str, wage: float | None, evaluation: float | None, spec: str | None,
+    file: Path,
+    *,
+    prices: str,
+    wage: float | None = None,
+    evaluation: float | None = None,
+    data_spec: str | None = None,
     level: float,
 ) -> None:
     """Compute the cost of the questions behind a label file, at a price list.
 
     With --evaluation the bill includes complete labels of a validation and a test set, each with
     the number of images that the precision needs.
+
+    Parameters
+    ----------
+    wage : DOLLARS
+        Dollars an hour, in place of the wage of the price list, for lists with times.
+    evaluation : POINTS
+        Add a validation and a test set that measure mAP to +- POINTS (95 %).
+    data_spec : DATA
+        The data set with the class frequencies for --evaluation. [default: those of the labels, if
+        their scheme does not select classes, such as rpa]
     """
-    if spec is not None and evaluation is None:
-        raise BadInput("--data is for --evaluation, which is not given; add it or leave --data out")
+    options.needs({"--data": data_spec}, "--evaluation", evaluation is not None)
     chosen = simkit.prices(prices)
     if wage is not None:
         chosen = chosen.at_wage(wage)
@@ -56,8 +63,11 @@ def command(
     total: tuple[float | None, float] = None, 0.0
     if evaluation is not None:
         extra = simkit.evaluation_set(
-            evaluation, _frequencies(labels, spec, file), chosen,
-            level=level, workers=labels.effort.workers,
+            evaluation,
+            _frequencies(labels, data_spec, file),
+            chosen,
+            level=level,
+            workers=labels.effort.workers,
         )
         times = bill.seconds, extra.cost.seconds
         seconds = None if None in times else times[0] + len(SETS) * times[1]  # type: ignore
@@ -72,7 +82,6 @@ def command(
     if extra is not None:
         _sets_table(bill, extra, total, labels.classes)
     cost_table(bill, chosen)
-# fmt: on
 
 
 def _frequencies(labels: simkit.PartialLabels, spec: str | None, file: Path) -> Any:
@@ -102,12 +111,9 @@ def _sets_table(
     bill: Cost, extra: EvaluationSet, total: tuple[float | None, float], classes: tuple[str, ...]
 ) -> None:
     """Labels to train on, validation set and test set, one below the other."""
-    one = f"{extra.images:,}", extra.cost.seconds, extra.cost.dollars
-    rows = [
-        ("labels above", "", bill.seconds, bill.dollars),
-        *((name, *one) for name in SETS),
-        ("total", "", *total),
-    ]
+    one = extra.images, extra.cost.seconds, extra.cost.dollars
+    rows: list[tuple[Any, ...]] = [("labels above", None, bill.seconds, bill.dollars)]
+    rows += [*((name, *one) for name in SETS), ("total", None, *total)]
     say()
     table(
         ["set", "images", "hours", "$"],

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
-from simkit.cli import params
+from simkit.cli import options
 from simkit.cli.output import print_json, say, table, write_figure
-from simkit.errors import BadInput
 from simkit.files import spare
+from simkit.registry import Count
 
 if TYPE_CHECKING:
     from simkit.labels.hierarchy import Hierarchy
@@ -22,49 +22,57 @@ LINES = 200  # of an outline
 BUILT = Path("hierarchy.json")
 
 
-# fmt: off
 @click.command(
     epilog="\b\nExample: simkit hierarchy coco-80 --figure coco.png\n"
     "Or:      simkit hierarchy --classes names.txt --out hierarchy.json"
 )
 @click.argument("which", metavar="[NAME|FILE]", required=False)
-@click.option("--classes", "names_file", type=params.FILE,
-              help="Build one over the class names or synsets (dog.n.01) in this text file, one "
-              "per line.")
-@click.option("--mapping", type=params.FILE,
-              help="With --classes: TOML, JSON or CSV file that says which synset a name means.")
-@click.option("--out", type=params.FILE,
-              help="Output file (JSON). [default with --classes: hierarchy.json]")
-@click.option("--figure", type=params.PICTURE, help="Draw it: a png, svg or pdf file.")
-@click.option("--lines", type=params.POSITIVE, default=LINES, show_default=True,
-              help="Most lines to print; a larger hierarchy is cut to its upper levels.")
-@click.option("--verbose", is_flag=True, help="With --classes: the senses of ambiguous names.")
-@params.json
+@options.signature
+@options.json
 def command(
-    *, which: str | None, names_file: Path | None, mapping: Path | None, out: Path | None,
-    figure: Path | None, lines: int, verbose: bool,
+    which: str | None,
+    *,
+    classes_file: Path | None = None,
+    mapping: Path | None = None,
+    out: Path | None = None,
+    figure: Path | None = None,
+    lines: Count = LINES,
+    verbose: bool = False,
 ) -> None:
     """Build a class hierarchy from WordNet, or show one: shipped, by name, or a JSON file.
 
     Without either, the shipped ones are listed.
+
+    Parameters
+    ----------
+    classes_file
+        Build one over the class names or synsets (dog.n.01) in this text file, one per line.
+    mapping
+        With --classes: TOML, JSON or CSV file that says which synset a name means.
+    out
+        Output file (JSON). [default with --classes: hierarchy.json]
+    figure : PICTURE
+        Draw it: a png, svg or pdf file.
+    lines
+        Most lines to print; a larger hierarchy is cut to its upper levels.
+    verbose
+        With --classes: the senses of ambiguous names.
     """
     from simkit.data.lists import class_names
     from simkit.labels.hierarchy import by_name_or_file
     from simkit.labels.wordnet import from_wordnet
 
-    source = which or names_file
-    if which is not None and names_file is not None:
-        raise BadInput(f"{which} and --classes were given; give one hierarchy to show or build")
-    needless = mapping if which else mapping or out or figure
-    if needless is not None and names_file is None:
-        raise BadInput(f"{needless} needs a hierarchy; give the class names with --classes")
+    options.only_one({"NAME": which, "--classes": classes_file})
+    options.needs({"--mapping": mapping}, "--classes", classes_file)
+    source = which or classes_file
+    options.needs({"--out": out, "--figure": figure}, "a hierarchy, by name or --classes", source)
     if source is None:
         _list()
         return
-    if out or names_file:
+    if out or classes_file:
         spare(out or BUILT, source, mapping or "")
-    if names_file is not None:
-        hierarchy, report = from_wordnet(class_names(names_file), mapping=mapping)
+    if classes_file is not None:
+        hierarchy, report = from_wordnet(class_names(classes_file), mapping=mapping)
         facts, out = _built(hierarchy, report, verbose), out or BUILT
     else:
         hierarchy = by_name_or_file(str(which))
@@ -83,7 +91,6 @@ def command(
         facts["figure"] = str(figure)
         say(f"wrote {figure}")
     print_json(facts)
-# fmt: on
 
 
 def _list() -> None:
@@ -94,8 +101,7 @@ def _list() -> None:
         for name in shipped_names()
     ]
     print_json({"hierarchies": rows})
-    cells = [[str(cell) for cell in row.values()] for row in rows]
-    table(["hierarchy", "classes", "what"], cells, words=(0, 2))
+    table(["hierarchy", "classes", "what"], [[*row.values()] for row in rows], words=(0, 2))
 
 
 def show(hierarchy: Hierarchy, which: str, lines: int) -> dict[str, Any]:
@@ -118,10 +124,9 @@ def show(hierarchy: Hierarchy, which: str, lines: int) -> dict[str, Any]:
 def _built(hierarchy: Hierarchy, report: Report, verbose: bool) -> dict[str, Any]:
     """Say how names were understood; returns the facts."""
     findings = [
-        {"name": f.name, "synset": f.synset, "how": f.how,
-         "candidates": [meaning.synset for meaning in f.candidates]}
-        for f in report.findings
-    ]  # fmt: skip
+        {**vars(each), "candidates": [meaning.synset for meaning in each.candidates]}
+        for each in report.findings
+    ]
     added = len(hierarchy.classes) - len(findings)
     say(f"{len(findings)} classes and {added} ancestor{'' if added == 1 else 's'} from WordNet")
     if report.text():

@@ -13,9 +13,9 @@ from typing import Any
 import click
 
 import simkit
-from simkit.cli import params
+from simkit.cli import options
+from simkit.cli.options import settings
 from simkit.cli.output import print_json, say, table, width
-from simkit.cli.settings import settings, spelled
 from simkit.errors import unknown
 from simkit.quantities import exact_money
 
@@ -23,12 +23,13 @@ Row = dict[str, Any]
 _WIDE = 120  # columns of a terminal in which a row of all parts is readable
 _NARROW = 80  # columns below which papers are left out
 _NUMBERS = ("epochs", "px", "features", "parameters")
+_NOT_DETAILS = ("name", "title", "what", "about", "settings", "wraps", "bytes")
 
 
 @click.command(epilog="Example: simkit list methods csl")
 @click.argument("what", metavar="[WHAT]", required=False, shell_complete=lambda *a: _complete(*a))
 @click.argument("name", required=False, shell_complete=lambda *a: _complete(*a))
-@params.json
+@options.json
 def command(what: str | None, name: str | None) -> None:
     """List schemes, methods, data sets, formats, price lists and more.
 
@@ -54,33 +55,32 @@ def command(what: str | None, name: str | None) -> None:
     row = next((row for row in rows if row["name"].lower() == name.lower()), None)
     if row is None:
         raise unknown(f"name in {what!r}", name, [row["name"] for row in rows])
-    row = row | LISTS[what].details(row["name"])
     print_json(row)
     _print_details(row)
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    known = params.names(ctx.params["what"]) if param.name == "name" else LISTS
+    known = options.names(ctx.params["what"]) if param.name == "name" else LISTS
     return [word for word in known if word.startswith(incomplete)]
 
 
 def _print(what: str, rows: list[Row]) -> None:
-    listed = LISTS[what]
-    columns = [column for column in rows[0] if column not in listed.unseen]
-    if what in params.REGISTRIES and width() < _WIDE:  # a line each
-        about = next(name for name in ("gist", "what", "title") if name in columns)
+    columns = LISTS[what].columns.split(", ")
+    if what in options.REGISTRIES and width() < _WIDE:  # a line each
+        about = next(name for name in ("gist", "what") if name in columns)
         shown = ("name", about, "scaled by", "paper" if width() >= _NARROW else "")
         columns = [name for name in shown if name in columns]
         if what == "methods":
             rows = [row | {"paper": _authors(row["paper"])} for row in rows]
-    cells = [[_name(row), *(_cell(row[column]) for column in columns[1:])] for row in rows]
+    cells = [[_name(row), *(row[column] for column in columns[1:])] for row in rows]
     words = [place for place, name in enumerate(columns) if name not in _NUMBERS]
     long = next((name for name in ("what", "paper") if name in columns), None)
     table(columns, cells, words=words, cut=None if long is None else columns.index(long))
-    if listed.note:
-        say(f"\n{listed.note}")
+    if LISTS[what].note:
+        say(f"\n{LISTS[what].note}")
     if what == "grid":
-        say(f"\n`simkit list grid train` shows [train]; also {', '.join(_tables())}")
+        tables = [row["name"] for row in rows if "settings" in row]
+        say(f"\n`simkit list grid train` shows [train]; also {', '.join(tables)}")
     else:
         say(f"\n`simkit list {what} {rows[0]['name']}` shows the details of one")
     if what == "backbones":
@@ -99,14 +99,12 @@ def _print_details(row: Row) -> None:
         say(f"\n{row['about']}")
     say()
     for key, value in row.items():
-        if key not in ("name", "title", "what", "about", "settings", "wraps", "bytes") and value:
+        if key not in _NOT_DETAILS and value:
             say(f"{key}: {', '.join(value) if isinstance(value, list) else value}")
     if row.get("settings"):
         say()
-        cells = [
-            [s["name"], "(needed)" if s["needed"] else spelled(s["default"]), s["meaning"]]
-            for s in row["settings"]
-        ]
+        every = [options.Setting(**setting) for setting in row["settings"]]
+        cells = [[each.name, each.spelled, each.meaning] for each in every]
         table(["setting", "default", "meaning"], cells, words=(0, 1, 2))
     elif "settings" in row:
         say("no settings")
@@ -118,12 +116,6 @@ def _authors(paper: str) -> str:
     return " ".join(match.groups()) if match else re.split("[,;]", paper)[0]
 
 
-def _cell(value: Any) -> str:
-    if isinstance(value, int):
-        return f"{value:,}"
-    return ", ".join(value) if isinstance(value, list) else str(value)
-
-
 def _name(row: Row) -> str:
     return f"+{row['name']}" if row.get("wraps") else str(row["name"])
 
@@ -132,8 +124,8 @@ def _parts(what: str) -> Iterator[Row]:
     """The parts of a registry."""
     package = getattr(simkit, what)
     for part in map(package.get, package.names()):
-        summary = (part.__doc__ or "").strip().partition("\n")[0]
-        row = {"name": part.name, "title": part.title, "what": summary}
+        about = inspect.cleandoc(part.__doc__ or "")
+        row = {"name": part.name, "title": part.title, "what": about.partition("\n")[0]}
         for key in ("source", "amount", "example"):
             if hasattr(part, key):
                 row["scaled by" if key == "amount" else key] = getattr(part, key) or "images"
@@ -144,48 +136,30 @@ def _parts(what: str) -> Iterator[Row]:
 
             method = plain(part)
             row |= {
-                "gist": method.gist,
-                "needs": needs_in_words(method),
-                "memory": in_units(training_bytes(method)),
-                "bytes": training_bytes(method),
-                "wraps": hasattr(method, "inner"),
-                "paper": row.pop("source"),
-            }
-        yield row
-
-
-def _part(what: str, name: str) -> Row:
-    """The details of a part of a registry."""
-    part = getattr(simkit, what).get(name)
-    about = inspect.cleandoc(part.__doc__ or "")
-    return {"about": about, "settings": list(map(vars, settings(part)))}
+                "gist": method.gist, "needs": needs_in_words(method),
+                "memory": in_units(training_bytes(method)), "bytes": training_bytes(method),
+                "wraps": hasattr(method, "inner"), "paper": row.pop("source"),
+            }  # fmt: skip
+        yield row | {"about": about, "settings": list(map(vars, settings(part)))}
 
 
 def _prices() -> Iterator[Row]:
-    """The price lists with the date of their numbers, and their age."""
+    """The price lists with the date of their numbers, their age, and the price of each work."""
     from simkit.annotate.prices import preset, presets
 
-    for listed in map(preset, presets()):
-        age = f"{date.today().year - int(listed.as_of[:4])} years" if listed.as_of else "unknown"
-        yield {"name": listed.name, "as of": listed.as_of, "age": age, "title": listed.title}
-
-
-def _rates(name: str) -> Row:
-    """The prices of a list for one unit of each kind of work, in words."""
-    from simkit.annotate.prices import preset
-
-    chosen = preset(name)
-    rates = {"ended": chosen.ended} if chosen.ended else {}
-    rates["people for a question"] = str(chosen.workers)
-    if chosen.wage is not None:
-        rates["wage"] = f"{exact_money(chosen.wage)} an hour; {chosen.wage_source}"
-    for kind, rate in chosen.rates.items():
-        amounts = [f"${rate.dollars:g}"] if rate.dollars is not None else []
-        amounts += [f"{rate.seconds:g} s"] if rate.seconds is not None else []
-        unit = f"page of {rate.page}" if rate.per == "page" else rate.per
-        rates[f"to {kind}"] = f"{' and '.join(amounts)} for each {unit}; {rate.source}"
-    rates["a machine's scores"] = f"${chosen.machine:g} for each image; {chosen.machine_source}"
-    return rates
+    for each in map(preset, presets()):
+        age = f"{date.today().year - int(each.as_of[:4])} years" if each.as_of else "unknown"
+        row = {"name": each.name, "as of": each.as_of, "age": age, "title": each.title}
+        row |= {"ended": each.ended, "people for a question": str(each.workers)}
+        if each.wage is not None:
+            row["wage"] = f"{exact_money(each.wage)} an hour; {each.wage_source}"
+        for kind, rate in each.rates.items():
+            amounts = [f"${rate.dollars:g}"] if rate.dollars is not None else []
+            amounts += [f"{rate.seconds:g} s"] if rate.seconds is not None else []
+            unit = f"page of {rate.page}" if rate.per == "page" else rate.per
+            row[f"to {kind}"] = f"{' and '.join(amounts)} for each {unit}; {rate.source}"
+        row["a machine's scores"] = f"${each.machine:g} for each image; {each.machine_source}"
+        yield row
 
 
 def _protocols() -> Iterator[Row]:
@@ -194,14 +168,10 @@ def _protocols() -> Iterator[Row]:
     for each in map(protocol, names()):
         epochs = (each.settings.head_epochs, each.settings.epochs)
         yield {
-            "name": each.name,
-            "paper": each.source,
-            "backbone": each.backbone,
-            "px": each.size,
+            "name": each.name, "paper": each.source, "backbone": each.backbone, "px": each.size,
             "epochs": " + ".join(str(number) for number in epochs if number),
-            "training": summary(each),
-            "left out": each.left_out,
-        }
+            "training": summary(each), "left out": each.left_out,
+        }  # fmt: skip
 
 
 def _backbones() -> list[Row]:
@@ -212,28 +182,20 @@ def _backbones() -> list[Row]:
 
 def _grid() -> Iterator[Row]:
     """A row for each field; defaults are spelled as TOML has them."""
-    from simkit.study.grid import Grid
-    from simkit.toml import toml
-
-    for field in settings(Grid):
-        default = "(needed)" if field.needed else toml(field.default)
-        if field.name in ("features", *_tables()):
-            default = f"[{field.name}]"
-        yield {"name": field.name, "default": default, "meaning": field.meaning}
-
-
-def _tables() -> dict[str, type[Any]]:
-    """The fields of a grid that have settings themselves."""
     from simkit.annotate.annotators import Habits
     from simkit.learn.settings import Settings
-    from simkit.study.grid import Pictures, Tuning
+    from simkit.study.grid import Grid, Pictures, Tuning
+    from simkit.toml import toml
 
-    return {"train": Settings, "pictures": Pictures, "habits": Habits, "tuning": Tuning}
-
-
-def _table(name: str) -> Row:
-    tables = _tables()
-    return {"settings": list(map(vars, settings(tables[name])))} if name in tables else {}
+    tables = {"train": Settings, "pictures": Pictures, "habits": Habits, "tuning": Tuning}
+    for field in settings(Grid):
+        default = "(needed)" if field.needed else toml(field.default)
+        if field.name in ("features", *tables):
+            default = f"[{field.name}]"
+        row: Row = {"name": field.name, "default": default, "meaning": field.meaning}
+        if field.name in tables:
+            row["settings"] = list(map(vars, settings(tables[field.name])))
+        yield row
 
 
 def _columns() -> Iterator[Row]:
@@ -245,37 +207,41 @@ def _columns() -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class _Listed:
-    """One list.
-
-    unseen: columns that only the details of a row have.  note: stands below the table.
-    """
+    """One list. columns: of its table; details have the others, too.  note: below the table."""
 
     about: str
     rows: Callable[[], Any]
-    details: Callable[[str], Row] = lambda _: {}
-    unseen: tuple[str, ...] = ()
+    columns: str
     note: str = ""
 
 
-def _registry(what: str, about: str, unseen: tuple[str, ...] = (), note: str = "") -> _Listed:
-    return _Listed(about, partial(_parts, what), partial(_part, what), unseen, note)
-
-
 LISTS = {
-    "schemes": _registry("schemes", "annotation schemes"),
-    "methods": _registry(
-        "methods", "training methods for partial labels", ("what", "memory", "bytes", "wraps"),
+    "schemes": _Listed(
+        "annotation schemes", partial(_parts, "schemes"), "name, title, what, source, scaled by"
+    ),
+    "methods": _Listed(
+        "training methods for partial labels", partial(_parts, "methods"),
+        "name, title, gist, needs, paper",
         "names with a plus are added to another method: ll-r+boostlu",
     ),
-    "data": _registry("data", "data sets, and how to name your own"),
-    "formats": _registry("formats", "label file formats"),
-    "figures": _registry("figures", "figures of comparisons and analyses", ("draws",)),
-    "prices": _Listed("price lists for questions", _prices, _rates),
-    "protocols": _Listed(
-        "fine-tuning settings of the papers", _protocols, unseen=("training", "left out"),
-        note="epochs 25 + 10: first the head alone, then the whole network",
+    "data": _Listed(
+        "data sets, and how to name your own", partial(_parts, "data"),
+        "name, title, what, example",
     ),
-    "backbones": _Listed("networks that compute features", _backbones, unseen=("about",)),
-    "grid": _Listed("fields of a grid for simkit compare", _grid, _table),
-    "columns": _Listed("columns of the result table of simkit compare", _columns),
+    "formats": _Listed("label file formats", partial(_parts, "formats"), "name, title, what"),
+    "figures": _Listed(
+        "figures of comparisons and analyses", partial(_parts, "figures"), "name, title, what"
+    ),
+    "prices": _Listed("price lists for questions", _prices, "name, as of, age, title"),
+    "protocols": _Listed(
+        "fine-tuning settings of the papers", _protocols, "name, paper, backbone, px, epochs",
+        "epochs 25 + 10: first the head alone, then the whole network",
+    ),
+    "backbones": _Listed(
+        "networks that compute features", _backbones, "name, features, px, parameters, weights"
+    ),
+    "grid": _Listed("fields of a grid for simkit compare", _grid, "name, default, meaning"),
+    "columns": _Listed(
+        "columns of the result table of simkit compare", _columns, "name, type, meaning"
+    ),
 }  # fmt: skip

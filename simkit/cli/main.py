@@ -123,27 +123,29 @@ def code(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()  # a full disk is noticed here, not at the end of the process
             return result if isinstance(result, int) else 0
         except BadInput as error:
-            return _bad_input(str(error))
+            message = str(error)
         except click.ClickException as error:
             _let_the_first_speak()
             error.show()
             return 2
         except FileNotFoundError as error:
-            return _bad_input(f"{error.filename} does not exist; check the path")
+            message = f"{error.filename} does not exist; check the path"
         except (KeyboardInterrupt, click.Abort) as error:
             # A command that knows what is kept says so in the interrupt that it passes on.
-            reason = str(error.__cause__ or error)
-            _say(reason or "interrupted; what was finished is kept")
+            _say(str(error.__cause__ or error) or "interrupted; what was finished is kept")
             return 130
         except BrokenPipeError:
             return _unread()
         except OSError as error:
             if error.errno is None:  # not of the system: an error of a program
                 raise
-            return _bad_input(
+            message = (
                 f"{error.filename or 'a file'} cannot be used ({error.strerror}); check its name, "
                 "its permissions and the free space"
             )
+    _let_the_first_speak()
+    _say(message)
+    return 2
 
 
 def _unread() -> int:
@@ -161,12 +163,6 @@ def _namesake() -> bool:
         return metadata.distribution("simkit").read_text("direct_url.json") is None
     except metadata.PackageNotFoundError:
         return False
-
-
-def _bad_input(message: str) -> int:
-    _let_the_first_speak()
-    _say(message)
-    return 2
 
 
 def _say(message: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -55,7 +55,7 @@ def width() -> int:
 
 def table(
     columns: list[str],
-    rows: list[list[str]],
+    rows: Iterable[Sequence[Any]],
     *,
     title: str = "",
     words: Collection[int] = (0,),
@@ -63,8 +63,9 @@ def table(
 ) -> None:
     """Print rows as `say` prints text; the columns at `words` hold words, the others numbers.
 
-    Cells of the first column are folded last. cut: the column whose cells end in an ellipsis where
-    the terminal is too narrow; the others are folded.
+    Whole numbers get commas, lists too, and None is empty. Cells of the first column are folded
+    last. cut: the column whose cells end in an ellipsis where the terminal is too narrow; the
+    others are folded.
     """
     from rich.console import Console
     from rich.markup import escape
@@ -73,7 +74,7 @@ def table(
     if wants_json():
         return
     title, columns = printable(title), [*map(printable, columns)]
-    rows = [[*map(printable, row)] for row in rows]
+    rows = [[*map(_cell, row)] for row in rows]
     drawn = Table(
         title=title or None, title_justify="left", box=None, pad_edge=False, show_edge=False
     )
@@ -90,6 +91,12 @@ def table(
     with console.capture() as lines:  # rich would exit with 1 where the reader of a pipe went away
         console.print(drawn)
     sys.stdout.write(lines.get())
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return printable(", ".join(value))
+    return f"{value:,}" if isinstance(value, int) else printable("" if value is None else value)
 
 
 def _cut(text: str, room: int) -> str:
@@ -112,6 +119,13 @@ def counts_line(labels: PartialLabels) -> str:
     )
 
 
+def facts_of(labels: PartialLabels) -> dict[str, Any]:
+    """Content id, sizes, counts and questions of labels, for a program."""
+    N, L = labels.shape
+    facts = {"id": labels.id, "images": N, "classes": L, "asked": int(labels.asked.sum())}
+    return facts | {"counts": labels.counts(), "effort": labels.effort.counts()}
+
+
 def cost_table(bill: Cost, price_list: Prices) -> None:
     """Questions, hours and dollars by kind of question, and where each price comes from.
 
@@ -119,16 +133,11 @@ def cost_table(bill: Cost, price_list: Prices) -> None:
     """
     short = bill.seconds is not None and bill.seconds < 3600
     unit = 60 if short else 3600
-    rows = [
-        [
-            line.kind,
-            f"{line.questions:,}" if line.questions else "",
-            hours(line.seconds, unit),
-            f"{line.dollars:,.2f}",
-            line.source,
-        ]
-        for line in bill.lines
-    ]
+    rows: list[list[Any]] = [
+        [each.kind, each.questions or None, hours(each.seconds, unit), f"{each.dollars:,.2f}",
+         each.source]
+        for each in bill.lines
+    ]  # fmt: skip
     people = "1 person for each question"
     if bill.workers > 1:
         people = f"{bill.workers} people for each question, their hours added"

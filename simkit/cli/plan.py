@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
-from simkit.cli import options, params
+from simkit.cli import options
 from simkit.cli.output import print_json, progress, say, width
 from simkit.errors import BadInput
 from simkit.files import whole
@@ -25,33 +25,37 @@ _WRITERS: dict[str, Callable[[Plan | PilotPlan], str]] = {
     ".json": lambda plan: json.dumps(plan.to_json(), ensure_ascii=False, indent=1) + "\n",
     ".txt": lambda plan: plan.text(width=100, details=True) + "\n",
 }
-_RUNS_ONLY = ("target", "confidence", "image_price", "order", "measured")
-_SPELLED = {"order": "--continue"}
+_RUNS_ONLY = ("target", "confidence", "image_price", "continue_", "measured")
 _PILOT_ONLY = ("data", "classes", "per_image")
 
 
-# fmt: off
 @click.command(epilog="Example: simkit plan runs/ --budget 2,000 --images 60k --report plan.html")
-@click.argument("folders", nargs=-1, type=params.FILE, metavar="[RUNS/]...")
-@click.option("--budget", type=params.DOLLARS, help="Money to spend. Required.")
-@click.option("--confidence", type=params.SHARE,
-              help="Required probability of reaching the target. [default: 80%]")
-@options.of("simkit.planning.plan.plan", images=params.COUNT, target=params.SCORE,
-            prices=params.PRICES, image_price=params.DOLLARS, seed=click.INT, unset=True)
-@options.of("simkit.planning.costs.Staff", wage=params.DOLLARS, people=params.COUNT,
-            hours_a_week=params.COUNT)
-@click.option("--continue", "order", type=params.FOLDER, metavar="ORDER",
-              help="Plan from the labels received for an order; a model is trained on them.")
-@options.of("simkit.study.next_plan.plan_next", measured=params.SCORE)
-@click.option("--pilot", is_flag=True, help="Without runs: plan the images to label first.")
-@options.of("simkit.planning.pilot.plan_pilot", data=params.DATA, classes=params.COUNT,
-            per_image=click.FLOAT)
-@click.option("--details", is_flag=True, help="Print assumptions, prices and tests as well.")
-@click.option("--report", type=params.Output(*_WRITERS),
-              help="Write the plan as .html (one page), .md, .json or .txt.")
-@params.json
+@click.argument("folders", nargs=-1, type=options.FILE, metavar="[RUNS/]...")
+@options.signature
+@options.of(
+    "simkit.planning.plan.plan", images=options.COUNT, target=options.SCORE, prices=options.PRICES,
+    image_price=options.DOLLARS, seed=click.INT, unset=True,
+)  # fmt: skip
+@options.of(
+    "simkit.planning.costs.Staff", wage=options.DOLLARS, people=options.COUNT,
+    hours_a_week=options.COUNT,
+)  # fmt: skip
+@options.of("simkit.study.next_plan.plan_next", measured=options.SCORE)
+@options.of(
+    "simkit.planning.pilot.plan_pilot", data=options.DATA, classes=options.COUNT,
+    per_image=click.FLOAT,
+)  # fmt: skip
+@options.json
 def command(
-    *, folders: tuple[Path, ...], pilot: bool, details: bool, report: Path | None, **given: Any
+    folders: tuple[Path, ...],
+    *,
+    budget: float,
+    confidence: float | None = None,
+    continue_: Path | None = None,
+    pilot: bool = False,
+    details: bool = False,
+    report: Path | None = None,
+    **given: Any,
 ) -> None:
     """Recommend the labels to buy for a budget, with the expected mAP.
 
@@ -61,10 +65,26 @@ def command(
     \b
     No runs yet? Plan the pilot, for --classes and --per-image or for --data like yours:
       simkit plan --pilot --budget 2,000 --classes 80 --per-image 2.9
+
+    Parameters
+    ----------
+    budget : DOLLARS
+        Money to spend.
+    confidence : SHARE
+        Required probability of reaching the target. [default: 80%]
+    continue_ : ORDER
+        Plan from the labels received for an order; a model is trained on them.
+    pilot
+        Without runs: plan the images to label first.
+    details
+        Print assumptions, prices and tests as well.
+    report : PAGE
+        Write the plan as .html (one page), .md, .json or .txt.
     """
+    given |= {"confidence": confidence, "continue_": continue_}
     given = {name: value for name, value in given.items() if value is not None}
     _check(folders, pilot, given)
-    budget, names = given.pop("budget"), ("people", "hours_a_week", "wage")
+    names = ("people", "hours_a_week", "wage")
     given["staff"] = simkit.Staff(**{name: given.pop(name) for name in names if name in given})
     if pilot:
         made: Plan | PilotPlan = simkit.plan_pilot(budget, **given)
@@ -77,39 +97,29 @@ def command(
     say(made.text(width=width(), details=details))
     if report is not None:
         say(f"wrote {report}")
-# fmt: on
 
 
 def _check(folders: tuple[Path, ...], pilot: bool, given: dict[str, Any]) -> None:
     """Raise BadInput for options that do not go together, before anything is read."""
-    if "budget" not in given:
-        raise BadInput("--budget is missing; say how many dollars, such as --budget 2,000")
-    if pilot and folders:
-        raise BadInput(
-            f"--pilot plans what to label before there are runs, and {folders[0]} holds runs; "
-            "leave one of the two out"
-        )
+    for name in _RUNS_ONLY:
+        options.only_one({"--pilot": pilot, options.flag(name): name in given})
+    options.only_one({"--pilot": pilot, "RUNS": folders})
+    options.needs({options.flag(name): name in given for name in _PILOT_ONLY}, "--pilot", pilot)
+    options.needs({"--confidence": "confidence" in given}, "--target", "target" in given)
+    options.needs({"--measured": "measured" in given}, "--continue ORDER", "continue_" in given)
     if not pilot and not folders:
         raise BadInput(
             "no folder of runs; name the one that `simkit compare` wrote, or add --pilot to plan "
             "what to label first"
         )
-    if "confidence" in given and "target" not in given and not pilot:
-        raise BadInput("--confidence needs --target; add it")
-    why = "is for plans from runs; leave it or --pilot out" if pilot else "needs --pilot; add it"
-    for name in _RUNS_ONLY if pilot else _PILOT_ONLY:
-        if name in given:
-            raise BadInput(f"{_SPELLED.get(name, params.flag(name))} {why}")
 
 
 def _plan(folders: tuple[Path, ...], budget: float, **given: Any) -> Plan:
     if "confidence" in given:
         given["target"] = given["target"], given.pop("confidence")
-    if "order" in given:
-        from simkit.study.next_plan import plan_next  # imports torch: models are trained
+    if "continue_" not in given:
+        return simkit.plan(folders, budget, **given)
+    from simkit.study.next_plan import plan_next  # imports torch: models are trained
 
-        with progress("features of the order's images") as (advance,):
-            return plan_next(given.pop("order"), folders, budget, progress=advance, **given)
-    if "measured" in given:
-        raise BadInput("--measured is the mAP on the labels of an order; add --continue ORDER")
-    return simkit.plan(folders, budget, **given)
+    with progress("features of the order's images") as (advance,):
+        return plan_next(given.pop("continue_"), folders, budget, progress=advance, **given)

@@ -8,41 +8,53 @@ from typing import Any
 import click
 
 import simkit
-from simkit.cli import options, params
+from simkit.cli import options
 from simkit.cli.output import print_json, progress, say
 from simkit.files import spare, whole
 
 
-# fmt: off
 @click.command(epilog="Example: simkit predict model --data folder:photos --out scores.csv")
-@click.argument("model", type=params.FILE)
-@click.option("--data", "spec", type=params.DATA, required=True,
-              help="A data set with images, such as folder:DIR.")
-@click.option("--split", help="Such as test. [default: all images]")
-@params.backbone("Network for the features. [default: that of the training]")
+@click.argument("model", type=options.FILE)
+@options.signature
+@options.shared("weights")
 @options.of("simkit.learn.predict.predict", "unreadable", "device")
-@click.option("--out", type=params.Output(".csv", ".parquet"), default=Path("scores.csv"),
-              show_default=True,
-              help="The table, .csv or .parquet.")
-@params.json
+@options.json
 def command(
-    *, model: Path, spec: str, split: str | None, backbone: str | None, weights: str | None,
-    out: Path, **how: Any,
+    model: Path,
+    *,
+    data_spec: str,
+    split: str | None = None,
+    out: Path = Path("scores.csv"),
+    backbone: str | None = None,
+    weights: str | None,
+    **how: Any,
 ) -> None:
     """Score images with a model written by `simkit train --out`.
 
     The table has a row for each image and a column for each class. Scores are logits, the higher
     the likelier the class is present: 1 / (1 + exp(-score)) lies between 0 and 1.
+
+    Parameters
+    ----------
+    data_spec : DATA
+        A data set with images, such as folder:DIR.
+    split
+        Such as test. [default: all images]
+    out : TABLE
+        The table, .csv or .parquet.
+    backbone
+        Network for the features. [default: that of the training]
     """
     from simkit.data.dataset import originals
 
-    spare(out, *originals(spec))
-    network = params.network(backbone, weights)
-    if spec.lower().startswith("folder:") and "labels=" not in spec and split is None:
-        spec += ",labels=none"  # scores need no labels
+    spare(out, *originals(data_spec))
+    network = options.network(backbone, weights)
+    unsaid = data_spec.lower().startswith("folder:") and "labels=" not in data_spec
+    if unsaid and split is None:
+        data_spec += ",labels=none"  # scores need no labels
     with progress("predicting") as (advance,):
         scores = simkit.predict(
-            model, spec, split=split, backbone=network, progress=advance, **how,
+            model, data_spec, split=split, backbone=network, progress=advance, **how
         )
     table = scores.reset_index()
     with whole(out) as part:
@@ -51,4 +63,3 @@ def command(
     N, L = scores.shape
     print_json({"file": str(out), "images": N, "classes": L})
     say(f"wrote {out} ({N:,} images, {L:,} classes)")
-# fmt: on

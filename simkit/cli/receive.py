@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from simkit.cli import params
+from simkit.cli import options
 from simkit.cli.output import counts_line, print_json, say, table
 from simkit.errors import BadInput
 
@@ -19,21 +19,26 @@ if TYPE_CHECKING:
     from simkit.orders.receiving import OrderState
 
 
-# fmt: off
 @click.command(epilog="Example: simkit receive order1 answers-anna.jsonl answers-ben.jsonl")
-@click.argument("folder", type=params.FOLDER, metavar="ORDER")
-@click.argument("files", type=params.FILE, nargs=-1)
-@click.option("--columns", multiple=True, metavar="FIELD=NAME",
-              help="Column of a table for question, image, class, answer, worker or seconds.")
-@params.json
-def command(folder: Path, files: tuple[Path, ...], columns: tuple[str, ...]) -> None:
+@click.argument("folder", type=options.FOLDER, metavar="ORDER")
+@click.argument("files", type=options.FILE, nargs=-1)
+@options.signature
+@options.json
+def command(folder: Path, files: tuple[Path, ...], *, columns: tuple[str, ...] = ()) -> None:
     """Add answers to an order: from its page, a table (CSV, JSONL) or Label Studio (JSON).
 
     Answers are checked, added and never replaced; receiving the same file again changes nothing.
     Labels, votes, measured times and open questions are written into the order's folder. Without
     FILES they are written again from the answers so far. ORDER may be a project: the files name
     their order.
+
+    Parameters
+    ----------
+    columns : FIELD=NAME
+        Column of a table for question, image, class, answer, worker or seconds.
     """
+    import pandas as pd
+
     from simkit.orders.order import Order
     from simkit.orders.project import next_step, order_of, project_of, write_pilot
     from simkit.orders.receiving import OrderState, checked, keep, kept, write
@@ -41,26 +46,27 @@ def command(folder: Path, files: tuple[Path, ...], columns: tuple[str, ...]) -> 
     folder = order_of(folder, files)
     project = project_of(folder)
     order = Order.read(folder)
-    names = params.pairs(columns, "--columns", "field=NAME, such as answer=label")
+    names = options.pairs(columns, "--columns", "field=NAME, such as answer=label")
     raw = [(file, _rows(file, order, names)) for file in files]  # all are read before any is kept
-    added, problems = 0, []
+    added, refused = 0, [pd.DataFrame(columns=["file", "row", "problem", "cause"])]
     for file, rows in raw:
         result = checked(order, rows)
         keep(order, result.answers)
         added += len(result.answers)
-        problems += [(str(file), *row) for row in result.problems.itertuples(index=False)]
+        refused.append(result.problems.assign(file=str(file)))
+    problems = pd.concat(refused)
     state = None
     while state is None or len(kept(order)) > len(state.answers):  # others may receive, too
         state = OrderState.of(order)
         if not len(state.answers):
+            first = f" ({len(problems)} rows were refused: {problems['problem'].iat[0]})"
             raise BadInput(f"{folder} has no answers yet; give the files with people's answers"
-                           + _of_problems(problems))
+                           + first * (len(problems) > 0))  # fmt: skip
         written = write(state)
         if project is not None:
             written += [f"../{name}" for name in write_pilot(project, state)]
-    _tell(state, added, problems, written)
+    _print(state, added, problems, written)
     say(f"next: {_next(state) if project is None else next_step(project, project.states)}")
-# fmt: on
 
 
 def _rows(file: Path, order: Order, columns: dict[str, str]) -> pd.DataFrame:
@@ -74,41 +80,32 @@ def _rows(file: Path, order: Order, columns: dict[str, str]) -> pd.DataFrame:
     return sheet.read(file, order, columns)
 
 
-def _of_problems(problems: list[tuple[Any, ...]]) -> str:
-    return f" ({len(problems)} rows were refused: {problems[0][2]})" if problems else ""
-
-
-def _tell(
-    state: OrderState, added: int, problems: list[tuple[Any, ...]], written: list[str]
-) -> None:
+def _print(state: OrderState, added: int, problems: pd.DataFrame, written: list[str]) -> None:
     order, total = state.order, len(state.order.table)
-    rows = [{"file": one[0], "row": one[1], "problem": one[2]} for one in problems]
     print_json({
         "order": order.id, "added": added, "answers": len(state.answers),
         "open": len(state.open), "counts": state.labels.counts(), "tied": state.tied,
-        "labels": state.labels.id,
-        "seconds": state.seconds.to_dict(), "problems": rows, "files": written,
+        "labels": state.labels.id, "seconds": state.seconds.to_dict(), "files": written,
+        "problems": problems[["file", "row", "problem"]].to_dict("records"),
     })  # fmt: skip
     say(f"{added:,} answers added; {total - len(state.open):,} of {total:,} questions are answered")
     say(counts_line(state.labels))
     if state.tied:
         say(f"{state.tied:,} unknown: people disagreed")
-    if problems:
+    if len(problems):
         say(f"{len(problems):,} rows do not count:")
-        causes: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
-        for one in problems:
-            causes.setdefault((one[0], one[3]), []).append(one)
-        for same in [*causes.values()][:5]:
-            file, row, problem, _ = same[0]
-            others = f" and {len(same) - 1:,} more" if len(same) > 1 else ""
-            say(f"  {file}, row {row + 1}{others}: {problem}")
+        causes = [same for _, same in problems.groupby(["file", "cause"], sort=False)]
+        for same in causes[:5]:
+            one, more = same.iloc[0], len(same) - 1
+            others = f" and {more:,} more" if more else ""
+            say(f"  {one.file}, row {one.row + 1}{others}: {one.problem}")
         if len(causes) > 5:
             say(f"  ... and {len(causes) - 5:,} other problems (--json lists all rows)")
     if len(state.seconds):
         times = ", ".join(f"{kind} {value:.1f} s" for kind, value in state.seconds.items())
         say(f"mean time per question: {times}")
     people = [
-        [str(who), f"{int(one.answers):,}", f"{one.unsure:.0%}",
+        [str(who), int(one.answers), f"{one.unsure:.0%}",
          "" if one.seconds != one.seconds else f"{one.seconds:.1f}",
          "" if one.gold != one.gold else f"{one.right:.0%} of {int(one.gold)}"]
         for who, one in state.people.iterrows()

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import simkit
-from simkit.cli import params
+from simkit.cli import options
 from simkit.cli.hierarchy import LINES
 from simkit.cli.hierarchy import show as show_hierarchy
-from simkit.cli.output import counts_line, print_json, say, write_figure
+from simkit.cli.output import counts_line, facts_of, print_json, say, write_figure
 from simkit.errors import BadInput
 from simkit.registry import short
 
@@ -26,33 +26,40 @@ if TYPE_CHECKING:
 _COCO = rb'"(images|annotations)"\s*:\s*\['
 
 
-# fmt: off
 @click.command(epilog="Example: simkit show fpc.parquet")
-@click.argument("path", type=params.FILE)
-@params.json
-@click.option("--figure", metavar="NAME", help="Draw this figure of a comparison's folder instead.")
-@click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE", help="Its options.")
-@click.option("--out", type=params.PICTURE, metavar="FILE",
-              help="File of the figure: .png, .pdf or .svg. [default: NAME.png]")
+@click.argument("path", type=options.FILE)
+@options.signature
+@options.json
 def command(
-    path: Path, figure: str | None, settings: tuple[str, ...], out: Path | None
+    path: Path,
+    *,
+    figure: str | None = None,
+    set_: tuple[str, ...] = (),
+    out: Path | None = None,
 ) -> None:
     """Show labels, scores, a hierarchy, a model, features or a comparison's folder, with history.
 
     --figure draws: `simkit list figures` has the names, `simkit list figures NAME` the options.
+
+    Parameters
+    ----------
+    figure : NAME
+        Draw this figure of a comparison's folder instead.
+    set_ : FIELD=VALUE
+        Its options.
+    out : PICTURE
+        File of the figure: .png, .pdf or .svg. [default: NAME.png]
     """
     if not path.exists():
         raise BadInput(
             f"{path} does not exist; name labels, scores, a hierarchy, a model, features or a "
             "comparison's folder"
         )
+    options.needs({"--set": set_, "--out": out}, "--figure NAME", figure)
     if figure is not None:
-        _draw(path, figure, settings, out)
-        return
-    if settings or out is not None:
-        raise BadInput("--set and --out are options of a figure; name it with --figure")
-    print_json(_folder(path) if path.is_dir() else _file(path))
-# fmt: on
+        _draw(path, figure, set_, out)
+    else:
+        print_json(_folder(path) if path.is_dir() else _file(path))
 
 
 def _draw(folder: Path, figure: str, settings: tuple[str, ...], out: Path | None) -> None:
@@ -62,7 +69,7 @@ def _draw(folder: Path, figure: str, settings: tuple[str, ...], out: Path | None
     """
     figures, name = simkit.figures, figure.partition("(")[0].strip().lower()
     path = out or Path(f"{name.replace('-', '_')}.png")
-    fields = params.pairs(settings, "--set", "a field and its value, as scheme=fpc")
+    fields = options.pairs(settings, "--set", "a field and its value, as scheme=fpc")
     made = figures.make(figure, **fields)
     if not getattr(made, "of_runs", False):
         names = [each for each in figures.names() if getattr(figures.get(each), "of_runs", False)]
@@ -105,15 +112,10 @@ def _scores(path: Path) -> dict[str, Any]:
 
     parts = {split: simkit.Similarities.read(path, split) for split in splits_of(path)}
     first = next(iter(parts.values()))
-    facts = _say_all(
-        {
-            "scores": first.history.settings,
-            "classes": first.views.shape[2],
-            "views": first.views.shape[1],
-            "images": {split: len(part.views) for split, part in parts.items()},
-        }
-    )
-    return facts | {"history": json.loads(first.history.to_json())}
+    _, views, classes = first.views.shape
+    images = {split: len(part.views) for split, part in parts.items()}
+    facts = {"scores": first.history.settings, "classes": classes, "views": views, "images": images}
+    return _say_all(facts) | {"history": json.loads(first.history.to_json())}
 
 
 def _labels(path: Path) -> dict[str, Any]:
@@ -130,16 +132,7 @@ def _labels(path: Path) -> dict[str, Any]:
     _say_history(history, ("truth", "hierarchy") if simulated else [""] * len(history.parents))
     if cards:
         say(f"described in {' and '.join(cards)}")
-    return {
-        "id": labels.id,
-        "images": labels.shape[0],
-        "classes": labels.shape[1],
-        "asked": int(labels.asked.sum()),
-        "counts": labels.counts(),
-        "effort": labels.effort.counts(),
-        "history": json.loads(history.to_json()),
-        "cards": cards,
-    }
+    return facts_of(labels) | {"history": json.loads(history.to_json()), "cards": cards}
 
 
 def _say_history(history: History, kinds: Iterable[str]) -> None:
@@ -208,17 +201,12 @@ def _order(path: Path) -> dict[str, Any]:
     from simkit.orders.project import project_of
 
     order, project = Order.read(path), project_of(path)
-    rows = [
-        {
-            "round": number,
-            "questions": len(part.table),
-            "scheme": short(part.settings.parsed_scheme),
-        }
-        for number, part in enumerate(order.rounds, 1)
-    ]
     say(f"{path} is an order of {len(order.images):,} images, {len(order.classes)} classes")
-    for row in rows:
-        say("round {round}: {questions:,} questions, {scheme}".format_map(row))
+    rows = []
+    for number, part in enumerate(order.rounds, 1):
+        questions, scheme = len(part.table), short(part.settings.parsed_scheme)
+        rows.append({"round": number, "questions": questions, "scheme": scheme})
+        say(f"round {number}: {questions:,} questions, {scheme}")
     if project is not None:
         say(f"state of its project: simkit status {quote(str(project.folder))}")
     return {"order": order.id, "rounds": rows}
@@ -236,9 +224,7 @@ def _features(path: Path) -> dict[str, Any]:
     for each in index.skipped:
         say(f"  row {each.row} skipped: {each.reason}")
     return {
-        "id": index.id,
-        "kind": index.kind,
-        "shape": list(index.shape),
+        "id": index.id, "kind": index.kind, "shape": list(index.shape),
         "skipped": [asdict(each) for each in index.skipped],
         "history": json.loads(index.history.to_json()),
-    }
+    }  # fmt: skip

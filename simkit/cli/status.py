@@ -7,15 +7,15 @@ from typing import Any
 
 import click
 
-from simkit.cli import params
+from simkit.cli import options
 from simkit.cli.output import print_json, say, table
 from simkit.quantities import exact_money
 
 
 # fmt: off
 @click.command(epilog="Example: simkit status project")
-@click.argument("folder", type=params.FOLDER, default=Path("."), metavar="[PROJECT]")
-@params.json
+@click.argument("folder", type=options.FOLDER, default=Path("."), metavar="[PROJECT]")
+@options.json
 def command(folder: Path) -> None:
     """Show the state of a project: budget, orders, answers and the next command.
 
@@ -37,12 +37,11 @@ def command(folder: Path) -> None:
     how = f"at {project.prices} prices"
     if by_times != by_prices:
         how = f"by measured times; {exact_money(by_prices)} {how}"
-    left = max(round(project.budget, 2) - round(by_times, 2), 0)
-    paid, budget = exact_money(by_times), exact_money(project.budget)
-    say(f"spent {paid} of {budget} ({how}); {exact_money(left)} left")
+    left = exact_money(max(round(project.budget, 2) - round(by_times, 2), 0))
+    say(f"spent {exact_money(by_times)} of {exact_money(project.budget)} ({how}); {left} left")
     table(
         ["order", "round", "scheme", "questions", "answered", "open", "people"],
-        [[f"{v:,}" if isinstance(v, int) else v for v in row.values()] for row in rows],
+        [[*row.values()] for row in rows],
         words=(0, 2),
     )
     for state in states:

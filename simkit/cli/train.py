@@ -4,62 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 import simkit
-from simkit.cli import options, params
+from simkit.cli import options
 from simkit.cli.output import Advance, print_json, progress, say
 from simkit.errors import BadInput
 from simkit.files import may_write
-from simkit.registry import build, short
+from simkit.registry import Range, build, short
 
 if TYPE_CHECKING:
     from simkit.learn.distributed import Team
+    from simkit.learn.protocols import Protocol
     from simkit.learn.selection import TrainingProgress
     from simkit.study.trial import Trial
 
 FEW, EXACT = 200, 500  # test images: mAP is printed with its precision; with two decimals
 _OFTEN = ("epochs", "batch_size", "lr")  # settings with options of their own
-_PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report")
 
 
-# fmt: off
 @click.command(epilog="Example: simkit train --method ll-r+boostlu --labels fpc.parquet")
-@click.option("--method", type=params.METHOD, required=True,
-              help="For instance an, ll-r(delta=0.5) or ll-r+boostlu.")
-@click.option("--labels", "labels_file", type=params.FILE, required=True,
-              help="A label file of the training images: from `simkit simulate`, or the table "
-              "labels.csv of a folder.")
-@params.data("The data set of the labels.")
-@params.backbone("Network for the features; timm:NAME is a network of timm. [default: scenes-net, "
-                 "or the protocol's]")
-@click.option("--features", multiple=True, metavar="SPLIT=FILE",
-              help="Instead of a backbone: an npz file with an array `features`, one row per "
-              "image, or a folder of features; or, without SPLIT=, the folder that simkit "
-              "features --out wrote.")
-@click.option("--scores", type=params.FILE,
-              help="A file of simkit score, the teacher of vlpl and aevlp.")
-@click.option("--fine-tune", is_flag=True, help="Train the backbone too, from pixels.")
-@click.option("--protocol",
-              help="Fine-tune with the settings of a paper (`simkit list protocols`); other "
-              "options override them.")
+@options.signature
+@options.shared("weights")
 @options.of("simkit.learn.settings.Settings", *_OFTEN, unset=True)
-@click.option("--set", "other_settings", multiple=True, metavar="KEY=VALUE",
-              help="Any other setting of the training, such as precision=bf16, accumulate=4, "
-              "ema=0.999, schedule=cosine, or both schedule=step and milestones=5,8.")
-@click.option("--size", type=click.IntRange(min=32),
-              help="Fine-tuning: side of images, pixels.")
-@click.option("--crop", type=click.FloatRange(min=0, max=1, min_open=True),
-              help="Fine-tuning: show at least this share of the area.")
-@options.of("simkit.study.trial.trial", "device", "compile", "seed", "draw", "report",
-            checkpoint=params.FILE, unasked=click.Choice(["skip", "absent"]))
-@click.option("--out", type=params.FOLDER, help="Folder for the trained model.")
-@params.json
-def command(**given: Any) -> None:
+@options.of(
+    "simkit.study.trial.trial", "device", "compile", "seed", "draw", "report",
+    checkpoint=options.FILE, unasked=click.Choice(["skip", "absent"]),
+)  # fmt: skip
+@options.json
+def command(
+    *,
+    method: str,
+    labels_file: Path,
+    data_spec: str = "scenes",
+    features: tuple[str, ...] = (),
+    scores: Path | None = None,
+    fine_tune: bool = False,
+    protocol: str | None = None,
+    set_: tuple[str, ...] = (),
+    size: Annotated[int, Range(32)] | None = None,
+    crop: Annotated[float, Range(above=0, most=1)] | None = None,
+    out: Path | None = None,
+    backbone: str | None = None,
+    weights: str | None,
+    **given: Any,
+) -> None:
     """Train one method on partial labels and score it on the test split (mAP, masked).
 
     Masked: unknown labels of the test split, difficult objects and unreadable images are left out,
@@ -67,38 +60,77 @@ def command(**given: Any) -> None:
 
     Several GPUs: torchrun --nproc-per-node 4 --no-python simkit train ... Every process holds
     the method's whole state. After an error torchrun adds its report to simkit's sentence.
+
+    Parameters
+    ----------
+    method : METHOD
+        For instance an, ll-r(delta=0.5) or ll-r+boostlu.
+    labels_file
+        A label file of the training images: from `simkit simulate`, or the table labels.csv of a
+        folder.
+    data_spec : DATA
+        The data set of the labels.
+    features : SPLIT=FILE
+        Instead of a backbone: an npz file with an array `features`, one row per image, or a folder
+        of features; or, without SPLIT=, the folder that simkit features --out wrote.
+    scores
+        A file of simkit score, the teacher of vlpl and aevlp.
+    fine_tune
+        Train the backbone too, from pixels.
+    protocol
+        Fine-tune with the settings of a paper (`simkit list protocols`); other options override
+        them.
+    set_ : KEY=VALUE
+        Any other setting of the training, such as precision=bf16, accumulate=4, ema=0.999,
+        schedule=cosine, or both schedule=step and milestones=5,8.
+    size
+        Fine-tuning: side of images, pixels.
+    crop
+        Fine-tuning: show at least this share of the area.
+    out : FOLDER
+        Folder for the trained model.
+    backbone
+        Network for the features; timm:NAME is a network of timm. [default: scenes-net, or the
+        protocol's]
     """
+    from simkit.learn import protocols
     from simkit.learn.distributed import together
     from simkit.orders import project_state
     from simkit.study.trial import trial
 
-    method = simkit.methods.make(given["method"])
-    for place in (given["out"] and given["out"] / "model.json", given["checkpoint"]):
+    named = {"--protocol": protocol, "--size": size, "--crop": crop}
+    options.needs(named, "--fine-tune", fine_tune)
+    made = simkit.methods.make(method)
+    for place in (out and out / "model.json", given["checkpoint"]):
         if place is not None:
             may_write(place)
-    source, transform, settings = _recipe(given)
-    file = given["labels_file"]
-    labels = _labels(file, given["spec"])
-    with together() as team, _reporting(given, team) as reporter:
+    preset = None if protocol is None else protocols.protocol(protocol)
+    settings = _settings(preset, set_, {name: given.pop(name) for name in _OFTEN})
+    backbone, weights = _network(preset, backbone, weights)
+    brought = _features(features)
+    source = simkit.Source(data_spec, (), (), backbone, weights, brought, scores=str(scores or ""))
+    transform = _transform(preset, size, crop) if fine_tune else None
+    labels = _labels(labels_file, data_spec)
+    with together() as team, _reporting(given["checkpoint"], team) as reporter:
         done = trial(
-            labels, method, source, transform=transform, where=str(file), settings=settings,
-            progress=reporter, **{name: given[name] for name in _PASSED},
-        )
+            labels, made, source, transform=transform, where=str(labels_file), settings=settings,
+            progress=reporter, **given,
+        )  # fmt: skip
     if not team.first:
         return
-    if given["out"] is not None:
-        project_state.record(given["out"].absolute().parent)  # the scores are of the model before
-        done.trained.save(given["out"])
-    facts = {"method": simkit.methods.spell(method), **_facts(done)}
+    if out is not None:
+        project_state.record(out.absolute().parent)  # the scores are of the model before
+        done.trained.save(out)
+    facts = {"method": simkit.methods.spell(made), **_facts(done)}
     print_json(facts | {"labels": labels.id, "processes": team.processes})
     others = " and the others" if given["unasked"] == "absent" else ""
-    say(f"{short(method)} on {file}: {done.asked:,} asked images{others}, {settings.epochs} epochs")
-    _print(done, given["spec"])
+    images = f"{done.asked:,} asked images{others}"
+    say(f"{short(made)} on {labels_file}: {images}, {settings.epochs} epochs")
+    _print(done, data_spec)
     if team.processes > 1:
         say(f"{team.processes} processes trained it together")
-    if given["out"] is not None:
-        say(f"wrote {given['out']}/")
-# fmt: on
+    if out is not None:
+        say(f"wrote {out}/")
 
 
 def _labels(file: Path, spec: str) -> simkit.PartialLabels:
@@ -115,48 +147,39 @@ def _labels(file: Path, spec: str) -> simkit.PartialLabels:
     return form.read(file)
 
 
-def _recipe(
-    given: dict[str, Any],
-) -> tuple[simkit.Source, simkit.ImageTransform | None, simkit.Settings]:
-    """Data and network, transform of images, settings: a protocol's with options in their place."""
-    from simkit.learn.protocols import protocol
-
-    for name in ("protocol", "size", "crop"):
-        if given[name] is not None and not given["fine_tune"]:
-            raise BadInput(f"{params.flag(name)} is for training from pixels; add --fine-tune")
-    preset = None if given["protocol"] is None else protocol(given["protocol"])
+def _settings(
+    preset: Protocol | None, sets: tuple[str, ...], often: dict[str, Any]
+) -> simkit.Settings:
+    """The settings of a protocol, or the usual ones, with those of --set and of other options."""
     expected = "a setting and its value, as in ema=0.999"
-    chosen: dict[str, Any] = dict(params.pairs(given["other_settings"], "--set", expected))
+    chosen: dict[str, Any] = dict(options.pairs(sets, "--set", expected))
     if "milestones" in chosen:
         chosen["milestones"] = chosen["milestones"].split(",")
-    for key in _OFTEN:
-        if given[key] is not None:
-            if key in chosen:
-                raise BadInput(f"{params.flag(key)} and --set {key} are both given; leave one out")
-            chosen[key] = given[key]
-    crop, size = None if given["crop"] is None else (given["crop"], 1.0), given["size"]
-    backbone, weights = given["backbone"], given["weights"]
-    if preset is None:
-        settings = build(simkit.Settings, chosen, "training")
-        transform = simkit.ImageTransform(size, True, False, crop=crop)
-    else:
-        settings = preset.changed(chosen)
-        transform = simkit.ImageTransform(
-            size or preset.size, preset.flip, preset.upside_down, crop=crop or preset.crop
+    for key, value in often.items():
+        options.only_one({options.flag(key): value is not None, f"--set {key}": key in chosen})
+    chosen |= {key: value for key, value in often.items() if value is not None}
+    return preset.changed(chosen) if preset else build(simkit.Settings, chosen, "training")
+
+
+def _network(preset: Protocol | None, backbone: str | None, weights: str | None) -> tuple[str, str]:
+    """Backbone and weights; another one than the protocol's brings its own weights."""
+    if preset is None or backbone is not None:
+        return backbone or "scenes-net", weights or ""
+    if weights is None and preset.weights != "random":
+        raise BadInput(
+            f"protocol {preset.name!r} starts from a {preset.backbone} trained on ImageNet; give "
+            "--weights FILE, or imagenet to download torchvision's, or random"
         )
-        if backbone is None:  # another one than the protocol's brings its own weights
-            if weights is None and preset.weights != "random":
-                raise BadInput(
-                    f"protocol {preset.name!r} starts from a {preset.backbone} trained on "
-                    "ImageNet; give --weights FILE, or imagenet to download torchvision's, or "
-                    "random"
-                )
-            backbone, weights = preset.backbone, weights or preset.weights
-    source = simkit.Source(
-        given["spec"], (), (), backbone or "scenes-net", str(weights or ""),
-        _features(given["features"]), scores=str(given["scores"] or ""),
-    )  # fmt: skip
-    return source, transform if given["fine_tune"] else None, settings
+    return preset.backbone, weights or preset.weights
+
+
+def _transform(
+    preset: Protocol | None, size: int | None, crop: float | None
+) -> simkit.ImageTransform:
+    base = simkit.ImageTransform()
+    if preset is not None:
+        base = simkit.ImageTransform(preset.size, preset.flip, preset.upside_down, preset.crop)
+    return replace(base, size=size or base.size, crop=(crop, 1.0) if crop else base.crop)
 
 
 def _features(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -168,7 +191,7 @@ def _features(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
         splits = {} if "=" in text else of_splits(Path(text))
         spelled += [f"{split}={place}" for split, place in splits.items()] or [text]
     expected = "a split and a file, as in train=FILE.npz, or a folder of splits"
-    return tuple(params.pairs(tuple(spelled), "--features", expected).items())
+    return tuple(options.pairs(tuple(spelled), "--features", expected).items())
 
 
 class TrainingBar:
@@ -211,14 +234,14 @@ class TrainingBar:
 
 
 @contextmanager
-def _reporting(given: dict[str, Any], team: Team) -> Iterator[TrainingBar]:
+def _reporting(checkpoint: Path | None, team: Team) -> Iterator[TrainingBar]:
     """Progress, and the message of an interrupt."""
     with progress("training", quiet=not team.first) as (advance,):
         reporter = TrainingBar(advance, quiet=not team.first)
         try:
             yield reporter
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(reporter.interrupted(given["checkpoint"])) from None
+            raise KeyboardInterrupt(reporter.interrupted(checkpoint)) from None
 
 
 def _facts(done: Trial) -> dict[str, Any]:

@@ -30,9 +30,9 @@ def piped(monkeypatch: pytest.MonkeyPatch) -> None:
 def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.chdir(tmp_path)
 
-    def call(*arguments: object) -> Done:
+    def call(words: str = "", *arguments: object) -> Done:
         capsys.readouterr()
-        exit_code = code([str(a) for a in arguments])
+        exit_code = code([*words.split(), *map(str, arguments)])
         return Done(exit_code, *capsys.readouterr())
 
     return call

@@ -128,9 +128,7 @@ def test_nothing_is_written_where_a_card_cannot_be(shell, name: str) -> None:
 def test_a_card_does_not_replace_what_is_read(shell) -> None:
     truth_file(Path("t.npz"))
     Path("rpa.croissant.json").write_text(json.dumps(Habits(miss=0.1).to_json()))
-    done = shell(
-        "simulate", "--scheme", "rpa", "--data", "npz:t.npz", "--habits", "rpa.croissant.json"
-    )
+    done = shell("simulate --scheme rpa --data npz:t.npz --habits rpa.croissant.json")
     assert done.code == 2 and "rpa.croissant.json is a file that is read here" in done.err
     assert not Path("rpa.parquet").exists()
 
@@ -148,9 +146,9 @@ def test_own_data_have_no_licence_of_others(shell) -> None:
 
 def test_arrays_of_several_files_are_all_described(shell) -> None:
     done = shell(
-        "simulate", "--scheme", "single-positive", "--data", SMALL, "--json",
-        "--out", "formatted_train_labels_obs.npy",
-    )  # fmt: skip
+        f"simulate --scheme single-positive --data {SMALL} --json",
+        *("--out", "formatted_train_labels_obs.npy"),
+    )
     assert done.code == 0, done.err
     machine = json.loads(Path("formatted_train_labels_obs.croissant.json").read_text())
     named = {file["name"] for file in machine["distribution"]}

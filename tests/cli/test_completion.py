@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from simkit.cli.params import REGISTRIES, names
+from simkit.cli.options import REGISTRIES, names
 
 
 @pytest.mark.parametrize(

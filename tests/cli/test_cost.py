@@ -8,9 +8,7 @@ SMALL = "scenes:images=100,val=10,test=10"
 
 
 def test_same_bill_as_when_it_was_made(shell) -> None:
-    made = shell(
-        "simulate", "--scheme", "rpa", "--data", SMALL, "--prices", "google", "--json"
-    ).json
+    made = shell(f"simulate --scheme rpa --data {SMALL} --prices google --json").json
     done = shell("cost", "rpa.parquet", "--prices", "google", "--json")
     assert done.code == 0, done.err
     assert done.json["cost"] == made["cost"]
@@ -51,25 +49,23 @@ def test_a_wage_of_ones_own(shell) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments, message",
+    "words, message",
     [
-        (["nowhere.parquet"], "nowhere.parquet does not exist"),
-        (["rpa.parquet", "--prices", "googel"], "did you mean 'google'?"),
-        (["labels.txt"], "labels.txt"),
-        (["rpa.parquet", "--wage", "12,5"], "--wage is '12,5'; dollars, 0 or more"),
-        (["rpa.parquet", "--level", "1"], "--level is '1'; a mAP above 0 and below 1"),
+        ("nowhere.parquet", "nowhere.parquet does not exist"),
+        ("rpa.parquet --prices googel", "did you mean 'google'?"),
+        ("labels.txt", "labels.txt"),
+        ("rpa.parquet --wage 12,5", "--wage is '12,5'; dollars, 0 or more"),
+        ("rpa.parquet --level 1", "--level is '1'; a mAP above 0 and below 1"),
     ],
 )
-def test_bad_input(shell, arguments, message) -> None:
-    done = shell("cost", *arguments)
-    assert done.code == 2
-    assert message in done.err and done.err.count("\n") == 1
+def test_bad_input(shell, words: str, message: str) -> None:
+    done = shell(f"cost {words}")
+    assert done.code == 2 and message in done.err and done.err.count("\n") == 1
 
 
 def test_sets_to_measure_on_are_added(shell) -> None:
     shell("simulate", "--scheme", "fpc", "--per-class", 5, "--data", SMALL)
-    done = shell("cost", "fpc.parquet", "--prices", "google", "--evaluation", 4, "--data", SMALL,
-                 "--json")  # fmt: skip
+    done = shell(f"cost fpc.parquet --prices google --evaluation 4 --data {SMALL} --json")
     assert done.code == 0, done.err
     found = done.json["evaluation"]
     assert found["precision"] == 4 and 3.9 < found["half_width"] <= 4
@@ -81,10 +77,10 @@ def test_sets_to_measure_on_are_added(shell) -> None:
 
 def test_the_table_says_how_many_images_and_what_is_left_out(shell) -> None:
     shell("simulate", "--scheme", "full-subset", "--data", SMALL)
-    done = shell("cost", "full-subset.parquet", "--prices", "careful", "--evaluation", 9,
-                 "--level", 0.6)  # fmt: skip
-    found = shell("cost", "full-subset.parquet", "--prices", "careful", "--evaluation", 9,
-                  "--level", 0.6, "--json").json["evaluation"]  # fmt: skip
+    done = shell("cost full-subset.parquet --prices careful --evaluation 9 --level 0.6")
+    found = shell(
+        "cost full-subset.parquet --prices careful --evaluation 9 --level 0.6 --json"
+    ).json["evaluation"]
     rows = [line for line in done.out.splitlines() if " set " in line and "known" not in line]
     assert [line.split()[:3] for line in rows] == [
         ["validation", "set", str(found["images"])],
@@ -127,27 +123,15 @@ def test_control_characters_of_a_source_do_not_reach_the_terminal(shell, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "arguments, message",
+    "words, message",
     [
-        (
-            ["fpc.parquet", "--evaluation", 1],
-            "--evaluation must know how often each class occurs, and fpc.parquet does not say; "
-            "name the data set with --data",
-        ),
-        (
-            ["fpc.parquet", "--evaluation", 1, "--data", "npz:other.npz"],
-            "fpc.parquet has 52 classes and other 12, or others; name the data set that the labels "
-            "are about",
-        ),
-        (
-            ["fpc.parquet", "--evaluation", 0, "--data", SMALL],
-            "precision is 0.0; a number above 0 and below 100 is expected",
-        ),
+        ("--evaluation 1", "fpc.parquet does not say; name the data set with --data"),
+        ("--evaluation 1 --data npz:other.npz", "fpc.parquet has 52 classes and other 12"),
+        (f"--evaluation 0 --data {SMALL}", "precision is 0.0; a number above 0 and below 100"),
     ],
 )
-def test_evaluation_that_cannot_be_planned(shell, tmp_path, arguments, message) -> None:
-    shell("simulate", "--scheme", "fpc", "--per-class", 5, "--data", SMALL)
+def test_evaluation_that_cannot_be_planned(shell, tmp_path, words: str, message: str) -> None:
+    shell(f"simulate --scheme fpc --per-class 5 --data {SMALL}")
     truth_file(tmp_path / "other.npz")
-    done = shell("cost", *arguments)
-    assert done.code == 2
-    assert done.err == f"simkit: {message}\n"
+    done = shell(f"cost fpc.parquet {words}")
+    assert done.code == 2 and message in done.err

@@ -66,6 +66,6 @@ def test_figures_of_other_things_and_other_folders_are_refused(shell, folder: st
     Path("empty").mkdir()
     done = shell("show", "empty", "--figure", "heat-map", "--out", "h.png")
     assert done.code == 2 and done.err.startswith("simkit: empty ") and not Path("h.png").exists()
-    assert "name it with --figure" in shell("show", folder, "--out", "h.png").err
+    assert "--out needs --figure NAME" in shell("show", folder, "--out", "h.png").err
     done = shell("show", folder, "--figure", "heat-map", "--set", "metric=f1")
     assert done.code == 2 and "metric is 'f1'" in done.err and "map_all" in done.err

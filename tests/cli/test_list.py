@@ -7,8 +7,7 @@ import pytest
 
 import simkit
 from simkit.cli.list import LISTS
-from simkit.cli.params import REGISTRIES
-from simkit.cli.settings import settings
+from simkit.cli.options import REGISTRIES, settings
 
 
 @pytest.mark.parametrize("what", REGISTRIES)

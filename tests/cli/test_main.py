@@ -64,7 +64,7 @@ def test_seed_is_always_there(verb: str) -> None:
         "smulate": "did you mean 'simulate'?",
         "simulat --help": "did you mean 'simulate'?",
         "help simulat": "did you mean 'simulate'?",
-        "simulate": "--scheme fpc",
+        "simulate": "--scheme",
         "cost": "FILE",
         "train --labels x": "--method",
         "cost a b": "(b)",

@@ -6,8 +6,8 @@ from typing import Literal
 import click
 import pytest
 
-from simkit.cli import options, params
-from simkit.cli.settings import settings
+from simkit.cli import options
+from simkit.cli.options import settings
 from simkit.registry import setting
 
 WORDS = {
@@ -44,14 +44,14 @@ def test_a_default_may_be_left_to_others_and_is_named_all_the_same() -> None:
 
 
 def test_another_type_reads_the_text_and_parameters_are_named_as_options() -> None:
-    found = made("simkit.planning.costs.Staff", people=params.COUNT, hours_a_week=params.COUNT)
-    assert found["people"].type is params.COUNT
+    found = made("simkit.planning.costs.Staff", people=options.COUNT, hours_a_week=options.COUNT)
+    assert found["people"].type is options.COUNT
     assert "if --hours-a-week is set" in str(found["people"].help)
 
 
 def test_an_unknown_parameter_is_an_error() -> None:
     with pytest.raises(KeyError, match="epoch"):
-        options.of("simkit.learn.settings.Settings", "epoch")
+        made("simkit.learn.settings.Settings", "epoch")
 
 
 @dataclass(frozen=True)

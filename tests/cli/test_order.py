@@ -175,10 +175,10 @@ def test_bad_input_is_one_sentence_and_changes_nothing(rpa, tmp_path, capsys):
         (["receive", str(rpa.folder), str(empty)], "no rows"),
         (["receive", str(rpa.folder)], "no answers yet"),
         (["receive", str(tmp_path / "nowhere")], "holds no order"),
-        (["order", "--next", str(rpa.folder), "--data", "scenes"], "without --next"),
+        (["order", "--next", str(rpa.folder), "--data", "scenes"], "--next and --data"),
         (["order", "--data", "scenes:images=60", "--scheme", "rpa", "--out", str(rpa.folder)],
          "an order already"),
-        (["order", "--scheme", "rpa"], "--data is missing"),
+        (["order", "--scheme", "rpa"], "--data and --scheme are needed"),
         (["order", "--data", "scenes:images=60", "--scheme", "fraction-of-positives", "--out",
           str(tmp_path / "no")], "rpa instead"),
     ]  # fmt: skip
@@ -409,10 +409,10 @@ def test_the_instructions_name_examples_where_labels_and_features_are_known(tmp_
     assert not examples(plain)
     words = ["order", "--data", "scenes:images=60", "--scheme", "rpa(keep=0.1)", *features]
     assert code([*words, "--out", str(tmp_path / "three")]) == 2
-    assert "add --known LABELS" in capsys.readouterr().err
+    assert "--features needs --known LABELS" in capsys.readouterr().err
     words = ["order", "--data", "scenes:images=60", "--scheme", "rpa(keep=0.1)", *options[2:]]
     assert code([*words, "--out", str(tmp_path / "three")]) == 2
-    assert "add --gold or --features" in capsys.readouterr().err
+    assert "--known needs --gold" in capsys.readouterr().err
     answer(plain)
     words = ["order", "--next", str(plain.folder), "--keep", "0.2", *options[2:], *features]
     assert code([*words, "--to", "csv"]) == 0

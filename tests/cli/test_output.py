@@ -9,14 +9,14 @@ import click
 import numpy as np
 import pytest
 
-from simkit.cli import params
+from simkit.cli import options
 from simkit.cli.output import counts_line, print_json, progress, say, table
 from simkit.labels.partial import PartialLabels
 
 
 def test_json_is_one_line_and_strict(capsys: pytest.CaptureFixture[str]) -> None:
     @click.command
-    @params.json
+    @options.json
     def command() -> None:
         say("text")
         table(["column"], [["cell"]])

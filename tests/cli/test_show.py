@@ -11,9 +11,7 @@ SMALL = "scenes:images=100,val=10,test=10"
 
 
 def test_labels(shell) -> None:
-    made = shell(
-        "simulate", "--scheme", "fpc", "--per-class", 5, "--data", SMALL, "--seed", 3, "--json"
-    ).json
+    made = shell(f"simulate --scheme fpc --per-class 5 --data {SMALL} --seed 3 --json").json
     done = shell("show", "fpc.parquet")
     assert done.code == 0, done.err
     assert made["id"] in done.out
@@ -39,9 +37,7 @@ def test_cards_are_named_where_they_are_about_these_labels(shell) -> None:
 def test_history_makes_the_same_labels_again(shell) -> None:
     from simkit import PartialLabels, data, replay
 
-    shell(
-        "simulate", "--scheme", "knowledge-graph", "--data", SMALL, "--images", "0.5", "--draw", 2
-    )
+    shell(f"simulate --scheme knowledge-graph --data {SMALL} --images 0.5 --draw 2")
     labels = PartialLabels.load("knowledge-graph.parquet")
     scenes = data.open(SMALL)
     assert replay(labels.history, scenes.truth["train"], scenes.hierarchy).id == labels.id
@@ -95,13 +91,8 @@ def test_features_at_every_level_of_their_folder(shell) -> None:
     one = shell("show", "f/val/pooled")
     assert one.code == 0, one.err
     assert one.out.splitlines()[0] == "pooled features of 10 images, 128 for each"
-    for line in (
-        "  weights = random",
-        "  unreadable = stop",
-        "  from images ",
-        "  from backbone ",
-    ):
-        assert line in one.out
+    for line in ("weights = random", "unreadable = stop", "from images ", "from backbone "):
+        assert f"\n  {line}" in one.out
     assert ", torchvision " in one.out and ", pillow " in one.out
     assert shell("show", "f/val").out == one.out
     both = shell("show", "f")

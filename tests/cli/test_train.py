@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import scores_of
+from tests.cli.test_features import photographs
 
 SMALL = "scenes:images=300,val=20,test=200"
 
@@ -105,11 +106,10 @@ def test_pictures_can_be_cropped_for_methods_that_compare_views(shell, labels: s
 
 
 BAD = {  # words after --method an --labels full.parquet, and what the message names
-    "--protocol csl": "--protocol is for training from pixels; add --fine-tune",
+    "--protocol csl": "--protocol needs --fine-tune",
     "--protocol csl --fine-tune": "give --weights FILE, or imagenet",
-    "--protocol large": "add --fine-tune",
     "--protocol large --fine-tune": "did you mean 'large-loss'?",
-    "--size 64": "add --fine-tune",
+    "--size 64": "--size needs --fine-tune",
     "--fine-tune --crop 1.5": "--crop",
     "--fine-tune --crop 0": "--crop",
     "--set batch-size=2 --set batch_size=3": "--set gives batch_size twice",
@@ -153,23 +153,7 @@ def test_another_backbone_than_the_protocols_brings_its_own_weights(shell, label
 
 
 def test_pictures_of_many_sizes_are_fine_tuned_on(shell) -> None:
-    import json
-
-    import numpy as np
-    from PIL import Image
-
-    rng = np.random.default_rng(0)
-    Path("pictures").mkdir()
-    images, annotations = [], []
-    for i in range(12):
-        height, width = rng.integers(50, 90, 2)
-        pixels = rng.integers(0, 255, (height, width, 3), dtype=np.uint8)
-        Image.fromarray(pixels).save(f"pictures/{i}.png")
-        images.append({"id": i, "file_name": f"{i}.png"})
-        annotations.append({"id": i, "image_id": i, "category_id": 1 + i % 2, "bbox": [0, 0, 9, 9]})
-    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
-    whole = {"images": images, "annotations": annotations, "categories": categories}
-    Path("mine.json").write_text(json.dumps(whole))
+    photographs(count=12)
     data = "coco:mine.json,images=pictures"
     assert shell("simulate", "--scheme", "full-subset", "--data", data).code == 0
     options = ("--labels", "full-subset.parquet", "--data", data, "--epochs", 1)
@@ -219,7 +203,7 @@ def test_the_mean_says_over_how_many_classes_it_is(shell, labels: str) -> None:
     few = "scenes:images=300,val=20,test=5"
     done = shell("train", "--method", "an", "--labels", labels, "--data", few, "--epochs", 1)
     counted = shell(
-        "train", "--method", "an", "--labels", labels, "--data", few, "--epochs", 1, "--json"
+        "train --method an --labels", labels, "--data", few, "--epochs", 1, "--json"
     ).json
     leaves, own = counted["leaves_scored"], counted["classes_scored"]
     assert "5 images, which determine mAP to about ±2" in done.out
@@ -229,15 +213,9 @@ def test_the_mean_says_over_how_many_classes_it_is(shell, labels: str) -> None:
 
 @pytest.mark.parametrize("table", ["file,class", "file;cat;dog", "split"])
 def test_the_table_of_a_folder_serves_as_labels(shell, table: str) -> None:
-    import numpy as np
-    from PIL import Image
-
-    rng = np.random.default_rng(0)
-    Path("pictures").mkdir()
+    photographs(count=12)
     lines = {"split": ["file,class,split"]}.get(table, [table])
     for i in range(12):
-        pixels = rng.integers(0, 255, (64, 64, 3), dtype=np.uint8)
-        Image.fromarray(pixels).save(f"pictures/{i}.png")
         name = ("cat", "dog")[i % 2]
         row = {"file,class": f"{i}.png,{name}", "file;cat;dog": f"{i}.png;{1 - i % 2};"}
         lines.append(row.get(table, f"{i}.png,{name},{('train', 'val', 'test')[i // 4]}"))
