@@ -59,9 +59,9 @@ def command(folder: Path, files: tuple[Path, ...], *, columns: tuple[str, ...] =
     while state is None or len(kept(order)) > len(state.answers):  # others may receive, too
         state = OrderState.of(order)
         if not len(state.answers):
-            first = f" ({len(problems)} rows were refused: {problems['problem'].iat[0]})"
-            raise BadInput(f"{folder} has no answers yet; give the files with people's answers"
-                           + first * (len(problems) > 0))  # fmt: skip
+            first = [f" ({len(problems)} rows were refused: {text})" for text in problems.problem]
+            mend = f"give the files with people's answers{''.join(first[:1])}"
+            raise BadInput(f"{folder} has no answers yet; {mend}")
         written = write(state)
         if project is not None:
             written += [f"../{name}" for name in write_pilot(project, state)]
