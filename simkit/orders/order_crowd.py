@@ -162,12 +162,11 @@ class OrderCrowd(Crowd):
         self.ledger = Ledger(*self.shape)
         self._joined, self._batch = joined, batch
         self._listed: list[pd.DataFrame] = []
+        self._list("verify", np.zeros(0, np.int64), np.zeros(0, np.int64))  # the columns
         self._unnamed = np.zeros(len(images), bool)  # images with an open question of kind name
 
     def questions(self) -> pd.DataFrame:
         """All questions without an answer, in the order in which the scheme asked them."""
-        if not self._listed:
-            self._list("verify", np.zeros(0, np.int64), np.zeros(0, np.int64))
         return pd.concat(self._listed, ignore_index=True)
 
     def verify(self, images: Any, classes: Any) -> Bools:

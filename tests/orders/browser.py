@@ -88,11 +88,6 @@ class Browser:
         file.unlink()
         return text
 
-    def picture(self) -> bytes:
-        import base64
-
-        return base64.b64decode(self.send("Page.captureScreenshot")["data"])
-
     def close(self) -> None:
         self._socket.close()
         self._process.terminate()

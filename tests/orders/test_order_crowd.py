@@ -78,6 +78,6 @@ def test_scores_order_searches_and_choose_proposals():
 
 def test_a_search_in_batches_takes_fewer_rounds_and_finds_as_much():
     truth, scheme = SCENES.truth["train"], schemes.make("fpc(per_class=7, search=random)")
-    one, many = (finish(truth, scheme, batch=batch) for batch in (1, 20))
+    one, many = (finish(truth, scheme, part=60, batch=batch) for batch in (1, 20))
     assert many[1] <= 7 < one[1]
     assert (one[0].labels.codes != many[0].labels.codes).nnz == 0
