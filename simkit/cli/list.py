@@ -48,13 +48,15 @@ def command(what: str | None, name: str | None) -> None:
         raise unknown("list", what, LISTS)
     rows = list(LISTS[what].rows())
     if name is None:
-        print_json({what: rows})
+        brief = [{k: v for k, v in row.items() if k != "details"} for row in rows]
+        print_json({what: brief})
         _print(what, rows)
         return
     name = name.lstrip("+").partition("(")[0].strip(" []")  # as in a grid: +boostlu, [train]
     row = next((row for row in rows if row["name"].lower() == name.lower()), None)
     if row is None:
         raise unknown(f"name in {what!r}", name, [row["name"] for row in rows])
+    row |= row.pop("details", {})
     print_json(row)
     _print_details(row)
 
@@ -79,7 +81,7 @@ def _print(what: str, rows: list[Row]) -> None:
     if LISTS[what].note:
         say(f"\n{LISTS[what].note}")
     if what == "grid":
-        tables = [row["name"] for row in rows if "settings" in row]
+        tables = [row["name"] for row in rows if "details" in row]
         say(f"\n`simkit list grid train` shows [train]; also {', '.join(tables)}")
     else:
         say(f"\n`simkit list {what} {rows[0]['name']}` shows the details of one")
@@ -140,7 +142,8 @@ def _parts(what: str) -> Iterator[Row]:
                 "memory": in_units(training_bytes(method)), "bytes": training_bytes(method),
                 "wraps": hasattr(method, "inner"), "paper": row.pop("source"),
             }  # fmt: skip
-        yield row | {"about": about, "settings": list(map(vars, settings(part)))}
+        row["details"] = {"about": about, "settings": list(map(vars, settings(part)))}
+        yield row
 
 
 def _prices() -> Iterator[Row]:
@@ -150,16 +153,16 @@ def _prices() -> Iterator[Row]:
     for each in map(preset, presets()):
         age = f"{date.today().year - int(each.as_of[:4])} years" if each.as_of else "unknown"
         row = {"name": each.name, "as of": each.as_of, "age": age, "title": each.title}
-        row |= {"ended": each.ended, "people for a question": str(each.workers)}
+        more = {"ended": each.ended, "people for a question": str(each.workers)}
         if each.wage is not None:
-            row["wage"] = f"{exact_money(each.wage)} an hour; {each.wage_source}"
+            more["wage"] = f"{exact_money(each.wage)} an hour; {each.wage_source}"
         for kind, rate in each.rates.items():
             amounts = [f"${rate.dollars:g}"] if rate.dollars is not None else []
             amounts += [f"{rate.seconds:g} s"] if rate.seconds is not None else []
             unit = f"page of {rate.page}" if rate.per == "page" else rate.per
-            row[f"to {kind}"] = f"{' and '.join(amounts)} for each {unit}; {rate.source}"
-        row["a machine's scores"] = f"${each.machine:g} for each image; {each.machine_source}"
-        yield row
+            more[f"to {kind}"] = f"{' and '.join(amounts)} for each {unit}; {rate.source}"
+        more["a machine's scores"] = f"${each.machine:g} for each image; {each.machine_source}"
+        yield row | {"details": more}
 
 
 def _protocols() -> Iterator[Row]:
@@ -194,7 +197,7 @@ def _grid() -> Iterator[Row]:
             default = f"[{field.name}]"
         row: Row = {"name": field.name, "default": default, "meaning": field.meaning}
         if field.name in tables:
-            row["settings"] = list(map(vars, settings(tables[field.name])))
+            row["details"] = {"settings": list(map(vars, settings(tables[field.name])))}
         yield row
 
 
