@@ -38,8 +38,8 @@ CORRELATED = 0.3  # least correlation of outcome and final gain; less is samplin
 TEST_NOISE = 0.007  # standard deviation of a measured mAP
 FEWER = 1.3  # times as many labels for each image in the smallest size: trust is low
 MOST_REASONS = 3
-HELD = 0.75  # share of a backtest from which on coverage is close to nominal
-LEAST_SIZES = 3  # measured ones; the largest is predicted from the others
+HELD = 0.75  # coverage is close to nominal if a backtest holds in this share of the cells
+LEAST_SIZES = 3  # measured sizes of a backtest, which predicts the largest from the others
 
 
 @dataclass(frozen=True)
@@ -160,8 +160,8 @@ def candidates(
 ) -> list[Candidate]:
     """All purchases within the budget, on a grid of dollars and numbers of images.
 
-    Complete labels can always be bought, other label options if they were measured. `only`: those
-    of this option.
+    Complete labels are always on offer, other label options only if they were measured. `only`
+    restricts the candidates to one option.
 
     Raises
     ------
@@ -251,7 +251,7 @@ def choose(every: Sequence[Candidate], project: Request) -> Choice:
 
 
 def next_measurement(choice: Choice) -> tuple[Candidate, float] | None:
-    """The cheapest purchase whose outcome probably changes the label option, with the probability.
+"""The cheapest purchase that probably changes the chosen label option, with the probability.
 
     The outcome of a smaller purchase of the chosen option, or of one of the next two, predicts by
     linear regression over the samples the final lead of each of these two over the choice. The
@@ -288,9 +288,9 @@ def in_rounds(
 ) -> tuple[Choice, tuple[Candidate, ...]]:
     """The choice, and the present order: the chosen purchase or, far from the pilot, a first round.
 
-    A first round buys some of the two best label options, each for at most a tenth of a large
-    order. Its second part is of another option than the chosen purchase, which can therefore cost
-    at most the rest of the budget: the choice that is returned does.
+    A first round buys a little of each of the two best label options, for at most a tenth of a
+    large order each. The part for the second option leaves less money for the chosen purchase; the
+    returned choice fits the remaining budget.
     """
     chosen, rivals = choice.chosen, choice.rivals[:1]
     limit = FIRST_ROUND * chosen.dollars
@@ -459,7 +459,7 @@ class Trust:
     def of(chosen: Candidate, curves: Curves, backtest: Backtest | None) -> Trust:
         """Trust in a purchase chosen by these curves."""
         evidence, test, times = curves.evidence, curves.evidence.test, chosen.times
-        fewer = 0.0  # usable labels per image in the smallest size, as times the purchase's
+        fewer = 0.0  # usable labels per image in the smallest size, relative to the purchase
         if chosen.option.amount != "images":
             labels = (chosen.present[None] / times, chosen.absent[None] / times)
             u = float(curves.shares(chosen.pair, *labels)[0])
@@ -566,7 +566,7 @@ class Decision:
     def purchase_needed(self) -> bool:
         """Whether the purchase is expected to raise mAP by at least 1 point.
 
-        Above the mAP of earlier rounds' labels, and the zero-shot mAP of the scores, if any.
+        It must exceed both the mAP of earlier rounds' labels and the zero-shot mAP, if any.
         """
         gains = self.chosen.map - self.curves.floor
         adds = self.evidence.received is None or bool(np.median(gains) >= LOSS)
@@ -574,15 +574,15 @@ class Decision:
         return adds and (free is None or self.chosen.median >= free[0] + LOSS)
 
     def cost(self, *when: str) -> float:
-        """Dollars in the bill's lines of these kinds, from which all sentences are printed.
+        """Total of the bill's lines of these kinds, in dollars; all printed costs come from here.
 
-        The budget is cost("now", "later") + left; what is paid already was no part of it.
+        The budget is cost("now", "later") + left; earlier payments do not count towards it.
         """
         return math.fsum(line.dollars for line in self.bill if line.when in when)
 
     @property
     def left(self) -> float:
-        """Dollars of the budget that neither the order nor later rounds cost."""
+        """Dollars of the budget that are left after the order and all later rounds."""
         return self.project.dollars - self.cost("now", "later")
 
     @property

@@ -209,7 +209,7 @@ class Curves:
 
         Importance resampling (Rubin 1988) with a normal likelihood. It is widened until the
         effective number of samples, (sum w)**2 / sum w**2, reaches `AGREEING`: a mAP that no sample
-        expected would otherwise leave one sample, and intervals without width.
+        predicted would otherwise leave a single sample, and intervals of width zero.
         """
         value = self.expected(received)
         width = max(NOISE, _spread(received.scores) / np.sqrt(len(received.scores)))
@@ -259,8 +259,8 @@ class Curves:
     def cell(self, pair: Pair) -> CellCurve:
         """The curve of a measured label option and method in the pilot's pool.
 
-        An option that never reaches complete labels ends, at equal odds, anywhere between its
-        largest size and theirs.
+        The curve of an option that never reaches complete labels ends anywhere between its
+        largest size and theirs, with equal probability.
         """
         if pair not in self._cells:
             sizes, end = self.evidence.cells[pair], self.full(pair).end
@@ -329,8 +329,8 @@ class Curves:
             # The two rules of the module, mixed: constant distance, and equivalent images.
             gain = (1 - self._mix) * (full.logit(times) - full.logit(start))
             gain += self._mix * (full.enlarged(here, times) - here)
-        # The error of the extrapolation grows with the square root of the logarithm of times, as
-        # that of a random walk does, and with fewer known labels; half of it is common to all.
+        # The extrapolation error grows with the square root of the logarithm of `times`, like
+        # that of a random walk, and with fewer known labels; half of it is common to all curves.
         least, without = MOVED
         far = np.sqrt(np.abs(np.log(times / start)) / np.log(10))
         noise = self._rng("moved", *map(str, pair)).standard_normal((SAMPLES, 1))
@@ -377,8 +377,8 @@ class Curves:
     def complete_sizes(self, pair: Pair) -> tuple[Size, ...]:
         """Sizes of complete labels of parts of the pool, which measure the gain from more images.
 
-        For a method without any, those of the method with the nearest mAP on the whole pool,
-        shifted to the same end; empty without any.
+        A method without such sizes borrows those of the method with the nearest mAP on the whole
+        pool, shifted to end at the same mAP; the result is empty if no method has any.
         """
         (option, method), cells, evidence = pair, self.evidence.cells, self.evidence
         complete = replace(option, scheme=COMPLETE)
@@ -418,8 +418,8 @@ class Curves:
         present, absent = whole.complete
         if not (whole.present[-1] >= 0.999 * present).all():
             return False
-        # To a method that takes unknown labels for absent ones, they are complete once all present
-        # labels are known.
+        # For a method that takes unknown labels for absent ones, labels are complete once all
+        # present ones are known.
         positives_suffice = bool(self.evidence.methods[method].unknown_as_absent)
         return positives_suffice or bool((whole.absent[-1] >= 0.99 * absent).all())
 

@@ -330,7 +330,7 @@ class _Folder:
 
 
 def _read(folder: Folder) -> _Folder:
-    """The table, and the grid as plain values: `study.grid` would load torch."""
+    """The table and the grid, the latter as plain values because `study.grid` would load torch."""
     mend = "compare again with this version"
     table = frame(runs.read(folder), _COLUMNS, asker=str(folder), mend=mend)
     if not class_names(table):
@@ -416,7 +416,7 @@ def _joined(folders: Sequence[_Folder]) -> pd.DataFrame:
 
 
 def _facts(folders: Sequence[_Folder]) -> dict[str, MethodFacts]:
-    """The facts of each method; without them its curve would be a guess."""
+    """The facts of each method, without which its curve would be a guess."""
     facts = {}
     for one in folders:
         for method in one.table["method"].unique():
@@ -470,7 +470,7 @@ def _grouped(
             sizes.setdefault(round(float(group["amount"].mean()), 9), []).append(group)
         cells[pair] = tuple(size(pd.concat(groups)) for groups in sizes.values())
         row = group.to_dict("records")[0]
-        # Only a tuned method needs its complete spelling to be trained again.
+        # Only a tuned method needs its full spelling in order to be trained again.
         method = row["method"] if row["tuned"] is None else row["method_spec"]
         trained[pair] = {"method": method, "lr": row["lr"], "epochs": row["epochs"]}
     return cells, ends, trained
@@ -502,7 +502,7 @@ def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSplit]:
             )
         images = int(whole["images"].iat[0])
         shares = np.stack([*whole["class_present"]]).mean(0) / max(images, 1)
-        # Images with independent classes, of the same frequencies as in the pool.
+        # Simulated images with independent classes that are as frequent as in the pool.
         rng = np.random.default_rng(Chance.seeded(0).of("stand-in").seed())
         present = csr_array(rng.random((images, len(shares))) < shares)
         truth = Truth.of(present, classes=class_names(first.table))

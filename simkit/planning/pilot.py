@@ -107,7 +107,7 @@ class PilotPlan(Readable):
     rare
         Number of classes expected in fewer than 10 training images.
     steps, left_out
-        PriceCurve of the schemes to compare, and a sentence for each other scheme.
+        Purchases of the schemes to compare, and a sentence for each other scheme.
     exist
         Number of existing images; None: unlimited.
     about
@@ -178,7 +178,7 @@ class PilotPlan(Readable):
         """Grids for `simkit compare` as TOML, one for all schemes with the same budgets."""
         alike: dict[tuple[float, ...], list[str]] = {}
         for one in self.steps:
-            # Rounded up, to cents or finer for tiny ones, so that they suffice.
+            # Budgets are rounded up, to cents or finer for tiny ones, so that they suffice.
             rounded = (
                 math.ceil(n * (dollars + self.set_up) - 1e-6) / n
                 for dollars in one.budgets for n in [100 if dollars >= 1 else 10_000]
@@ -324,7 +324,7 @@ def plan_pilot(
         budget=money, prices=asked, wage=staff.dollars_an_hour, classes=L, images=train,
         test_images=test, dollars_per_image=each, dollars=bill.dollars,
         share=bill.dollars / money, hours=hours, weeks=weeks, set_up=set_up,
-        # Shares are those of similar data, so the numbers of positives are only expected ones.
+        # Shares come from similar data, so the numbers of positives are only expected values.
         half_width=half_width(test * shares, drawn=True),
         rare=int((truth.counts * train < RARE * truth.shape[0]).sum()),
         steps=tuple(one for one in made if isinstance(one, Steps)),
@@ -446,17 +446,16 @@ def _divided(budget: float, each: float, *, set_up: float, exist: int | None) ->
 
 
 def _steps(scheme: str, truth: Truth, prices: Prices, images: int, seed: int) -> Steps | str:
-    """The purchases of a scheme, billed as if there were `images` of these images, or the reason to
-    leave it out.
+    """The purchases of a scheme, or the reason to leave it out.
 
-    prices: without the set-up.
+    They are billed as if there were `images` of these images; `prices` exclude the set-up.
     """
     (count, L), each = truth.shape, complete_cost(1, truth.shape[1], prices).dollars
 
     def buy(shares: Sequence[float]) -> tuple[list[float], list[Affordable]]:
         """The shares of the price of complete labels that pay for the smallest amount."""
         paid = [share for share in shares if share >= ROOM * first]
-        # A step buys no less than its price.
+        # A step buys labels for at least its price.
         dollars = [share * count * each * (1 + 1e-9) for share in paid]
         return paid, [amount_for(one, truth, scheme, prices, seed=seed) for one in dollars]
 

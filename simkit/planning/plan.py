@@ -163,7 +163,7 @@ def plan(
 def _priced(
     evidence: Evidence, prices: Prices
 ) -> tuple[dict[LabelOption, PriceCurve], tuple[str, ...]]:
-    """PriceCurve of every option, and a sentence for each option without a price."""
+    """The price curve of every option, and a sentence for each option without a price."""
     habits = dict.fromkeys(option.habits for option, _ in evidence.cells)
     habits |= dict.fromkeys(key[0] for key in evidence.complete)
     options = dict.fromkeys([
@@ -194,7 +194,7 @@ def _bill(
             yield line(f"{one.images:,} images", paid, 0.0)
     if project.set_up:
         yield line("set-up", project.set_up, 0.0)
-    if len(order) > 1:  # the second part is of another option than the chosen purchase
+    if len(order) > 1:  # the second part belongs to another option than the chosen purchase
         dollars, seconds = chosen.dollars - order[0].dollars, chosen.seconds - order[0].seconds
         yield line("later rounds, by a new plan", dollars, seconds, "later")
     evidence, received = curves.evidence, curves.evidence.received

@@ -138,7 +138,7 @@ class Readable(ABC):
     def _repr_html_(self) -> str:
         """An HTML fragment for notebooks, including untrusted ones.
 
-        Jupyter renders text between two dollar signs as a formula: so each is an element.
+        Jupyter renders text between two dollar signs as a formula, so each sign is an element.
         """
         text = _in_browser(self.page, ("",), whole=False)
         return re.sub(r"\$(?=[^<>]*<)", "<span>$</span>", text)
@@ -165,7 +165,7 @@ class Readable(ABC):
 class Page(Readable):
     """A whole plan; answers are pairs such as ("Spend", "$928 on complete labels").
 
-    That about trust begins with the grade `trust`.
+    The answer about trust begins with the grade `trust`.
     """
 
     title: str
@@ -308,7 +308,7 @@ def _image(chart: Chart, kind: str = "") -> Any:
 
 
 def _fenced(code: str) -> str:
-    """A block of code; empty without code."""
+    """A fenced block of code; empty without code."""
     if not code:
         return ""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", code)), default=0))
@@ -348,7 +348,7 @@ _FONTS = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 _PAPER = {"facecolor": "white", "alpha": 0.8, "lw": 0, "pad": 1}
 
 
-_LEFT, _TOP, _BOTTOM, _GAP = 38, 44, 50, 22  # margins, and that beside the names of lines
+_LEFT, _TOP, _BOTTOM, _GAP = 38, 44, 50, 22  # margins, and the gap next to the line names
 
 
 class _Frame(NamedTuple):
@@ -451,7 +451,7 @@ def _rulers(axes: Axes, chart: Chart) -> None:
     axes.set_xlabel("dollars (log scale)")
     axes.annotate("mAP on new images, points", (0, 1), xytext=(-30, 4 + _ROW), va="bottom",
                   xycoords="axes fraction", textcoords="offset points")  # fmt: skip
-    # Places as shares of the width and height of the axes.
+    # Positions are fractions of the width and height of the axes.
     (place, _), (x, y) = axes.transAxes.inverted().transform(
         axes.transData.transform([(chart.budget, low), (dollars, map)])
     )

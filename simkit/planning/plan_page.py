@@ -100,8 +100,8 @@ def described(one: Candidate) -> str:
 
 
 def _so_far(plan: Decision) -> Iterator[tuple[str, str]]:
-    """The mAP of earlier rounds' labels, compared with the expected mAP; and, if people answered,
-    their fitted error rates, and whether the comparison has them."""
+    """Sentences on earlier rounds: their mAP next to the expected one, and, if people answered,
+    the fitted error rates, with advice if the comparison does not simulate them."""
     received = plan.evidence.received
     if received is None or plan.expected is None:
         return
@@ -179,7 +179,7 @@ def _expect(plan: Decision) -> Iterator[str]:
         if other.option == chosen.option and other.method not in (chosen.method, FULL)
         and other.images == chosen.images and abs(other.dollars - chosen.dollars) < 0.005
     }  # fmt: skip
-    # On complete labels many methods are identical.
+    # With complete labels many methods are identical.
     same = {float(plan.curves.full((chosen.option, m)).end.mean()): m for m in better}
     distinct = same.values() if chosen.option.complete else better
     likely = [m for m in sorted(distinct, key=lambda m: -better[m]) if better[m] >= MAYBE][:2]

@@ -139,12 +139,13 @@ class TestSplit:
 
 
 def _mean_on_few(d: float, shown: int, images: int) -> float:
-    """Mean AP of a class in n = `shown` (1 or more) of N = `images`, at the distance d.
+    """Mean AP of a class that is present in n = `shown` >= 1 of N = `images`, at distance d.
 
-    Of the images with the class a share p scores above one of them, and of the others a share q.
-    Before it are A ~ Binomial(n - 1, p) images with the class and B ~ Binomial(N - n, q) others, so
-    the precision at its rank is (1 + A) / (1 + A + B). As 1 / x is the integral of t**(x - 1) over
-    t from 0 to 1, the mean of that precision is the integral of E[(1 + A) t**A] E[t**B], where
+    Take one image with the class. A share p of the others with the class, and a share q of those
+    without it, score higher. Ahead of it are A ~ Binomial(n - 1, p) images with the class and
+    B ~ Binomial(N - n, q) others, so the precision at its rank is (1 + A) / (1 + A + B). As 1 / x
+    is the integral of t**(x - 1) over t from 0 to 1, the mean of that precision is the integral of
+    E[(1 + A) t**A] E[t**B], where
 
         E[t**B] = (1 - q (1 - t))**(N - n),
         E[(1 + A) t**A] = d/dt (t E[t**A]) = d/dt (t (1 - p (1 - t))**(n - 1)).
@@ -214,7 +215,7 @@ def _by_degrees(part: Array, ap: Array) -> Array:
 def _apart(likely: Array, rarity: Array, scored: NDArray[np.bool_]) -> Array:
     """(L, G) probability of each distance for each class.
 
-    Expectation maximisation: each class's d is normal about a line in its rarity, with a common
+    Expectation maximisation: the d of a class is normal about a line in its rarity, with a common
     variance; the line is a ridge regression (prior `USUAL` and slope 0) on the posterior means.
 
     likely (C, G): likelihood of the scored classes.  rarity (L,): logarithm of shares.
@@ -247,9 +248,9 @@ def _normal(mean: Array, variance: float) -> Array:
 
 
 def _likely(ap: Array, shown: NDArray[np.int64], images: int, by_count: dict[int, Array]) -> Array:
-    """(C, G) likelihood of each class's AP at each distance, up to a factor of each class.
+    """(C, G) likelihood of each class's AP at each distance, up to a constant factor per class.
 
-    For few positives a kernel density of simulated AP, for more a normal approximation.
+    Few positives use a kernel density of simulated AP, more a normal approximation.
     """
     likelihood = np.empty((len(ap), len(APART)))
     for n, mean in by_count.items():

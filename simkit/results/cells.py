@@ -48,7 +48,7 @@ class Budget:
 
     @property
     def amount(self) -> tuple[float, Literal["dollars", "seconds"]]:
-        """The budget as bills have it: in dollars or seconds."""
+        """The budget in the units of bills: dollars or seconds."""
         if self.dollars is not None:
             return self.dollars, "dollars"
         return 3600 * (self.hours or 0.0), "seconds"
@@ -67,7 +67,7 @@ class Budget:
 
     @property
     def at(self) -> str:
-        """ " at $100", " in 10 hours", or nothing if amounts are as written."""
+        """ " at $100" or " in 10 hours"; empty without a budget."""
         return f" {'at' if self.dollars is not None else 'in'} {self}" if self else ""
 
 

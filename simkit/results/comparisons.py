@@ -106,7 +106,7 @@ def _tests(scores: pd.DataFrame, base: str) -> dict[Any, dict[str, Any]]:
     ps = ps.drop(base, errors="ignore").dropna()
     adjusted = pd.Series(holm(list(ps)), ps.index, dtype=float)
     # The level of each test by Holm's method: the k-th smallest p of m against 5 % / (m - k + 1).
-    # From the first test that is not rejected on, none is, and all have its level.
+    # After the first test that is not rejected none is, and all have its level.
     ordered, errors = ps.sort_values(kind="stable"), _ERROR / np.arange(len(ps), 0, -1)
     retained = np.flatnonzero(ordered >= errors)
     if len(retained):

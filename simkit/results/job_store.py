@@ -128,7 +128,7 @@ def under_way(folder: Path) -> dict[str, Any]:
         return {"grid": "", "keys": (), "classes": (), "leaves": (), FACTS: ""}
     with reading(folder / PLAN, "the plan of a comparison", "compare again") as file:
         values = json.loads(file.read_text(encoding="utf-8"))
-        methods = {FACTS: values.get(FACTS, "")}  # version 0.2.0 wrote none
+        methods = {FACTS: values.get(FACTS, "")}  # version 0.2.0 wrote no facts
         names = ("grid", "keys", "classes", "leaves")
         plan = _checked(methods | {name: values[name] for name in names})
         tomllib.loads(plan["grid"])
@@ -139,7 +139,7 @@ _KINDS = {
     "grid": str, "keys": tuple[str, ...], "classes": tuple[str, ...], "leaves": tuple[int, ...],
     "failures": tuple[str, ...], "planned": int, "zero_shot": float, "scored_by": str, FACTS: str,
 }  # fmt: skip
-# The facts of methods have a checksum of their own: version 0.2.0 does not expect them in this one.
+# The facts of methods have a separate checksum: version 0.2.0 does not expect them in this one.
 _SUMMED = [name for name in _KINDS if name != FACTS]
 
 
@@ -168,6 +168,6 @@ def _checked(facts: Mapping[str, Any]) -> dict[str, Any]:
     values = {name: convert(facts[name], _KINDS[name], name, spelled=False) for name in facts}
     if not {*values.get("leaves", ())} <= {*range(len(values.get("classes", ())))}:
         raise BadInput("leaves are no indices of the classes")
-    parsed(values.get(FACTS, ""))  # refuses damaged ones
+    parsed(values.get(FACTS, ""))  # raises ValueError if they are damaged
     json.dumps(values, ensure_ascii=False).encode()  # refuses half characters
     return values

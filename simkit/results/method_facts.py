@@ -1,8 +1,8 @@
-"""The training methods of a table of runs: titles, looks in figures, and what plans ask of them.
+"""The training methods of a table of runs: titles, looks in figures, and properties for plans.
 
-A comparison writes these facts into its tables, so that figures and plans of them do not import the
-methods themselves, which loads torch. Tables of version 0.2.0 and earlier have none: then the
-registered methods answer.
+A comparison writes these facts into its tables, so that figures and plans need not import the
+methods themselves, which load torch. Tables of version 0.2.0 and earlier have no facts; the
+registered methods supply them then.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ORDER = (
 
 @dataclass(frozen=True)
 class MethodFacts:
-    """A training method, as readers of results need it.
+    """The facts about a training method that readers of results need.
 
     Attributes
     ----------
@@ -75,8 +75,8 @@ def of(spec: str, table: Any = None) -> MethodFacts:
     Returns
     -------
     MethodFacts
-        Those of the table; if it has none of any method, those of the registered method; for other
-        names, the spelling as title.
+        The facts in the table; if it has none at all, those of the registered method; for unknown
+        names, a title alone: the spelling.
     """
     written = parsed(_READ.get() if table is None else table.attrs.get(FACTS, ""))
     titles, innermost = [], None
@@ -118,7 +118,7 @@ def reading(table: Any) -> Iterator[None]:
 def written(specs: Iterable[str]) -> str:
     """The facts of these registered methods and their wrappers, as tables of runs carry them.
 
-    They are one JSON text: pandas copies `attrs` deeply in every operation, and texts are free.
+    They are one JSON text because pandas deep-copies `attrs` in every operation; text is cheap.
     """
     names = {part.partition("(")[0].strip().lower() for spec in specs for part in split_sum(spec)}
     facts = sealed({name: asdict(_registered(name)) for name in sorted(names)})

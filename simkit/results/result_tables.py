@@ -123,7 +123,7 @@ def _column(values: pd.Series[Any], declared: Any) -> Any:
     try:
         array = pa.array(values.to_numpy(object), from_pandas=True)
         _check(array, declared)
-        array = array.cast(kind)  # floats that are no whole numbers are no integers
+        array = array.cast(kind)  # refuses fractions in a column of integers
     except (TypeError, pa.ArrowException):
         raise ValueError(f"holds {values.dtype} where {words} is expected; ") from None
     numbers = array.to_numpy(zero_copy_only=False)

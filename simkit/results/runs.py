@@ -207,7 +207,7 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
         table = pyarrow.parquet.read_table(
             path, columns=list(columns) if columns else None, page_checksum_verification=True
         )
-        job_store.facts(table)  # refuses damaged metadata
+        job_store.facts(table)  # raises BadInput if the metadata are damaged
         lost = sorted({*(columns or COLUMNS)}.difference(table.column_names))
         if lost and job_store.CHECKSUM.encode() in (table.schema.metadata or {}):
             # Files of version 0.1, without a checksum, may have fewer columns.
@@ -247,7 +247,7 @@ def _by_reference(rows: pa.Table) -> tuple[pa.Table, pa.Table]:
 
 
 def to_table(rows: Iterable[Row], facts: Mapping[str, Any] = MappingProxyType({})) -> pa.Table:
-    """Rows as a table with the facts of `concat`."""
+    """A table of these rows; for `facts` see `concat`."""
     return concat([pa.Table.from_pylist(list(rows), schema=SCHEMA)], facts)
 
 
@@ -322,7 +322,7 @@ def _facts(table: pa.Table) -> dict[str, Any]:
     def distinct(name: str, rows: pa.Table = table) -> list[Any]:
         return pa.compute.drop_null(rows[name].unique()).to_pylist()
 
-    # Every run of a job carries the time of the whole job.
+    # Every run of a job has the time of the whole job.
     by_job = table.group_by("key").aggregate([("bundle_seconds", "max")])
     return {
         "runs": len(table),
@@ -368,7 +368,7 @@ def _sentences(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def grouped(failures: Sequence[str]) -> list[str]:
-    """Failures with the same reason in one sentence: the first run and the number of others."""
+    """One sentence for each reason of failure: the first run and the number of others."""
     by_reason: dict[str, list[str]] = {}
     for failure in failures:
         run, _, reason = failure.partition(": ")

@@ -1,6 +1,6 @@
 """Statistics over draws: confidence intervals, tests of paired differences, and the best method.
 
-A draw is one repetition with labels, initial weights and order of images of its own, which all
+A draw is one repetition with separate labels, initial weights and order of images, which all
 methods share; methods are therefore compared by their differences within draws. Intervals and tests
 use Student's t below 20 draws and the bootstrap from 20 on; one draw has no interval.
 
@@ -9,10 +9,10 @@ methods j:
 
     score_ij = draw_i + theta_j + noise_ij,   noise ~ N(0, sigma^2),   theta_j ~ N(mu, tau^2)
 
-Labels and weights of a draw are the same for all methods, so that much of their luck is in draw_i
-and cancels. The posterior shrinks the effects theta_j towards their mean mu, the more so the larger
-the noise is beside their differences: the highest of many means is mostly lucky (the winner's
-curse), and shrinking takes that luck away. Samples from it show how often each effect is highest.
+Labels and weights of a draw are the same for all methods, so much of their luck is in draw_i
+and cancels. The posterior shrinks the effects theta_j towards their mean mu, more strongly the
+larger the noise is relative to their differences: the highest of many means is mostly lucky (the
+winner's curse), and shrinkage corrects for it. Posterior samples show how often each is highest.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _Floats = NDArray[np.float64]
 Draws = Sequence[float] | NDArray[np.floating]  # a number for each draw
 
 # Below 20 draws the bootstrap has too few distinct values to resample: its intervals are too narrow
-# (two draws have three different resamples). Student's t assumes normal differences, which means of
-# an mAP over many classes come close to. From 20 on that assumption is no longer needed.
+# (two draws have three different resamples). Student's t assumes normal differences; differences of
+# mAP over many classes come close. From 20 on that assumption is no longer needed.
 BOOTSTRAP_FROM = 20
 # An odd number plus one divides evenly: the 95 % quantile of 9,999 is the 9,500th of 10,000 ranks.
 _RESAMPLES = 9_999
 _TAIL = 20  # resamples beyond a statistic that are enough to estimate its p
 _ROUNDING = 1e-12  # smaller differences of scores in [0, 1] are rounding errors
 SURE = 0.95  # a method is called the best from this probability on
-# With two draws of two or three methods sigma has one or two degrees of freedom, and the model
-# claims .96 where it is right in .85 of simulated comparisons.
+# With two draws of two or three methods sigma has one or two degrees of freedom: the model claims
+# a probability of 0.96 where it is right in 0.85 of simulated comparisons.
 LEAST_DRAWS = 3
 _SAMPLES = 4000  # the error of a probability of 95 % is then 0.3 points
 # Methods more standard errors below the best stay out of the model: they cannot be the best, and
@@ -161,7 +161,7 @@ def _rounded(differences: Draws) -> tuple[_Floats, float]:
     """Paired differences without rounding errors, and the standard error of their mean."""
     values: _Floats = np.asarray(differences, np.float64)
     if len(values) > 1 and np.ptp(values) <= _ROUNDING:
-        # Equal up to rounding. Their spread would be that of the last bits, and t in the billions.
+        # Equal up to rounding: the spread would be that of the last bits, and t in the billions.
         values = np.full(len(values), np.median(values))
         values[np.abs(values) <= _ROUNDING] = 0.0
         return values, float(abs(values[0]) / 2 / np.sqrt(len(values)))
@@ -197,7 +197,7 @@ def _resampled_t(values: _Floats) -> _Floats | None:
 def _counts(n: int) -> _Floats:
     """(9,999, n) multiplicity of each of n draws in each resample."""
     # Keyed by place: the same resamples in every call, so that p values repeat on every machine.
-    # The modulus favours small numbers by 1 in 2**64 / n, which nobody will notice.
+    # The modulus favours small numbers by 1 in 2**64 / n, which is negligible.
     numbers = Chance.seeded(0).of("bootstrap", n)(np.arange(_RESAMPLES)[:, None], np.arange(n))
     places = (numbers % np.uint64(n)).astype(np.int64) + n * np.arange(_RESAMPLES)[:, None]
     return np.bincount(places.ravel(), minlength=_RESAMPLES * n).reshape(-1, n).astype(float)
@@ -285,7 +285,7 @@ def best_of(scores: Mapping[Any, Mapping[int, float]], *, smallest: float = 0.0)
     Y = np.array([[scores[name][draw] for name in names] for draw in draws])
     order = [names[column] for column in np.argsort(-Y.mean(0), kind="stable")]
     # Methods with equal scores in all draws, such as two that ignore a setting, would each win half
-    # the samples, and none would ever be sure: they count as one.
+    # the samples, and neither would ever be probably best: they count as one.
     columns, inverse = np.unique(Y, axis=1, return_inverse=True)
     group = {name: int(g) for name, g in zip(names, inverse.ravel(), strict=True)}
     first = group[order[0]]
@@ -295,8 +295,8 @@ def best_of(scores: Mapping[Any, Mapping[int, float]], *, smallest: float = 0.0)
     theta = _posterior(columns)
     wins = np.bincount(theta.argmax(1), minlength=columns.shape[1]) / len(theta)
     probability = {name: float(wins[g]) for name, g in group.items()}
-    # A rival is better than the first with 5 % or more. The probability of being the best of all
-    # would not do: of forty methods without a difference, each has a fortieth.
+    # A rival beats the first with a probability of 5 % or more. The probability of being the best
+    # does not serve: with forty methods that do not differ, it is a fortieth for each.
     rivals = tuple(
         name for name in order[1:]
         if group[name] != first
@@ -306,7 +306,7 @@ def best_of(scores: Mapping[Any, Mapping[int, float]], *, smallest: float = 0.0)
     if rivals:
         # Until the expected difference to the second is significant, at 1.64 standard errors, by
         # its variance 2 sigma^2 / n. The effects are the shrunken ones: the measured difference of
-        # the best of many is too large, and would promise too few draws.
+        # the best of many is too large and would suggest too few draws.
         second = next(group[name] for name in order if group[name] != first)
         gap = float(theta[:, first].mean() - theta[:, second].mean())
         extra_draws = math.inf
@@ -320,7 +320,7 @@ def _noise(Y: _Floats) -> tuple[float, int]:
     """Variance of the noise in scores (n, m), and its degrees of freedom."""
     n, m = Y.shape
     mean = Y.mean(0)
-    # One variance for all methods: with three to ten draws, those of single methods would be so
+    # One variance for all methods: with three to ten draws, separate variances would be so
     # uncertain that the method with the luckiest one would seem sure. Residuals are the part that
     # the means of method and draw do not explain (two-way analysis without interaction).
     residuals = Y - mean - (Y - mean).mean(1, keepdims=True)
@@ -340,7 +340,7 @@ def _posterior(Y: _Floats) -> _Floats:
     if k == 1:
         theta[:, near] = mean[near]
         return theta
-    rng = np.random.default_rng(0)  # the same data have the same probability
+    rng = np.random.default_rng(0)  # the same data give the same probability
     # The posterior of sigma^2 under the prior 1 / sigma^2 is scaled inverse chi-squared.
     error = v * freedom / rng.chisquare(freedom, _SAMPLES) / n  # squared standard error of a mean
     tau = (_TAU * math.sqrt(v / n)) ** 2

@@ -27,7 +27,7 @@ _NOTE = (
     "confidence intervals over draws. P(best) is the probability that a method is the best for its "
     "scheme and budget, from a normal random-effects model over the draws that all methods share."
 )
-_MOST_DRAWS = 100  # larger numbers are written "more than 100"
+_MOST_DRAWS = 100  # more are written as "more than 100"
 
 
 def sentences(runs: Any) -> list[str]:

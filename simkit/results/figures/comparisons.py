@@ -30,7 +30,7 @@ GAP = ("gap", "gap_low", "gap_high")
 
 @register
 class Ablation(Figure):
-    """Means with 95 % intervals, rows as in the table, and on the right the paired difference.
+    """Means with 95 % intervals, one row per variation, and the paired differences on the right.
 
     Filled dots differ significantly from the base, hollow ones do not; the base is a dashed line.
     """
@@ -89,14 +89,14 @@ class Ablation(Figure):
 
 
 def failed(table: pd.DataFrame) -> str:
-    """Notes of the caption on failed runs."""
+    """Notes on failed runs for the caption."""
     missing, sentences = table["missing"].sum(), len(failures(table))
     note = f"Runs without a score, left out: {missing}. " if missing else ""
     return note + (f"Failures of the comparison: {sentences}." if sentences else "")
 
 
 def line_looks(table: pd.DataFrame, panels: Kind) -> tuple[Kind, dict[str, Look]]:
-    """The column shown as lines, the other being shown as panels, and their looks."""
+    """The column that is drawn as lines (the other one gives the panels), and the lines' looks."""
     if panels == "method":
         return "scheme", palette(table["scheme"])
     return "method", looks(table["method"].unique())
@@ -167,7 +167,7 @@ class CostCurve(Figure):
 class Convergence(base.AtBudget):
     """mAP after every epoch, a panel for each scheme; bands are 95 % intervals over draws.
 
-    Bands end where the first draw stopped. Large markers are at the epochs whose weights are
+    Bands end where the first draw stopped. Large markers show the epochs whose weights are
     scored, larger if more draws chose them; small ones distinguish lines without colour.
     """
 

@@ -1,6 +1,6 @@
 """Marks on axes: lines, points, bars, cells and images; and the formats of axes.
 
-A mark draws rows of a table; `look.name` is its name in the legend, and `style` are properties of
+A mark draws rows of a table; `look.name` is its name in the legend, and `style` holds properties of
 matplotlib that differ from the look.
 """
 

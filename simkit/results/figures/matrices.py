@@ -34,7 +34,7 @@ from simkit.results.statistics import SURE
 from simkit.results.summary import too_few_text
 
 _NAMES = 2.3  # inches for the schemes of a heat map, and as many for the text on the right
-_LEVEL = 6  # most methods with level names; those of more are slanted
+_LEVEL = 6  # up to this many methods have horizontal names; more have slanted ones
 _ROW, _HEAD = 0.185, 1.2  # inches of a row of a matrix, and of the upright names of the schemes
 _SIZE = 7.5  # points: 20 numbers of a matrix share the width
 
@@ -75,7 +75,7 @@ class HeatMap(base.AtBudget):
         texts = values.map(form.format).where(values.notna(), "no run")
         _numbers(axes, values, texts, colors, size=13 if level else 10)
         axes.set_xlim(-0.52, len(methods) - 0.48)
-        for place, row in enumerate(rows):  # frame the highest means, solid if probably the best
+        for place, row in enumerate(rows):  # frame the highest means: solid if sure
             style = "-" if row.best.sure else (0, (3, 2))
             for method in (row.best.first, *row.best.ties) if len(row.cells) > 1 else ():
                 corner = methods.index(method) - 0.475, place - 0.455
@@ -100,14 +100,14 @@ def _numbers(
     axes: Axes, values: pd.DataFrame, texts: pd.DataFrame, colors: tuple[str, Normalize], *,
     size: float,
 ) -> None:  # fmt: skip
-    """Cells with texts in the colour of their values; colors: a colour map and its norm."""
+    """Cells with text, coloured by value; `colors` is a colour map and its norm."""
     shades = mpl.colormaps[colors[0]].with_extremes(bad="white")
     shown = shades(np.ma.masked_invalid(colors[1](values.to_numpy(float))))[..., :3]
     marks.cells(axes, shown.tolist(), texts.to_numpy().tolist(), size=size, weight="normal")
 
 
 def _ends(table: pd.DataFrame, metric: str, limit: Budget) -> Iterator[str]:
-    """Sentences of the caption about no labels and about all labels."""
+    """Sentences about no labels and about all labels, for the caption."""
     if free := zero_shot(table, metric=metric):
         yield f"Without labels: {label(free.method)} {free.score.percent}."
     if full := references(table, metric=metric):
@@ -127,7 +127,7 @@ def _scheme(row: Row) -> str:
 
 
 def _head(axes: Axes, methods: list[str], room: float) -> None:
-    """Names of the methods above columns of `room` inches: few with their gist, many slanted."""
+    """Method names above columns of `room` inches: few with their gist, many slanted."""
     slant: dict[str, Any] = {}
     if len(methods) <= _LEVEL:
         names = []
