@@ -251,7 +251,7 @@ def choose(every: Sequence[Candidate], project: Request) -> Choice:
 
 
 def next_measurement(choice: Choice) -> tuple[Candidate, float] | None:
-"""The cheapest purchase that probably changes the chosen label option, with the probability.
+    """The cheapest purchase that probably changes the chosen label option, with the probability.
 
     The outcome of a smaller purchase of the chosen option, or of one of the next two, predicts by
     linear regression over the samples the final lead of each of these two over the choice. The
