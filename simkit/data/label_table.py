@@ -230,18 +230,9 @@ def _long(files: Column, splits: NDArray[np.str_], kind: Column, between: str) -
     index = {name: c for c, name in enumerate(dict.fromkeys(chain.from_iterable(listed)))}
     if not index:
         raise BadInput(f"column {kind.name!r} names no class; fill it in")
-    _note_doubtful_classes(kind.name, list(index))
-    of_text = from_indices([[index[name] for name in names] for names in listed], len(index))
-    entries = (np.ones(len(files.codes), np.int32), (files.codes, kind.codes))
-    rows = csr_array(entries, shape=(len(files.texts), len(kind.texts)))
-    present = csr_array(rows @ of_text.astype(np.int32)).astype(bool)
-    return Content(files.texts, splits, list(index), present, None)
-
-
-def _note_doubtful_classes(column: str, classes: list[str]) -> None:
-    """Warn of names that may be one class spelled twice, or several classes in one cell."""
+    # Names may be one class spelled twice, or several classes in one cell.
     spellings: dict[str, str] = {}
-    for name in classes:
+    for name in index:
         first = spellings.setdefault(" ".join(name.casefold().split()), name)
         if first != name:
             warnings.warn(
@@ -250,14 +241,19 @@ def _note_doubtful_classes(column: str, classes: list[str]) -> None:
                 stacklevel=1,
             )
     for sign in "|;":
-        parts = Counter(p for name in classes for p in {part.strip() for part in name.split(sign)})
-        joined = [name for name in classes if sign in name]
-        if joined and max(parts[part.strip()] for n in joined for part in n.split(sign)) > 1:
+        counts = Counter(p for name in index for p in {part.strip() for part in name.split(sign)})
+        joined = [name for name in index if sign in name]
+        if joined and max(counts[part.strip()] for n in joined for part in n.split(sign)) > 1:
             warnings.warn(
-                f"{joined[0]!r} in column {column!r} counts as one class; add between={sign} if it "
-                "names several",
+                f"{joined[0]!r} in column {kind.name!r} counts as one class; add between={sign} if "
+                "it names several",
                 stacklevel=1,
             )
+    of_text = from_indices([[index[name] for name in names] for names in listed], len(index))
+    entries = (np.ones(len(files.codes), np.int32), (files.codes, kind.codes))
+    rows = csr_array(entries, shape=(len(files.texts), len(kind.texts)))
+    present = csr_array(rows @ of_text.astype(np.int32)).astype(bool)
+    return Content(files.texts, splits, list(index), present, None)
 
 
 def _wide(files: Column, splits: NDArray[np.str_], classes: list[Column]) -> Content:

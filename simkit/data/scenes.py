@@ -15,7 +15,7 @@ from simkit.data.dataset import Boxes, Dataset, Terms, register
 from simkit.data.scenes_draw import LEAVES, OBJECTS, SIDE, Layout, draw, layout, leaf_matrix
 from simkit.data.splits import spell
 from simkit.history import content_id
-from simkit.labels.hierarchy import Hierarchy, close, shipped
+from simkit.labels.hierarchy import close, shipped
 from simkit.labels.truth import Truth
 from simkit.registry import Range, setting, settle
 
@@ -87,35 +87,25 @@ class Scenes:
         sizes = {"train": self.images, "val": self.val, "test": self.test}
         pictures = {split: ScenePictures(self.seed, split, n) for split, n in sizes.items()}
         hierarchy = shipped("scenes")  # built by scripts/scenes_hierarchy.py
-        contents = {split: _content(part, hierarchy) for split, part in pictures.items()}
-        return Dataset(
-            name=self.name,
-            truth={split: truth for split, (truth, _) in contents.items()},
-            pictures=pictures,
-            boxes={split: boxes for split, (_, boxes) in contents.items()},
-            hierarchy=hierarchy,
-            spec=spell(self),
-        )
+        truth, boxes = {}, {}
+        columns = np.array([hierarchy.classes.index(name) for name in OBJECTS])
+        for split, part in pictures.items():  # labels and boxes, without drawing
+            rows, places = [], []
+            for start in range(0, len(part), _CHUNK):
+                content = part.layout(np.arange(start, min(start + _CHUNK, len(part))))
+                rows.append(csr_array(leaf_matrix(content)))
+                image, slot = np.nonzero(content.classes >= 0)
+                x, y, size = (a[image, slot] for a in (content.x, content.y, content.size))
+                corners = np.stack([x, y, x + size, y + size], 1).astype(np.float32)
+                places.append((image + start, content.classes[image, slot], corners))
+            leaves = Truth.of(vstack(rows, format="csr"), classes=LEAVES)
+            truth[split] = close(leaves, hierarchy)
+            images, objects, corners = (np.concatenate(each) for each in zip(*places, strict=True))
+            sides = np.full((len(part), 2), SIDE)
+            boxes[split] = Boxes(images, columns[objects], corners, sides)
+        return Dataset(self.name, truth, pictures, boxes, hierarchy=hierarchy, spec=spell(self))
 
 
 def scenes(images: int = 3000, *, seed: int = 0) -> Dataset:
     """The built-in data set with `images` training images."""
     return Scenes(images=images, seed=seed).open()
-
-
-def _content(pictures: ScenePictures, hierarchy: Hierarchy) -> tuple[Truth, Boxes]:
-    """Labels and boxes, without drawing."""
-    rows, places = [], []
-    for start in range(0, len(pictures), _CHUNK):
-        index = np.arange(start, min(start + _CHUNK, len(pictures)))
-        content = pictures.layout(index)
-        rows.append(csr_array(leaf_matrix(content)))
-        image, slot = np.nonzero(content.classes >= 0)
-        x, y, size = (a[image, slot] for a in (content.x, content.y, content.size))
-        corners = np.stack([x, y, x + size, y + size], 1).astype(np.float32)
-        places.append((image + start, content.classes[image, slot], corners))
-    truth = Truth.of(vstack(rows, format="csr"), classes=LEAVES)
-    images, objects, corners = (np.concatenate(column) for column in zip(*places, strict=True))
-    columns = np.array([hierarchy.classes.index(name) for name in OBJECTS])
-    sizes = np.full((len(pictures), 2), SIDE)
-    return close(truth, hierarchy), Boxes(images, columns[objects], corners, sizes)

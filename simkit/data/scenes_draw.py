@@ -270,22 +270,18 @@ def _pattern(ground: int, look: Sequence[int]) -> NDArray[np.int32]:
             slope = np.abs((_X + look[2]) % (2 * half) - half)
             on = (_Y + slope) % period < period // 2
         case _:
-            return _blotches(look[0] << 17 | look[1] << 1 | 1)
+            # Soft blotches: 4 x 4 corners of random height, mixed bilinearly.
+            state, heights = look[0] << 17 | look[1] << 1 | 1, []
+            for _ in range(25):
+                state = state * 747796405 + 2891336453 & 0xFFFFFFFF  # a congruential generator
+                heights.append(state >> 24)
+            corners = np.array(heights, np.int32).reshape(5, 5)
+            x, y, right, low = _X >> 4, _Y >> 4, _X & 15, _Y & 15
+            upper = corners[y, x] * (16 - right) + corners[y, x + 1] * right
+            lower = corners[y + 1, x] * (16 - right) + corners[y + 1, x + 1] * right
+            blotches: NDArray[np.int32] = (upper * (16 - low) + lower * low) >> 8
+            return blotches
     return on * np.int32(256)
-
-
-def _blotches(state: int) -> NDArray[np.int32]:
-    """Soft blotches: 4 x 4 corners of random height, mixed bilinearly."""
-    heights = []
-    for _ in range(25):
-        state = state * 747796405 + 2891336453 & 0xFFFFFFFF  # a 32-bit congruential generator
-        heights.append(state >> 24)
-    corners = np.array(heights, np.int32).reshape(5, 5)
-    x, y = _X >> 4, _Y >> 4
-    right, low = _X & 15, _Y & 15
-    upper = corners[y, x] * (16 - right) + corners[y, x + 1] * right
-    lower = corners[y + 1, x] * (16 - right) + corners[y + 1, x + 1] * right
-    return (upper * (16 - low) + lower * low) >> 8
 
 
 def object_mask(cls: int, size: int, split: str, look: Sequence[int]) -> NDArray[np.int32]:

@@ -230,7 +230,16 @@ def balance(net: Backbone) -> None:
             statistic.copy_(value.bfloat16())
 
     hooks = [layer.register_forward_pre_hook(normalise) for layer in norms]
-    pictures = _pictures()
+    # (8, 3, 96, 96) uint8: coloured patches of four sizes, one size or all in an image.
+    chance = torch.Generator().manual_seed(_SEED)
+    layers = torch.empty(len(_GRIDS), _PICTURES, 3, _SIDE, _SIDE, dtype=torch.int64)
+    for layer, squares in zip(layers, _GRIDS, strict=True):
+        drawn = torch.randint(0, 256, (_PICTURES, 3, squares, squares), generator=chance)
+        each = _SIDE // squares
+        layer[:] = drawn.repeat_interleave(each, 2).repeat_interleave(each, 3)
+    pictures = layers.sum(0) // len(_GRIDS)
+    pictures[: len(_GRIDS)] = layers[range(len(_GRIDS)), range(len(_GRIDS))]
+    pictures = pictures.to(torch.uint8)
     if isinstance(net, TimmNetwork):  # some take images of their own size alone
         pictures = F.interpolate(pictures, (net.size, net.size))
     try:
@@ -240,18 +249,3 @@ def balance(net: Backbone) -> None:
         for hook in hooks:
             hook.remove()
         net.float()
-
-
-def _pictures() -> Tensor:
-    """(8, 3, 96, 96) uint8: coloured patches of four sizes, one size or all in an image."""
-    chance = torch.Generator().manual_seed(_SEED)
-    shape = (_PICTURES, 3, _SIDE, _SIDE)
-    layers = torch.empty(len(_GRIDS), *shape, dtype=torch.int64)
-    for layer, squares in zip(layers, _GRIDS, strict=True):
-        drawn = torch.randint(0, 256, (_PICTURES, 3, squares, squares), generator=chance)
-        each = _SIDE // squares
-        layer[:] = drawn.repeat_interleave(each, 2).repeat_interleave(each, 3)
-    pictures = layers.sum(0) // len(_GRIDS)
-    for picture, layer in enumerate(layers):
-        pictures[picture] = layer[picture]
-    return pictures.to(torch.uint8)

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import shutil
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -223,8 +224,13 @@ class FeatureWriter:
             folder.mkdir(parents=True, exist_ok=True)
             for other in folder.glob(f"{_NOTES}*"):
                 _check_key(folder, other.name.removeprefix(_NOTES), index.key)
-            if stored(folder, index.key) is None:  # it would count rows that are lost
-                (folder / INDEX).unlink(missing_ok=True)
+            if stored(folder, index.key) is None and (folder / INDEX).exists():
+                warnings.warn(
+                    f"the features in {folder} are damaged, or were left unfinished by an earlier "
+                    "version of simkit; they are computed again",
+                    stacklevel=3,
+                )
+                (folder / INDEX).unlink(missing_ok=True)  # it would count rows that are lost
             if mapped(folder / _FILE, index.shape, np.float16) is None:
                 shutil.rmtree(self._notes, ignore_errors=True)  # also of lost rows
             (folder / _FILE).touch()

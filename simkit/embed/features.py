@@ -165,7 +165,8 @@ def extract(
     out
         Folder for this split alone instead, with folders pooled and maps in it.
     batch
-        Images in one pass through the network; affects memory and the last bit only.
+        Images in one pass through the network, at most a block of rows: 32 to 256, by the number
+        of images. Affects memory and the last bit only.
     unreadable
         "stop" at an unreadable image, or one that an earlier pass skipped; "skip" it: its row is
         zero and it is listed; or skip only the images that were skipped "before".

@@ -296,7 +296,15 @@ def find(names: Sequence[str], mapping: Mapping[str, str], reader: Any) -> Repor
             how: Literal["only", "first"] = "only" if len(senses) == 1 else "first"
             findings.append(Finding(name, senses[0].name(), how, _meanings(senses)))
         else:
-            findings.append(Finding(name, "", "unknown", _similar(name, reader)))
+            # Senses of words with a similar spelling, and of the last word of a compound.
+            word = name.strip().lower().replace(" ", "_")
+            nouns = _nouns(reader).get(word[:2], ())
+            alike = [lemma for lemma in nouns if abs(len(lemma) - len(word)) <= 2]
+            words = get_close_matches(word, alike, n=3, cutoff=0.8)
+            if "_" in word:
+                words.append(word.rsplit("_", 1)[1])
+            similar = _meanings([sense for each in words for sense in _senses(each, reader)])
+            findings.append(Finding(name, "", "unknown", similar))
     return Report(tuple(findings), tuple(name for name in mapping if name not in set(names)))
 
 
@@ -326,18 +334,6 @@ def _senses(name: str, reader: Any) -> list[Any]:
     votes = Counter(chain.from_iterable(lists))  # WordNet lists the senses by their frequency
     most = max(votes.values(), default=0)
     return [sense for sense, count in votes.items() if count == most or len(lists) == 1]
-
-
-def _similar(name: str, reader: Any) -> tuple[Meaning, ...]:
-    """Senses of words with a similar spelling, and of the last word of a compound."""
-    word = name.strip().lower().replace(" ", "_")
-    alike = [
-        lemma for lemma in _nouns(reader).get(word[:2], ()) if abs(len(lemma) - len(word)) <= 2
-    ]
-    words = get_close_matches(word, alike, n=3, cutoff=0.8)
-    if "_" in word:
-        words.append(word.rsplit("_", 1)[1])
-    return _meanings([sense for each in words for sense in _senses(each, reader)])
 
 
 @lru_cache(1)

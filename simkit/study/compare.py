@@ -529,22 +529,6 @@ def written(result: Comparison, folder: Path) -> Comparison:
         job_store.ended(folder)
         raise BadInput(f"every run failed; the first error is: {result.failures[0]}")
     files = writers(result.rows)
-    for file, text in _texts(result).items():
-        files[file] = _text_writer(text)
-    for file, name in PICTURES.items():
-        files[file] = partial(figures.make(name)(result).savefig, format="png")
-    write(files, folder)
-    outdated = {"reference.parquet", "reference.csv", "settings.toml"} - set(files)
-    if result.grid.settings:  # may have been read from that very file
-        outdated.discard("settings.toml")
-    for name in outdated:
-        (folder / name).unlink(missing_ok=True)
-    job_store.ended(folder)
-    return result
-
-
-def _texts(result: Comparison) -> dict[str, str]:
-    """The text files of a comparison."""
     failed = [f"- {text}" for text in runs.grouped(result.failures)]
     chapters = [summary.markdown(result)]
     if failed:
@@ -552,7 +536,7 @@ def _texts(result: Comparison) -> dict[str, str]:
         chapters.insert(0, "\n".join(["# Failed", "", *lacking, "", *failed, ""]))
     if notes := [f"- {note}" for note in (*result.bill(), *result.notes)]:
         chapters.append("\n".join(["", "## Notes", "", *notes, ""]))
-    files = {"grid.toml": result.grid.to_toml()}
+    files["grid.toml"] = _text_writer(result.grid.to_toml())
     if chosen := list(summary.choices(result.every)):
         chapters.append(summary.chapter_of_settings(chosen))
         settings: dict[str, dict[str, Any]] = {}
@@ -565,5 +549,15 @@ def _texts(result: Comparison) -> dict[str, str]:
             '# A grid with settings = "settings.toml" uses them again.',
             *toml_lines(settings),
         ]
-        files["settings.toml"] = "\n".join(lines) + "\n"
-    return files | {"summary.md": "\n".join(chapters)}
+        files["settings.toml"] = _text_writer("\n".join(lines) + "\n")
+    files["summary.md"] = _text_writer("\n".join(chapters))
+    for file, name in PICTURES.items():
+        files[file] = partial(figures.make(name)(result).savefig, format="png")
+    write(files, folder)
+    outdated = {"reference.parquet", "reference.csv", "settings.toml"} - set(files)
+    if result.grid.settings:  # may have been read from that very file
+        outdated.discard("settings.toml")
+    for name in outdated:
+        (folder / name).unlink(missing_ok=True)
+    job_store.ended(folder)
+    return result

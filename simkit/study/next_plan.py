@@ -90,7 +90,14 @@ def plan_next(
         raise BadInput(f"{order.folder} has no answers yet that give labels; run simkit receive "
                        "first")  # fmt: skip
     places = [folders] if isinstance(folders, str | PathLike) else list(folders)
-    evidence = _with_nearest_errors(Evidence.of(*places), state.errors or (0.0, 0.0))
+    # The runs whose simulated people have the error rates nearest to those of the answers.
+    evidence = Evidence.of(*places)
+    habits = [option.habits for option, _ in evidence.cells]
+    rates = [(np.mean(one.miss), np.mean(one.false_alarm)) for one in habits]
+    nearest = habits[np.abs(np.subtract(rates, state.errors or (0.0, 0.0))).sum(1).argmin()]
+    cells = {pair: sizes for pair, sizes in evidence.cells.items() if pair[0].habits == nearest}
+    complete = {key: scores for key, scores in evidence.complete.items() if key[0] == nearest}
+    evidence = replace(evidence, cells=cells, complete=complete or evidence.complete)
     file = order.folder / "measured.toml"
     prices = prices or (str(file) if file.is_file() else order.settings.prices)
     pair = _measured_pair(evidence, order)
@@ -111,16 +118,6 @@ def plan_next(
         staff=staff, image_price=image_price, seed=seed,
     )  # fmt: skip
     return replace(made, command=f"{made.command} --continue {quote(str(order.folder))}")
-
-
-def _with_nearest_errors(evidence: Evidence, errors: tuple[float, float]) -> Evidence:
-    """The evidence of the runs whose simulated people have the error rates nearest to these."""
-    habits = [option.habits for option, _ in evidence.cells]
-    rates = [(np.mean(one.miss), np.mean(one.false_alarm)) for one in habits]
-    nearest = habits[np.abs(np.subtract(rates, errors)).sum(1).argmin()]
-    cells = {pair: sizes for pair, sizes in evidence.cells.items() if pair[0].habits == nearest}
-    complete = {key: scores for key, scores in evidence.complete.items() if key[0] == nearest}
-    return replace(evidence, cells=cells, complete=complete or evidence.complete)
 
 
 def _measured_pair(evidence: Evidence, order: Order) -> Pair:

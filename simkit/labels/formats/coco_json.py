@@ -253,7 +253,7 @@ def write_labels(
         If an image or a class of the labels is not in the original.
     """
     rows = {identity: i for i, identity in enumerate(labels.images.tolist())}
-    ids = {c: c + 1 for c in range(labels.shape[1])}
+    ids: dict[int, Any] = {c: c + 1 for c in range(labels.shape[1])}
     categories = [{"id": ids[c], "name": name} for c, name in enumerate(labels.classes)]
     images = (
         # An id that is a file name, as in a folder, is also its file_name.
@@ -262,7 +262,15 @@ def write_labels(
     )
     plain = {"images": images, "annotations": iter(()), "categories": iter(categories)}
     if original:
-        ids = _category_ids(labels, original, what)
+        with reading(original, what) as file:
+            held = read_content(file, what)
+            of_name = dict(zip(held.classes, held.column, strict=True))
+            strange = [name for name in labels.classes if name not in of_name]
+            unknown = set(rows) - set(held.row)
+            if strange or unknown:
+                odd = f"class {strange[0]}" if strange else f"image {min(unknown, key=str)}"
+                raise BadInput(f"{odd[:50]} is not in it; give a file with all images and classes")
+            ids = {c: of_name[name] for c, name in enumerate(labels.classes)}
     lists = {
         "images": lambda found: (image(v, rows[v["id"]], ids) for v in found if v["id"] in rows),
         "annotations": lambda found: _annotations(found, labels, rows, ids),
@@ -283,19 +291,6 @@ def write_labels(
                 stream.write(f"{',' if place else ''}\n{encode(row)}")
             stream.write("\n]")
         stream.write("\n}\n")
-
-
-def _category_ids(labels: PartialLabels, original: str, what: str) -> dict[int, Any]:
-    """The category id of each class. Raises BadInput if an image or a class is missing."""
-    with reading(original, what) as file:
-        content = read_content(file, what)
-        of_name = dict(zip(content.classes, content.column, strict=True))
-        strange = [name for name in labels.classes if name not in of_name]
-        unknown = set(labels.images.tolist()) - set(content.row)
-        if strange or unknown:
-            odd = f"class {strange[0]}" if strange else f"image {min(unknown, key=str)}"
-            raise BadInput(f"{odd[:50]} is not in it; give a file with all images and classes")
-        return {c: of_name[name] for c, name in enumerate(labels.classes)}
 
 
 def _annotations(

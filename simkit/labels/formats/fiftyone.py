@@ -7,7 +7,7 @@ import re
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -103,20 +103,19 @@ def _content(path: Path) -> tuple[tuple[str, ...] | None, dict[str, list[str] | 
     if classes is not None and not texts:
         raise BadInput("'classes' is not a list of texts; write null or a list of class names")
     names = None if classes is None else base.distinct(classes, path)
-    return names, {key: _listed(key, target, names) for key, target in content["labels"].items()}
-
-
-def _listed(image: str, target: Any, names: tuple[str, ...] | None) -> list[str] | None:
-    """Class names of a target: a class, its index, an object with a label, or a list of them."""
-    if target is None:
-        return None
-    out = []
-    for entry in target if isinstance(target, list) else [target]:
-        label = entry.get("label") if isinstance(entry, dict) else entry
-        if type(label) is int and names is not None and 0 <= label < len(names):
-            label = names[label]
-        if not isinstance(label, str):
-            of = f"the label of {image[:100]!r} is {str(entry)[:60]}"
-            raise BadInput(f"{of}; a class name, or an index into 'classes', is expected")
-        out.append(label)
-    return out
+    listed: dict[str, list[str] | None] = {}
+    for image, target in content["labels"].items():
+        # A target is a class, its index, an object with a label, or a list of them.
+        if target is None:
+            listed[image] = None
+            continue
+        listed[image] = labels = []
+        for entry in target if isinstance(target, list) else [target]:
+            label = entry.get("label") if isinstance(entry, dict) else entry
+            if type(label) is int and names is not None and 0 <= label < len(names):
+                label = names[label]
+            if not isinstance(label, str):
+                of = f"the label of {image[:100]!r} is {str(entry)[:60]}"
+                raise BadInput(f"{of}; a class name, or an index into 'classes', is expected")
+            labels.append(label)
+    return names, listed

@@ -65,7 +65,19 @@ class HuggingFace(base.Format):
             base.check_any_label(labels)
             base.write_lines(path, _lines(labels, names, ending == ".csv"))
             return
-        table, info = _table(labels, labels.images.tolist() if self.file == "{}" else names)
+        try:
+            images = pa.array(labels.images.tolist() if self.file == "{}" else names)
+        except UnicodeEncodeError as error:
+            odd = f"image id {error.object!r} cannot be written as UTF-8; rename it"
+            raise BadInput(odd) from None
+        sides = zip(*base.pairs(labels), strict=True)
+        lists = [pa.array(side, pa.list_(pa.int64())) for side in sides]
+        # Sequence is the name that every version of `datasets` reads.
+        side = {"feature": {"names": labels.classes, "_type": "ClassLabel"}, "_type": "Sequence"}
+        image = {"dtype": str(images.type), "_type": "Value"}
+        info = {"features": {"image": image, "present": side, "absent": side}}
+        table = pa.table([images, *lists], ["image", *_SIDES])
+        table = table.replace_schema_metadata({"huggingface": json.dumps({"info": info})})
         if ending in self.suffixes:
             with whole(path) as part:
                 pq.write_table(table, part, write_page_checksum=True)
@@ -108,7 +120,15 @@ class HuggingFace(base.Format):
                 kind = f"{str(ids.type)[:40]} or empty in a row"
                 raise BadInput(f"column {named!r} is {kind}; write the id or path of each image")
             images = image_ids(ids.to_numpy()) if numbers else base.ids_of(ids.to_pylist())
-            sides = [_side(table[name]) for name in _SIDES if name in columns]
+            sides = []
+            for column in (table[name] for name in _SIDES if name in columns):
+                kind = getattr(column.type, "value_type", pa.float64())
+                numbers = pa.types.is_integer(kind)
+                if not (numbers or pa.types.is_null(kind) or base.is_text(kind)):
+                    odd = f"present or absent is {column.type}"
+                    raise BadInput(f"{odd}; lists of class names are expected")
+                plain = pa.list_(pa.int64() if numbers else pa.string())
+                sides.append(pa.concat_arrays(column.cast(plain).chunks))
             return base.from_lists(images, sides, _names(table.schema))
 
 
@@ -122,31 +142,6 @@ def _lines(labels: PartialLabels, names: list[str], as_csv: bool) -> Iterator[st
             yield ",".join(map(base.cell, [name, *cells]))
         else:
             yield json.dumps(dict(zip(_ROW, [name, *lists], strict=True)), ensure_ascii=False)
-
-
-def _table(labels: PartialLabels, ids: list[Any]) -> tuple[pa.Table, dict[str, Any]]:
-    """All labels as a table, and the description of its columns for `datasets`."""
-    try:
-        images = pa.array(ids)
-    except UnicodeEncodeError as error:
-        raise BadInput(f"image id {error.object!r} cannot be written as UTF-8; rename it") from None
-    lists = [pa.array(side, pa.list_(pa.int64())) for side in zip(*base.pairs(labels), strict=True)]
-    # Sequence is the name that every version of `datasets` reads.
-    side = {"feature": {"names": labels.classes, "_type": "ClassLabel"}, "_type": "Sequence"}
-    image = {"dtype": str(images.type), "_type": "Value"}
-    info = {"features": {"image": image, "present": side, "absent": side}}
-    table = pa.table([images, *lists], ["image", *_SIDES])
-    return table.replace_schema_metadata({"huggingface": json.dumps({"info": info})}), info
-
-
-def _side(column: pa.ChunkedArray) -> pa.ListArray:
-    """One array of lists of int64 or of text."""
-    kind = getattr(column.type, "value_type", pa.float64())
-    numbers = pa.types.is_integer(kind)
-    if not (numbers or pa.types.is_null(kind) or base.is_text(kind)):
-        raise BadInput(f"present or absent is {column.type}; lists of class names are expected")
-    plain = pa.list_(pa.int64() if numbers else pa.string())
-    return pa.concat_arrays(column.cast(plain).chunks)
 
 
 def _names(schema: pa.Schema) -> tuple[str, ...] | None:

@@ -71,7 +71,21 @@ class Parquet(base.Format):
                 named = pa.DictionaryArray.from_arrays(columns, classes)
                 states = pa.array(labels.codes.data[part])
                 writer.write_table(pa.table([ids, named, states], schema=schema))
-            writer.add_key_value_metadata({"simkit": _metadata(labels)})
+            # Everything but the rows, as ASCII JSON; one bit or so for an image with a label.
+            labelled = np.diff(labels.codes.indptr) > 0
+            values = {
+                "version": VERSION,
+                "id": labels.id,
+                "history": json.loads(labels.history.to_json()),
+                "effort": labels.effort.to_json(),
+                "classes": list(labels.classes),
+                "images": len(labels.images),
+                "labelled": base64.b64encode(np.packbits(labelled).tobytes()).decode(),
+                "asked": _pack(np.packbits(labelled ^ labels.asked).tobytes()),
+                "ids": _pack_ids(labels.images, labelled),
+            }
+            metadata = json.dumps(sealed(values), separators=(",", ":"))
+            writer.add_key_value_metadata({"simkit": metadata})
 
     def read(self, path: AnyPath) -> PartialLabels:
         """The labels in a file of simkit, or in any table with these three columns.
@@ -123,23 +137,6 @@ def _strings(values: Any, what: str) -> pa.Array:
         return pa.array(list(values), pa.string())
     except UnicodeEncodeError as error:
         raise BadInput(f"{what} cannot be written as UTF-8 ({error.object!r}); rename it") from None
-
-
-def _metadata(labels: PartialLabels) -> str:
-    """Everything but the rows, as ASCII JSON; about one bit per image whose id is in the table."""
-    labelled = np.diff(labels.codes.indptr) > 0
-    values = {
-        "version": VERSION,
-        "id": labels.id,
-        "history": json.loads(labels.history.to_json()),
-        "effort": labels.effort.to_json(),
-        "classes": list(labels.classes),
-        "images": len(labels.images),
-        "labelled": base64.b64encode(np.packbits(labelled).tobytes()).decode(),
-        "asked": _pack(np.packbits(labelled ^ labels.asked).tobytes()),
-        "ids": _pack_ids(labels.images, labelled),
-    }
-    return json.dumps(sealed(values), separators=(",", ":"))
 
 
 def _pack_ids(ids: NDArray[Any], labelled: NDArray[np.bool_]) -> dict[str, Any]:
