@@ -250,8 +250,17 @@ def read_spec(spec: str) -> tuple[type[Source], dict[str, Any], Path | None]:
     if spec.lower().endswith(".toml") and (":" not in spec or os.path.isfile(spec)):
         return _read_toml(Path(spec))
     name, _, rest = spec.partition(":")
-    if not rest and name.strip().lower() not in sources.names() and (hint := _hint(spec)):
-        raise BadInput(f"{spec!r} does not say what kind of data it is; write {hint}")
+    if not rest and name.strip().lower() not in sources.names():
+        hint = ""  # the text that most likely opens this file or folder
+        if spec.lower().endswith(".csv"):
+            hint = f"folder:PICTURES,labels={spec}"
+        elif os.path.isdir(spec):
+            kinds = (kind for mark, kind in _MARKS.items() if os.path.exists(Path(spec, mark)))
+            hint = f"{next(kinds, 'folder')}:{spec}"
+        elif "." in spec:
+            hint = f"coco:{spec}" if spec.endswith(".json") else f"npz:{spec}"
+        if hint:
+            raise BadInput(f"{spec!r} does not say what kind of data it is; write {hint}")
     source = sources[name]
     keys = [entry.name for entry in fields(source)]  # type: ignore[arg-type]
     settings: dict[str, Any] = {}
@@ -292,15 +301,3 @@ _MARKS = {
     "train.bin": "cifar-100", "cifar-100-binary": "cifar-100", "Groundtruth": "nus-wide",
     "images.txt": "cub", "CUB_200_2011": "cub", "train_list_500.txt": "vg",
 }  # fmt: skip
-
-
-def _hint(spec: str) -> str:
-    """The text that most likely opens the file or folder `spec`; "" if it looks like neither."""
-    if spec.lower().endswith(".csv"):
-        return f"folder:PICTURES,labels={spec}"
-    if os.path.isdir(spec):
-        kinds = (kind for mark, kind in _MARKS.items() if os.path.exists(Path(spec, mark)))
-        return f"{next(kinds, 'folder')}:{spec}"
-    if "." in spec:
-        return f"coco:{spec}" if spec.endswith(".json") else f"npz:{spec}"
-    return ""

@@ -133,7 +133,19 @@ class FilePictures:
         For JPEG, PNG and WebP files it covers size and both ends, for others all bytes; different
         images with equal ids do not occur unless made on purpose.
         """
-        return content_id("files", *(_digest(self.folder / name) for name in self.files))
+        digests = []
+        for name in self.files:
+            path = self.folder / name
+            mend = "remove it from the list"
+            with reading(path, "an image", mend) as file, file.open("rb") as stream:
+                size = file.stat().st_size
+                if size <= 2 * _END or file.suffix.lower() not in _COMPRESSED:
+                    digests.append(hashlib.file_digest(stream, "sha256").digest())
+                    continue
+                head = stream.read(_END)
+                stream.seek(size - _END)
+                digests.append(hashlib.sha256(head + stream.read() + str(size).encode()).digest())
+        return content_id("files", *digests)
 
     def __len__(self) -> int:
         return len(self.files)
@@ -145,13 +157,3 @@ class FilePictures:
     def select(self, index: Sequence[int] | NDArray[np.integer]) -> FilePictures:
         """A subset of the images, in the order of `index`."""
         return FilePictures(self.folder, tuple(self.files[int(i)] for i in np.asarray(index)))
-
-
-def _digest(path: Path) -> bytes:
-    with reading(path, "an image", "remove it from the list") as file, file.open("rb") as stream:
-        size = file.stat().st_size
-        if size <= 2 * _END or file.suffix.lower() not in _COMPRESSED:
-            return hashlib.file_digest(stream, "sha256").digest()
-        head = stream.read(_END)
-        stream.seek(size - _END)
-        return hashlib.sha256(head + stream.read() + str(size).encode()).digest()

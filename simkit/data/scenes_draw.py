@@ -358,20 +358,17 @@ def _mask(name: str, size: int, step: int) -> NDArray[np.int32]:
     x, y = places[None, :], places[:, None]
     cos, sin = sine(step + 6), sine(step)
     x, y = x * cos + y * sin, y * cos - x * sin
-    inside = figure(x, y) if callable(figure) else _polygon(figure, x, y)
+    if callable(figure):
+        inside = figure(x, y)
+    else:  # even-odd test: count the edges that a ray to the right crosses
+        inside = np.zeros(np.broadcast_shapes(x.shape, y.shape), bool)
+        for (x0, y0), (x1, y1) in zip(figure, (*figure[1:], figure[0]), strict=True):
+            if y0 != y1:
+                inside ^= ((y0 > y) != (y1 > y)) & (x < (x1 - x0) * (y - y0) / (y1 - y0) + x0)
     counts = inside.reshape(size, _FINE, size, _FINE).sum((1, 3), dtype=np.int32)
     mask: NDArray[np.int32] = counts * (256 // _FINE**2)
     mask.flags.writeable = False
     return mask
-
-
-def _polygon(points: Points, x: Plane, y: Plane) -> NDArray[np.bool_]:
-    """Even-odd test: count the edges that a ray to the right crosses."""
-    odd = np.zeros(np.broadcast_shapes(x.shape, y.shape), bool)
-    for (x0, y0), (x1, y1) in zip(points, (*points[1:], points[0]), strict=True):
-        if y0 != y1:
-            odd ^= ((y0 > y) != (y1 > y)) & (x < (x1 - x0) * (y - y0) / (y1 - y0) + x0)
-    return odd
 
 
 def _stroke(points: Points, radius: float, x: Plane, y: Plane) -> NDArray[np.bool_]:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from simkit.data.dataset import CC_BY_4, Dataset, Terms, register
 from simkit.data.lists import class_names, folder
@@ -65,26 +63,23 @@ class Vg:
             listed = json.loads(file.read_bytes())
             if not isinstance(listed, dict):
                 raise BadInput("it is not a JSON object; download it again")
-        parts = {split: self._part(place, split, listed, names) for split in ("train", "test")}
+        parts, pictures = {}, expanded(self.images) if self.images else place
+        for split in ("train", "test"):
+            file = place / f"{split}_list_500.txt"
+            files = class_names(file, _LIST)
+            for name in files:
+                classes = listed.get(name)
+                if not isinstance(classes, list) or any(c not in range(_L) for c in classes):
+                    odd = f"no list of numbers below {_L} for {name[:100]!r}, an image of {file}"
+                    raise BadInput(f"{place / _LABELS} has {odd}; download both again")
+            present = from_indices([listed[name] for name in files], _L)
+            part = Part(Truth.of(present, text_ids(files), names))
+            first, second = ([f"{each}/{name}" for name in files] for each in _FOLDERS)
+            if (pictures / _FOLDERS[1]).is_dir():
+                both = zip(first, second, strict=True)
+                first = [a if os.path.isfile(pictures / a) else b for a, b in both]
+            elif not self.images and not (pictures / _FOLDERS[0]).is_dir():
+                parts[split] = part
+                continue
+            parts[split] = with_pictures(part, pictures, first, drop_missing=False)
         return assemble(self.name, parts, self)
-
-    def _part(
-        self, place: Path, split: str, listed: Mapping[str, Any], names: tuple[str, ...] | None
-    ) -> Part:
-        file = place / f"{split}_list_500.txt"
-        files = class_names(file, _LIST)
-        for name in files:
-            classes = listed.get(name)
-            if not isinstance(classes, list) or any(c not in range(_L) for c in classes):
-                odd = f"no list of numbers below {_L} for {name[:100]!r}, an image of {file}"
-                raise BadInput(f"{place / _LABELS} has {odd}; download both again")
-        present = from_indices([listed[name] for name in files], _L)
-        part = Part(Truth.of(present, text_ids(files), names))
-        pictures = expanded(self.images) if self.images else place
-        first, second = ([f"{each}/{name}" for name in files] for each in _FOLDERS)
-        if (pictures / _FOLDERS[1]).is_dir():
-            both = zip(first, second, strict=True)
-            first = [a if os.path.isfile(pictures / a) else b for a, b in both]
-        elif not self.images and not (pictures / _FOLDERS[0]).is_dir():
-            return part
-        return with_pictures(part, pictures, first, drop_missing=False)

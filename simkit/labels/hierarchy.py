@@ -290,7 +290,23 @@ def close(truth: Truth, hierarchy: Hierarchy) -> Truth:
     else:
         stated = _widened(csr_array(truth.known > truth.present), columns, L)
         absent = csr_array(stated > present)
-        known = present + _absences(absent, present, columns, hierarchy.lineage)
+        # All descendants of an absent class are absent. A class outside `columns`, the classes of
+        # the truth, has no instances beyond its descendants: it is absent where all its descendants
+        # in `columns` are, if there are any and none is present. A class in `columns` may be
+        # present without them: an animal may be neither dog nor cat.
+        below = csr_array(hierarchy.lineage.T)
+        implied = csr_array(absent @ below)
+        added = np.setdiff1d(np.arange(L), columns)
+        under = csr_array(hierarchy.lineage[columns][:, added].astype(np.int32))  # (l, added)
+        needed = under.sum(0)
+        counts = csr_array((implied > present)[:, columns].astype(np.int32) @ under)
+        counts.data = (counts.data == needed[counts.indices]).astype(np.int32)
+        counts.eliminate_zeros()
+        absences = csr_array(implied + _widened(csr_array(counts.astype(bool)), added, L))
+        if (needed == 0).any():  # classes without columns below an ancestor that is now absent
+            absences = csr_array(absences @ below)
+        absences.sort_indices()
+        known = present + absences
     return Truth.of(present, truth.images, hierarchy.classes, known)
 
 
@@ -313,29 +329,3 @@ def _widened(matrix: csr_array, columns: NDArray[np.int64], L: int) -> csr_array
     wide = csr_array((matrix.data, indices, matrix.indptr), shape=shape, copy=True)
     wide.sort_indices()
     return wide
-
-
-def _absences(
-    absent: csr_array, present: csr_array, columns: NDArray[np.int64], lineage: csr_array
-) -> csr_array:
-    """(N, L) bool: all entries that follow from `absent` (N, L) bool.
-
-    All descendants of an absent class are absent. A class outside `columns`, the classes of the
-    truth, has no instances beyond its descendants: it is absent where all its descendants in
-    `columns` are, if there are any and none is `present`. A class in `columns` may be present
-    without them: an animal may be neither dog nor cat.
-    """
-    below = csr_array(lineage.T)
-    implied = csr_array(absent @ below)
-    added = np.setdiff1d(np.arange(lineage.shape[0]), columns)
-    under = csr_array(lineage[columns][:, added].astype(np.int32))  # (l, added)
-    needed = under.sum(0)
-    counts = csr_array((implied > present)[:, columns].astype(np.int32) @ under)
-    counts.data = (counts.data == needed[counts.indices]).astype(np.int32)
-    counts.eliminate_zeros()
-    joint = _widened(csr_array(counts.astype(bool)), added, lineage.shape[0])
-    absences = csr_array(implied + joint)
-    if (needed == 0).any():  # classes without columns below an ancestor that is now absent
-        absences = csr_array(absences @ below)
-    absences.sort_indices()
-    return absences

@@ -100,7 +100,16 @@ def plan_next(
     evidence = replace(evidence, cells=cells, complete=complete or evidence.complete)
     file = order.folder / "measured.toml"
     prices = prices or (str(file) if file.is_file() else order.settings.prices)
-    pair = _measured_pair(evidence, order)
+    # The pilot's label option for the order's scheme, with its best method.
+    name = order.settings.parsed_scheme.name
+    pairs = [pair for pair in evidence.cells if pair[0].part.name == name]
+    if not pairs:
+        known = ", ".join(sorted({pair[0].part.name for pair in evidence.cells}))
+        raise BadInput(
+            f"the pilot did not measure {name}, the scheme of {order.folder}, but {known}; compare "
+            f"{name} on the pilot's images as well, which needs no further labels"
+        )
+    pair = max(pairs, key=lambda pair: evidence.cells[pair][-1].score)
     if measured is None:
         scores = _trained(state, evidence, pair, progress)
     else:
@@ -118,19 +127,6 @@ def plan_next(
         staff=staff, image_price=image_price, seed=seed,
     )  # fmt: skip
     return replace(made, command=f"{made.command} --continue {quote(str(order.folder))}")
-
-
-def _measured_pair(evidence: Evidence, order: Order) -> Pair:
-    """The pilot's label option for the order's scheme, with its best method."""
-    name = order.settings.parsed_scheme.name
-    pairs = [pair for pair in evidence.cells if pair[0].part.name == name]
-    if not pairs:
-        known = ", ".join(sorted({pair[0].part.name for pair in evidence.cells}))
-        raise BadInput(
-            f"the pilot did not measure {name}, the scheme of {order.folder}, but {known}; compare "
-            f"{name} on the pilot's images as well, which needs no further labels"
-        )
-    return max(pairs, key=lambda pair: evidence.cells[pair][-1].score)
 
 
 def _scored_classes(evidence: Evidence, order: Order) -> list[int]:

@@ -285,7 +285,15 @@ def open_source(
         features |= {(split, kind): each for kind, each in of_split.items()}
     if features and not source.features:
         warn_of_scenes_net(data, source.backbone)
-    _check_one_network(features)
+    origins: dict[str, str] = {}  # plain files do not name their network
+    for (split, _), each in features.items():
+        if _pictures_id(each):
+            settings, weights = each.history.settings, " ".join(each.history.parents[1:])
+            network = f"{settings.get('backbone')} at {settings.get('size')} pixels ({weights})"
+            origins.setdefault(network, split)
+    if len(origins) > 1:
+        each_of = ", ".join(f"those of {split} from {name}" for name, split in origins.items())
+        raise BadInput(f"features: {each_of}; extract both with the same backbone and size")
     networks: dict[Side, Backbone] = {size: load(size=size) for size in source.sizes}
     # Decoded into the cache folder, where all worker processes read the same memory.
     pictures = {
@@ -440,19 +448,6 @@ def _precomputed(source: StudySource, data: Dataset, split: str) -> dict[Kind, F
         stored = stored if of == split else stored.select(places(whole, images))
         features[kind] = stored if stored.kind == kind else stored.pooled()
     return features
-
-
-def _check_one_network(features: Mapping[tuple[str, str], Features]) -> None:
-    """Raise BadInput if features come from two networks; plain files do not name theirs."""
-    networks: dict[str, str] = {}
-    for (split, _), each in features.items():
-        if _pictures_id(each):
-            settings, weights = each.history.settings, " ".join(each.history.parents[1:])
-            network = f"{settings.get('backbone')} at {settings.get('size')} pixels ({weights})"
-            networks.setdefault(network, split)
-    if len(networks) > 1:
-        each_of = ", ".join(f"those of {split} from {name}" for name, split in networks.items())
-        raise BadInput(f"features: {each_of}; extract both with the same backbone and size")
 
 
 def _pictures_id(features: Features) -> str:

@@ -378,7 +378,19 @@ class Repetition:
             test = scored["test"][index]
             row = self._row(run, model) | scored_row(test, self.data.data.leaves) | shared
             if "val" in scored:
-                row |= self._of_validation(run, scored["val"][index], test)
+                # mAP on validation labels in a sweep, else precision and recall on the test set.
+                val, leaves = scored["val"][index], self.data.data.leaves
+                labels = run.paid.validation or self.complete
+                if self.job.sweep:
+                    validation = Validation(None, labels, known=val.known, classes=leaves)
+                    row["tuned_map"] = _number(validation.score(val.scores))
+                else:
+                    labelled = labels.codes.astype(bool)
+                    if val.known is not None:
+                        labelled = csr_array(labelled.multiply(val.known))
+                    reference = Scored(val.scores, labels.codes == PRESENT, labelled)
+                    means = test.of(leaves).at_thresholds(reference.of(leaves))
+                    row |= {name: _number(means[name]) for name in ("precision", "recall")}
             own = [note for note in notes if getattr(note.message, "run", index) == index]
             run_notes, last = [*run.notes, *_texts(own)], model.losses[-1]
             if not np.isfinite(last) or last > _DIVERGED:  # the score is of a useless model
@@ -386,19 +398,6 @@ class Repetition:
                 run_notes.append(f"{model.method.name}: {text}")
             rows[run.batch, run.spec] = row | {"notes": list(dict.fromkeys(run_notes))}
         return rows
-
-    def _of_validation(self, run: _Run, val: Scored, test: Scored) -> Row:
-        """mAP on validation labels in a sweep, else precision and recall on the test set."""
-        labels, leaves = run.paid.validation or self.complete, self.data.data.leaves
-        if self.job.sweep:
-            score = Validation(None, labels, known=val.known, classes=leaves).score(val.scores)
-            return {"tuned_map": _number(score)}
-        labelled = labels.codes.astype(bool)
-        if val.known is not None:
-            labelled = csr_array(labelled.multiply(val.known))
-        reference = Scored(val.scores, labels.codes == PRESENT, labelled)
-        means = test.of(leaves).at_thresholds(reference.of(leaves))
-        return {name: _number(means[name]) for name in ("precision", "recall")}
 
     def _row(self, run: _Run, trained: Trained) -> Row:
         """All columns but the scores and the measurements of the machine."""

@@ -149,7 +149,8 @@ def test_a_damaged_file_is_named_and_begun_anew(tmp_path: Path, content: bytes |
     with pytest.raises(BadInput, match=r"/features\.npy is missing or damaged.*run the command"):
         index.values(tmp_path)
     assert stored(tmp_path, "key") is None
-    assert np.array_equal(written_folder(tmp_path).values(tmp_path), VALUES[:5])
+    with pytest.warns(UserWarning, match="computed again"):
+        assert np.array_equal(written_folder(tmp_path).values(tmp_path), VALUES[:5])
 
 
 @pytest.mark.parametrize(
@@ -162,9 +163,13 @@ def test_a_damaged_file_is_named_and_begun_anew(tmp_path: Path, content: bytes |
     ],
     ids=str,
 )
-def test_a_damaged_index_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+def test_a_damaged_or_unfinished_index_is_refused_and_replaced_with_a_note(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
     written_folder(tmp_path)
     facts = json.loads((tmp_path / "index.json").read_text())
     (tmp_path / "index.json").write_text(json.dumps(facts | change))
     with pytest.raises(BadInput, match=r"/index\.json cannot be read.*extract them again with"):
         Index.read(tmp_path)
+    with pytest.warns(UserWarning, match=f"{tmp_path}.* by an earlier version.* computed again"):
+        begun(tmp_path)

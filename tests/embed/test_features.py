@@ -108,7 +108,8 @@ def test_a_damaged_file_in_the_cache_is_made_again(
     for content in (b"", b"not an array", whole[: len(whole) // 2]):
         path.unlink()
         path.write_bytes(content)
-        features(dataset, "val", net, cache=tmp_path)
+        with pytest.warns(UserWarning, match="computed again"):
+            features(dataset, "val", net, cache=tmp_path)
         assert path.read_bytes() == whole
 
 
@@ -204,7 +205,7 @@ def test_features_that_cannot_be_used_are_refused(values: Any, mend: str) -> Non
 
 def test_features_that_unfold_in_memory_are_refused(tmp_path: Path) -> None:
     np.savez_compressed(tmp_path / "own.npz", features=np.zeros((20_000, 1000), np.float32))
-    with pytest.raises(BadInput, match=r"own\.npz: features would need 0\.1 GB, more than such"):
+    with pytest.raises(BadInput, match=r"own\.npz: features would need 0\.1 GB"):
         read_features(tmp_path / "own.npz")
     np.savez(tmp_path / "own.npz", other=np.zeros(3))
     with pytest.raises(BadInput, match=r"own\.npz: the array 'features' is missing"):
