@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,6 +31,25 @@ def jpeg(shade: int, size: tuple[int, int] = (20, 10)) -> bytes:
     stream = io.BytesIO()
     Image.new("RGB", size, (shade, shade, shade)).save(stream, "jpeg")
     return stream.getvalue()
+
+
+def coco_like(
+    folder: Path, name: str, count: int, start: int = 0, *, kind: str, **changed: Any
+) -> Path:
+    """Image i shows class i % 3 at x = i (none where that is 2) in a picture of shade start + i."""
+    (folder / "pictures").mkdir(exist_ok=True)
+    images, rows = [], list[dict[str, Any]]()
+    for i in range(count):
+        file = f"{start + i}.png"
+        Image.new("RGB", (8, 6), (start + i, 0, 0)).save(folder / "pictures" / file)
+        images.append({"id": start + i, "file_name": file, "width": 8, "height": 6})
+        seen = {"category_id": 1 + i % 3, "bbox": [i, 1, 2, 3]}
+        of_image = {"segments_info": [seen]} if kind == "coco-panoptic" else seen
+        rows += [{"image_id": start + i, **of_image}] if i % 3 < 2 else []
+    categories = [{"id": c + 1, "name": name} for c, name in enumerate(["cat", "car", "dog"])]
+    values = {"annotations": rows, "images": images, "categories": categories}
+    (folder / name).write_text(json.dumps(values | changed))
+    return folder / name
 
 
 def voc(

@@ -3,45 +3,23 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
-from PIL import Image
 
 from simkit import data
 from simkit.data.coco import AnnotationFiles, CocoPanoptic
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
+from tests.data import layouts
 
 KINDS = ("coco", "coco-panoptic", "lvis")
-
-
-def _file(folder: Path, kind: str, name: str, count: int, start: int = 0) -> Path:
-    """Image i shows class i % 3 at a place of its own; class 2 is never named."""
-    (folder / "pictures").mkdir(exist_ok=True)
-    rows: list[dict[str, Any]] = []
-    for i in range(count):
-        Image.new("RGB", (8, 6), (start + i, 0, 0)).save(folder / f"pictures/{start + i}.png")
-        seen = {"category_id": 1 + i % 3, "bbox": [i, 1, 2, 3]}
-        if i % 3 < 2 and kind == "coco-panoptic":
-            rows.append({"image_id": start + i, "segments_info": [seen]})
-        elif i % 3 < 2:
-            rows.append({"image_id": start + i, **seen})
-    images = [
-        {"id": start + i, "file_name": f"{start + i}.png", "width": 8, "height": 6}
-        for i in range(count)
-    ]
-    categories = [{"id": c + 1, "name": name} for c, name in enumerate(["cat", "car", "dog"])]
-    values = {"annotations": rows, "images": images, "categories": categories}
-    (folder / name).write_text(json.dumps(values))
-    return folder / name
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_truth_boxes_sizes_and_pictures_go_together(tmp_path: Path, kind: str) -> None:
     assert issubclass(data.get(kind), AnnotationFiles)
-    train = _file(tmp_path, kind, "train.json", 20)
-    test = _file(tmp_path, kind, "test.json", 6, 50)
+    train = layouts.coco_like(tmp_path, "train.json", 20, kind=kind)
+    test = layouts.coco_like(tmp_path, "test.json", 6, 50, kind=kind)
     opened = data.open(f"{kind}:{train},test={test},images={tmp_path / 'pictures'}")
     assert {split: truth.shape[0] for split, truth in opened.truth.items()} == {
         "train": 16, "val": 4, "test": 6, "train+val": 20,
@@ -59,7 +37,7 @@ def test_truth_boxes_sizes_and_pictures_go_together(tmp_path: Path, kind: str) -
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_empty_images_may_be_dropped(tmp_path: Path, kind: str) -> None:
-    train = _file(tmp_path, kind, "train.json", 9)
+    train = layouts.coco_like(tmp_path, "train.json", 9, kind=kind)
     opened = data.open(f"{kind}:{train},val={train},drop_empty=yes")
     assert opened.truth["train"].images.tolist() == [0, 1, 3, 4, 6, 7]
 
@@ -68,7 +46,7 @@ def test_empty_images_may_be_dropped(tmp_path: Path, kind: str) -> None:
 def test_a_hierarchy_adds_its_classes(tmp_path: Path, kind: str) -> None:
     tree = Hierarchy.of(["animal", "cat", "dog", "car"], [("cat", "animal"), ("dog", "animal")])
     tree.save(tmp_path / "tree.json")
-    train = _file(tmp_path, kind, "train.json", 3)
+    train = layouts.coco_like(tmp_path, "train.json", 3, kind=kind)
     opened = data.open(f"{kind}:{train},val={train},hierarchy={tmp_path / 'tree.json'}")
     assert opened.truth["train"].rows([0, 1]).astype(int).tolist() == [[1, 1, 0, 0], [0, 0, 0, 1]]
 

@@ -1,38 +1,20 @@
 """The data source coco."""
 
-import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from simkit import data
 from simkit.data.dataset import WHOLE
 from simkit.data.splits import published_split
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
+from tests.data import layouts
 
-
-def _write(folder: Path, name: str, count: int, start: int = 0, **changed: Any) -> Path:
-    """Image i shows class i % 3 (none where that is 2) in a picture of shade start + i."""
-    (folder / "pictures").mkdir(exist_ok=True)
-    for i in range(count):
-        shade = Image.new("RGB", (8 + i, 6), (start + i, 0, 0))
-        shade.save(folder / "pictures" / f"{start + i}.png")
-    values = {
-        "images": [{"id": start + i, "file_name": f"{start + i}.png"} for i in range(count)],
-        "annotations": [
-            {"image_id": start + i, "category_id": 1 + i % 3, "bbox": [1, 1, 2, 3]}
-            for i in range(count)
-            if i % 3 < 2
-        ],
-        "categories": [{"id": c + 1, "name": name} for c, name in enumerate(["cat", "car", "dog"])],
-    }
-    (folder / name).write_text(json.dumps(values | changed))
-    return folder / name
+_write = partial(layouts.coco_like, kind="coco")
 
 
 def test_pictures_are_optional_and_may_lie_in_several_folders(tmp_path: Path) -> None:
