@@ -79,30 +79,23 @@ def labels_of(
                     f"{what} has shape {labels.shape}, but {shape} is expected; scores and labels "
                     "must agree, images x classes"
                 )
-            if labels.dtype != bool:
-                _refuse_codes(labels, what)
+            # Label codes (-1 absent, 0 unknown) would be read as present wherever they are not 0.
+            strict = labels.dtype != bool
+            values = labels.tocoo().data[:, None] if strict and issparse(labels) else labels
+            for images in row_blocks(values.shape) if strict else ():
+                block = values[images]
+                strange = block[(block != 0) & (block != 1)]
+                if strange.size:
+                    raise BadInput(
+                        f"{what} holds {strange[0]}, and only 0 and 1 or booleans are expected; of "
+                        "codes pass present = codes == 1 and known = codes != 0"
+                    )
             if issparse(labels):  # entries may be stored twice, or as zeros
                 labels = form(labels).astype(bool)
                 labels.sum_duplicates()
                 labels.eliminate_zeros()
         read.append(labels)
     return read[0], read[1]
-
-
-def _refuse_codes(labels: Any, name: str) -> None:
-    """Raise BadInput for labels other than 0 and 1.
-
-    Label codes (-1 absent, 0 unknown) would be read as present wherever they are not 0.
-    """
-    values = labels.tocoo().data[:, None] if issparse(labels) else labels
-    for images in row_blocks(values.shape):
-        block = values[images]
-        strange = block[(block != 0) & (block != 1)]
-        if strange.size:
-            raise BadInput(
-                f"{name} holds {strange[0]}, and only 0 and 1 or booleans are expected; of codes "
-                "pass present = codes == 1 and known = codes != 0"
-            )
 
 
 def at_entries(values: NDArray[Any], entries: Any) -> Any:

@@ -138,17 +138,18 @@ def test_states_in_files_and_states_that_are_too_large(task, pooled):
     train(pooled, Large(), settings=Settings(epochs=1))
 
 
-def test_what_is_learned_counts_with_its_gradient_and_moments(pooled):
-    # 90 images, 5 classes, 4 bytes: a table of 1800; and 8 bytes
-    assert "7.21 kB" in refused((pooled, make("role")), settings=Settings(state_gb=7.1e-6))
-    train(pooled, make("role"), settings=Settings(epochs=1, state_gb=7.21e-6))
-
-
-def test_scores_of_every_epoch_count_with_the_state(pooled):
-    # 90 images, 5 classes: 5 bytes each, 4 of them of the score
-    message = refused((pooled, make("curriculum")), settings=Settings(state_gb=2.2e-6))
-    assert "2.25 kB" in message and "without a state for each image" in message
-    train(pooled, make("curriculum"), settings=Settings(epochs=1, state_gb=2.25e-6))
+@pytest.mark.parametrize(
+    ("spec", "bytes_", "said"),
+    [
+        ("role", 7210, r"7\.21 kB"),  # learned: with gradient and moments, a table of 1800; and 8
+        # 5 bytes for each label, 4 of them of the scores of every epoch
+        ("curriculum", 2250, r"2\.25 kB.*without a state for each image"),
+    ],
+)
+def test_a_state_counts_with_what_its_training_needs(pooled, spec, bytes_, said):
+    message = refused((pooled, make(spec)), settings=Settings(state_gb=0.98e-9 * bytes_))
+    assert re.search(said, message, re.DOTALL)
+    train(pooled, make(spec), settings=Settings(epochs=1, state_gb=1e-9 * bytes_))
 
 
 def test_validation_must_fit(task, present, maps):

@@ -30,13 +30,6 @@ from simkit.metrics import (
 from tests.reference import metrics as slow
 
 
-def test_three_images_by_hand():
-    scores = np.array([[0.9, 0.5], [0.8, 0.5], [0.1, 0.5]])
-    present = np.array([[1, 1], [0, 0], [1, 0]], bool)
-    # class 0: ranks 1 and 3, precisions 1 and 2/3; class 1: all three tie, precision 1/3
-    assert average_precision(scores, present) == pytest.approx([5 / 6, 1 / 3], abs=1e-15)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
 def test_equal_to_scikit_learn_with_and_without_ties(dtype):
     rng = np.random.default_rng(5)

@@ -383,25 +383,21 @@ def _by_scheme(
         scores = selection.scores_by_draw(bought, measure)
         for scheme in scores.columns.unique("scheme"):
             counted = bought[bought["scheme"] == scheme].dropna(subset=[*_COUNTS])
-            where = _amount(scheme, counted, chosen) | {"measure": measure}
+            part = next(iter(_made("scheme", scheme)), None)
+            setting = None if part is None else part.amount
+            specs = counted["scheme_spec"].fillna(scheme) if chosen else [scheme]
+            amounts = [float(getattr(_made("scheme", s)[0], setting)) for s in specs if setting]
+            labels = counted[list(_COUNTS)].sum(axis=1).clip(lower=1)
+            where = {
+                "scheme": scheme,
+                "family": scheme if part is None else part.name,
+                "setting": setting,
+                "value": np.mean(amounts) if amounts else np.nan,
+                "known": (1 - counted["unknown"] / labels).mean(),
+                "measure": measure,
+            }
             of_scheme = scores[scheme]
             yield where, of_scheme[[name for name in shown if name in of_scheme]]
-
-
-def _amount(scheme: str, runs: pd.DataFrame, limit: Budget) -> dict[str, Any]:
-    """Columns about a scheme and its number of labels."""
-    part = next(iter(_made("scheme", scheme)), None)
-    setting = None if part is None else part.amount
-    specs = runs["scheme_spec"].fillna(scheme) if limit else [scheme]
-    amounts = [float(getattr(_made("scheme", spec)[0], setting)) for spec in specs if setting]
-    labels = runs[list(_COUNTS)].sum(axis=1).clip(lower=1)
-    return {
-        "scheme": scheme,
-        "family": scheme if part is None else part.name,
-        "setting": setting,
-        "value": np.mean(amounts) if amounts else np.nan,
-        "known": (1 - runs["unknown"] / labels).mean(),
-    }
 
 
 def _in_order(table: pd.DataFrame, by: str) -> pd.DataFrame:

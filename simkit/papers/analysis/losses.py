@@ -198,7 +198,18 @@ def _followed(
         if epoch in epochs:
             batch, out, loss = step(batches[0])
             (slope,) = torch.autograd.grad(loss.sum(), out.maps)
-            size, loss = _averaged(method, batch), loss.detach().double()
+            # The number of entries that the method averages over makes losses comparable.
+            inner, known = layers(method)[0], batch.labels[0]
+            sizes = {
+                "mean_all": known.numel(),
+                "mean_observed": int((known != UNKNOWN).sum()),
+                "mean_named": int((known == PRESENT).sum()) + len(known),  # and ends of lists
+                "sum_classes": len(known),
+                "sum": 1,
+            }
+            usual = "sum" if getattr(inner, "normalise", "") == "csl" else "mean_all"
+            how = getattr(inner, "reduction", None) or _AVERAGES.get(inner.name, usual)
+            size, loss = sizes[how], loss.detach().double()
             columns = {"loss": size * (loss - loss.min())}
             columns["gradient"] = size * slope[:, image, c].sum((-2, -1)).double()
             columns["selected"] = method.selected(batch, out, state)[:, image, c]
@@ -213,22 +224,6 @@ def _followed(
                 method.after_batch(batch, out, state)
         with torch.no_grad():
             method.after_epoch(epoch, logits if method.needs.epoch_scores else None, state)
-
-
-def _averaged(method: Method, batch: Batch) -> int:
-    """Number of entries that the method averages over, which makes losses comparable."""
-    method = layers(method)[0]
-    b, L = batch.labels.shape[-2:]
-    codes = batch.labels[0]
-    sizes = {
-        "mean_all": b * L,
-        "mean_observed": int((codes != UNKNOWN).sum()),
-        "mean_named": int((codes == PRESENT).sum()) + b,  # and the end of every list
-        "sum_classes": b,
-        "sum": 1,
-    }
-    usual = "sum" if getattr(method, "normalise", "") == "csl" else "mean_all"
-    return sizes[getattr(method, "reduction", None) or _AVERAGES.get(method.name, usual)]
 
 
 _NAMES = ("named present", "true negative", "false negative")  # of LABEL_KINDS

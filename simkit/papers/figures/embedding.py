@@ -237,7 +237,13 @@ class Temperatures(Figure):
         widest = max([style.text_width(name, 8) for name in names], default=0)
         left = 1.15  # width of the image relative to a panel
         room = left * (style.WIDTH - 0.4 - min(widest, 1.5)) / (left + len(methods))
-        notes = _about(first, room)
+        notes = []
+        for sign, code, color in (("+", 1, style.PRESENT), ("−", -1, style.ABSENT)):
+            known = list(first.loc[first["state"] == code, "class"])
+            notes += _named(sign, known or ["none known"], color, room, most=16)
+        notes.append((f"? {(first['state'] == 0).sum()} unknown", style.PALE, "normal"))
+        if first["present"].fillna(False).any():
+            notes.append(("bold: present in truth", style.PALE, "normal"))
         tall = 0.0 if self.picture is None else room * self.picture.shape[0] / self.picture.shape[1]
         panels = Panels(
             ["", *map(style.label, methods)], across=6, widths=[left] + [1] * len(methods),
@@ -261,17 +267,6 @@ class Temperatures(Figure):
             "T on a log axis: far from 0 the loss is flat; ±1 is a hard label.",
             f"{hidden:,} labels in the middle are not shown." if hidden else "",
         )
-
-
-def _about(rows: pd.DataFrame, room: float) -> list[Note]:
-    """The labels of the image."""
-    notes = []
-    for sign, code, color in (("+", 1, style.PRESENT), ("−", -1, style.ABSENT)):
-        names = list(rows.loc[rows["state"] == code, "class"])
-        notes += _named(sign, names or ["none known"], color, room, most=16)
-    notes.append((f"? {(rows['state'] == 0).sum()} unknown", style.PALE, "normal"))
-    truth = rows["present"].fillna(False).any()
-    return [*notes, ("bold: present in truth", style.PALE, "normal")] if truth else notes
 
 
 def _sticks(axes: Axes, values: NDArray[np.float64], *, ticks: int) -> None:

@@ -148,26 +148,23 @@ class Corrections(Figure):
         for picture, each in zip(self.pictures or (), axes[::2], strict=False):
             marks.picture(each, picture)
         for rows, each in zip(images, axes[shown - 1 :: shown], strict=True):
-            self._cells(each, rows)
+            every = rows["class"].unique()
+            names = every[: self.classes]
+            wide = rows.pivot(index="class", columns="epoch", values=["color", "sign"]).loc[names]
+            colors, signs = wide["color"].fillna("white"), wide["sign"].fillna("")
+            marks.cells(each, colors.to_numpy().tolist(), signs.to_numpy().tolist())
+            present = rows[rows["present"] | rows["given"]]["class"].unique()
+            for text, name in zip(marks.row_names(each, names), names, strict=True):
+                text.set_color(INK if name in present else PALE)
+            step = -(-len(colors.columns) // 10)
+            each.set_xticks(range(0, len(colors.columns), step), colors.columns[::step], fontsize=9)
+            hidden = len(every) - len(names)
+            each.set_xlabel(f"epoch ({hidden} more classes)" if hidden else "epoch")
         return panels.finish(
             f"Corrections by {label(table['method'].iloc[0])}, epoch by epoch",
             "+ on blue: correct, the class is present; × on red: wrong correction; dark "
             "grey: labelled from the start; light grey: assumed absent. Names in grey: absent.",
         )
-
-    def _cells(self, axes: Axes, rows: pd.DataFrame) -> None:
-        every = rows["class"].unique()
-        names = every[: self.classes]
-        wide = rows.pivot(index="class", columns="epoch", values=["color", "sign"]).loc[names]
-        colors, signs = wide["color"].fillna("white"), wide["sign"].fillna("")
-        marks.cells(axes, colors.to_numpy().tolist(), signs.to_numpy().tolist())
-        present = rows[rows["present"] | rows["given"]]["class"].unique()
-        for text, name in zip(marks.row_names(axes, names), names, strict=True):
-            text.set_color(INK if name in present else PALE)
-        step = -(-len(colors.columns) // 10)
-        axes.set_xticks(range(0, len(colors.columns), step), colors.columns[::step], fontsize=9)
-        hidden = len(every) - len(names)
-        axes.set_xlabel(f"epoch ({hidden} more classes)" if hidden else "epoch")
 
 
 @register

@@ -7,14 +7,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from simkit.quantities import money
 from simkit.registry import setting
 from simkit.results import selection
 from simkit.results.cells import references, summary_rows, zero_shot
-from simkit.results.comparisons import Ranks, Test, What, courses, ranks
+from simkit.results.comparisons import Test, What, courses, ranks
 from simkit.results.figures import base, marks
 from simkit.results.figures.base import Facets, Figure, Panels, register, split
 from simkit.results.figures.style import INK, PALE, Look, label, looks, over_draws, palette
@@ -255,7 +254,26 @@ class RankDiagram(base.AtBudget):
         widths = [3.2, max(1.0, 0.075 * len(groups))]
         panels = Panels(["", ""], height=height, widths=widths, sharex=False)
         means, bars = panels
-        _mean_ranks(means, ranking)
+        # Markers at the mean ranks, ticks at those under each scheme, above a critical difference.
+        k = len(ranking.methods)
+        for row, (method, look) in enumerate(looks(ranking.methods).items()):
+            under_each = [ranks_of[method] for ranks_of in ranking.by_scheme.values()]
+            means.vlines(under_each, row - 0.22, row + 0.22, color=PALE, linewidth=1.1)
+            marker = {"linestyle": "none", "markersize": 8.5, "label": ""}
+            means.plot([ranking.mean[method]], [row], **{**look.line(), **marker})
+        values = [f"{ranking.mean[name]:.1f}" for name in ranking.methods]
+        names = [label(name) for name in ranking.methods]
+        marks.row_names(means, names, right=values, size=10, room=3.2)
+        means.set(xlim=(0.6, k + 0.4), xlabel=f"mean rank, 1 is the best of {k}")
+        means.spines["left"].set_visible(False)
+        means.grid(False, axis="x")
+        marks.whole_numbers(means.xaxis)
+        if ranking.distance:
+            means.set_ylim(top=-1.7)
+            end = 1 + min(ranking.distance, k - 1)
+            means.plot([1, end], [-0.95] * 2, color=INK, linewidth=1.2, marker="|", markersize=8)
+            critical = f"critical difference {ranking.distance:.2f}"
+            means.text(end + 0.02 * k, -0.95, critical, va="center", fontsize=9)
         marks.bare(bars)
         wide = {"linewidth": 2.2, "markersize": 5} if len(groups) < 13 else {"markersize": 3}
         for column, group in enumerate(groups):
@@ -279,27 +297,3 @@ class RankDiagram(base.AtBudget):
             f"Blocks left out, as a method has no score: {left_out}." if left_out else "",
             "One draw: differences are not tested." if ranking.alike is None else joined,
         )
-
-
-def _mean_ranks(axes: Axes, ranking: Ranks) -> None:
-    """Markers at the mean ranks, ticks at those under each scheme, above a critical difference."""
-    k = len(ranking.methods)
-    for row, (method, look) in enumerate(looks(ranking.methods).items()):
-        under_each = [means[method] for means in ranking.by_scheme.values()]
-        axes.vlines(under_each, row - 0.22, row + 0.22, color=PALE, linewidth=1.1)
-        marker = {"linestyle": "none", "markersize": 8.5, "label": ""}
-        axes.plot([ranking.mean[method]], [row], **{**look.line(), **marker})
-    values = [f"{ranking.mean[name]:.1f}" for name in ranking.methods]
-    marks.row_names(
-        axes, [label(name) for name in ranking.methods], right=values, size=10, room=3.2
-    )
-    axes.set(xlim=(0.6, k + 0.4), xlabel=f"mean rank, 1 is the best of {k}")
-    axes.spines["left"].set_visible(False)
-    axes.grid(False, axis="x")
-    marks.whole_numbers(axes.xaxis)
-    if ranking.distance:
-        axes.set_ylim(top=-1.7)
-        end = 1 + min(ranking.distance, k - 1)
-        axes.plot([1, end], [-0.95] * 2, color=INK, linewidth=1.2, marker="|", markersize=8)
-        text = f"critical difference {ranking.distance:.2f}"
-        axes.text(end + 0.02 * k, -0.95, text, va="center", fontsize=9)
