@@ -81,7 +81,9 @@ def labels_of(
                 )
             # Label codes (-1 absent, 0 unknown) would be read as present wherever they are not 0.
             strict = labels.dtype != bool
-            values = labels.tocoo().data[:, None] if strict and issparse(labels) else labels
+            values: Any = labels
+            if strict and issparse(labels):
+                values = values.tocoo().data[:, None]
             for images in row_blocks(values.shape) if strict else ():
                 block = values[images]
                 strange = block[(block != 0) & (block != 1)]
