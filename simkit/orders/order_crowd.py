@@ -162,7 +162,7 @@ class OrderCrowd(Crowd):
         self.ledger = Ledger(*self.shape)
         self._joined, self._batch = joined, batch
         self._listed: list[pd.DataFrame] = []
-        self._list("verify", np.zeros(0, np.int64), np.zeros(0, np.int64))  # the columns
+        self._list("verify", np.zeros(0, np.int64), np.zeros(0, np.int64))  # sets the columns
         self._unnamed = np.zeros(len(images), bool)  # images with an open question of kind name
 
     def questions(self) -> pd.DataFrame:
@@ -174,7 +174,7 @@ class OrderCrowd(Crowd):
 
     def mistakes(self, images: Ints, classes: Ints, present: bool) -> int | None:
         states = self._ask("verify", images, classes)
-        confirmed = states == (YES if present else NO)  # unsure confirms nothing
+        confirmed = states == (YES if present else NO)  # an unsure answer confirms nothing
         return None if (states == OPEN).any() else int(np.count_nonzero(~confirmed))
 
     def sweep(self, images: Any, classes: Any = None) -> None:
@@ -229,7 +229,7 @@ class OrderCrowd(Crowd):
         """Search as the simulated crowd with precision=None.
 
         A model's scores, if given, order the images until `present` of them show the class; the
-        keyed order of the class orders the others.
+        others follow in the keyed order of the class.
         """
         classes = np.asarray(classes, np.int64)
         order, found = chance.permutation(len(self.images)), np.zeros(len(classes), np.int64)
@@ -254,7 +254,7 @@ class OrderCrowd(Crowd):
                 self.ledger.record(kept, np.full(len(kept), c), code == YES)
                 dropped = self.ledger.dropped
                 dropped["search"] = dropped.get("search", 0) + len(images) - len(kept)
-            # While a question is open the goal may be met: a scheme must not complain yet.
+            # While a question is open, the goal may still be met: a scheme must not complain yet.
             found[place] = goal[0] if missing.any() else min(int((states == YES).sum()), goal[0])
         return found
 
@@ -313,15 +313,17 @@ class OrderCrowd(Crowd):
     def _not_denied(self, images: Ints, classes: Ints) -> Bools:
         """(n,) whether people said something other than no about n pairs.
 
-        For a walk until a number of them are denied an open question counts as a no: so the walk
-        ends at the last question that is needed whatever the open answers are.
+        In a walk that ends after a number of denials, an open question counts as a no: so the walk
+        ends at the last question that is needed for every outcome of the open ones.
         """
         states = self._states(images, classes)
         return (states != NO) & (states != OPEN)
 
     def _verify_in_turn(self, walk: Iterable[Answered], *, keep_yes: bool, by_image: bool) -> None:
-        """Verify the pairs of a walk, in its order or image by image; yes answers are dropped
-        unless `keep_yes`."""
+        """Verify the pairs of a walk, in its order or image by image.
+
+        Yes answers are dropped unless `keep_yes`.
+        """
         pairs = np.hstack([np.zeros((2, 0), np.int64), *(piece[:2] for piece in walk)])
         images, classes = pairs[:, np.argsort(pairs[0], kind="stable")] if by_image else pairs
         states = self._states(images, classes)
@@ -374,11 +376,14 @@ class OrderCrowd(Crowd):
 
 
 def _needed(states: States, goal: list[int], batch: int) -> Bools:
-    """(n,) which questions of a search, in its order, are needed to reach `goal` (numbers of yes
-    and of no) whatever the open answers are; at least `batch` open ones while it is not met."""
+    """(n,) mask of the questions of a search, in its order, that may be needed to reach a goal.
+
+    goal: required numbers of yes and of no. Open questions may have any answer; at least `batch`
+    of them are included while the goal is not met.
+    """
     # Numbers of each answer before each place.
     before = {s: np.cumsum(states == s) - (states == s) for s in (YES, NO, OPEN)}
     lacking = (goal[0] - before[YES]).clip(min=0) + (goal[1] - before[NO]).clip(min=0)
-    # If all open answers before a place helped, this many would still be lacking.
+    # This many answers are still missing even if all open questions before a place are helpful.
     lacking = np.where(lacking > 0, lacking.clip(min=batch), 0)
     return lacking > before[OPEN]

@@ -306,7 +306,7 @@ def next_step(project: Project, states: Sequence[OrderState]) -> str:
     words = _next_command(project, states)
     if not words:
         return f"nothing; the scores of all images are in {project.folder / SCORES}"
-    # The shell is to expand the pattern of the downloads.
+    # Unquoted, so that the shell expands the pattern of the downloads.
     return " ".join(["simkit", *(w if w.startswith(DOWNLOADS) else quote(w) for w in words)])
 
 
@@ -340,7 +340,7 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     if SCORES not in current:
         trained = _values(model)["history"]["settings"]
         weights = trained.get("weights", "its own")
-        if weights == Path(project.weights).name:  # models name a file of weights without its path
+        if weights == Path(project.weights).name:  # models store a weights file without its path
             weights = project.weights
         return [
             "predict", str(model.parent), "--data", project.data,
@@ -358,7 +358,7 @@ def _purchase(
     plan: the values of the plan made after the last round; None without one.
     """
     first, order = states[0].order, states[-1].order
-    left = len(first.images) - int(first.rounds[0].table["image"].nunique())  # besides the pilot
+    left = len(first.images) - int(first.rounds[0].table["image"].nunique())  # without the pilot
     rest = project.budget - spent(project, states, measured=True)
     report = ["--report", str(project.folder / PLAN)]
     if not runs or left <= 0 or rest < 1:
@@ -368,7 +368,7 @@ def _purchase(
         return ["order", "--next", str(order.folder), "--plan", report[1]] if needed else []
     measured = order.folder / "measured.toml"
     how = ["--prices", str(measured) if measured.exists() else project.prices]
-    if len(order.rounds) > 1:  # at measured prices by itself
+    if len(order.rounds) > 1:  # --continue uses the measured prices
         how = ["--continue", str(order.folder)]
     return ["plan", *runs, "--budget", f"{rest:.2f}", "--images", str(left), *how, *report]
 

@@ -1,8 +1,8 @@
 """The state file of a project: which of its results are up to date.
 
-A plan is made after a round, a model from labels, scores with a model. `state.json` keeps the
-content id of each of these results with that of its source. File times do not count, as copies of a
-project (cp -r, git clone, a zip) have others.
+A plan depends on a round, a model on labels, and scores on a model. `state.json` keeps the
+content id of each of these results with that of its source. File times do not count, because copies
+of a project (cp -r, git clone, a zip) have different ones.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def start(folder: Path) -> None:
 def record(folder: Path) -> set[str]:
     """Update the state file, and return the results that are up to date.
 
-    Each step that replaces a source calls this first. Results that are new or changed since the
-    last call, by a command or by hand, have another content id than the recorded one. They were
-    made from the present source, because no step replaced it in between. Outside a project nothing
-    happens.
+    Each step that replaces a source calls this first. The content id of a result that is new or
+    was changed since the last call, by a command or by hand, differs from the recorded one. Such a
+    result was made from the current source, because no step has replaced the source since. Outside
+    a project nothing happens.
     """
     if not (folder / FILE).is_file():
         return set()
@@ -59,13 +59,13 @@ def record(folder: Path) -> set[str]:
             continue
         made, of = _id(result), _id(source)
         if recorded.get(name, [""])[0] != made:
-            # Projects of version 0.2 have no state file: file times decide, this once.
+            # Projects of version 0.2 have no state file: file times decide this one time.
             late = by_time and result.stat().st_mtime <= source.stat().st_mtime
             results[name] = [made, "" if late else of]
         if results[name][1] == of:
             current.add(name)
     if by_time or results != recorded:
-        with suppress(BadInput):  # a folder that can only be read has the same next step
+        with suppress(BadInput):  # a read-only folder cannot be updated, but its next step is right
             write_lines(file, [json.dumps(sealed({"results": results}), indent=1)])
     return current
 

@@ -1,5 +1,7 @@
-"""The answers of people to an order: checked, kept in files that never change, and made into
-labels, votes, times, agreement and open questions."""
+"""Answers to an order: checked, stored in immutable files, and turned into results.
+
+The results are labels, votes, times, agreement and open questions.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +100,7 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
     for place, row in enumerate(rows.to_dict("records")):
         number, text = row["number"], str(row["answer"]).strip()
         person, question = str(row["worker"]).strip(), f"question {row['number']:.0f}"
-        # A pseudonym, another one in each order.
+        # A pseudonym that differs between orders.
         worker = f"w-{sha256(f'{order.id} {person}'.encode())[:10]}"
         kind, earlier = kinds.get(number), before.get((number, worker))
         answer = None if kind is None else _answer(text, kind, classes)
@@ -140,7 +142,7 @@ def keep(order: Order, answers: pd.DataFrame) -> Path | None:
 
 
 def kept(order: Order) -> pd.DataFrame:
-    """All answers of an order as they were received, one of a person to a question.
+    """All answers of an order as they were received, at most one per person and question.
 
     Returns
     -------
@@ -168,7 +170,7 @@ def kept(order: Order) -> pd.DataFrame:
             tables.append(pd.DataFrame(rows, columns=list(COLUMNS)).astype(TYPES))
     answers = pd.concat(tables)
     answers["seconds"] = _numbers(answers, "seconds", DAY)
-    # Two who receive the same file at the same time both keep it.
+    # Two processes that receive the same file at the same time may both store it.
     return answers.drop_duplicates(["question", "worker"], ignore_index=True)
 
 
@@ -201,7 +203,7 @@ def _answer(text: str, kind: str, classes: set[str]) -> str | None:
 
 
 def _numbers(rows: pd.DataFrame, column: str, most: int) -> pd.Series[float]:
-    """Of any text; nan where it is no number from 0 to `most`, and without the column."""
+    """A column as numbers; nan for anything else than 0 to `most`, and without the column."""
     if column not in rows:
         return pd.Series(float("nan"), rows.index)
     numbers = pd.to_numeric(rows[column].astype(str), errors="coerce").astype(float)
@@ -389,7 +391,7 @@ class OrderState:
         if not len(self.seconds) or listed.wage is None:
             return None
         counts, rates = self.answers.groupby("kind").size(), dict(listed.rates)
-        # A price in dollars is paid however long an answer takes.
+        # A price in dollars does not depend on the time that an answer takes.
         timed = {kind: rate for kind, rate in rates.items() if rate.dollars is None}
         ratios: list[float] = []
         try:
@@ -461,7 +463,7 @@ def write(state: OrderState) -> list[str]:
         file.unlink(missing_ok=True)
         return sorted(names)
     listed = order.settings.prices
-    # Price lists can be like complete presets only: those of a file are written out.
+    # `like` accepts only shipped presets, so a price list from a file is written in full.
     values: dict[str, Any] = {"like": listed}
     if listed.endswith(".toml"):
         values = tomllib.loads(Path(listed).read_text("utf-8"))

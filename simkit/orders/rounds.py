@@ -110,7 +110,7 @@ def round_of(
 
 
 def _not_open(questions: pd.DataFrame, opened: pd.DataFrame) -> pd.DataFrame:
-    """The questions that are not open already; a gold question's answer is no label."""
+    """The questions that are not open yet; gold questions do not count, as they give no labels."""
 
     def places(table: pd.DataFrame) -> pd.MultiIndex:
         """Image and class of each question, or image and number of a naming."""
@@ -221,7 +221,7 @@ def write_round(
     forms: html, csv, jsonl or label-studio.  labels: known ones, for examples in the instructions.
     described: instructions with descriptions of the classes; by default those of the last round.
     """
-    project_state.record(order.folder.absolute().parent)  # this round dates the plan before it
+    project_state.record(order.folder.absolute().parent)  # this round makes the plan out of date
     classes = sheet.descriptions(order, described)
     questions = order.table[order.table["round"] == len(order.rounds)]
     files = []

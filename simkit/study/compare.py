@@ -302,7 +302,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 class _Work:
-    """The work on one comparison. Raises BadInput if no job could work with grid and data."""
+    """The work on one comparison. Raises BadInput if grid and data do not fit together."""
 
     def __init__(
         self,
@@ -326,7 +326,7 @@ class _Work:
             "leaves": self.data.data.leaves.tolist(),
             "methods": method_facts.written(grid.trained),
         }
-        # Pictures of work under way: parts write none, as they would replace each other's.
+        # Pictures of the work in progress; parts write none, as they would overwrite each other's.
         self.draws_shown = 0
         alone = self.part is None and not (folder / "table.parquet").exists()
         self.next_preview = time.monotonic() + EVERY if alone else math.inf
@@ -376,7 +376,7 @@ class _Work:
         )
 
     def _largest_stack(self, unfinished: Sequence[Job]) -> float:
-        """Largest possible stack, in bytes: at most the grid's `memory`, or one larger run."""
+        """Largest stack in bytes: at most the grid's `memory`, unless a single run needs more."""
         largest, data = 0.0, self.data
         images, classes = data.truth("train").shape
         heads = () if self.grid.pictures is not None else {job.batches for job in unfinished}
@@ -419,7 +419,7 @@ class _Work:
             left = len(of_all_parts.without(planned_jobs))
             share, finished = (share, finished) if left else (planned_jobs, of_all_parts)
         dollars = None
-        if self.sweep and self.grid.validation != "complete":  # else each budget pays for them
+        if self.sweep and self.grid.validation != "complete":  # else each budget pays for labels
             labels = tuning_labels(self.sweep[0], self.data)
             dollars = float(cost(labels, self.sweep[0].prices.once_set_up()).dollars)
         rows = self._rows(share, finished, [*failures, *finished.sentences(share)], planned)
@@ -430,10 +430,10 @@ class _Work:
     def _rows(
         self, of: list[Job], finished: Finished, failures: Sequence[str] = (), planned: int = 0
     ) -> Table:
-        """The runs of the finished ones among these jobs.
+        """The runs of those jobs that are finished.
 
-        Facts about the table are mAP and name of the image-text model, if any, from its scores of
-        the test split.
+        The facts of the table include the zero-shot mAP on the test split and the name of the
+        image-text model, if any.
         """
         tables = [finished.done[job.key].table for job in of if job.key in finished.done]
         about, data = {**self.about, "failures": tuple(failures), "planned": planned}, self.data
@@ -507,7 +507,7 @@ class _Work:
                 picture.name: partial(figure(result).savefig, format="png"),
                 "summary.md": _text_writer(f"{note}\n\n{summary.markdown(result)}"),
             }
-            if (self.folder / "table.parquet").exists():  # of another process that has ended
+            if (self.folder / "table.parquet").exists():  # another process has finished it
                 self.next_preview = math.inf
                 return
             first = not picture.exists()

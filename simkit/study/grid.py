@@ -136,7 +136,7 @@ class Tuning:
         values = self.values(spec)
         if not values:
             rates = [(("lr", float(f"{factor * lr:.6g}")),) for factor in (0.1, 1.0, 10.0)]
-            # The alternative of a wrapper is tried only if the method that it wraps has none.
+            # A wrapper's alternative is tried only if the wrapped method has none.
             others = [each for m in layers(methods.make(spec)) for each in m.alternative.items()]
             return [*map(Setting, rates), *(Setting((*rates[1], each)) for each in others[:1])]
         shape = [len(choices) for choices in values.values()]
@@ -342,9 +342,9 @@ class Grid:
     def references(self) -> tuple[str, ...]:
         """The methods that are trained on complete labels, empty without `reference`.
 
-        These are `full`, also with those wrappers of each method that change the outputs of the
-        model, such as `full+boostlu` for `an+boostlu`, and the methods themselves, as some score
-        higher or lower than `full` on the same labels.
+        These are `full`, alone and with those wrappers of each method that change the outputs of
+        the model, such as `full+boostlu` for `an+boostlu`, and the methods themselves, as some
+        score higher or lower than `full` on the same labels.
         """
         full = [FULL]
         for spec in self.methods:
@@ -401,7 +401,7 @@ def demo_grid(*, seed: int | None = None) -> Grid:
 
 
 def _expect(holds: Any, name: str, value: Any, wanted: str) -> None:
-    """Raise BadInput that names the field, unless the condition `holds`."""
+    """Raise a BadInput that names the field, unless the condition `holds`."""
     if not holds:
         raise BadInput(f"{name} is {value!r}; {wanted} is expected")
 
@@ -409,7 +409,7 @@ def _expect(holds: Any, name: str, value: Any, wanted: str) -> None:
 def _table(
     value: Any, name: str, kind: str = "", known: Sequence[str] | None = None
 ) -> Mapping[str, Any]:
-    """A field that is a table, if `known` is given one with these names. Raises BadInput."""
+    """A field that is a table, with keys from `known` if these are given. Raises BadInput."""
     _expect(isinstance(value, Mapping), name, value, f"a table such as [{name}]")
     for key in value if known is not None else ():
         if key not in (known or ()):

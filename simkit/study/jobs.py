@@ -120,7 +120,7 @@ class LabelBatch:
 
 @dataclass(frozen=True)
 class Job:
-    """Batches of labels in one draw, or in several if one takes little time, for any process.
+    """Batches of labels in one draw (in several if one takes little time), for any process.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class Job:
 
     def __str__(self) -> str:
         first, others = self.batches[0], len(self.batches) - 1
-        method = f", {first.methods[0]}" if self.grid.pictures else ""  # each its own batch
+        method = f", {first.methods[0]}" if self.grid.pictures else ""  # one method per batch
         more = f" and {others} more" if others else ""
         draws = " to ".join(dict.fromkeys(map(draw_name, (self.draws[0], self.draws[-1]))))
         return f"{first}{method}{more}, {draws}"
@@ -193,8 +193,10 @@ def draw_name(draw: int) -> str:
 
 
 def transform_of(grid: Grid, spec: str) -> ImageTransform | None:
-    """The image transform of a method, None for a head on features: fields of the grid, then of the
-    method's protocol, then defaults."""
+    """The image transform of a method; None for a head on features.
+
+    Fields of the grid take precedence over those of the method's protocol, and these over defaults.
+    """
     if grid.pictures is None:
         return None
     base = ImageTransform()
@@ -211,7 +213,7 @@ def source_of(grid: Grid) -> StudySource:
     trained = [methods.make(spec) for spec in {*grid.trained, *tried}]
     needs_val = grid.validation != "none" or grid.tuning is not None
     kinds, sizes = {kind_of(method) for method in trained}, dict[int | None, None]()
-    if grid.pictures is not None:  # features serve to find neighbours
+    if grid.pictures is not None:  # features serve only to find neighbours
         kinds = {"pooled"} if any(map(needs_features, trained)) else set()
         transforms = (transform_of(grid, spec) for spec in grid.trained)
         sizes = dict.fromkeys(transform.size for transform in transforms if transform)
@@ -321,8 +323,8 @@ def choose(tried: Sequence[Job], done: Mapping[str, Result]) -> tuple[Choices, l
 def label_batches(grid: Grid) -> list[LabelBatch]:
     """The labels of every draw, in the order of schemes and budgets; references last.
 
-    Training a whole backbone takes long, so every method has its own batch then; the labels are the
-    same.
+    Training a whole backbone takes long, so every method gets a separate batch, with the same
+    labels.
     """
     of_methods, of_references = (
         [(spec,) for spec in specs] if grid.pictures else [specs]
@@ -361,8 +363,8 @@ def _jobs(
 ) -> list[Job]:
     """Jobs of at least `LEAST` seconds of estimated work, so that runs can be trained together.
 
-    Batches that probably ask about every image, such as RPA and FPC at any budget, share one job of
-    up to `MOST` seconds, as one stack trains them; draws of less than `LEAST` seconds share jobs.
+    Batches that probably ask about every image, such as RPA and FPC at any budget, share a job of
+    up to `MOST` seconds, as one stack trains them; draws of less than `LEAST` seconds share a job.
     The estimate counts operations and measures nothing, so a grid has the same jobs on every
     machine.
     """
@@ -384,7 +386,7 @@ def _jobs(
             packs.append([])
         packs[-1] += group
         enough = sum(duration[batch] for batch in packs[-1]) >= LEAST
-    if not enough and len(packs) > 1:  # a smaller rest joins the last pack
+    if not enough and len(packs) > 1:  # a small remainder joins the last pack
         packs[-2:] = [packs[-2] + packs[-1]]
     source, listed = source_of(grid), prices(grid.prices)
     code = code_id([*map(methods.make, grid.trained), *map(schemes.make, grid.schemes)])
@@ -448,13 +450,13 @@ def _asked(batch: LabelBatch, grid: Grid, data: StudyData) -> int:
 
 
 def code_id(parts: Iterable[object] = ()) -> str:
-    """Eight hexadecimal digits, the same whatever the docstrings, comments and line breaks.
+    """Hash of the code, eight hexadecimal digits, without docstrings, comments and line breaks.
 
     Parameters
     ----------
     parts
-        Schemes and methods of the run. If they are defined outside simkit, the files of their
-        classes, of the parents of these and of the methods that they wrap are hashed too.
+        Schemes and methods of the run. For those defined outside simkit, the files of their
+        classes, of the base classes and of wrapped methods are hashed too.
     """
     kinds = {kind for part in parts for layer in layers(part) for kind in type(layer).__mro__}
     modules = {sys.modules.get(kind.__module__) for kind in kinds}

@@ -1,6 +1,6 @@
 """Runs jobs in this process, in local processes, or on the workers of a cluster.
 
-Each way is an executor behind `outcomes`; a part of the jobs goes through any of them.
+All three are executors behind `outcomes`, and each can run a part of the jobs.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def finish(jobs: Sequence[Job], folder: Path, workers: Workers, progress: Progre
 
 
 def _failure(outcome: Result | Exception, *, local: bool) -> str:
-    """Why an outcome is not used, or ""; `local`: of local processes, not of an executor."""
+    """Why an outcome is not used, or ""; `local`: it comes from a local process."""
     if isinstance(outcome, Result):
         ours = {**versions(), "torch": str(torch.__version__)}
         for environment in outcome.table["environment"].to_pylist():
@@ -186,8 +186,8 @@ def outcomes(
 ) -> Iterator[tuple[Task, Value | Exception]]:
     """Every task with its result or its error, in the order in which they end.
 
-    Three ways behind one call: any executor, such as that of a `cluster`; local processes; or this
-    process. A share of the tasks alone (`Part`) goes through any of them.
+    Three kinds of execution behind one call: any executor, such as that of a `cluster`; local
+    processes; or this process. Each can run a share of the tasks (`Part`).
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def _in_processes(
         busy: dict[futures.Future[Value], Task] = {}
         with _processes(min(count, len(batch))) as (pool, starts):
             while busy or (batch and not lost):
-                # One more than there are processes, so that none waits while a result is used.
+                # One task more than there are processes, so that none idles while a result is used.
                 while batch and len(busy) <= len(starts) and not lost:
                     task = batch.popleft()
                     try:

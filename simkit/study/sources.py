@@ -71,7 +71,7 @@ class StudySource:
     scores: str = ""
 
 
-Source = StudySource  # its public name; here it would be taken for a source of data
+Source = StudySource  # the public name, which would suggest a source of data in this package
 
 
 @dataclass(frozen=True)
@@ -275,7 +275,7 @@ def open_source(
             )
     features: dict[tuple[str, str], Features] = {}
     load = partial(load_backbone, source.backbone, source.weights or None)
-    # A backbone on images takes at most neighbours from features, those of train.
+    # A backbone on images uses features only for neighbours, and only those of train.
     featured = ("train",) if source.sizes and source.kinds else source.splits
     for split in featured if source.kinds else ():
         # Images that `simkit features` skipped at the request of the user stay skipped.
@@ -430,7 +430,7 @@ def _precomputed(source: StudySource, data: Dataset, split: str) -> dict[Kind, F
     splits = of_splits(Path(file))  # a folder with one subfolder for each split
     file = str(splits.get(split) or (splits.get("train") if held_out else None) or file)
     images = data.truth[split].images
-    # A file of the undivided training set has the rows of both of its splits.
+    # A file of the undivided training set has the rows of train and val.
     whole = data.truth[WHOLE].images if WHOLE in data.truth and split != "test" else images
     features = {}
     for kind in source.kinds:

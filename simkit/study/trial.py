@@ -225,8 +225,10 @@ def trial(
 
 
 def _with_splits(source: StudySource, data: Dataset, *, chooses: bool, report: bool) -> StudySource:
-    """The source with the splits in use: train, the scored one if any, and val if it chooses an
-    epoch or thresholds."""
+    """The source with the splits in use.
+
+    These are train, the scored split if any, and val if it chooses an epoch or thresholds.
+    """
     scored = "test" if "test" in data.truth else "val"
     known = data.truth["train"].known
     if scored not in data.truth and known is not None and not known.nnz:
@@ -235,7 +237,7 @@ def _with_splits(source: StudySource, data: Dataset, *, chooses: bool, report: b
                 f"{source.data!r} has no labelled images to choose an epoch or to report on; set "
                 "select to 'last', or name a labelled data set in its field `scored`"
             )
-        return replace(source, splits=("train",))  # the images of an order have no known labels
+        return replace(source, splits=("train",))  # an order has no labelled images to score
     val = scored != "val" and "val" in data.truth
     if chooses and not val:
         raise BadInput(
@@ -251,8 +253,9 @@ def _pointing(
 ) -> float | None:
     """The pointing game on a split; None without boxes or without the images for maps.
 
-    Pooled features are replaced by the maps of the same backbone that they are means of. None
-    where they are not, as in networks with a class token: the head does not fit the maps.
+    Pooled features are replaced by the feature maps of the same backbone. If the features are not
+    the means of these maps, as in networks with a class token, the head does not fit and the result
+    is None.
     """
     dataset, inputs = run.data.data, run.inputs(split)
     boxes = dataset.boxes.get(split)
@@ -320,7 +323,7 @@ def details(
 def _with_data(trained: Trained, run: Training) -> Trained:
     """The model with the data set, and the network of the features if known, in its history."""
     settings: dict[str, Any] = {**trained.history.settings, "data": run.data.data.name}
-    if run.transform is None:  # a trained network is named already
+    if run.transform is None:  # the model of a trained backbone has its name already
         made = next(each for (of, _), each in run.data.features.items() if of == "train").history
         names = ("backbone", "weights", "size")
         settings |= {name: made.settings[name] for name in names if name in made.settings}

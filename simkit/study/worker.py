@@ -64,7 +64,7 @@ Notes = list[warnings.WarningMessage]
 class Scored:
     """Scores (N, L) of a split, its reference labels, and the mask of entries that count.
 
-    Where the mask is sparse, the scores may be too: they are then those of its entries alone.
+    With a sparse mask the scores may be sparse too, with the entries of the mask alone.
     """
 
     scores: Any
@@ -81,8 +81,10 @@ class Scored:
         return metrics.average_precision(self.scores, self.present, self.known)
 
     def at_thresholds(self, val: Scored) -> dict[str, float]:
-        """Mean F1, precision and recall of the classes, at the thresholds with the best F1 on
-        `val`, which is never the scored split."""
+        """Mean F1, precision and recall over classes, at the thresholds with the best F1 on `val`.
+
+        `val` is never the scored split.
+        """
         thresholds = metrics.f1_thresholds(val.scores, val.present, val.known)
         reference = self.scores, self.present, thresholds, self.known
         by_class = metrics.f1(*reference), *metrics.precision_recall(*reference)
@@ -143,7 +145,7 @@ class Training:
     def scored(self, trained: Trained, split: str) -> Scored:
         """Scores of a split, with its reference labels.
 
-        Where few labels are known, only their scores are kept: those of all would not fit into
+        If few labels are known, only their scores are kept, as all scores would not fit into
         memory.
         """
         known = self.data.known(split)
@@ -201,7 +203,7 @@ def run(job: Job) -> Result:
     of_job: Row = {"key": job.stem, "peak_memory_mb": peak_memory()}
     of_job["bundle_seconds"] = time.perf_counter() - start
     table = pa.Table.from_pylist([row | of_job for row in rows], SCHEMA)
-    # Only errors of the input happen again; a lack of memory may not, so such jobs run again.
+    # Errors of the input would happen again; a lack of memory may not, so such jobs are repeated.
     lasting = all(isinstance(error, BadInput) for error in errors.values())
     return Result(table, {name: sentence(error) for name, error in errors.items()}, lasting)
 
@@ -236,7 +238,7 @@ class _Run:
     validation
         The labels to score after every epoch, if any.
     notes
-        Warnings of buying the labels and of the preparation.
+        Warnings from buying the labels and from the preparation.
     """
 
     batch: LabelBatch
@@ -271,7 +273,7 @@ class Repetition:
         return tuning_labels(self.job, self.data)
 
     def _fail(self, error: Exception, batch: LabelBatch, spec: str = "") -> None:
-        """Note the error of a method, or of the batch for all its methods."""
+        """Record the error of a method, or of the whole batch for all its methods."""
         names = [str(batch), draw_name(self.job.draw), spec]
         self.failures[", ".join(filter(None, names))] = error
 
@@ -297,7 +299,7 @@ class Repetition:
                     settings, transform = job.grid.training(spec), transform_of(job.grid, spec)
                     seeds = job.grid.seed, job.draw
                     training = Training(self.data, method, settings, transform, *seeds)
-                    # A curve that chooses nothing is of the test split.
+                    # A curve that selects no epoch is measured on the test split.
                     split = "test" if job.grid.validation == "none" else "val"
                     scored = self.data.truth("test") if split == "test" else paid.validation
                     watched = split == "val" or job.grid.curves
@@ -366,7 +368,7 @@ class Repetition:
         scored: dict[str, list[Scored]] = {}
         for split in {*self.job.source.splits} - {"train"}:
             inputs, precision = training.inputs(split), training.settings.precision
-            if training.transform is None:  # one product for all heads
+            if training.transform is None:  # one matrix product scores all heads
                 scores = [*scores_of_all(trained, inputs).numpy()]
             else:
                 scores = [model.scores(inputs, precision=precision) for model in trained]
@@ -447,7 +449,7 @@ class Repetition:
             "labels_id": labels.id,
             "truth_id": job.ids["truth train"],
             "test_id": job.ids["truth test"],
-            # Of a head its features, of a backbone the initial weights.
+            # The id of the features for a head, of the initial weights for a backbone.
             "features_id": job.ids[network_key(transform.size) if transform else features],
         }
 
@@ -460,7 +462,7 @@ def tuning_labels(job: Job, data: StudyData) -> PartialLabels:
 
 
 def buy(batch: LabelBatch, job: Job, data: StudyData) -> PaidLabels:
-    """The labels of a batch: for its dollars or hours, or for the amount as written.
+    """The labels of a batch, for its budget or, without one, for the amount as written.
 
     Validation labels are paid from the same budget and come from the same people: complete labels
     of the validation split ("complete"), or labels by the scheme itself, for a part of the budget
@@ -500,7 +502,7 @@ def buy(batch: LabelBatch, job: Job, data: StudyData) -> PaidLabels:
 def _labelled(
     batch: LabelBatch, job: Job, data: StudyData, split: str, most: float | None
 ) -> tuple[PartialLabels, Cost]:
-    """Labels of one split for at most this, or for the amount as written, and their cost."""
+    """Labels of one split, for at most this budget or for the amount as written, and their cost."""
     truth, images, people = data.truth(split), batch.images, _people(job, data, split)
     # The project is set up once, with the training labels.
     prices = job.prices if split == "train" else job.prices.once_set_up()
@@ -515,7 +517,7 @@ def _labelled(
 
 
 def _people(job: Job, data: StudyData, split: str) -> dict[str, Any]:
-    """Arguments of `simulate`: whom the questions about a split go to, and what the scheme sees."""
+    """Arguments of `simulate`: the annotators of a split, and the inputs of the scheme."""
     people: dict[str, Any] = {"hierarchy": data.hierarchy, "habits": job.grid.habits}
     if (split, "pooled") in data.features:
         people["features"] = data.features[split, "pooled"].values

@@ -66,7 +66,7 @@ def write(
     tasks = []
     for _, asked in questions.groupby("task", sort=False):
         image, kind = int(asked["image"].iloc[0]), asked["kind"].iloc[0]
-        named = (  # whoever names classes is not asked about one
+        named = (  # questions that ask to name classes are not about one class
             {"question": number, "class": "" if kind == "name" else order.classes[c]}
             for number, c in zip(asked["question"].tolist(), asked["class"], strict=True)
         )

@@ -120,7 +120,7 @@ def read(file: Path, order: Order, columns: dict[str, str]) -> pd.DataFrame:
                     f"with --columns {field}=NAME"
                 )
         out = pd.DataFrame({field: table[names[field]] for field in USUAL if field in known})
-        if "question" not in out:  # the number of each question, by image and class; -1 without one
+        if "question" not in out:  # look questions up by image and class; -1 if there is none
             asked = listed(order, order.table)
             keys = asked["image"].astype(str) + "\0" + asked["class"]
             number = pd.Series(asked["question"].to_numpy(), keys).groupby(level=0).first()
