@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 # By kind of registered parts, the package that registers them. `registry.registry_of` imports it at
-# first use: code early in the house may read what parts of later packages say of themselves, and
-# loads them only if it must.
+# first use: code in early packages may read the facts of parts in later packages, and
+# loads these only if necessary.
 PACKAGES: dict[str, str] = {}
 
 

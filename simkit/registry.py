@@ -318,7 +318,7 @@ def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:
 def _number(
     value: Any, kind: Any, where: str, spelled: bool, words: Sequence[Any] = ()
 ) -> int | float:
-    """A finite number. words: what may stand in its place, for the error."""
+    """A finite number. words: the allowed alternatives to a number, for the error."""
     try:
         # bool is an int, but nobody who writes true means 1.
         if isinstance(value, bool) or not isinstance(

@@ -23,7 +23,7 @@ def toml(value: Any) -> str:
 
 def toml_lines(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> list[str]:
     """The lines of a table; TOML has no null, so values that are None are left out."""
-    # Only plain keys stand without quotation marks.
+    # Only plain keys need no quotation marks.
     keys = {name: name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml(name) for name in values}
     lines = [
         f"{keys[name]} = {toml(value)}"

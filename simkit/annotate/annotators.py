@@ -87,7 +87,7 @@ class Habits:
             )
         stated = [len(v) for v in (getattr(self, name) for name in BY_PERSON) if v is not None]
         if stated:
-            for name, alike in BY_PERSON.items():  # people are alike in what is not given
+            for name, alike in BY_PERSON.items():  # people do not differ in values that are missing
                 if getattr(self, name) is None:
                     object.__setattr__(self, name, (alike,) * stated[0])
             seats, work = self.workers or 1, self.work_by_person or ()

@@ -9,7 +9,7 @@ its odds, odds(error_r) = m_r odds(error); a worker with few votes is drawn towa
 Doubt: besides "absent" and "present" there are two unsure states, in which all workers say yes at
 a common rate of their own. Their errors on such a question are therefore correlated, which the
 original model cannot express.
-Classes: each class has rates and priors of its own, drawn towards those of all classes.
+Classes: each class has separate rates and priors, drawn towards the overall ones.
 
 `fit_annotators` is the entry point; the functions below it follow in the order of their use.
 """
@@ -539,7 +539,7 @@ def _odds(events: Any, of: Any = 1) -> Any:
 def estimate_by_class(ballots: Ballots, estimated: Estimate, *, own_doubt: bool = True) -> Estimate:
     """Rates and shares of each class; workers and the rate of yes in doubt stay as estimated.
 
-    This is an expectation maximisation of its own: taken once from the states of the common rates,
+    This is a separate expectation maximisation. Estimated once from the states of the common rates,
     rates by class stay too near the mean however many votes there are, because misses in a hard
     class pass for absent classes. own_doubt: whether the share of ambiguous questions differs
     between classes, too.

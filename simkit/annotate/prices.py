@@ -298,7 +298,7 @@ def _from_tables(values: dict[str, Any], name: str, where: str) -> Prices:
             like = str(values["like"]).lower()
             if like not in _shipped():
                 raise BadInput(f"like: {unknown('price list', like, _shipped())}")
-            # The preset's source does not apply to a changed number, nor its date to new prices.
+            # The preset's source does not apply to changed numbers, nor its date to new prices.
             stale = {f"{key}_source".replace("setup_class", "setup") for key in changes}
             if changes.keys() & {*QUESTIONS, "wage"}:
                 stale |= {"as_of", "ended"}

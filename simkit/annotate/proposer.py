@@ -1,9 +1,9 @@
 """A proposer: a machine that proposes classes for images; people then verify its candidates.
 
-It belongs to the crowd and not to the scheme, because it reads the truth: that is how a simulated
-machine comes to be right as often as stated. Nothing it does is billed. OpenImages V4 (Kuznetsova
+It belongs to the crowd and not to the scheme, because it reads the truth, so that a simulated
+machine is right as often as stated. Nothing it does is billed. OpenImages V4 (Kuznetsova
 et al., IJCV 2020) had people verify the candidates of an image classifier; no paper defines such a
-machine as a simulator, so its make-up is ours.
+machine as a simulator, so the design is ours.
 """
 
 from __future__ import annotations

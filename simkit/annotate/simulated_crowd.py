@@ -1,9 +1,9 @@
 """The simulated crowd: it answers questions about one truth.
 
-In a search for images with and without each class, as if somebody looked at one after another, the
-images stand in an order of their own for each class, a keyed permutation. Nobody walks along it:
+A search looks at one image after another, for images with and without each class. Every class has
+a separate order of the images, a keyed permutation. It is never traversed:
 how far a search goes, and its answers, follow by counting from the places of the present images
-alone. So a search among 9 M images costs as much as it has answers. Arrays of a search are of g
+alone. So the time of a search among 9 M images depends on its answers only. Its arrays are of g
 classes, (g,), or of the present images of all these classes, (m,).
 """
 
@@ -125,7 +125,7 @@ class SimulatedCrowd(Crowd):
     ) -> None:
         L = self.shape[1]
         wanted = np.full(len(self.images), min(absent, L))
-        # Nearly every image has a few absent classes; whether it has many, asking must show.
+        # Nearly every image has a few absent classes; only asking shows whether it has many.
         self.ledger.expect(int(wanted.sum()) if absent < L // 2 else 0)
         order = chance.permutation(L)
         for answered in sparse_draws.ask_images(self._answers, order, self.images, wanted, named):
@@ -388,7 +388,7 @@ class SearchOrder:
 
 
 def groups(weights: Ints, most: int) -> Iterator[slice]:
-    """Slices of consecutive things whose weights add to about GROUP, `most` things at most."""
+    """Slices of at most `most` consecutive items whose weights add up to about GROUP."""
     ends, start = np.cumsum(weights), 0
     while start < len(weights):
         done = ends[start - 1] if start else 0

@@ -26,8 +26,8 @@ from simkit.labels.truth import sealed
 SCRATCH = 1 << 22  # places spread out at a time
 CHUNK = 1 << 20  # entries or questions worked on at a time
 HEAVIEST = (1 << 16) - 1  # weight of the heaviest class of an image
-# Up to so many pairs have one keyed permutation. More are drawn with replacement, and a pair that
-# was drawn before is passed over.
+# Up to this many pairs have one keyed permutation. More are drawn with replacement, and a pair
+# that was drawn before is skipped.
 # The two give different labels, so this is part of the schemes: it depends on sizes alone.
 PERMUTED = (1 << 32) - 1
 _PARTS = 16  # of a square pixel

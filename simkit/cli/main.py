@@ -149,7 +149,7 @@ def code(arguments: Sequence[str] | None = None) -> int:
 
 
 def _unread() -> int:
-    """The reader of the pipe has closed it, as `head` does: end quietly."""
+    """End quietly after the reader of a pipe has closed it, as `head` does."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 

@@ -270,7 +270,7 @@ def _documented(doc: str | None) -> dict[str, tuple[str, str | None]]:
 
 
 def _type(kind: ast.expr) -> click.ParamType:
-    """What click makes of an annotation; of a union, its first part is what a shell can type."""
+    """The click type of an annotation; of a union, its first part, which a shell can type."""
     if isinstance(kind, ast.BinOp):
         return _type(kind.left)
     outer = ast.unparse(kind.value) if isinstance(kind, ast.Subscript) else ""
@@ -338,14 +338,14 @@ def shared(*names: str) -> Callable[[Any], Any]:
 
 
 def only_one(given: Mapping[str, Any]) -> None:
-    """Raise BadInput where more than one of these options has a value."""
+    """Raise BadInput if more than one of these options has a value."""
     names = [name for name, value in given.items() if value]
     if len(names) > 1:
         raise BadInput(f"{' and '.join(names)} are both given; leave one of them out")
 
 
 def needs(given: Mapping[str, Any], other: str, present: Any) -> None:
-    """Raise BadInput where one of these options has a value, and the `other` is not present."""
+    """Raise BadInput if one of these options has a value, but the `other` is not present."""
     for name, value in given.items():
         if value not in (None, False, "", ()) and not present:
             raise BadInput(f"{name} needs {other}; add it, or leave {name} out")
@@ -417,7 +417,7 @@ def settings(part: type[Any]) -> list[Setting]:
 
 
 def _choices(kind: Any) -> str:
-    """What a Literal allows, also in a union with None; nothing where a number may stand, too."""
+    """The choices of a Literal, also in a union with None; empty if numbers are allowed too."""
     if get_origin(kind) is Literal:
         return f"one of {', '.join(str(choice) or 'nothing' for choice in get_args(kind))}"
     first = next(iter(get_args(kind)), None)

@@ -113,7 +113,7 @@ def command(
 
 
 def _check(spec: str, backbone: str | None, out: Path) -> None:
-    """Refuse an existing project, a backbone that does not fit, and what is no folder."""
+    """Refuse an existing project, an unsuitable backbone, and a path that is not a folder."""
     from simkit.data.dataset import sources
     from simkit.data.images import ENDINGS
     from simkit.orders.project import FILE

@@ -119,7 +119,7 @@ def command(
     if not team.first:
         return
     if out is not None:
-        project_state.record(out.absolute().parent)  # the scores are of the model before
+        project_state.record(out.absolute().parent)  # scores belong to the previous model
         done.trained.save(out)
     facts = {"method": simkit.methods.spell(made), **_facts(done)}
     print_json(facts | {"labels": labels.id, "processes": team.processes})
@@ -207,7 +207,7 @@ class TrainingBar:
         self._advance(done, of, "computing features")
 
     def report(self, now: TrainingProgress) -> None:
-        """Take note of a step, of the end of an epoch, or of the epoch after a checkpoint."""
+        """Show a finished step or epoch, or the epoch at which a checkpoint resumes."""
         self._now = now
         if now.loss is not None:
             self._done, self._result = int(now.epochs), f"loss {now.loss:.4g}"

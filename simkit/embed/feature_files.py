@@ -213,7 +213,7 @@ class FeatureWriter:
 
     def __init__(self, folder: Path, index: Index) -> None:
         self.folder, self.index = folder, index
-        # They depend on the number of images alone, as the last bit of features depends on the
+        # Blocks depend on the number of images alone, as the last bit of features depends on the
         # images of their batch. Few images make small blocks, which divide well among processes.
         rows, step = index.shape[0], 32 * min(8, max(1, index.shape[0] // 2048))
         self.blocks = [range(start, min(start + step, rows)) for start in range(0, rows, step)]
@@ -230,7 +230,7 @@ class FeatureWriter:
                     "version of simkit; they are computed again",
                     stacklevel=3,
                 )
-                (folder / INDEX).unlink(missing_ok=True)  # it would count rows that are lost
+                (folder / INDEX).unlink(missing_ok=True)  # a stale index would count lost rows
             if mapped(folder / _FILE, index.shape, np.float16) is None:
                 shutil.rmtree(self._notes, ignore_errors=True)  # also of lost rows
             (folder / _FILE).touch()

@@ -297,7 +297,7 @@ def _candidates(
 def _ranked(features: Rows, rows: Places, place: Places, k: int) -> tuple[Places, Floats]:
     """The k nearest of the candidates (q, m), -1 for missing ones, and their distances.
 
-    Distances decide, then the smaller index, as candidates come in another order from each index.
+    Ties go to the smaller row, because every faiss index returns candidates in a different order.
     """
     distance = np.full(place.shape, np.inf)
     row, column = np.nonzero(place >= 0)

@@ -479,7 +479,7 @@ _NEEDS = {
 
 
 def plain(part: type[Method]) -> Method:
-    """The method with its defaults; a wrapper around AN, which needs and stores nothing.
+    """The method with its defaults; wrappers are put around AN, which needs and stores nothing.
 
     Needs and state are then those of the wrapper.
     """

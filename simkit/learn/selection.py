@@ -172,7 +172,7 @@ class Record:
 
 
 def _copied(run: int, stack: Stack) -> tuple[Model, nn.Module]:
-    """Model and state of one run on the CPU, for prediction: the stack goes on changing."""
+    """Copies of the model and state of one run on the CPU, as the stack keeps changing."""
     model = copy.deepcopy(stack.model(run)).cpu()
     model.precision = "fp32"
     return model, state_for_prediction(stack.state(run)).cpu()

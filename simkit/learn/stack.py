@@ -124,7 +124,7 @@ class Share:
 
 @dataclass(frozen=True, eq=False)
 class StackInputs:
-    """Everything that a stack is made of besides its runs, the same in both stages of a training.
+    """The inputs of a stack besides its runs, which are the same in both stages of a training.
 
     backbone: None for heads on features.  frozen: do not train it.  before: number of earlier
     epochs of the methods.
@@ -140,7 +140,7 @@ class StackInputs:
 
 @dataclass(frozen=True, eq=False)
 class WarmStart:
-    """The result of training the head of one run alone, from which the whole model goes on.
+    """The result of training the head of one run alone, from which training continues.
 
     weight (L, D), bias (L) of the head.  state: of the method, stacked.  curves: losses and mAP of
     these epochs, by name.

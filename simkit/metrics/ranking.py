@@ -263,7 +263,7 @@ def _ranks(scores: Any, present: Any, known: Any, classes: slice) -> Ranks:
             refuse_diverged(np.isnan(top[c]))
             of_present[its].sort()
             images[its] = _reaching(of_class, of_present[its])
-    # Hits: of tied present images all reach their score, so each counts from the first of its tie.
+    # Hits: tied present images all reach their score, so each counts from the first of its tie.
     place = np.arange(len(of_present))
     first = np.ones(len(of_present), bool)
     first[1:] = of_present[1:] != of_present[:-1]
@@ -283,7 +283,7 @@ def _reaching(values: NDArray[Any], thresholds: NDArray[Any]) -> NDArray[np.int6
     n = len(values)
     if n < max(_SORTED, 2 * len(thresholds)):
         values.sort()
-        # searchsorted finds the first of equal values: of ties all reach the threshold.
+        # searchsorted finds the first of equal values, as all tied values reach the threshold.
         return n - values.searchsorted(thresholds)
     if len(thresholds) <= _COMPARED:
         return np.array([np.count_nonzero(values >= one) for one in thresholds], np.int64)

@@ -160,7 +160,7 @@ def at_k(scores: Any, present: Any, k: int) -> AtK:
     for block in row_blocks(scores.shape):
         values, labels = values_of(scores, block), marked(present, block)
         refuse_diverged(np.isnan(values).any())
-        # The k highest; of those equal to the k-th the first classes, as many as are left.
+        # The k highest; ties at the k-th go to the first classes.
         limit = np.partition(values, values.shape[1] - k, axis=1)[:, -k, None]
         above, ties = values > limit, values == limit
         left = k - above.sum(1, keepdims=True)
