@@ -61,9 +61,9 @@ from simkit.papers.published_simulators import simulate_published
 
 sys.path.insert(0, "../benchmarks")
 warnings.simplefilter("ignore", UserWarning)
-quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 
 # %%
+quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 spec = "scenes:images=400,val=50,test=250"
 scenes = open_source(Source(spec, ("train", "test"), ("pooled",), "scenes-net"))
 truth, unseen = scenes.truth("train"), scenes.truth("test")

@@ -66,7 +66,7 @@ def test_what_a_row_names_exists(row: Row) -> None:
         assert (FILE.parent / link).is_file(), link
     analyses = re.findall(r"\]\(([^)]+)\)", row.analysis)
     assert analyses or row.analysis == "none"
-    assert all(re.match(r"\.\./simkit/(results|papers)/analysis/", link) for link in analyses)
+    assert all(re.match(r"\.\./simkit/(results|papers)/", link) for link in analyses)
     figures = re.findall(r"`([^`]+)`", row.figure)
     assert figures or row.figure == "none"
     assert set(figures) <= set(simkit.figures.names())

@@ -314,7 +314,7 @@ def test_a_report_is_written_and_named_in_one_line(asked, ending) -> None:
         ("--budget 5", "--pilot"),
         ("runs --budget 5 --report plan.pdf", ".pdf"),
         ("runs --budget 5 --report .html", "ends in .html"),
-        ("runs --budget 5 --pilot", "runs"),
+        ("runs --budget 5 --pilot", "RUNS"),
         ("runs --budget 5 --data scenes", "--data"),
         ("runs --budget 5 --per-image 5", "--per-image"),
         ("--pilot --budget 5 --target 60", "--target"),
