@@ -52,7 +52,9 @@ class Habits:
     false_alarm: Rate = setting(
         0.0, "share of absent classes reported; one for all or one per class"
     )
-    workers: People | None = setting(None, "people who answer each question")
+    workers: People | None = setting(
+        None, "people who answer each question; by default as many as in the price list"
+    )
     vote: Literal["majority", "union"] = setting(
         "majority", "a class is present if more than half say yes, or if anybody does (union)"
     )

@@ -43,8 +43,10 @@ def simulate(
     scheme : Scheme or str
         A scheme, or its text such as "fpc(per_class=1000)".
     images : float or int, default 1.0
-        The share (a float up to 1.0) or number (an int) of images to annotate; a smaller set is
-        contained in a larger one, and all schemes get the same images.
+        Share (up to 1.0) or number of the images to annotate.
+
+        A float is a share and an int is a number. A smaller set is contained in a larger one, and
+        all schemes get the same images.
     hierarchy : Hierarchy, optional
         Needed by schemes that ask along a hierarchy; the truth must be closed under it.
     habits : Habits, optional

@@ -11,7 +11,7 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
@@ -175,7 +175,7 @@ class Parameter:
 
 
 def of(
-    path: str, *names: str, unset: bool = False, **types: click.ParamType
+    path: str, *names: str, unset: bool = False, only: str = "", **types: click.ParamType
 ) -> Callable[[Any], Any]:
     """A decorator with options for parameters of a public function or dataclass.
 
@@ -188,6 +188,8 @@ def of(
     unset
         Pass None where an option is not given, and only name the default in the help: something
         else, such as a protocol, may decide then.
+    only
+        Put before every meaning, such as "With --pilot: ".
     **types
         Parameters whose text is read by another type, such as `DOLLARS`.
     """
@@ -195,7 +197,8 @@ def of(
 
     def decorate(command: Any) -> Any:
         for name in reversed((*names, *types)):
-            command = _option(name, known[name], types.get(name), unset=unset)(command)
+            parameter = replace(known[name], meaning=only + known[name].meaning)
+            command = _option(name, parameter, types.get(name), unset=unset)(command)
         return command
 
     return decorate
@@ -260,10 +263,16 @@ def _literal(node: ast.expr) -> Any:
 
 
 def _documented(doc: str | None) -> dict[str, tuple[str, str | None]]:
-    """Meanings, and types in capitals, in the section Parameters or Attributes of a docstring."""
+    """Meanings, and types in capitals, in the section Parameters or Attributes of a docstring.
+
+    A meaning is the first paragraph; further ones are for users of Python.
+    """
     section = _SECTION.search(inspect.cleandoc(doc or "") + "\n")
     return {
-        name: (" ".join(inspect.cleandoc(text).split()), kind if kind.isupper() else None)
+        name: (
+            " ".join(inspect.cleandoc(text).split("\n\n")[0].split()),
+            kind if kind.isupper() else None,
+        )
         for names, kind, text in _HEAD.findall(section[1] if section else "")
         for name in names.split(", ")
     }

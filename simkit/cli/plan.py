@@ -40,10 +40,10 @@ _PILOT_ONLY = ("data", "classes", "per_image")
     "simkit.planning.costs.Staff", wage=options.DOLLARS, people=options.COUNT,
     hours_a_week=options.COUNT,
 )  # fmt: skip
-@options.of("simkit.study.next_plan.plan_next", measured=options.SCORE)
+@options.of("simkit.study.next_plan.plan_next", measured=options.SCORE, only="With --continue: ")
 @options.of(
     "simkit.planning.pilot.plan_pilot", data=options.DATA, classes=options.COUNT,
-    per_image=click.FLOAT,
+    per_image=click.FLOAT, only="With --pilot: ",
 )  # fmt: skip
 @options.json
 def command(
@@ -91,8 +91,11 @@ def command(
     else:
         made = _plan(folders, budget, **given)
     if report is not None:
+        from simkit.orders import project_state
+
         with whole(report) as path:
             path.write_text(_WRITERS[report.suffix.lower()](made), encoding="utf-8")
+        project_state.record(report.absolute().parent, made=report)
     print_json(made.to_json())
     say(made.text(width=width(), details=details))
     if report is not None:

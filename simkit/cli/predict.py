@@ -46,6 +46,7 @@ def command(
         Network for the features. [default: that of the training]
     """
     from simkit.data.dataset import originals
+    from simkit.orders import project_state
 
     spare(out, *originals(data_spec))
     network = options.network(backbone, weights)
@@ -60,6 +61,7 @@ def command(
     with whole(out) as part:
         write = table.to_csv if out.suffix.lower() == ".csv" else table.to_parquet
         write(part, index=False)
+    project_state.record(out.absolute().parent, made=out)
     N, L = scores.shape
     print_json({"file": str(out), "images": N, "classes": L})
     say(f"wrote {out} ({N:,} images, {L:,} classes)")

@@ -121,6 +121,7 @@ def command(
     if out is not None:
         project_state.record(out.absolute().parent)  # scores belong to the previous model
         done.trained.save(out)
+        project_state.record(out.absolute().parent, made=out / "model.json")
     facts = {"method": simkit.methods.spell(made), **_facts(done)}
     print_json(facts | {"labels": labels.id, "processes": team.processes})
     others = " and the others" if given["unasked"] == "absent" else ""

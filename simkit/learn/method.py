@@ -84,7 +84,7 @@ class Method:
     @property
     def needs(self) -> Needs:
         """The needs of this method with these settings, by default `default_needs`."""
-        return getattr(self, "own_needs", self.default_needs)  # the name in version 0.2
+        return self.default_needs
 
     def shapes(self, sizes: Sizes) -> dict[str, Shape]:
         """Type and shape of every tensor of the state, by default from `tensors` of all bases."""

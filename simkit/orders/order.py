@@ -59,12 +59,16 @@ class RoundSettings:
     classes: tuple[str, ...] = setting(..., "names of the classes to ask about")
     scheme: str = setting(..., "the scheme with its amount, such as rpa(keep=0.1)")
     split: str = setting("train", "the split to label")
-    images: float | int = setting(1.0, "share or number of its images to ask about")
+    images: float | int = setting(1.0, "share or number of the images to ask about")
     people: Annotated[int, Range(1, 100)] = setting(1, "people who answer each question")
-    gold: Share = setting(0.0, "questions with a known answer, as a share of the others")
+    gold: Share = setting(
+        0.0, "questions with a known answer, as a share of the others, to measure people's errors"
+    )
     batch: Annotated[int, Range(1)] = setting(20, "looks for a class in one round of a search")
-    join: Join = setting("majority", "how the answers of several people are joined")
-    prices: str = setting("hourly", "price list")
+    join: Join = setting(
+        "majority", "how the answers of several people are joined; a tie is unsure"
+    )
+    prices: str = setting("hourly", "a price list of `simkit list prices`, or a TOML file")
     seed: int = setting(0, "same seed, same questions")
 
     def __post_init__(self) -> None:

@@ -28,13 +28,26 @@ def start(folder: Path) -> None:
     write_lines(folder / STATE, [json.dumps(sealed({"results": {}}))])
 
 
-def record(folder: Path) -> set[str]:
+def record(folder: Path, *, made: Path | None = None) -> set[str]:
     """Update the state file, and return the results that are up to date.
 
     Each step that replaces a source calls this first. The content id of a result that is new or
     was changed since the last call, by a command or by hand, differs from the recorded one. Such a
     result was made from the current source, because no step has replaced the source since. Outside
     a project nothing happens.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the project.
+    made : path, optional
+        A result that was written just now. Its content may equal the recorded one although its
+        source has changed.
+
+    Returns
+    -------
+    set of str
+        Names of the results that are up to date.
     """
     if not (folder / FILE).is_file():
         return set()
@@ -57,11 +70,12 @@ def record(folder: Path) -> set[str]:
         result = folder / name
         if not (result.is_file() and source.is_file()):
             continue
-        made, of = _id(result), _id(source)
-        if recorded.get(name, [""])[0] != made:
+        content, of = _id(result), _id(source)
+        new = made is not None and made.absolute() == result.absolute()
+        if new or recorded.get(name, [""])[0] != content:
             # Projects of version 0.2 have no state file: file times decide this one time.
             late = by_time and result.stat().st_mtime <= source.stat().st_mtime
-            results[name] = [made, "" if late else of]
+            results[name] = [content, "" if late and not new else of]
         if results[name][1] == of:
             current.add(name)
     if by_time or results != recorded:

@@ -305,7 +305,9 @@ def in_rounds(
     rest = project.dollars - (b.dollars - project.set_up)  # the set-up is paid once
     if chosen.dollars > rest:
         more = candidates(curves, replace(project, dollars=rest), only=chosen.option)
-        affordable = (one for one in more if one.method == chosen.method)
+        affordable = [one for one in more if one.method == chosen.method]
+        if not affordable:
+            return choice, (chosen,)
         chosen = max(affordable, key=lambda one: one.median)
         choice = replace(choice, chosen=chosen, every=(*choice.every, *more))
         if project.target is not None:

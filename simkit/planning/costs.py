@@ -34,7 +34,7 @@ class Staff:
     hours_a_week
         Working hours of each annotator a week. Default: 40, if `people` is set.
     wage
-        Dollars an hour, such as 22 or "$22"; None: that of the price list.
+        Dollars an hour, such as 22 or "$22". Default: that of the price list.
     """
 
     people: int | str | None = None

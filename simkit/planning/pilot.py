@@ -277,8 +277,7 @@ def plan_pilot(
     prices : Prices or str
         A price list, its name or its TOML file.
     data : str, optional
-        A labelled data set similar to the user's, as for `simkit.data.open`; without one,
-        `classes` and `per_image` describe the data.
+        Labelled data like yours, such as coco:train.json, in place of `classes` and `per_image`.
     classes : int or str, optional
         Number of classes.
     per_image : float, optional

@@ -95,10 +95,11 @@ def plan(
     images : int or str, optional
         Number of images besides the pilot's. Default: unlimited.
     target : number or str, or a pair, optional
-        Target mAP, 0.6 or 60: the cheapest purchase that reaches it is chosen. The second value of
-        a pair is the required probability of reaching it. Default: 80 %.
+        Target mAP, 0.6 or 60: the cheapest purchase that reaches it is chosen.
+
+        The second value of a pair is the required probability of reaching it. Default: 80 %.
     prices : Prices or str
-        A price list, its name or its TOML file.
+        A price list of `simkit list prices`, or a TOML file.
     staff : Staff
         Number, working hours and wage of the annotators.
     image_price : number or str

@@ -57,8 +57,8 @@ def plan_next(
     budget : number or str
         Dollars for further labels.
     measured : number or str, optional
-        mAP on the pilot's test images of a model trained on the labels, 0.6 or 60. By default
-        models are trained here.
+        mAP of your own model on the pilot's test images, 0.6 or 60. By default models are trained
+        here on the labels.
     images : int or str, optional
         Number of images besides the pilot's. Default: unlimited.
     target : number or str, or a pair, optional

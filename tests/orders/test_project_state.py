@@ -14,6 +14,7 @@ from simkit.cli.main import code
 from simkit.errors import BadInput
 from simkit.orders.order import Order
 from simkit.orders.project import Project, next_step
+from simkit.orders.project_state import record
 from tests.cli.test_quickstart import photographs
 from tests.cli.test_status import answers
 
@@ -108,6 +109,20 @@ def test_results_that_no_step_saw_count_for_the_sources_before_the_next_step(pro
     order_next(project)
     receive(project)
     assert step(project).startswith("simkit plan")
+
+
+def test_a_result_made_again_with_equal_content_is_up_to_date(project):
+    """As a model from labels that a second annotator only confirmed."""
+    receive(project)
+    compared(project)
+    plan = project / "plan.json"
+    plan.write_text('{"purchase_needed": true}')
+    order_next(project)
+    receive(project)
+    plan.write_text('{"purchase_needed": true}')
+    assert step(project).startswith("simkit plan")
+    record(project, made=plan)  # as `simkit plan --report` does
+    same_in_copies(project, "simkit order --next")
 
 
 def test_projects_without_a_state_file_go_by_file_times_once(project):

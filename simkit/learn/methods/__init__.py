@@ -3,8 +3,6 @@
 from simkit.learn.method import Method, Wrapper, epochs, get, make, names, register, spell
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 
-Around = Wrapper  # the name in version 0.2
-
 __all__ = [
     "Task",
     "Sizes",
