@@ -276,13 +276,8 @@ def fit(stack: Stack, stage: Stage, head_curves: dict[str, list[float]]) -> Reco
                 optimiser.step()
                 if record.averages is not None:
                     record.averages.update()
-                # Before the states change: watchers see the state that the loss has read, and each
-                # run as if it were trained alone.
-                for share, batch, out in seen if stage.watch else ():
-                    for k, run in enumerate(share.runs):
-                        for watcher in stage.watch.get(run, ()):
-                            alone = Batch(batch.index, batch.labels[k], batch.boxes, batch.flips)
-                            watcher(epoch, alone, out.of_run(k), state_of_run(share.state, k))
+                # Before the states change: watchers see the state that the loss has read.
+                _watch_step(stage.watch, epoch, seen)
                 with torch.no_grad():
                     for share, batch, out in seen:
                         share.method.after_batch(batch, out, share.state)
@@ -352,6 +347,15 @@ def _after_epoch(epoch: int, stack: Stack) -> None:
         for k, share in enumerate(stack.shares):
             needed = scores[k] if share.method.needs.epoch_scores else None
             share.method.after_epoch(epoch, needed, share.state)
+
+
+def _watch_step(watch: Watch, epoch: int, seen: list[tuple[Share, Batch, Outputs]]) -> None:
+    """Call the watchers of each run with the step as if it were trained alone."""
+    for share, batch, out in seen if watch else ():
+        for k, run in enumerate(share.runs):
+            for watcher in watch.get(run, ()):
+                alone = Batch(batch.index, batch.labels[k], batch.boxes, batch.flips)
+                watcher(epoch, alone, out.of_run(k), state_of_run(share.state, k))
 
 
 def _head_first(run: Run, made_of: StackInputs, stage: Stage) -> WarmStart:
