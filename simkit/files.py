@@ -1,4 +1,7 @@
-"""Atomic writes and checks of paths: a file is written completely or not at all."""
+"""Atomic writes and checks of paths: a file is written completely or not at all.
+
+Also values as TOML, which the standard library reads but does not write.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import socket
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -255,3 +258,32 @@ def spare(path: AnyPath, *originals: AnyPath) -> None:
                 f"{path} is a file that is read here, and writing would replace it; choose another "
                 "output file"
             )
+
+
+def toml(value: Any) -> str:
+    """A boolean, number, string or list as TOML."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    return repr(value.item() if hasattr(value, "item") else value)  # numbers of numpy
+
+
+def toml_lines(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> list[str]:
+    """The lines of a table; TOML has no null, so values that are None are left out."""
+    # Only plain keys need no quotation marks.
+    keys = {name: name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml(name) for name in values}
+    lines = [
+        f"{keys[name]} = {toml(value)}"
+        for name, value in values.items()
+        if value is not None and not isinstance(value, Mapping)
+    ]
+    for name, value in values.items():
+        if isinstance(value, Mapping) and (value or name == "tuning"):
+            inner = (*path, keys[name])
+            table = toml_lines(value, inner)
+            header = [] if table and table[0] == "" else ["", f"[{'.'.join(inner)}]"]
+            lines += [*header, *table]
+    return lines

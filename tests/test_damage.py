@@ -32,10 +32,10 @@ from simkit.learn.methods import Task, make
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import ClassPrior
 from simkit.learn.train import train
+from simkit.orders import label_studio, sheet
 from simkit.orders.order import Order
 from simkit.orders.project import Project
 from simkit.orders.receiving import OrderState, checked
-from simkit.orders.tools import label_studio, sheet
 from simkit.results import job_store, runs
 from simkit.study.grid import DEMO, Grid
 from tests.mutations import COUNT, survives

@@ -14,8 +14,7 @@ from simkit.annotate import crowd, schemes
 from simkit.annotate.annotators import Habits
 from simkit.annotate.prices import Cost, Prices, cost
 from simkit.annotate.prices import prices as price_list
-from simkit.annotate.schemes import Scheme
-from simkit.annotate.schemes.base import largest
+from simkit.annotate.schemes import Scheme, largest
 from simkit.annotate.simulate import how_many, simulate
 from simkit.data.dataset import Boxes
 from simkit.errors import BadInput, unknown

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pyarrow.csv import ConvertOptions, read_csv
 from scipy.special import expit, log_softmax, softmax
 
-from simkit.annotate.schemes.base import MISSING
+from simkit.annotate.schemes import MISSING
 from simkit.chance import Chance
 from simkit.errors import BadInput, unknown
 from simkit.files import readable, reading, whole

@@ -186,9 +186,9 @@ def _backbones() -> list[Row]:
 def _grid() -> Iterator[Row]:
     """A row for each field; defaults are spelled as TOML has them."""
     from simkit.annotate.annotators import Habits
+    from simkit.files import toml
     from simkit.learn.settings import Settings
     from simkit.study.grid import Grid, Pictures, Tuning
-    from simkit.toml import toml
 
     tables = {"train": Settings, "pictures": Pictures, "habits": Habits, "tuning": Tuning}
     for field in settings(Grid):

@@ -70,7 +70,7 @@ def command(folder: Path, files: tuple[Path, ...], *, columns: tuple[str, ...] =
 
 
 def _rows(file: Path, order: Order, columns: dict[str, str]) -> pd.DataFrame:
-    from simkit.orders.tools import label_studio, sheet
+    from simkit.orders import label_studio, sheet
 
     if file.suffix.lower() == ".json":
         return label_studio.read(file, order)

@@ -33,7 +33,7 @@ from simkit.chance import Chance
 from simkit.data import dataset, label_table
 from simkit.data.dataset import Source, read_spec
 from simkit.errors import BadInput
-from simkit.files import expanded, readable, reading, whole
+from simkit.files import expanded, readable, reading, toml_lines, whole
 from simkit.labels.formats.base import write_lines
 from simkit.orders.order import ABOUT, LABELS, Order, RoundSettings, effort_of
 from simkit.orders.project_state import FILE as FILE
@@ -43,7 +43,6 @@ from simkit.orders.rounds import round_of
 from simkit.planning import pilot as pilots
 from simkit.planning.pilot import PilotPlan
 from simkit.registry import Count, Positive, build, setting, settle
-from simkit.toml import toml_lines
 
 FIRST, TABLE, PICTURES = "order1", "labels.csv", "pictures.csv"
 DOWNLOADS = "~/Downloads/"

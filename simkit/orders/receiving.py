@@ -24,7 +24,7 @@ from simkit.annotate.votes import NO as SAID_NO
 from simkit.annotate.votes import YES as SAID_YES
 from simkit.annotate.votes import Votes, error_rates, measured
 from simkit.errors import BadInput, unknown
-from simkit.files import parse_json, reading, whole
+from simkit.files import parse_json, reading, toml_lines, whole
 from simkit.history import History, sha256
 from simkit.labels.formats import for_path
 from simkit.labels.formats.base import write_lines
@@ -32,8 +32,7 @@ from simkit.labels.partial import PartialLabels
 from simkit.orders import project_state
 from simkit.orders.order import LABELS, NOTHING, Order, effort_of
 from simkit.orders.order_crowd import END, NO, UNSURE, YES, JoinedAnswers
-from simkit.orders.tools.sheet import listed as with_names
-from simkit.toml import toml_lines
+from simkit.orders.sheet import listed as with_names
 
 if TYPE_CHECKING:
     from simkit.annotate.dawid_skene import Fitted

@@ -24,10 +24,9 @@ from simkit.errors import BadInput
 from simkit.files import whole_folder
 from simkit.labels.effort import Effort
 from simkit.labels.partial import PartialLabels
-from simkit.orders import project_state
+from simkit.orders import label_studio, page, project_state, sheet
 from simkit.orders.order import SCHEMA, Order, Round, RoundSettings, effort_of
 from simkit.orders.order_crowd import JoinedAnswers
-from simkit.orders.tools import label_studio, page, sheet
 from simkit.quantities import exact_money
 
 PAGE = 20  # classes of one image that are shown together

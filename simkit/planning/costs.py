@@ -12,7 +12,7 @@ import numpy as np
 from simkit import quantities
 from simkit.annotate.prices import Prices, cost
 from simkit.annotate.prices import prices as price_list
-from simkit.annotate.schemes.base import largest
+from simkit.annotate.schemes import largest
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels

@@ -20,6 +20,7 @@ from pyarrow import Table
 
 from simkit.annotate.prices import cost
 from simkit.errors import BadInput
+from simkit.files import toml_lines
 from simkit.learn import methods
 from simkit.learn.methods import Sizes
 from simkit.progress import Progress, notebook_bar, peak_memory, silent, usable_cores
@@ -33,7 +34,6 @@ from simkit.study.jobs import Job, check, choose, jobs, seconds, source_of, swee
 from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored
 from simkit.study.sources import kind_of, open_source
 from simkit.study.worker import Scored, run_bytes, scored_row, tuning_labels
-from simkit.toml import toml_lines
 
 EVERY = 15.0  # seconds between two pictures of a comparison under way, at least
 PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}

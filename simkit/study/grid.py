@@ -23,7 +23,7 @@ from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.annotate.simulate import how_many
 from simkit.chance import Chance
 from simkit.errors import BadInput, located, unknown
-from simkit.files import reading
+from simkit.files import reading, toml_lines
 from simkit.learn import methods
 from simkit.learn.method import layers
 from simkit.learn.methods import Method, Wrapper
@@ -31,7 +31,6 @@ from simkit.learn.optim import Settings
 from simkit.learn.protocols import Protocol, protocol
 from simkit.registry import Positive, Range, build, convert, setting, settle, split_sum
 from simkit.results.cells import FULL, Budget
-from simkit.toml import toml_lines
 
 DEMO = Path(__file__).with_name("demo.toml")
 MOST = 10_000  # draws, or trainings of a sweep: more are a typing error and take minutes to plan

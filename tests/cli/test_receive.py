@@ -15,9 +15,9 @@ from simkit.annotate.votes import read_votes
 from simkit.cli.main import code
 from simkit.errors import BadInput
 from simkit.labels.formats import for_path
+from simkit.orders import label_studio, sheet
 from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState, checked, keep, write
-from simkit.orders.tools import label_studio, sheet
 from tests.orders.people import TRUTH, answer, ordered, rows
 
 

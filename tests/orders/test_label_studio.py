@@ -7,8 +7,8 @@ import json
 import pytest
 
 from simkit.cli.main import code
+from simkit.orders import label_studio
 from simkit.orders.receiving import checked
-from simkit.orders.tools import label_studio
 from tests.orders.label_studio.roundtrip import HERE, ORDERS, direct, facts, ordered, received
 
 

@@ -12,9 +12,9 @@ import pytest
 import simkit
 from simkit.annotate.simulate import simulate
 from simkit.cli.main import code
+from simkit.orders import page
 from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState
-from simkit.orders.tools import page
 from tests.cli.test_quickstart import photographs
 from tests.orders.browser import Browser
 from tests.orders.people import names

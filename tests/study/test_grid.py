@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from simkit.errors import BadInput
+from simkit.files import toml
 from simkit.learn import methods
 from simkit.learn.optim import Settings
 from simkit.quantities import money
 from simkit.results.cells import Budget
 from simkit.study import grid as grids
 from simkit.study.grid import Grid, Pictures, Setting, Tuning, at_edge
-from simkit.toml import toml
 
 SMALL = {"schemes": ["fpc", "rpa(keep=0.2)"], "methods": ["an", "ll-r+boostlu"]}
 SPACE = {"all": {"lr": [0.001, 0.01, 0.1]}, "ll-r+boostlu": {"delta": [0.1, 0.2], "alpha": [2, 5]}}

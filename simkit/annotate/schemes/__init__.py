@@ -1,14 +1,187 @@
-"""Annotation schemes by name: `make("fpc", per_class=1000)`, `names()`, `spell(scheme)`."""
+"""Annotation schemes by name: `make("fpc", per_class=1000)`, `names()`, `spell(scheme)`.
 
-from simkit.annotate.schemes.base import (
-    Scheme,
-    get,
-    make,
-    names,
-    of_labels,
-    register,
-    schemes,
-    spell,
-)
+The interface of schemes and their registry; each scheme has a module of this package.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
+
+from simkit.errors import BadInput
+from simkit.registry import Range, Registry, settle
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from simkit.annotate.annotators import Ints
+    from simkit.annotate.crowd import Crowd as Crowd
+    from simkit.chance import Chance
+    from simkit.labels.partial import PartialLabels
+else:
+    Crowd = "Crowd"  # named in the annotations of schemes, and slow to import
 
 __all__ = ["Scheme", "get", "make", "names", "of_labels", "register", "schemes", "spell"]
+
+MOST = 10**15  # of anything that is counted
+MISSING = -1e9  # score of an image that has none: certainly absent
+Count = Annotated[int, Range(1, MOST)]
+# Of a machine's candidates: fractions with denominators up to a million.
+Precision = Annotated[float, Range(1e-6, 1)]
+
+
+_never: Any = property(lambda scheme: False)
+
+
+class Scheme(Protocol):
+    """Which questions to ask: a frozen dataclass whose fields are its settings.
+
+    name    the name in commands;  title  the name in the literature;  source  paper and section.
+    amount  the one field that scales the scheme, or None if only the number of images does. The
+            labels of a larger amount contain those of a smaller one.
+    needs_hierarchy  whether it asks along a class hierarchy.
+    needs_boxes  whether it chooses by the boxes of the objects.
+    needs_features  whether it chooses images by their features.
+    needs_scores  whether it chooses images by a model's scores.
+
+    A scheme may also have `gist`, its questions in a few words; `caution`, the biases of its
+    labels, for data sheets; `by_image`, whether the labels of an image depend on this image alone
+    (needed for the `rest` of another scheme); `even`, whether labels are an unbiased sample, so
+    that classes keep their frequencies; `complete_images`, whether a random part of the images is
+    labelled completely; `by_model`, whether a model gives some of the answers; and `largest`.
+
+    Schemes that inherit from this class have their fields checked: types and the limits of their
+    `registry.setting`.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    source: ClassVar[str]
+    amount: ClassVar[str | None]
+    by_model: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        settle(self)
+
+    needs_hierarchy: Any = _never
+    needs_boxes: Any = _never
+    needs_features: Any = _never
+    needs_scores: Any = _never
+
+    def ask(self, crowd: Crowd, chance: Chance) -> None:
+        """Ask the crowd all questions; a scheme sees only the answers."""
+
+
+def _of_rest(name: str) -> Any:
+    """A property that is the one of `rest`."""
+    return property(lambda scheme: getattr(make(scheme.rest), name))
+
+
+class WithRest(Scheme):
+    """A scheme that labels some images by another one, `rest`, which decides image by image."""
+
+    rest: str
+
+    def __post_init__(self) -> None:
+        settle(self)
+        rest = make(self.rest)
+        if not by_image(rest):
+            possible = ", ".join(part.name for part in schemes if by_image(part))
+            raise BadInput(
+                f"{self.name}: rest is {self.rest!r}; a scheme that decides image by image is "
+                f"expected, such as {possible}"
+            )
+        object.__setattr__(self, "rest", spell(rest))
+
+    needs_hierarchy = _of_rest("needs_hierarchy")
+    needs_boxes = _of_rest("needs_boxes")
+    needs_features = _of_rest("needs_features")
+    needs_scores = _of_rest("needs_scores")
+
+    def ask_rest(self, crowd: Crowd, images: Ints, chance: Chance) -> None:
+        """Ask the questions of `rest` about these images of the crowd."""
+        if len(images):
+            rest = make(self.rest)
+            rest.ask(crowd.among(images), chance.of("rest", rest.name))
+
+
+class Searching(Scheme):
+    """A scheme that searches for images with and without each class."""
+
+    search: str
+    precision: float
+    keep_looks: bool
+
+    def ask_all(self, crowd: Crowd, chance: Chance, present: Any, absent: Any, wanted: str) -> None:
+        """Search for `present` and `absent` images, (L,) or int, and warn if there are fewer."""
+        found = crowd.search(
+            range(crowd.shape[1]),
+            chance=chance,
+            present=present,
+            absent=absent,
+            precision=self.precision if self.search == "proposals" else None,
+            keep_looks=self.keep_looks,
+        )
+        if short := int((found < present).sum()):
+            warnings.warn(
+                f"{self.name}: {short} of {len(found)} classes are in fewer {wanted}; all of these "
+                "are kept",
+                stacklevel=3,
+            )
+
+
+def largest(scheme: Scheme, images: int, classes: int) -> int:
+    """The largest useful amount for this number of images and classes.
+
+    1 for a share and the number of images for a count, unless the scheme has a method `largest`.
+    """
+    if hasattr(scheme, "largest"):
+        return min(MOST, int(scheme.largest(images, classes)))
+    assert scheme.amount is not None
+    return 1 if isinstance(getattr(scheme, scheme.amount), float) else images
+
+
+def by_image(scheme: Scheme | type[Scheme]) -> bool:
+    """Whether the labels of an image depend on this image alone.
+
+    True for schemes without an amount, unless the scheme has an attribute `by_image`.
+    """
+    return bool(getattr(scheme, "by_image", scheme.amount is None))
+
+
+def of_labels(labels: PartialLabels) -> type[Scheme] | None:
+    """The scheme that made the labels; None for labels of no registered scheme."""
+    name = str(labels.history.settings.get("scheme", "")).partition("(")[0]
+    return get(name) if name in names() else None
+
+
+schemes: Registry[Scheme] = Registry("scheme", "simkit.annotate.schemes")
+register = schemes.register
+get = schemes.__getitem__
+make = schemes.make
+names = schemes.names
+spell = schemes.spell
+
+
+def logits(crowd: Crowd, scheme: str) -> NDArray[np.float64]:
+    """(N, L) the model's scores, as finite logits. Raises BadInput for the scheme of this name."""
+    import numpy as np
+
+    if crowd.scores is None:
+        raise BadInput(
+            f"{scheme} needs a model's scores, and none were given; pass scores= (in commands "
+            "--scores FILE, from simkit score or simkit predict), or take another scheme"
+        )
+    values = np.asarray(crowd.scores, np.float32).astype(np.float64)  # as orders keep them
+    if values.shape != crowd.shape or not np.isfinite(values).all():
+        raise BadInput(
+            f"scores have shape {values.shape}; finite numbers of shape {crowd.shape} are expected"
+        )
+    given = values[values > MISSING]
+    if given.size and 0 <= given.min() and given.max() <= 1:
+        raise BadInput(
+            "all scores lie between 0 and 1, as probabilities do; logits are expected, such as "
+            "simkit predict writes: log(p / (1 - p)) for a probability p"
+        )
+    return values

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.annotate.schemes.base import MOST, Count, Crowd, Precision, Searching, register
+from simkit.annotate.schemes import MOST, Count, Crowd, Precision, Searching, register
 from simkit.chance import Chance
 from simkit.registry import Range, setting
 

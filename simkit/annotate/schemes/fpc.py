@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from simkit.annotate.schemes.base import Count, Crowd, Precision, Searching, register
+from simkit.annotate.schemes import Count, Crowd, Precision, Searching, register
 from simkit.chance import Chance
 from simkit.registry import setting
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from simkit.annotate.schemes.base import Crowd, Scheme, register
+from simkit.annotate.schemes import Crowd, Scheme, register
 from simkit.chance import Chance
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from simkit.annotate.annotators import Bools, Ints
-from simkit.annotate.schemes.base import MISSING, Crowd, Scheme, logits, register
+from simkit.annotate.schemes import MISSING, Crowd, Scheme, logits, register
 from simkit.chance import Chance, below
 from simkit.registry import Range, Share, setting
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from simkit.annotate.schemes.base import Crowd, WithRest, make, register, spell
+from simkit.annotate.schemes import Crowd, WithRest, make, register, spell
 from simkit.annotate.schemes.single_positive import SinglePositive
 from simkit.chance import Chance, below
 from simkit.registry import Share, setting

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.annotate.schemes.base import Crowd, WithRest, logits, make, register, spell
+from simkit.annotate.schemes import Crowd, WithRest, logits, make, register, spell
 from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.chance import Chance
 from simkit.errors import BadInput

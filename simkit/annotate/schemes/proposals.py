@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from simkit.annotate.schemes.base import MISSING, Crowd, Scheme, logits, register
+from simkit.annotate.schemes import MISSING, Crowd, Scheme, logits, register
 from simkit.chance import Chance
 from simkit.registry import Range, Share, setting
 

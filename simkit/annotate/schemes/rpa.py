@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from simkit.annotate.annotators import Ints
-from simkit.annotate.schemes.base import Crowd, Scheme, register
+from simkit.annotate.schemes import Crowd, Scheme, register
 from simkit.chance import Chance, threshold
 from simkit.registry import Share, setting
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, get_args
 
-from simkit.annotate.schemes.base import MOST, Crowd, Scheme, register
+from simkit.annotate.schemes import MOST, Crowd, Scheme, register
 from simkit.chance import Chance
 from simkit.registry import Range, setting, settle
 

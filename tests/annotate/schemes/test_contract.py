@@ -11,7 +11,7 @@ from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits
 from simkit.annotate.budget import Ladder, amount_for
 from simkit.annotate.prices import cost, presets
-from simkit.annotate.schemes.base import largest as largest_amount
+from simkit.annotate.schemes import largest as largest_amount
 from simkit.annotate.simulate import replay, simulate
 from simkit.history import History
 from tests.annotate.schemes.variants import SPECS, options_of

@@ -6,7 +6,7 @@ from scipy.stats import hypergeom
 
 from simkit.annotate import schemes
 from simkit.annotate.prices import cost
-from simkit.annotate.schemes.base import MISSING
+from simkit.annotate.schemes import MISSING
 from simkit.annotate.schemes.machine import sample_size, shows
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput

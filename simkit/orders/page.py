@@ -78,7 +78,7 @@ def write(
         "order": order.id, "round": len(order.rounds), "classes": order.classes,
         "instructions": instructions, "tasks": tasks,
     }  # fmt: skip
-    page = resources.files("simkit.orders.tools").joinpath("page.html").read_text("utf-8")
+    page = resources.files("simkit.orders").joinpath("page.html").read_text("utf-8")
     text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")  # no tag ends the data
     with whole(file) as part:
         part.write_text(page.replace("DATA", text, 1), "utf-8")
