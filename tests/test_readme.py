@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from simkit import methods, schemes
-from simkit.annotate.schemes import base as of_schemes
+from simkit.annotate import schemes as of_schemes
 from simkit.learn import method as of_methods
 
 ROOT = Path(__file__).parents[1]

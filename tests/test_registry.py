@@ -18,7 +18,7 @@ class Part(Protocol):
     name: ClassVar[str]
 
 
-parts: Registry[Part] = Registry("method", "tests.reference")
+parts: Registry[Part] = Registry("piece", "tests.reference")
 
 
 @parts.register
@@ -67,7 +67,7 @@ def test_names_are_sorted_and_iterate_as_classes() -> None:
 
 
 def test_a_name_is_taken_once() -> None:
-    with pytest.raises(RuntimeError, match=r"^two methods are called 'plain'$"):
+    with pytest.raises(RuntimeError, match=r"^two pieces are called 'plain'$"):
 
         @parts.register
         @dataclass(frozen=True)
@@ -110,9 +110,9 @@ def test_large_whole_numbers_keep_their_digits() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("plane", "no method is called 'plane'; did you mean 'plain'?"),
-        ("pl_ain", "no method is called 'pl_ain'; did you mean 'plain'?"),
-        ("plain(cuont=1)", "no setting of method 'plain' is called 'cuont'; did you mean 'count'?"),
+        ("plane", "no piece is called 'plane'; did you mean 'plain'?"),
+        ("pl_ain", "no piece is called 'pl_ain'; did you mean 'plain'?"),
+        ("plain(cuont=1)", "no setting of piece 'plain' is called 'cuont'; did you mean 'count'?"),
         ("plain(count=1.5)", "plain: count is 1.5; a whole number is expected"),
         ("plain(count=yes)", "plain: count is 'yes'; a whole number is expected"),
         ("plain(count=True)", "plain: count is True; a whole number is expected"),
@@ -122,12 +122,12 @@ def test_large_whole_numbers_keep_their_digits() -> None:
         ("plain(of=all)", "plain: of is 'all'; it must be one of batch, unknown"),
         ("plain(text=3)", "plain: text is 3; text is expected"),
         ("plain(count=None)", "plain: count is None; a whole number is expected"),
-        ("wrap", "method 'wrap' wraps another one; write it after a plus, as in an+wrap"),
-        ("plain+bare", "method 'bare' wraps no other one and cannot follow a plus in 'plain+bare'"),
-        (5, "method is 5; write its name or name(setting=value)"),
-        ("", "'' is not a method; write name or name(setting=value)"),
-        ("plain+", "'' is not a method; write name or name(setting=value)"),
-        ("pl ain", "'pl ain' is not a method; write name or name(setting=value)"),
+        ("wrap", "piece 'wrap' wraps another one; write it after a plus, as in an+wrap"),
+        ("plain+bare", "piece 'bare' wraps no other one and cannot follow a plus in 'plain+bare'"),
+        (5, "piece is 5; write its name or name(setting=value)"),
+        ("", "'' is not a piece; write name or name(setting=value)"),
+        ("plain+", "'' is not a piece; write name or name(setting=value)"),
+        ("pl ain", "'pl ain' is not a piece; write name or name(setting=value)"),
     ],
 )
 def test_make_refuses_with_a_sentence(spec: Any, message: str) -> None:
@@ -152,12 +152,12 @@ def test_settings_are_read_as_values_and_nothing_else(inside: str) -> None:
 
 
 def test_a_missing_setting_is_named() -> None:
-    with pytest.raises(BadInput, match=r"^method 'needy' needs amount; "):
+    with pytest.raises(BadInput, match=r"^piece 'needy' needs amount; "):
         parts.make("needy")
 
 
 def test_hyphens_serve_for_underscores() -> None:
-    assert build(Plain, {"count": 1}, "method") == build(Plain, {"count": "1"}, "method")
+    assert build(Plain, {"count": 1}, "piece") == build(Plain, {"count": "1"}, "piece")
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.text("'\"\\+()=, ")

@@ -11,6 +11,7 @@ import simkit
 from simkit.cli import options
 from simkit.cli.output import cost_table, counts_line, hours, print_json, say, table
 from simkit.errors import BadInput
+from simkit.quantities import exact_money
 
 if TYPE_CHECKING:
     from simkit.annotate.evaluation_set import EvaluationSet
@@ -117,7 +118,7 @@ def _sets_table(
     say()
     table(
         ["set", "images", "hours", "$"],
-        [[name, images, hours(time), f"{price:,.2f}"] for name, images, time, price in rows],
+        [[name, images, hours(time), exact_money(price)[1:]] for name, images, time, price in rows],
     )
     # Both are of a single model: the bias is common to all and cancels where models are compared.
     say(

@@ -107,23 +107,11 @@ def _on_cluster(given: Options) -> None:
 
 def _made(given: Options, part: str | None, *, quiet: bool = False) -> list[dict[str, Any]]:
     """Facts about the features of all splits, or of one part of them."""
+    from simkit.data.dataset import WHOLE
     from simkit.study.sources import warn_of_scenes_net
 
     data = simkit.data.open(given.data_spec)
-    splits = _splits(given.split, data)
-    net = simkit.backbone(given.backbone, given.weights, size=given.size)
-    warn_of_scenes_net(data, given.backbone)
-    made: list[dict[str, Any]] = []
-    for split in splits:
-        with progress(split, quiet=quiet) as (advance,):
-            made += _extract(data, split, net, replace(given, part=part), advance)
-    return made
-
-
-def _splits(wanted: tuple[str, ...], data: simkit.data.Dataset) -> list[str]:
-    from simkit.data.dataset import WHOLE
-
-    lacking = [split for split in wanted if split not in data.pictures]
+    lacking = [split for split in given.split if split not in data.pictures]
     if lacking or not data.pictures:
         which = f" for split {lacking[0]!r}" if data.pictures else ""
         raise BadInput(
@@ -132,7 +120,14 @@ def _splits(wanted: tuple[str, ...], data: simkit.data.Dataset) -> list[str]:
             "data shows how)"
         )
     # Where val was held out, train+val is there too; its parts hold the same pictures.
-    return list(dict.fromkeys(wanted or (split for split in data.pictures if split != WHOLE)))
+    splits = dict.fromkeys(given.split or (split for split in data.pictures if split != WHOLE))
+    net = simkit.backbone(given.backbone, given.weights, size=given.size)
+    warn_of_scenes_net(data, given.backbone)
+    made: list[dict[str, Any]] = []
+    for split in splits:
+        with progress(split, quiet=quiet) as (advance,):
+            made += _extract(data, split, net, replace(given, part=part), advance)
+    return made
 
 
 def _extract(

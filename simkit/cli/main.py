@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -103,12 +104,15 @@ def run(arguments: Sequence[str] | None = None) -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed, as in `simkit list >&-`
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
-    if "_SIMKIT_COMPLETE" not in os.environ and _namesake():
-        _warn(
-            "another package named simkit is installed and has the same import as ours; run "
-            "pip uninstall simkit, then install simkit-annotation again",
-            UserWarning,
-        )
+    if "_SIMKIT_COMPLETE" not in os.environ:
+        # Old clones of this project are named simkit as well; pip gave them a direct_url.json.
+        with suppress(metadata.PackageNotFoundError):
+            if metadata.distribution("simkit").read_text("direct_url.json") is None:
+                _warn(
+                    "another package named simkit is installed and has the same import as ours; "
+                    "run pip uninstall simkit, then install simkit-annotation again",
+                    UserWarning,
+                )
     sys.exit(code(arguments))
 
 
@@ -152,17 +156,6 @@ def _unread() -> int:
     """End quietly after the reader of a pipe has closed it, as `head` does."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
-
-
-def _namesake() -> bool:
-    """Whether the other package of this name is installed.
-
-    Old clones of this project have the name as well; pip gave them a direct_url.json.
-    """
-    try:
-        return metadata.distribution("simkit").read_text("direct_url.json") is None
-    except metadata.PackageNotFoundError:
-        return False
 
 
 def _say(message: str) -> None:

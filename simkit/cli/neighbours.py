@@ -69,16 +69,6 @@ def command(
     )  # fmt: skip
     rows = near.to_dict("records")
     print_json({"split": split, "query": query, "neighbours": rows})
-    _print(rows)
-    if figure is not None:
-        pictures = None
-        if split in data.pictures:
-            pictures = tuple(data.pictures[split].read(near["row"].to_numpy()))
-        write_figure(simkit.figures.make("neighbours", pictures=pictures)(near), figure)
-        say(f"wrote {figure}")
-
-
-def _print(rows: list[dict[Any, Any]]) -> None:
     cells = [
         [
             str(row["rank"] or "query"),
@@ -89,6 +79,12 @@ def _print(rows: list[dict[Any, Any]]) -> None:
         for row in rows
     ]
     table(["", "image", "distance", "1 - cosine", "labels"], cells, words=(0, 1, 4))
+    if figure is not None:
+        pictures = None
+        if split in data.pictures:
+            pictures = tuple(data.pictures[split].read(near["row"].to_numpy()))
+        write_figure(simkit.figures.make("neighbours", pictures=pictures)(near), figure)
+        say(f"wrote {figure}")
 
 
 def _labels(row: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from simkit.errors import printable
+from simkit.quantities import exact_money
 
 if TYPE_CHECKING:
     from simkit.annotate.prices import Cost, Prices
@@ -74,7 +75,7 @@ def table(
     if wants_json():
         return
     title, columns = printable(title), [*map(printable, columns)]
-    rows = [[*map(_cell, row)] for row in rows]
+    texts = [[*map(_cell, row)] for row in rows]
     drawn = Table(
         title=title or None, title_justify="left", box=None, pad_edge=False, show_edge=False
     )
@@ -82,10 +83,12 @@ def table(
         side: Literal["left", "right"] = "left" if place in words else "right"
         drawn.add_column(name, justify=side, overflow="fold", no_wrap=place == 0)
     if cut is not None:
-        widest = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+        widest = [max(map(len, cells)) for cells in zip(columns, *texts, strict=True)]
         room = max(20, width() - sum(size + 2 for n, size in enumerate(widest) if n != cut))
-        rows = [[*row[:cut], _cut(row[cut], room), *row[cut + 1 :]] for row in rows]
-    for row in rows:
+        for row in texts:
+            if len(row[cut]) > room:
+                row[cut] = f"{row[cut][: room - 1].rstrip()}…"
+    for row in texts:
         drawn.add_row(*map(escape, row))  # [train] is a word, and no colour
     console = Console(highlight=False, soft_wrap=False, width=width())
     with console.capture() as lines:  # rich would exit with 1 where the reader of a pipe went away
@@ -97,10 +100,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, list):
         return printable(", ".join(value))
     return f"{value:,}" if isinstance(value, int) else printable("" if value is None else value)
-
-
-def _cut(text: str, room: int) -> str:
-    return text if len(text) <= room else f"{text[: room - 1].rstrip()}…"
 
 
 def counts_line(labels: PartialLabels) -> str:
@@ -134,8 +133,8 @@ def cost_table(bill: Cost, price_list: Prices) -> None:
     short = bill.seconds is not None and bill.seconds < 3600
     unit = 60 if short else 3600
     rows: list[list[Any]] = [
-        [each.kind, each.questions or None, hours(each.seconds, unit), f"{each.dollars:,.2f}",
-         each.source]
+        [each.kind, each.questions or None, hours(each.seconds, unit),
+         exact_money(each.dollars)[1:], each.source]
         for each in bill.lines
     ]  # fmt: skip
     people = "1 person for each question"
@@ -144,7 +143,7 @@ def cost_table(bill: Cost, price_list: Prices) -> None:
     wage = "" if price_list.wage is None else f", ${price_list.wage:g} an hour"
     table(
         ["question", "asked", "minutes" if short else "hours", "$", "source of the price"],
-        [*rows, ["total", "", hours(bill.seconds, unit), f"{bill.dollars:,.2f}", ""]],
+        [*rows, ["total", "", hours(bill.seconds, unit), exact_money(bill.dollars)[1:], ""]],
         title=f"cost at {price_list.name} prices{wage}, {people}",
         words=(0, 4),
     )
@@ -157,7 +156,7 @@ def cost_table(bill: Cost, price_list: Prices) -> None:
     if bill.dropped:
         say(
             f"dropped: {bill.dropped:,} answers were paid for and not kept, "
-            f"{bill.dropped_dollars:,.2f} of the dollars above"
+            f"{exact_money(bill.dropped_dollars)[1:]} of the dollars above"
         )
 
 

@@ -89,7 +89,16 @@ def command(
     if pilot:
         made: Plan | PilotPlan = simkit.plan_pilot(budget, **given)
     else:
-        made = _plan(folders, budget, **given)
+        if "confidence" in given:
+            given["target"] = given["target"], given.pop("confidence")
+        if "continue_" not in given:
+            made = simkit.plan(folders, budget, **given)
+        else:
+            from simkit.study.next_plan import plan_next  # imports torch: models are trained
+
+            order = given.pop("continue_")
+            with progress("features of the order's images") as (advance,):
+                made = plan_next(order, folders, budget, progress=advance, **given)
     if report is not None:
         from simkit.orders import project_state
 
@@ -115,14 +124,3 @@ def _check(folders: tuple[Path, ...], pilot: bool, given: dict[str, Any]) -> Non
             "no folder of runs; name the one that `simkit compare` wrote, or add --pilot to plan "
             "what to label first"
         )
-
-
-def _plan(folders: tuple[Path, ...], budget: float, **given: Any) -> Plan:
-    if "confidence" in given:
-        given["target"] = given["target"], given.pop("confidence")
-    if "continue_" not in given:
-        return simkit.plan(folders, budget, **given)
-    from simkit.study.next_plan import plan_next  # imports torch: models are trained
-
-    with progress("features of the order's images") as (advance,):
-        return plan_next(given.pop("continue_"), folders, budget, progress=advance, **given)

@@ -15,7 +15,6 @@ from simkit.errors import BadInput
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simkit.orders.order import Order
     from simkit.orders.receiving import OrderState
 
 
@@ -39,6 +38,7 @@ def command(folder: Path, files: tuple[Path, ...], *, columns: tuple[str, ...] =
     """
     import pandas as pd
 
+    from simkit.orders import label_studio, sheet
     from simkit.orders.order import Order
     from simkit.orders.project import next_step, order_of, project_of, write_pilot
     from simkit.orders.receiving import OrderState, checked, keep, kept, write
@@ -47,7 +47,14 @@ def command(folder: Path, files: tuple[Path, ...], *, columns: tuple[str, ...] =
     project = project_of(folder)
     order = Order.read(folder)
     names = options.pairs(columns, "--columns", "field=NAME, such as answer=label")
-    raw = [(file, _rows(file, order, names)) for file in files]  # all are read before any is kept
+    raw = []  # all are read before any is kept
+    for file in files:
+        if file.suffix.lower() not in (".json", ".csv", ".jsonl", ".ndjson"):
+            raise BadInput(f"{file} is not a file of answers; give .jsonl, .csv, or .json of Label "
+                           "Studio")  # fmt: skip
+        of_tool = file.suffix.lower() == ".json"
+        rows = label_studio.read(file, order) if of_tool else sheet.read(file, order, names)
+        raw.append((file, rows))
     added, refused = 0, [pd.DataFrame(columns=["file", "row", "problem", "cause"])]
     for file, rows in raw:
         result = checked(order, rows)
@@ -67,17 +74,6 @@ def command(folder: Path, files: tuple[Path, ...], *, columns: tuple[str, ...] =
             written += [f"../{name}" for name in write_pilot(project, state)]
     _print(state, added, problems, written)
     say(f"next: {_next(state) if project is None else next_step(project, project.states)}")
-
-
-def _rows(file: Path, order: Order, columns: dict[str, str]) -> pd.DataFrame:
-    from simkit.orders import label_studio, sheet
-
-    if file.suffix.lower() == ".json":
-        return label_studio.read(file, order)
-    if file.suffix.lower() not in (".csv", ".jsonl", ".ndjson"):
-        raise BadInput(f"{file} is not a file of answers; give .jsonl, .csv, or .json of Label "
-                       "Studio")  # fmt: skip
-    return sheet.read(file, order, columns)
 
 
 def _print(state: OrderState, added: int, problems: pd.DataFrame, written: list[str]) -> None:

@@ -56,20 +56,14 @@ def command(
             "comparison's folder"
         )
     options.needs({"--set": set_, "--out": out}, "--figure NAME", figure)
-    if figure is not None:
-        _draw(path, figure, set_, out)
-    else:
+    if figure is None:
         print_json(_folder(path) if path.is_dir() else _file(path))
-
-
-def _draw(folder: Path, figure: str, settings: tuple[str, ...], out: Path | None) -> None:
-    """Draw the figure that `figure` spells, such as "heat-map" or "per-class(scheme=fpc)".
-
-    All of it is checked before the runs are read.
-    """
+        return
+    # `figure` is spelled as "heat-map" or "per-class(scheme=fpc)"; all of it is checked before the
+    # runs are read.
     figures, name = simkit.figures, figure.partition("(")[0].strip().lower()
-    path = out or Path(f"{name.replace('-', '_')}.png")
-    fields = options.pairs(settings, "--set", "a field and its value, as scheme=fpc")
+    picture = out or Path(f"{name.replace('-', '_')}.png")
+    fields = options.pairs(set_, "--set", "a field and its value, as scheme=fpc")
     made = figures.make(figure, **fields)
     if not getattr(made, "of_runs", False):
         names = [each for each in figures.names() if getattr(figures.get(each), "of_runs", False)]
@@ -77,9 +71,9 @@ def _draw(folder: Path, figure: str, settings: tuple[str, ...], out: Path | None
             f"--figure is {name}, which draws what {made.made_by} returns in Python; of a runs "
             f"folder can be drawn: {', '.join(names)}"
         )
-    write_figure(made(simkit.open_runs(folder)), path)
-    print_json({"figure": str(path)})
-    say(f"wrote {path}")
+    write_figure(made(simkit.open_runs(path)), picture)
+    print_json({"figure": str(picture)})
+    say(f"wrote {picture}")
 
 
 def _file(path: Path) -> dict[str, Any]:
@@ -87,7 +81,14 @@ def _file(path: Path) -> dict[str, Any]:
     from simkit.labels.formats.base import ends
 
     if path.suffix == ".npz" and b"cosines_0.npy" in ends(path):  # in the directory at its end
-        return _scores(path)
+        from simkit.annotate.similarities import splits_of
+
+        parts = {split: simkit.Similarities.read(path, split) for split in splits_of(path)}
+        history = next(iter(parts.values())).history
+        _, views, classes = next(iter(parts.values())).views.shape
+        images = {split: len(part.views) for split, part in parts.items()}
+        facts = {"scores": history.settings, "classes": classes, "views": views, "images": images}
+        return _say_all(facts) | {"history": json.loads(history.to_json())}
     if path.suffix == ".json":
         if not (simkit.formats.for_path(path).mark or re.search(_COCO, ends(path))):
             return _habits_or_hierarchy(path)
@@ -105,17 +106,6 @@ def _say_all(facts: dict[str, Any]) -> dict[str, Any]:
         for name, v in rows:
             say(f"  {name} = {_pairs(v) if isinstance(v, dict) else v}")
     return facts
-
-
-def _scores(path: Path) -> dict[str, Any]:
-    from simkit.annotate.similarities import splits_of
-
-    parts = {split: simkit.Similarities.read(path, split) for split in splits_of(path)}
-    first = next(iter(parts.values()))
-    _, views, classes = first.views.shape
-    images = {split: len(part.views) for split, part in parts.items()}
-    facts = {"scores": first.history.settings, "classes": classes, "views": views, "images": images}
-    return _say_all(facts) | {"history": json.loads(first.history.to_json())}
 
 
 def _labels(path: Path) -> dict[str, Any]:

@@ -256,7 +256,14 @@ def _annotate(
     for name in ("features", "scores"):
         if getattr(given, name) is not None and not getattr(scheme, f"needs_{name}"):
             raise BadInput(f"--{name} is given, but {scheme.name} uses none; leave it out")
-    habits = _habits(given, truth.classes)
+    if given.habits_file is None:
+        habits = simkit.Habits(**{name: getattr(given, name) for name in _PEOPLE})
+    else:
+        for name in _PEOPLE:
+            origin = click.get_current_context().get_parameter_source(name)
+            typed = origin is ParameterSource.COMMANDLINE
+            options.only_one({options.flag(name): typed, "--habits": True})
+        habits = loaded(given.habits_file, truth.classes)  # rates by class go with the names
     if given.legacy_rng:
         part = given.images not in (1.0, truth.shape[0])
         if given.draw or part or habits != simkit.Habits():
@@ -309,17 +316,6 @@ def features_of(scheme: Scheme, file: Path | None, data: Dataset, spec: str, spl
     with progress("features") as (advance,):
         opened = simkit.open_source(source, data=data, progress=advance)
     return opened.features[split, "pooled"].values
-
-
-def _habits(given: Options, classes: tuple[str, ...]) -> simkit.Habits:
-    """How people err: from a file, its rates by class going with the names, or from the options."""
-    if given.habits_file is None:
-        return simkit.Habits(**{name: getattr(given, name) for name in _PEOPLE})
-    for name in _PEOPLE:
-        source = click.get_current_context().get_parameter_source(name)
-        typed = source is ParameterSource.COMMANDLINE
-        options.only_one({options.flag(name): typed, "--habits": True})
-    return loaded(given.habits_file, classes)
 
 
 def _check_places(out: Path, given: Options) -> None:

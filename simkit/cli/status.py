@@ -26,7 +26,16 @@ def command(folder: Path) -> None:
     project = Project.read(folder)
     states = project.states
     by_prices, by_times = (spent(project, states, measured=measured) for measured in (False, True))
-    rows = [row for state in states for row in _rounds(state)]
+    rows: list[dict[str, Any]] = []
+    for state in states:
+        for number, part in enumerate(state.order.rounds, 1):
+            asked, still_open = len(part.table), int((state.open["round"] == number).sum())
+            people = state.answers.loc[state.answers["round"] == number, "worker"].nunique()
+            rows.append({
+                "order": state.order.folder.name, "round": number,
+                "scheme": part.settings.scheme.partition("(")[0], "questions": asked,
+                "answered": asked - still_open, "open": still_open, "people": int(people),
+            })
     step = next_step(project, states)
     print_json({
         "data": project.data, "classes": list(project.classes), "budget": project.budget,
@@ -50,17 +59,3 @@ def command(folder: Path) -> None:
             say(f"page to answer: {page}")
     say(f"next: {step}")
 # fmt: on
-
-
-def _rounds(state: Any) -> list[dict[str, Any]]:
-    """One row for each round of an order."""
-    rows = []
-    for number, part in enumerate(state.order.rounds, 1):
-        asked, left = len(part.table), int((state.open["round"] == number).sum())
-        people = int(state.answers.loc[state.answers["round"] == number, "worker"].nunique())
-        rows.append({
-            "order": state.order.folder.name, "round": number,
-            "scheme": part.settings.scheme.partition("(")[0], "questions": asked,
-            "answered": asked - left, "open": left, "people": people,
-        })  # fmt: skip
-    return rows
