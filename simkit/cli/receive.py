@@ -67,8 +67,10 @@ def command(folder: Path, files: tuple[Path, ...], *, columns: tuple[str, ...] =
         state = OrderState.of(order)
         if not len(state.answers):
             first = [f" ({len(problems)} rows were refused: {text})" for text in problems.problem]
-            mend = f"give the files with people's answers{''.join(first[:1])}"
-            raise BadInput(f"{folder} has no answers yet; {mend}")
+            named = ", ".join(map(str, files))
+            cause = f"no row of {named} has an answer" if named else "no file with answers is given"
+            cause += "".join(first[:1])
+            raise BadInput(f"{folder} has no answers yet; {cause}")
         written = write(state)
         if project is not None:
             written += [f"../{name}" for name in write_pilot(project, state)]
