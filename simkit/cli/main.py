@@ -54,7 +54,7 @@ class Verbs(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:  # click would exit with 1
-            return _unread()
+            return _discard_output()
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*VERBS]
@@ -139,7 +139,7 @@ def code(arguments: Sequence[str] | None = None) -> int:
             _say(str(error.__cause__ or error) or "interrupted; what was finished is kept")
             return 130
         except BrokenPipeError:
-            return _unread()
+            return _discard_output()
         except OSError as error:
             if error.errno is None:  # not of the system: an error of a program
                 raise
@@ -147,13 +147,17 @@ def code(arguments: Sequence[str] | None = None) -> int:
                 f"{error.filename or 'a file'} cannot be used ({error.strerror}); check its name, "
                 "its permissions and the free space"
             )
+            try:
+                sys.stdout.flush()
+            except OSError:  # a full disk: what is left would fail once more at the end
+                _discard_output()
     _let_the_first_speak()
     _say(message)
     return 2
 
 
-def _unread() -> int:
-    """End quietly after the reader of a pipe has closed it, as `head` does."""
+def _discard_output() -> int:
+    """Write no more: the reader has closed the pipe, as `head` does, or the disk is full."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 

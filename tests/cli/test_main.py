@@ -137,7 +137,8 @@ def test_interrupt_gives_130_and_leaves_nothing(tmp_path) -> None:
 def test_a_full_disk_and_a_closed_output_are_no_tracebacks() -> None:
     for redirected, expected in (("> /dev/full", 2), (">&-", 0)):
         words = f"{sys.executable} -m simkit list prices {redirected}"
-        done = subprocess.run(words, shell=True, capture_output=True, text=True)
+        buffered = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+        done = subprocess.run(words, shell=True, capture_output=True, text=True, env=buffered)
         assert done.returncode == expected and "Traceback" not in done.stderr
         assert expected == 0 or "No space left" in done.stderr
 

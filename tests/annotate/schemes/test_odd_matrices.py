@@ -67,7 +67,7 @@ def cases(draw: Any, name: str) -> tuple[Scheme, Truth, Hierarchy]:
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", schemes.names())
 def test_promises_hold(name):
-    @settings(deadline=None, max_examples=20)
+    @settings(deadline=None, max_examples=10)
     @given(cases(name), st.integers(0, 9))
     def check(case, seed):
         scheme, truth, hierarchy = case
