@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from simkit.errors import BadInput
 
-COUNT = int(os.environ.get("SIMKIT_MUTATIONS", "60"))
+COUNT = int(os.environ.get("SIMKIT_MUTATIONS", "40"))
 ROOM = 64 << 20  # bytes that any reader may take, beside eight times the files
 ODD: list[Any] = [
     None, True, -1, 0, 1, 10**30, 2**62, 0.5, float("nan"), 1e308, "", "x", "\ud800", "a\nb",

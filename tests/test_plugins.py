@@ -71,6 +71,7 @@ def run(tmp_path: Path):
     return called
 
 
+@pytest.mark.slow
 def test_a_scheme_of_a_package_is_listed_and_simulated(run) -> None:
     assert "checklist" in run("list", "schemes").stdout
     labels = run("simulate", "--scheme", "checklist(length=3)", "--data", "scenes:images=200")

@@ -15,6 +15,7 @@ from simkit.embed.features import extract
 from simkit.errors import BadInput
 from simkit.learn.inputs import ImageInputs
 from simkit.learn.methods import make
+from tests.long_runs import some
 
 timm = pytest.importorskip("timm", reason="networks of timm need timm: pip install timm")
 SWIN = "swin_tiny_patch4_window7_224"
@@ -38,7 +39,7 @@ def images(side: int) -> torch.Tensor:
     return torch.randint(0, 256, (2, 3, side, side), generator=chance, dtype=torch.uint8)
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", some(SHAPES, 2))
 def test_features_are_those_of_timm(name: str, tmp_path: Path) -> None:
     size = 64 if name == SWIN else None
     net = backbone(f"timm:{name}", "random", size=size)

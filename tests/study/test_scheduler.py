@@ -20,6 +20,7 @@ from simkit.results.job_store import Result
 from simkit.study import scheduler
 from simkit.study.scheduler import NoWorker, Part, Workers, cluster, finish, outcomes
 from simkit.study.worker import run
+from tests.long_runs import some
 from tests.study.work import planned, repeatable, rows_of
 
 HERE = Workers(count=1)
@@ -148,7 +149,7 @@ def program(folder, text):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of terminals")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", some([signal.SIGKILL, signal.SIGINT], 2))
 def test_no_process_stays_when_the_driver_stops(tmp_path, how):
     driver = program(tmp_path, PROGRAM.replace("FIRST", "4"))
     assert driver.stdout.readline() == "begun\n"
@@ -159,6 +160,7 @@ def test_no_process_stays_when_the_driver_stops(tmp_path, how):
         assert out.endswith("stopped with 1 thread\n") and errors == ""
 
 
+@pytest.mark.slow
 def test_an_interruption_between_tasks_leaves_no_thread_and_no_traceback(tmp_path):
     out, errors = program(tmp_path, PROGRAM.replace("FIRST", "0")).communicate(timeout=100)
     assert out.endswith("stopped with 1 thread\n") and errors == ""

@@ -135,7 +135,7 @@ def compiles_once(spec: str, backend: str, epochs: int, device: str = "cpu") -> 
     assert counters["stats"]["unique_graphs"] == 1
 
 
-@pytest.mark.parametrize("spec", some(specs(), 8))
+@pytest.mark.parametrize("spec", some(specs(), 16))
 def test_compiles_once_without_a_break(spec):
     compiles_once(spec, "aot_eager", 10)
 
