@@ -336,7 +336,7 @@ class Descent:
         for v, ancestor in np.argwhere(strictly).tolist():
             asked[v, list(children[ancestor])] = True
         asked[:L] &= ~(above | above.T)
-        return asked, csr_array(strictly.astype(np.int32))
+        return asked, csr_array(strictly)
 
     def reveal(
         self, named: Ints, says_yes: Bools, mode: str = "verify"
@@ -359,7 +359,8 @@ class Descent:
 
             def beside(marked: Bools, step: csr_array) -> Bools:
                 """(b, L) classes one of whose relatives by `step` is marked."""
-                return np.asarray(marked.astype(np.int32) @ step) > 0
+                # Class by class: the images of a class lie together. The sum of booleans is "or".
+                return np.asarray(step.T @ np.ascontiguousarray(marked.T)).T
 
             # Parents of what is present are present, too, also those off the path.
             yes = yes | (beside(yes, above) & ~no & ~path)
