@@ -68,9 +68,10 @@ def command(folder: Path, files: tuple[Path, ...], *, columns: tuple[str, ...] =
         if not len(state.answers):
             first = [f" ({len(problems)} rows were refused: {text})" for text in problems.problem]
             named = ", ".join(map(str, files))
-            cause = f"no row of {named} has an answer" if named else "no file with answers is given"
-            cause += "".join(first[:1])
-            raise BadInput(f"{folder} has no answers yet; {cause}")
+            mend = "give the files with people's answers"
+            if files:
+                mend = f"no row of {named} has an answer, so have the questions answered first"
+            raise BadInput(f"{folder} has no answers yet; {mend}{''.join(first[:1])}")
         written = write(state)
         if project is not None:
             written += [f"../{name}" for name in write_pilot(project, state)]

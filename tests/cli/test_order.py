@@ -168,12 +168,15 @@ def test_bad_input_is_one_sentence_and_changes_nothing(rpa, tmp_path, capsys):
     broken.write_text('{"a": ')
     empty = tmp_path / "empty.csv"
     empty.write_text("")
+    blank = tmp_path / "blank.csv"
+    blank.write_text("question,worker,answer\n1,ann,\n")
     before = {file: file.read_bytes() for file in rpa.folder.rglob("*") if file.is_file()}
     cases = [
         (["receive", str(rpa.folder), str(foreign)], f"answers order {other.id}"),
         (["receive", str(rpa.folder), str(broken)], "cannot be read as a JSON export"),
         (["receive", str(rpa.folder), str(empty)], "no rows"),
-        (["receive", str(rpa.folder)], "no answers yet"),
+        (["receive", str(rpa.folder)], "give the files with people's answers"),
+        (["receive", str(rpa.folder), str(blank)], f"no row of {blank} has an answer"),
         (["receive", str(tmp_path / "nowhere")], "holds no order"),
         (["order", "--next", str(rpa.folder), "--data", "scenes"], "--next and --data"),
         (["order", "--data", "scenes:images=60", "--scheme", "rpa", "--out", str(rpa.folder)],
