@@ -175,9 +175,9 @@ def short_money(dollars: float) -> str:
     return f"${dollars:.3g}"
 
 
-def exact_money(dollars: float) -> str:
-    """A sum to the cent, as on a bill: $1,250.00."""
-    return f"${dollars:,.2f}"
+def exact_money(dollars: float, *, sign: str = "$") -> str:
+    """A sum to the cent, as on a bill: $1,250.00; sign: "" where the column or text names it."""
+    return f"{sign}{dollars:,.2f}"
 
 
 def _read(value: Any) -> tuple[float, set[str]]:

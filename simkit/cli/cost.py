@@ -118,7 +118,10 @@ def _sets_table(
     say()
     table(
         ["set", "images", "hours", "$"],
-        [[name, images, hours(time), exact_money(price)[1:]] for name, images, time, price in rows],
+        [
+            [name, images, hours(time), exact_money(price, sign="")]
+            for name, images, time, price in rows
+        ],
     )
     # Both are of a single model: the bias is common to all and cancels where models are compared.
     say(

@@ -67,7 +67,7 @@ class Options:
 @options.shared("split", "weights", "batch", "scheduler")
 @options.of("simkit.learn.predict.predict", "device")
 @options.json
-def command(given: Options) -> None:
+def command(request: Options) -> None:
     """Extract image features with a frozen network, into fp16 files.
 
     The same command resumes an interrupted run. Use the folder with simkit train --features OUT.
@@ -77,10 +77,10 @@ def command(given: Options) -> None:
     One process for each of four GPUs:
       for i in 1 2 3 4; do simkit features ... --device cuda:$((i-1)) --part $i/4 & done; wait
     """
-    options.only_one({"--scheduler": given.scheduler, "--part": given.part})
-    if given.scheduler:
-        _on_cluster(given)
-    made = _made(given, given.part)
+    options.only_one({"--scheduler": request.scheduler, "--part": request.part})
+    if request.scheduler:
+        _on_cluster(request)
+    made = _made(request, request.part)
     peak = peak_memory()
     print_json({"features": made, "peak_memory_mb": peak})
     for facts in made:
@@ -89,29 +89,29 @@ def command(given: Options) -> None:
         say(f"peak memory {peak:,.0f} MB")
 
 
-def _on_cluster(given: Options) -> None:
+def _on_cluster(request: Options) -> None:
     """Compute the features on the workers of a cluster, which see the same files."""
     from simkit.embed.features import cache_folder
     from simkit.study.scheduler import cluster, outcomes
     from simkit.study.worker import sentence
 
     parts = [f"{number}/{_PARTS}" for number in range(1, _PARTS + 1)]
-    out = given.out and given.out.resolve()
-    work = partial(_made, replace(given, cache=cache_folder().resolve(), out=out), quiet=True)
-    with cluster(given.scheduler) as executor, progress("parts") as (advance,):
+    out = request.out and request.out.resolve()
+    work = partial(_made, replace(request, cache=cache_folder().resolve(), out=out), quiet=True)
+    with cluster(request.scheduler) as executor, progress("parts") as (advance,):
         for done, (part, outcome) in enumerate(outcomes(work, parts, executor=executor), 1):
             if isinstance(outcome, Exception):
                 raise BadInput(f"part {part}: {sentence(outcome)}; run the same command to resume")
             advance(done, _PARTS)
 
 
-def _made(given: Options, part: str | None, *, quiet: bool = False) -> list[dict[str, Any]]:
+def _made(request: Options, part: str | None, *, quiet: bool = False) -> list[dict[str, Any]]:
     """Facts about the features of all splits, or of one part of them."""
     from simkit.data.dataset import WHOLE
     from simkit.study.sources import warn_of_scenes_net
 
-    data = simkit.data.open(given.data_spec)
-    lacking = [split for split in given.split if split not in data.pictures]
+    data = simkit.data.open(request.data_spec)
+    lacking = [split for split in request.split if split not in data.pictures]
     if lacking or not data.pictures:
         which = f" for split {lacking[0]!r}" if data.pictures else ""
         raise BadInput(
@@ -120,26 +120,26 @@ def _made(given: Options, part: str | None, *, quiet: bool = False) -> list[dict
             "data shows how)"
         )
     # Where val was held out, train+val is there too; its parts hold the same pictures.
-    splits = dict.fromkeys(given.split or (split for split in data.pictures if split != WHOLE))
-    net = simkit.backbone(given.backbone, given.weights, size=given.size)
-    warn_of_scenes_net(data, given.backbone)
+    splits = dict.fromkeys(request.split or (split for split in data.pictures if split != WHOLE))
+    net = simkit.backbone(request.backbone, request.weights, size=request.size)
+    warn_of_scenes_net(data, request.backbone)
     made: list[dict[str, Any]] = []
     for split in splits:
         with progress(split, quiet=quiet) as (advance,):
-            made += _extract(data, split, net, replace(given, part=part), advance)
+            made += _extract(data, split, net, replace(request, part=part), advance)
     return made
 
 
 def _extract(
-    data: simkit.data.Dataset, split: str, net: Any, given: Options, advance: Progress
+    data: simkit.data.Dataset, split: str, net: Any, request: Options, advance: Progress
 ) -> list[dict[str, Any]]:
     """Facts about the features of a split, one for each kind."""
     from simkit.embed.features import extract
     from simkit.study.scheduler import Part
 
-    place: Any = {"out": given.out / split} if given.out else {"cache": given.cache}
-    part = Part.read(given.part or "1/1")
-    kinds: Any = ("pooled", "maps") if given.kind == "both" else (given.kind,)
+    place: Any = {"out": request.out / split} if request.out else {"cache": request.cache}
+    part = Part.read(request.part or "1/1")
+    kinds: Any = ("pooled", "maps") if request.kind == "both" else (request.kind,)
     calls: list[tuple[int, float]] = []  # the first and the last one
 
     def count(done: int, of: int) -> None:
@@ -147,8 +147,8 @@ def _extract(
         calls[1:] = [(done, time.perf_counter())]
 
     features = extract(
-        data, split, net, kinds=kinds, batch=given.batch, part=(part.number, part.of),
-        unreadable=given.unreadable, device=given.device, progress=count, **place,
+        data, split, net, kinds=kinds, batch=request.batch, part=(part.number, part.of),
+        unreadable=request.unreadable, device=request.device, progress=count, **place,
     )  # fmt: skip
     (kept, start), (done, end) = (calls[0], calls[-1]) if calls else ((0, 0.0), (0, 0.0))
     facts = {"split": split, "kept": kept, "computed": done - kept, "seconds": end - start}

@@ -107,7 +107,7 @@ FORMAT, PRICES = Name("formats"), Name("prices")
 DOLLARS = Quantity("dollars", quantities.dollars)
 COUNT = Quantity("number", quantities.count)
 SHARE = Quantity("share", quantities.share)
-SCORE = Quantity("score", quantities.score)
+SCORE = Quantity("map", quantities.score)
 PICTURE = Output(".png", ".pdf", ".svg")
 
 
@@ -123,7 +123,7 @@ _PLACEHOLDERS: dict[str, click.ParamType] = {  # by type in a docstring
     "NPZ": Output(".npz"), "PAGE": Output(".html", ".md", ".json", ".txt"),
 }  # fmt: skip
 _ENDS = {"least": "min", "most": "max", "above": "min", "below": "max"}  # of registry.Range
-# Heads of entries of a numpydoc section: "budget : float", "data, split", "**settings".
+# Heads of entries of a numpydoc section: "budget : float", "data, split".
 _HEAD = re.compile(r"(?m)^(\w[\w, ]*?)(?: : (.*))?\n((?:(?:    .*)?\n)+)")
 _SECTION = re.compile(r"(?ms)^(?:Parameters|Attributes)\n-+\n(.*?)(?=^\w+\n-+\n|\Z)")
 
@@ -145,8 +145,8 @@ def fields_of(kind: type[Any]) -> Callable[[Any], Any]:
 
     def decorate(command: Callable[[Any], Any]) -> Any:
         @wraps(command)  # with the options that it already has
-        def _call(**given: Any) -> Any:
-            return command(kind(**given))
+        def _call(**values: Any) -> Any:
+            return command(kind(**values))
 
         _describe(_call, kind)
         return _call
@@ -346,16 +346,16 @@ def shared(*names: str) -> Callable[[Any], Any]:
     return of("simkit.cli.options.Shared", *names)
 
 
-def only_one(given: Mapping[str, Any]) -> None:
+def only_one(values: Mapping[str, Any]) -> None:
     """Raise BadInput if more than one of these options has a value."""
-    names = [name for name, value in given.items() if value]
+    names = [name for name, value in values.items() if value]
     if len(names) > 1:
         raise BadInput(f"{' and '.join(names)} are both given; leave one of them out")
 
 
-def needs(given: Mapping[str, Any], other: str, present: Any) -> None:
+def needs(values: Mapping[str, Any], other: str, present: Any) -> None:
     """Raise BadInput if one of these options has a value, but the `other` is not present."""
-    for name, value in given.items():
+    for name, value in values.items():
         if value not in (None, False, "", ()) and not present:
             raise BadInput(f"{name} needs {other}; add it, or leave {name} out")
 

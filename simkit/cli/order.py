@@ -108,7 +108,7 @@ class Options:
     join=click.Choice(["majority", "union", "dawid-skene"]),
 )  # fmt: skip
 @options.json
-def command(given: Options) -> None:
+def command(request: Options) -> None:
     """Write the questions of a scheme about images for annotators, and price them.
 
     Searches (fpc, federated) and questions down a hierarchy need several rounds. A further round
@@ -121,59 +121,59 @@ def command(given: Options) -> None:
     from simkit.orders.order_crowd import JoinedAnswers
     from simkit.orders.rounds import round_of, write_round
 
-    given = _planned(given)
-    order, terms, state = _further(given) if given.next_ else _first(given)
+    request = _planned(request)
+    order, terms, state = _further(request) if request.next_ else _first(request)
     N = len(order.images)
     if terms.images > max(1, N):
         raise BadInput(
             f"the order is for {terms.images:,} images, but there are {N:,}; plan again with "
             f"--images {N}, or order at most as many"
         )
-    known, file = None, given.known_file
+    known, file = None, request.known_file
     if file is not None:
         used = terms.gold or order.features is not None
         options.needs({"--known": file}, "--gold, or --features for examples", used)
         known = simkit.formats.for_path(file).read(file)
     new_round = round_of(
         terms, order, JoinedAnswers() if state is None else state.joined,
-        budget=given.budget, largest=_largest(terms, given), answers=known,
+        budget=request.budget, largest=_largest(terms, request), answers=known,
         opened=None if state is None else state.open,
     )  # fmt: skip
     order = replace(order, rounds=(*order.rounds, new_round))
     effort = order.effort(new_round.table)
     labels = known if state is None or order.features is None else state.labels
-    forms = given.to or ("html",)
-    files = write_round(order, forms, given.image_root, labels, given.instructions_file)
+    forms = request.to or ("html",)
+    files = write_round(order, forms, request.image_root, labels, request.instructions_file)
     times = None if state is None else state.prices()
     timed = None if times is None else simkit.cost(effort, times)
     _print(order, simkit.cost(effort, terms.prices), files, timed)
 
 
-def _planned(given: Options) -> Options:
+def _planned(request: Options) -> Options:
     """The options with the scheme and images of a plan, if one is given."""
     from simkit.orders.order import Order
 
-    file = given.plan_file
+    file = request.plan_file
     if file is None:
-        return given
-    options.only_one({"--plan": file, "--scheme": given.scheme})
-    options.only_one({"--plan": file, "--images": given.images})
+        return request
+    options.only_one({"--plan": file, "--scheme": request.scheme})
+    options.only_one({"--plan": file, "--images": request.images})
     mend = "write one with: simkit plan RUNS --budget ... --report plan.json"
     with reading(file, "a plan", mend) as path:
         parts = json.loads(path.read_text("utf-8"))["order"]
-        if given.part == "b" and len(parts) == 1:
+        if request.part == "b" and len(parts) == 1:
             raise BadInput(f"{file} has no part (b); leave --part out")
-        part = parts["ab".index(given.part)]
+        part = parts["ab".index(request.part)]
         # Plans simulate the papers' schemes; all answers of people are kept nevertheless.
         scheme = re.sub(", keep_looks=False", "", str(part["scheme"]))
         images = int(part["images"])
-    if given.next_ is not None:  # a plan counts the images besides the pilot's
-        order = Order.read(given.next_)
+    if request.next_ is not None:  # a plan counts the images besides the pilot's
+        order = Order.read(request.next_)
         images = min(images + int(order.table["image"].nunique()), len(order.images))
-    return replace(given, scheme=scheme, images=images)
+    return replace(request, scheme=scheme, images=images)
 
 
-def _first(given: Options) -> tuple[Order, RoundSettings, None]:
+def _first(request: Options) -> tuple[Order, RoundSettings, None]:
     """An order without rounds, the terms of the first round, and no answers."""
     from simkit.annotate.similarities import read_scores
     from simkit.data.folder import classes_of
@@ -181,20 +181,20 @@ def _first(given: Options) -> tuple[Order, RoundSettings, None]:
     from simkit.orders.order import ABOUT, Order, RoundSettings
     from simkit.orders.project import with_absolute_paths
 
-    if given.data_spec is None or given.scheme is None:
+    if request.data_spec is None or request.scheme is None:
         raise BadInput("--data and --scheme are needed; give both, or --next ORDER for a further "
                        "round")  # fmt: skip
-    out = given.out or Path("order1")
+    out = request.out or Path("order1")
     if (out / "round-1" / ABOUT).exists():
         raise BadInput(f"{out} is an order already; add a round with --next {out}, or name another "
                        "folder with --out")  # fmt: skip
-    scheme, hierarchy = _scheme(given.scheme, given), None
-    spec = with_absolute_paths(given.data_spec)
+    scheme, hierarchy = _scheme(request.scheme, request), None
+    spec = with_absolute_paths(request.data_spec)
     data = simkit.data.open(spec)
-    split = options.split_of(data, given.split)
-    classes = classes_of(given.classes_file, data)
+    split = options.split_of(data, request.split)
+    classes = classes_of(request.classes_file, data)
     if schemes.make(scheme).needs_hierarchy:
-        tree = by_name_or_file(given.hierarchy) if given.hierarchy else data.hierarchy
+        tree = by_name_or_file(request.hierarchy) if request.hierarchy else data.hierarchy
         if tree is None:
             raise BadInput(
                 "this scheme needs a class hierarchy; give --hierarchy, a file (make "
@@ -202,18 +202,18 @@ def _first(given: Options) -> tuple[Order, RoundSettings, None]:
             )
         hierarchy = tree.over(classes)
         classes = hierarchy.classes
-    elif given.hierarchy:
-        raise BadInput(f"--hierarchy is given, but {given.scheme} uses none; leave it out")
+    elif request.hierarchy:
+        raise BadInput(f"--hierarchy is given, but {request.scheme} uses none; leave it out")
     images = data.truth[split].images
-    terms = RoundSettings(spec, classes, scheme, split=split, **_stated(given))
-    scores = read_scores(given.scores, split, images, classes)
-    used = given.known_file or terms.parsed_scheme.needs_features
-    options.needs({"--features": given.features}, "--known LABELS, for examples", used)
-    features = features_of(terms.parsed_scheme, given.features, data, spec, split)
+    terms = RoundSettings(spec, classes, scheme, split=split, **_stated(request))
+    scores = read_scores(request.scores, split, images, classes)
+    used = request.known_file or terms.parsed_scheme.needs_features
+    options.needs({"--features": request.features}, "--known LABELS, for examples", used)
+    features = features_of(terms.parsed_scheme, request.features, data, spec, split)
     return Order(out, images, (), hierarchy, scores, features), terms, None
 
 
-def _further(given: Options) -> tuple[Order, RoundSettings, OrderState]:
+def _further(request: Options) -> tuple[Order, RoundSettings, OrderState]:
     """The earlier order, the terms of its next round, and the answers so far."""
     from simkit.annotate.similarities import read_scores
     from simkit.orders.order import Order
@@ -221,58 +221,58 @@ def _further(given: Options) -> tuple[Order, RoundSettings, OrderState]:
     from simkit.orders.rounds import rows_in
 
     for name in ("data_spec", "classes_file", "split", "hierarchy", "out"):
-        options.only_one({"--next": given.next_, options.flag(name): getattr(given, name)})
-    assert given.next_ is not None
-    order = Order.read(given.next_)
+        options.only_one({"--next": request.next_, options.flag(name): getattr(request, name)})
+    assert request.next_ is not None
+    order = Order.read(request.next_)
     state = OrderState.of(order)
-    changes = _stated(given)
-    if given.scheme is not None:
-        changes["scheme"] = _scheme(given.scheme, given)
-    elif given.settings:
+    changes = _stated(request)
+    if request.scheme is not None:
+        changes["scheme"] = _scheme(request.scheme, request)
+    elif request.settings:
         before = order.settings.parsed_scheme
-        changes["scheme"] = schemes.spell(chosen(before.name, {**vars(before), **given.settings}))
+        changes["scheme"] = schemes.spell(chosen(before.name, {**vars(before), **request.settings}))
     terms = replace(order.settings, **changes)
     scheme, scores, features = terms.parsed_scheme, order.scores, order.features
-    if given.scores is not None and scheme.by_model:
+    if request.scores is not None and scheme.by_model:
         raise BadInput("--scores is given with --next, but machine goes on with the scores of its "
                        "first round; leave it out, or start a new order")  # fmt: skip
-    if given.scores is not None:
-        scores = read_scores(given.scores, terms.split, order.images, order.classes)
-    if features is None and (scheme.needs_features or given.features):
+    if request.scores is not None:
+        scores = read_scores(request.scores, terms.split, order.images, order.classes)
+    if features is None and (scheme.needs_features or request.features):
         used = len(state.answers) or scheme.needs_features
-        options.needs({"--features": given.features}, "answers, for examples", used)
+        options.needs({"--features": request.features}, "answers, for examples", used)
         data = simkit.data.open(terms.data)
-        features = features_of(scheme, given.features, data, terms.data, terms.split)
+        features = features_of(scheme, request.features, data, terms.data, terms.split)
         features = features[rows_in(order, data)]
     return replace(order, scores=scores, features=features), terms, state
 
 
-def _stated(given: Options) -> dict[str, Any]:
+def _stated(request: Options) -> dict[str, Any]:
     """The settings of the round that were given as options."""
     from simkit.orders.project import absolute_path
 
     names = ("images", "people", "join", "gold", "seed", "prices")
-    stated = {name: getattr(given, name) for name in names if getattr(given, name) is not None}
+    stated = {name: getattr(request, name) for name in names if getattr(request, name) is not None}
     if "prices" in stated:
         stated["prices"] = absolute_path(stated["prices"])
     return stated
 
 
-def _scheme(name: str, given: Options) -> str:
+def _scheme(name: str, request: Options) -> str:
     """The scheme as text. All answers are kept by default, because all are paid for."""
-    scheme = chosen(name, given.settings)
-    stated = {*given.settings, *re.split(r"\W", name)}
+    scheme = chosen(name, request.settings)
+    stated = {*request.settings, *re.split(r"\W", name)}
     if hasattr(scheme, "keep_looks") and "keep_looks" not in stated:
         scheme = replace(scheme, keep_looks=True)  # type: ignore[type-var]
     return schemes.spell(scheme)
 
 
-def _largest(terms: RoundSettings, given: Options) -> bool:
+def _largest(terms: RoundSettings, request: Options) -> bool:
     """Whether the budget decides the amount, because none was given."""
-    amount, further = terms.parsed_scheme.amount, given.next_ is not None
+    amount, further = terms.parsed_scheme.amount, request.next_ is not None
     if amount is None:
-        return not further and given.images is None
-    stated = amount in given.settings or f"{amount}=" in (given.scheme or "").replace(" ", "")
+        return not further and request.images is None
+    stated = amount in request.settings or f"{amount}=" in (request.scheme or "").replace(" ", "")
     return not (stated or (further and hasattr(terms.parsed_scheme, "search")))
 
 

@@ -134,7 +134,7 @@ def cost_table(bill: Cost, price_list: Prices) -> None:
     unit = 60 if short else 3600
     rows: list[list[Any]] = [
         [each.kind, each.questions or None, hours(each.seconds, unit),
-         exact_money(each.dollars)[1:], each.source]
+         exact_money(each.dollars, sign=""), each.source]
         for each in bill.lines
     ]  # fmt: skip
     people = "1 person for each question"
@@ -143,7 +143,7 @@ def cost_table(bill: Cost, price_list: Prices) -> None:
     wage = "" if price_list.wage is None else f", ${price_list.wage:g} an hour"
     table(
         ["question", "asked", "minutes" if short else "hours", "$", "source of the price"],
-        [*rows, ["total", "", hours(bill.seconds, unit), exact_money(bill.dollars)[1:], ""]],
+        [*rows, ["total", "", hours(bill.seconds, unit), exact_money(bill.dollars, sign=""), ""]],
         title=f"cost at {price_list.name} prices{wage}, {people}",
         words=(0, 4),
     )
@@ -156,7 +156,7 @@ def cost_table(bill: Cost, price_list: Prices) -> None:
     if bill.dropped:
         say(
             f"dropped: {bill.dropped:,} answers were paid for and not kept, "
-            f"{exact_money(bill.dropped_dollars)[1:]} of the dollars above"
+            f"{exact_money(bill.dropped_dollars, sign='')} of the dollars above"
         )
 
 

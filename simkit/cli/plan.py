@@ -55,7 +55,7 @@ def command(
     pilot: bool = False,
     details: bool = False,
     report: Path | None = None,
-    **given: Any,
+    **values: Any,
 ) -> None:
     """Recommend the labels to buy for a budget, with the expected mAP.
 
@@ -81,24 +81,24 @@ def command(
     report : PAGE
         Write the plan as .html (one page), .md, .json or .txt.
     """
-    given |= {"confidence": confidence, "continue_": continue_}
-    given = {name: value for name, value in given.items() if value is not None}
-    _check(folders, pilot, given)
+    values |= {"confidence": confidence, "continue_": continue_}
+    values = {name: value for name, value in values.items() if value is not None}
+    _check(folders, pilot, values)
     names = ("people", "hours_a_week", "wage")
-    given["staff"] = simkit.Staff(**{name: given.pop(name) for name in names if name in given})
+    values["staff"] = simkit.Staff(**{name: values.pop(name) for name in names if name in values})
     if pilot:
-        made: Plan | PilotPlan = simkit.plan_pilot(budget, **given)
+        made: Plan | PilotPlan = simkit.plan_pilot(budget, **values)
     else:
-        if "confidence" in given:
-            given["target"] = given["target"], given.pop("confidence")
-        if "continue_" not in given:
-            made = simkit.plan(folders, budget, **given)
+        if "confidence" in values:
+            values["target"] = values["target"], values.pop("confidence")
+        if "continue_" not in values:
+            made = simkit.plan(folders, budget, **values)
         else:
             from simkit.study.next_plan import plan_next  # imports torch: models are trained
 
-            order = given.pop("continue_")
+            order = values.pop("continue_")
             with progress("features of the order's images") as (advance,):
-                made = plan_next(order, folders, budget, progress=advance, **given)
+                made = plan_next(order, folders, budget, progress=advance, **values)
     if report is not None:
         from simkit.orders import project_state
 
@@ -111,14 +111,14 @@ def command(
         say(f"wrote {report}")
 
 
-def _check(folders: tuple[Path, ...], pilot: bool, given: dict[str, Any]) -> None:
+def _check(folders: tuple[Path, ...], pilot: bool, values: dict[str, Any]) -> None:
     """Raise BadInput for options that do not go together, before anything is read."""
     for name in _RUNS_ONLY:
-        options.only_one({"--pilot": pilot, options.flag(name): name in given})
+        options.only_one({"--pilot": pilot, options.flag(name): name in values})
     options.only_one({"--pilot": pilot, "RUNS": folders})
-    options.needs({options.flag(name): name in given for name in _PILOT_ONLY}, "--pilot", pilot)
-    options.needs({"--confidence": "confidence" in given}, "--target", "target" in given)
-    options.needs({"--measured": "measured" in given}, "--continue ORDER", "continue_" in given)
+    options.needs({options.flag(name): name in values for name in _PILOT_ONLY}, "--pilot", pilot)
+    options.needs({"--confidence": "confidence" in values}, "--target", "target" in values)
+    options.needs({"--measured": "measured" in values}, "--continue ORDER", "continue_" in values)
     if not pilot and not folders:
         raise BadInput(
             "no folder of runs; name the one that `simkit compare` wrote, or add --pilot to plan "

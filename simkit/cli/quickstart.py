@@ -46,7 +46,7 @@ def command(
     weights: str | None,
     out: Path = Path("project"),
     prices: str,
-    **given: Any,
+    **settings: Any,
 ) -> None:
     """Check photographs, and recommend and order the first labels.
 
@@ -75,11 +75,11 @@ def command(
     net = options.network(backbone, weights)
     classes = classes_of(classes_file, data)
     if backbone is not None:
-        given["backbone"] = backbone
-        given["weights"] = projects.absolute_path(weights) if weights else ""
+        settings["backbone"] = backbone
+        settings["weights"] = projects.absolute_path(weights) if weights else ""
     per_image = per_image or min(2.0, len(classes) / 2)
     prices = projects.absolute_path(prices)
-    project = projects.Project(out, spec, classes, prices=prices, per_image=per_image, **given)
+    project = projects.Project(out, spec, classes, prices=prices, per_image=per_image, **settings)
     if project.unlabelled:
         projects.pilot_data(project)  # an impossible path is refused before people answer
     split = data.to_label

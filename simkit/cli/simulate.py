@@ -154,7 +154,7 @@ class Options:
 )  # fmt: skip
 @options.shared("prices")
 @options.json
-def command(given: Options) -> None:
+def command(request: Options) -> None:
     """Simulate partial labels of a data set and compute their cost.
 
     By default this labels the built-in data set `scenes` and writes SCHEME.parquet to the current
@@ -167,23 +167,23 @@ def command(given: Options) -> None:
     from simkit.annotate.label_card import DataSheet
     from simkit.data.dataset import terms
 
-    scheme = _scheme(given)
-    price_list = simkit.prices(given.prices)
-    out = given.out or Path(f"{scheme.name}.parquet")
+    scheme = _scheme(request)
+    price_list = simkit.prices(request.prices)
+    out = request.out or Path(f"{scheme.name}.parquet")
     form = simkit.formats.for_path(out, writing=True)
-    _check_places(out, given)
-    data = _with_hierarchy(simkit.data.open(given.data_spec), scheme)
-    split = options.split_of(data, given.split)
-    labels = _annotate(data, split, scheme, price_list, given)
+    _check_places(out, request)
+    data = _with_hierarchy(simkit.data.open(request.data_spec), scheme)
+    split = options.split_of(data, request.split)
+    labels = _annotate(data, split, scheme, price_list, request)
     wrong = labels.wrong(data.truth[split])
     bill = simkit.cost(labels, price_list)  # before a file is written: the list may lack a price
     replaced = out.is_file()
     sheet = DataSheet(
         labels=labels, files=form.files(out), form=form.name, lost=form.loses(labels),
-        data=data.name, split=split, terms=terms(given.data_spec, data.classes), bill=bill,
-        wrong=wrong, command=_again(labels, given, out),
+        data=data.name, split=split, terms=terms(request.data_spec, data.classes), bill=bill,
+        wrong=wrong, command=_again(labels, request, out),
     )  # fmt: skip
-    cards = _write(sheet, form, out, card=not given.no_card)
+    cards = _write(sheet, form, out, card=not request.no_card)
     print_json(facts_of(labels) | {
         "scheme": labels.history.settings["scheme"], "wrong": wrong,
         "cost": {"seconds": bill.seconds, "dollars": bill.dollars}, "prices": price_list.name,
@@ -202,15 +202,15 @@ def command(given: Options) -> None:
     say(f"wrote {out}  (content id {labels.id}){instead}")
 
 
-def _scheme(given: Options) -> Scheme:
+def _scheme(request: Options) -> Scheme:
     """The scheme with its settings. Raises BadInput where options do not go together."""
-    budgeted = given.budget is not None
-    scheme, amount = chosen(given.scheme, given.settings), ""
-    if scheme.amount in given.settings or f"{scheme.amount}=" in given.scheme:
+    budgeted = request.budget is not None
+    scheme, amount = chosen(request.scheme, request.settings), ""
+    if scheme.amount in request.settings or f"{scheme.amount}=" in request.scheme:
         amount = f"the {scheme.amount} of {scheme.name}"
-    options.needs({"--unit hours": given.unit != "dollars"}, "--budget", budgeted)
+    options.needs({"--unit hours": request.unit != "dollars"}, "--budget", budgeted)
     options.only_one({"--budget": budgeted, amount: amount})
-    options.only_one({"--budget": budgeted, "--legacy-rng": given.legacy_rng})
+    options.only_one({"--budget": budgeted, "--legacy-rng": request.legacy_rng})
     return scheme
 
 
@@ -247,43 +247,43 @@ def _with_hierarchy(data: Dataset, scheme: Scheme) -> Dataset:
 
 
 def _annotate(
-    data: Dataset, split: str, scheme: Scheme, price_list: Prices, given: Options
+    data: Dataset, split: str, scheme: Scheme, price_list: Prices, request: Options
 ) -> simkit.PartialLabels:
     """The labels of one split: for the stated amount, or for the budget where there is one."""
     from simkit.annotate.similarities import read_scores
 
     truth = data.truth[split]
     for name in ("features", "scores"):
-        if getattr(given, name) is not None and not getattr(scheme, f"needs_{name}"):
+        if getattr(request, name) is not None and not getattr(scheme, f"needs_{name}"):
             raise BadInput(f"--{name} is given, but {scheme.name} uses none; leave it out")
-    if given.habits_file is None:
-        habits = simkit.Habits(**{name: getattr(given, name) for name in _PEOPLE})
+    if request.habits_file is None:
+        habits = simkit.Habits(**{name: getattr(request, name) for name in _PEOPLE})
     else:
         for name in _PEOPLE:
             origin = click.get_current_context().get_parameter_source(name)
             typed = origin is ParameterSource.COMMANDLINE
             options.only_one({options.flag(name): typed, "--habits": True})
-        habits = loaded(given.habits_file, truth.classes)  # rates by class go with the names
-    if given.legacy_rng:
-        part = given.images not in (1.0, truth.shape[0])
-        if given.draw or part or habits != simkit.Habits():
+        habits = loaded(request.habits_file, truth.classes)  # rates by class go with the names
+    if request.legacy_rng:
+        part = request.images not in (1.0, truth.shape[0])
+        if request.draw or part or habits != simkit.Habits():
             raise BadInput(
                 "draw, images or habits is given, but the published simulators label all images "
                 "once, without errors; leave these or --legacy-rng out (another seed gives other "
                 "labels)"
             )
-        return _published(data, split, scheme, given.seed)
+        return _published(data, split, scheme, request.seed)
     how: dict[str, Any] = {
-        "images": given.images, "hierarchy": data.hierarchy, "habits": habits,
-        "boxes": data.boxes.get(split), "seed": given.seed or 0, "draw": given.draw,
-        "features": features_of(scheme, given.features, data, given.data_spec, split),
-        "scores": read_scores(given.scores, split, truth.images, truth.classes),
+        "images": request.images, "hierarchy": data.hierarchy, "habits": habits,
+        "boxes": data.boxes.get(split), "seed": request.seed or 0, "draw": request.draw,
+        "features": features_of(scheme, request.features, data, request.data_spec, split),
+        "scores": read_scores(request.scores, split, truth.images, truth.classes),
     }  # fmt: skip
-    if given.budget is None:
+    if request.budget is None:
         return simkit.simulate(truth, scheme, **how)
-    if given.unit == "hours":
+    if request.unit == "hours":
         how["unit"] = "seconds"
-    amount = given.budget * (3600 if given.unit == "hours" else 1)
+    amount = request.budget * (3600 if request.unit == "hours" else 1)
     return simkit.amount_for(amount, truth, scheme, price_list, **how).labels
 
 
@@ -318,14 +318,14 @@ def features_of(scheme: Scheme, file: Path | None, data: Dataset, spec: str, spl
     return opened.features[split, "pooled"].values
 
 
-def _check_places(out: Path, given: Options) -> None:
+def _check_places(out: Path, request: Options) -> None:
     """Raise BadInput where labels or cards cannot be written or would replace what is read."""
     from simkit.annotate import label_card
     from simkit.data.dataset import originals
 
-    for path in (out,) if given.no_card else (out, *label_card.paths(out)):
-        read = [file or "" for file in (given.habits_file, given.features, given.scores)]
-        spare(path, *read, *originals(given.data_spec))
+    for path in (out,) if request.no_card else (out, *label_card.paths(out)):
+        read = [file or "" for file in (request.habits_file, request.features, request.scores)]
+        spare(path, *read, *originals(request.data_spec))
         may_write(path)
 
 
@@ -348,16 +348,16 @@ def _write(sheet: DataSheet, form: simkit.formats.Format, out: Path, *, card: bo
     return [str(path) for path in label_card.write(replace(sheet, files=written))]
 
 
-def _again(labels: simkit.PartialLabels, given: Options, out: Path) -> tuple[str, ...]:
+def _again(labels: simkit.PartialLabels, request: Options, out: Path) -> tuple[str, ...]:
     """The words of a command that makes these labels again, with the amount that was bought."""
     made = labels.history.settings
-    words: list[Any] = ["simkit", "simulate", "--data", given.data_spec]
+    words: list[Any] = ["simkit", "simulate", "--data", request.data_spec]
     words += ["--scheme", made["scheme"]]
     for param in command.params:
-        value = None if param.name in _REWRITTEN else getattr(given, str(param.name), None)
+        value = None if param.name in _REWRITTEN else getattr(request, str(param.name), None)
         if value not in (None, False, param.default):
             words += [param.opts[0]] if value is True else [param.opts[0], value]
-    if not given.legacy_rng and (made["images"] != 1.0 or isinstance(made["images"], int)):
+    if not request.legacy_rng and (made["images"] != 1.0 or isinstance(made["images"], int)):
         words += ["--images", made["images"]]
     words += ["--seed", labels.history.seed]
     words += ["--draw", made["draw"]] if made["draw"] else []

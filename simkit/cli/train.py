@@ -51,7 +51,7 @@ def command(
     out: Path | None = None,
     backbone: str | None = None,
     weights: str | None,
-    **given: Any,
+    **training: Any,
 ) -> None:
     """Train one method on partial labels and score it on the test split (mAP, masked).
 
@@ -101,20 +101,20 @@ def command(
     named = {"--protocol": protocol, "--size": size, "--crop": crop}
     options.needs(named, "--fine-tune", fine_tune)
     made = simkit.methods.make(method)
-    for place in (out and out / "model.json", given["checkpoint"]):
+    for place in (out and out / "model.json", training["checkpoint"]):
         if place is not None:
             may_write(place)
     preset = None if protocol is None else protocols.protocol(protocol)
-    settings = _settings(preset, set_, {name: given.pop(name) for name in _OFTEN})
+    settings = _settings(preset, set_, {name: training.pop(name) for name in _OFTEN})
     backbone, weights = _network(preset, backbone, weights)
     brought = _features(features)
     source = simkit.Source(data_spec, (), (), backbone, weights, brought, scores=str(scores or ""))
     transform = _transform(preset, size, crop) if fine_tune else None
     labels = _labels(labels_file, data_spec)
-    with together() as team, _reporting(given["checkpoint"], team) as reporter:
+    with together() as team, _reporting(training["checkpoint"], team) as reporter:
         done = trial(
             labels, made, source, transform=transform, where=str(labels_file), settings=settings,
-            progress=reporter, **given,
+            progress=reporter, **training,
         )  # fmt: skip
     if not team.first:
         return
@@ -124,7 +124,7 @@ def command(
         project_state.record(out.absolute().parent, made=out / "model.json")
     facts = {"method": simkit.methods.spell(made), **_facts(done)}
     print_json(facts | {"labels": labels.id, "processes": team.processes})
-    others = " and the others" if given["unasked"] == "absent" else ""
+    others = " and the others" if training["unasked"] == "absent" else ""
     images = f"{done.asked:,} asked images{others}"
     say(f"{short(made)} on {labels_file}: {images}, {settings.epochs} epochs")
     _print(done, data_spec)
