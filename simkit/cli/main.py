@@ -18,6 +18,7 @@ from typing import Any
 
 import click
 
+from simkit.cli.output import NOTES
 from simkit.errors import BadInput, printable, unknown
 
 _GROUPS = {
@@ -169,6 +170,8 @@ def _say(message: str) -> None:
 def _warn(message: Warning | str, category: type[Warning], *_: object) -> None:
     if not _one_of_several():
         _say(f"note: {message}")
+        if (context := click.get_current_context(silent=True)) is not None:
+            context.meta.setdefault(NOTES, []).append(printable(str(message)))
 
 
 def _let_the_first_speak() -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from simkit.labels.partial import PartialLabels
 
 JSON = "simkit.json"  # in the context of a command: whether --json was given
+NOTES = "simkit.notes"  # in the context: the notes so far
 MINUTE = 60.0  # seconds between two lines of progress in a pipe
 _DAY = 86_400.0  # seconds; rich forgets after half a minute how fast it went unless told otherwise
 
@@ -35,8 +36,9 @@ def wants_json() -> bool:
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """With --json, print one object on one line; nan and infinity become null."""
+    """With --json, print one object and the notes on one line; nan and infinity become null."""
     if wants_json():
+        value = value | {"notes": click.get_current_context().meta.get(NOTES, [])}
         strict = json.loads(json.dumps(value), parse_constant=lambda _: None)
         click.echo(json.dumps(strict, ensure_ascii=False, allow_nan=False))
 

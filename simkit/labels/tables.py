@@ -1,0 +1,770 @@
+"""The one reader of tables from outside: as people and other programs write them.
+
+Every decision that was not trivial is a note: a warning, and an entry of `Table.notes`. `RULES`
+says what is read, decided and asked, for the documentation.
+"""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import csv
+import functools
+import io
+import json
+import re
+import unicodedata
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, time, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from simkit.errors import BadInput
+from simkit.files import parse_json
+
+Minus = Literal["", "absent", "unknown"]  # the meaning of -1 in a table that does not decide it
+
+RULES = {
+    "files": "CSV, TSV and text, JSON (a list of objects), JSON Lines, parquet, and .xlsx (with "
+    "openpyxl; the first sheet)",
+    "encoding": "UTF-8 and UTF-16, with or without a byte-order mark; other text is read as "
+    "cp1252, with a note. Text that is UTF-8 but for a few bytes is damaged, and refused",
+    "separator": "comma, semicolon, tab or |, detected from the first rows, or a line sep=; ",
+    "header": "the first row with as many cells as the others; rows of a single cell above it are "
+    "titles (note). A header that is repeated further down is left out (note)",
+    "names of columns": "ignoring case, spaces, hyphens and underscores: File Name is file_name",
+    "text": "in Unicode's form NFC, without zero-width characters and outer spaces; where two "
+    "texts become one, a note names them",
+    "presence": "1, yes, true, present (also in German, French, Spanish, Italian, Dutch, Polish "
+    "and Portuguese) are present; 0, no, false, absent are absent; an empty cell, NaN, NA, null, "
+    "none and ? are unknown. -1 is unknown in a table that also has 0. A table with 1 and -1 but "
+    "no 0 is refused until minus=absent or minus=unknown says what -1 is",
+    "numbers": "1.5, 1e-3, 85 %; decimal commas where every number allows them (note). 1,234 alone "
+    "is refused, for it may be 1234 or 1.234",
+    "times": "seconds, or with a unit (1.8 s, 300 ms, 2 min), or as a clock 00:00:02 or 0:02; "
+    "milliseconds by the name of the column, as in duration_ms. A date is refused",
+    "several in one cell": "a JSON or Python list, or objects of Label Studio, name several "
+    "(note); a separator counts where between= says so, and is offered where parts occur again",
+}
+
+_NAMELESS = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad\u202a-\u202e\u2066-\u2069]")
+_ROWS = 20  # first rows, from which the separator and the header are detected
+_SEPARATORS = ",;\t|"
+_TRUE = (
+    "1 yes y true t present x+ positive on wahr ja richtig vrai oui verdadero si sí vero sì waar "
+    "prawda tak verdadeiro sim"
+)
+_FALSE = "0 no n false f absent x- negative off falsch nein faux non falso onwaar nee fałsz nie não"
+BLANK = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "none", "<na>", "nil", "?", "-", "–"))
+PRESENCE = dict.fromkeys(_TRUE.split(), 1) | dict.fromkeys(_FALSE.split(), 0) | dict.fromkeys(BLANK)
+"""1 present, 0 absent, None unknown; by the text of a cell in lower case. -1 is not among them."""
+_ONE = re.compile(r"([+-]?)0*([01])(?:[.,]0*)?")
+
+
+def plain(text: str) -> str:
+    """The text in Unicode's form NFC, without zero-width characters and outer spaces.
+
+    All names of classes, files, people and columns are compared in this form.
+    """
+    if text.isascii():
+        return text.strip()
+    return _NAMELESS.sub("", unicodedata.normalize("NFC", text)).strip()
+
+
+def key(name: str) -> str:
+    """A name of a column in the form in which such names are compared: File Name is filename."""
+    return re.sub(r"[\W_]+", "", plain(name).casefold())
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of m cells.
+
+    Attributes
+    ----------
+    name : str
+    array : pyarrow.Array
+        The m cells as `plain` text.
+    table : Table
+    """
+
+    name: str
+    array: pa.Array
+    table: Table
+
+    @functools.cached_property
+    def _coded(self) -> tuple[list[str], NDArray[np.int32]]:
+        coded = self.array.dictionary_encode()
+        return coded.dictionary.to_pylist(), coded.indices.to_numpy(zero_copy_only=False)
+
+    @property
+    def texts(self) -> list[str]:
+        """The different texts, in the order of their first rows."""
+        return self._coded[0]
+
+    @property
+    def codes(self) -> NDArray[np.int32]:
+        """(m,) for each row, the index of its text."""
+        return self._coded[1]
+
+    def cells(self) -> list[str]:
+        """The text of each row."""
+        return self.array.to_pylist()
+
+    def cleaned(self, clean: Callable[[str], str]) -> Column:
+        """The column with changed texts."""
+        texts = pa.array([clean(text) for text in self.texts], pa.string())
+        return Column(self.name, texts.take(pa.array(self.codes)), self.table)
+
+    def row(self, text: str) -> int:
+        """The first row of the file that holds `text`; the first line of the file is row 1."""
+        return self.table.row(int(np.argmax(self.codes == self.texts.index(text))))
+
+    def refused(self, text: str, expected: str) -> BadInput:
+        """The error for a cell with this text."""
+        return BadInput(
+            f"column {self.name[:60]!r} holds {text[:40]!r} in row {self.row(text)}; {expected}"
+        )
+
+    def numbers(self, expected: str = "a number is expected") -> NDArray[np.float64]:
+        """(m,) the cells as numbers, nan where blank. Raises BadInput, naming the row."""
+        return self._parsed(_number, expected)
+
+    def seconds(self) -> NDArray[np.float64]:
+        """(m,) the cells as times in seconds, nan where blank. Raises BadInput, naming the row."""
+        expected = "seconds, as in 1.8, 1.8 s, 300 ms or 00:00:02, are expected"
+        milliseconds = bool(re.search(r"ms$|msecs?$|millis|milliseconds?", key(self.name)))
+        values = self._parsed(_seconds, expected)
+        if milliseconds and not any(re.search("[a-z:]", text.lower()) for text in self.texts):
+            self.table.note(f"column {self.name!r} is read as milliseconds")
+            values = values / 1000
+        return values
+
+    def _parsed(self, parse: Callable[[str], float], expected: str) -> NDArray[np.float64]:
+        texts = self._without_commas()
+        values = np.full(len(texts) + 1, np.nan)
+        for place, text in enumerate(texts):
+            if text.lower() not in BLANK:
+                try:
+                    values[place] = parse(text)
+                except ValueError:
+                    raise self.refused(self.texts[place], expected) from None
+        return values[self.codes]
+
+    def _without_commas(self) -> list[str]:
+        """The texts with a decimal point: commas as most of Europe writes them, or of thousands."""
+        commas = [text for text in self.texts if "," in text]
+        if not commas:
+            return self.texts
+        thousands = [re.fullmatch(r"\D*[1-9]\d{0,2}(,\d{3})+(\.\d+)?\D*", text) for text in commas]
+        decimal = [re.fullmatch(r"\D*(\d{1,3}(\.\d{3})+|\d*),\d+\D*", text) for text in commas]
+        pointed = any("." in text and "," not in text for text in self.texts)
+        sure = self.table.separator == ";" or not all(thousands)
+        if all(decimal) and not pointed and sure:
+            self.table.note(
+                f"column {self.name!r} is read with decimal commas: {commas[0]} is "
+                f"{commas[0].replace('.', '').replace(',', '.')}"
+            )
+            return [text.replace(".", "").replace(",", ".") if "," in text else text
+                    for text in self.texts]  # fmt: skip
+        if all(thousands) and (pointed or any("." in text for text in commas)):
+            return [text.replace(",", "") for text in self.texts]
+        raise self.refused(
+            commas[0], "it may be a decimal comma or one of thousands; write numbers with a point "
+            "and without commas"
+        )  # fmt: skip
+
+
+def _number(text: str) -> float:
+    """A number as text, also as a percentage."""
+    if text.endswith("%"):
+        return float(text[:-1]) / 100
+    if "_" in text:  # which Python would read
+        raise ValueError
+    value = float(text)
+    if not np.isfinite(value):
+        raise ValueError
+    return value
+
+
+_UNITS = {
+    "ms": 1e-3, "msec": 1e-3, "millisecond": 1e-3, "milliseconds": 1e-3,
+    "": 1, "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1, "sek": 1, "sekunden": 1,
+    "min": 60, "mins": 60, "minute": 60, "minutes": 60, "m": 60,
+    "h": 3600, "hr": 3600, "hour": 3600, "hours": 3600,
+}  # fmt: skip
+_CLOCK = re.compile(r"(?:(\d+) days?,? )?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
+
+
+def _seconds(text: str) -> float:
+    """A time as text: seconds, a number with a unit, or a clock."""
+    if clock := _CLOCK.fullmatch(text):
+        days, hours, minutes, seconds = (float(part or 0) for part in clock.groups())
+        return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    parts = re.fullmatch(r"([^a-zA-Z]*?(?:e[+-]?\d+)?)\s*([a-zA-Z]*)\.?", text)
+    if parts is None or parts[2].lower() not in _UNITS:
+        raise ValueError
+    return _number(parts[1]) * _UNITS[parts[2].lower()]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table from outside: its named columns and what was decided about it.
+
+    Attributes
+    ----------
+    path : Path
+    columns : list of Column
+        Those with a name.
+    rows : (m,) int
+        The number of each row in the file.
+    separator : str
+        Of a text file, or "".
+    notes : list of str
+        Decisions that were not trivial; each is also a warning.
+    """
+
+    path: Path
+    columns: list[Column]
+    rows: NDArray[np.int64]
+    separator: str = ""
+    notes: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def row(self, place: int) -> int:
+        """The number of a row in the file, to be named in messages."""
+        return int(self.rows[place])
+
+    def note(self, text: str) -> None:
+        """Add a note and give it as a warning."""
+        self.notes.append(text)
+        warnings.warn(f"{self.path}: {text}", stacklevel=2)
+
+    def named(self, names: Iterable[str]) -> list[Column]:
+        """All columns with one of these names, those that come first in `names` first."""
+        order = {key(name): place for place, name in reversed([*enumerate(names)])}
+        columns = [column for column in self.columns if key(column.name) in order]
+        return sorted(columns, key=lambda column: order[key(column.name)])
+
+    def column(self, names: Sequence[str], what: str, *, needed: bool = True) -> Column | None:
+        """The column with one of these names.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Usual names; a column with the first of them is preferred to the others.
+        what : str
+            Its content, for messages.
+        needed : bool
+            Without such a column, raise an error instead of returning None.
+
+        Raises
+        ------
+        BadInput
+            If several columns have such names and none has the first, and for a missing one.
+        """
+        columns = self.named(names)
+        exact = [column for column in columns if key(column.name) == key(names[0])]
+        if len(columns) > 1 and len(exact) != 1:
+            both = f"{columns[0].name!r} and {columns[1].name!r}"
+            mend = f"call one {names[0]} and remove the other"
+            raise BadInput(f"columns {both} could both name {what}; {mend}")
+        if not columns and needed:
+            has = ", ".join(repr(column.name[:30]) for column in self.columns[:6])
+            raise BadInput(f"no column is called {names[0]}, but {has}; call one {names[0]}")
+        return next(iter(exact or columns), None)
+
+    def select(self, kept: NDArray[np.bool_]) -> Table:
+        """The table of some rows; (m,) bool. Notes stay those of the whole."""
+        table = Table(self.path, [], self.rows[kept], self.separator, self.notes)
+        mask = pa.array(kept)
+        for column in self.columns:
+            table.columns.append(Column(column.name, column.array.filter(mask), table))
+        return table
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def read_table(path: Path) -> Table:
+    """Read a table; see `RULES`.
+
+    Parameters
+    ----------
+    path : Path
+        Text with separators, .json, .jsonl, .ndjson, .parquet or .xlsx.
+
+    Returns
+    -------
+    Table
+        Its rows as text; columns without a name are left out if they are empty.
+
+    Raises
+    ------
+    BadInput, ValueError
+        For a file that is not a table, naming the row if there is one. Errors of damaged files are
+        of many kinds: use it inside `simkit.files.reading`.
+    """
+    notes: list[str] = []
+    kind = path.suffix.lower()
+    if kind in (".parquet", ".pq"):
+        import pyarrow.parquet as pq
+
+        arrow, first, separator = pq.read_table(path, page_checksum_verification=True), 1, ""
+        arrow = pa.table({name: _as_text(arrow[name]) for name in arrow.column_names})
+        names = arrow.column_names
+    elif kind in (".json", ".jsonl", ".ndjson"):
+        records = _records(path, notes)
+        names = [*dict.fromkeys(name for record in records for name in record)]
+        cells = [[_cell(record.get(name)) for record in records] for name in names]
+        arrow, first, separator = _arrow(cells), 1, ""
+    elif kind in (".xlsx", ".xlsm"):
+        rows = _sheet(path, notes)
+        start = _header_at(rows)
+        names, first, separator = [*map(_cell, rows[start])], start + 2, ""
+        body = [[*map(_cell, row), *[""] * (len(names) - len(row))] for row in rows[start + 1 :]]
+        arrow = _arrow([list(cells) for cells in zip(*body, strict=True)] or [[] for _ in names])
+        _titles(rows[:start], notes)
+    else:
+        names, arrow, first, separator = _delimited(path, notes)
+    table = Table(path, [], np.arange(first, first + len(arrow)), separator)
+    for note in notes:
+        table.note(note)
+    return _filled(table, [*map(plain, names)], arrow)
+
+
+def _filled(table: Table, names: list[str], arrow: pa.Table) -> Table:
+    """The table with its columns, without blank rows and repeated headers."""
+    if not len(arrow):
+        raise BadInput("it has no rows below the first; add one per image")
+    named = [name for name in names if name]
+    if len({*map(key, named)}) < len(named):
+        (twice, _), *_ = Counter(map(key, named)).most_common(1)
+        both = [name for name in named if key(name) == twice]
+        raise BadInput(f"two columns are called {both[0]!r} and {both[1]!r}; rename one")
+    for place, name in enumerate(names):
+        array = _plain_array(arrow.column(place), table, name or f"column {place + 1}")
+        if name:
+            table.columns.append(Column(name, array, table))
+        elif pc.any(pc.not_equal(array, "")).as_py():
+            texts = array.to_pylist()  # pandas writes row numbers into a column without a name
+            if place or not all(text.isdigit() for text in texts) or len({*texts}) < len(texts):
+                mend = "name it or remove it"
+                raise BadInput(f"column {place + 1} has no name in the first row; {mend}")
+    blank, header = (
+        functools.reduce(pc.and_, [pc.equal(c.array, text(c)) for c in table.columns])
+        for text in (lambda _: "", lambda column: column.name)
+    )
+    repeated, left_out = (each.to_numpy(False) for each in (header, pc.or_(blank, header)))
+    if repeated.any():
+        table.note(
+            f"the header is repeated in row {table.row(int(repeated.argmax()))} "
+            f"({repeated.sum():,} times in all) and left out there"
+        )
+    if left_out.all():
+        raise BadInput("it has no rows below the first; add one per image")
+    return table.select(~left_out) if left_out.any() else table
+
+
+def _plain_array(column: pa.ChunkedArray, table: Table, name: str) -> pa.Array:
+    """A column of text as `plain`; a note where texts that only look alike become one."""
+    array = pc.fill_null(column.cast(pa.string()), "").combine_chunks()
+    if pc.all(pc.string_is_ascii(array)).as_py():  # the usual case, and many times faster
+        return pc.utf8_trim_whitespace(array)
+    coded = array.dictionary_encode()
+    raw = coded.dictionary.to_pylist()
+    texts = [*map(plain, raw)]
+    firsts: dict[str, str] = {}
+    for before, text in zip(map(str.strip, raw), texts, strict=True):
+        if firsts.setdefault(text, before) != before:
+            both = f"{ascii(firsts[text])[:80]} and {ascii(before)[:80]}"
+            table.note(f"{both} in column {name!r} look alike and count as one")
+            break
+    return pa.array(texts, pa.string()).take(coded.indices)
+
+
+def _arrow(columns: list[list[str]]) -> pa.Table:
+    names = [str(place) for place in range(len(columns))]
+    return pa.table([pa.array(cells, pa.string()) for cells in columns], names=names)
+
+
+def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of a parquet file as text; lists as JSON."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _as_text(column.cast(kind.value_type))
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return column
+    if pa.types.is_integer(kind):
+        return column.cast(pa.string())
+    return pa.chunked_array([pa.array([*map(_cell, column.to_pylist())], pa.string())])
+
+
+def _cell(value: Any) -> str:
+    """A value of JSON, of a workbook or of parquet as the text of a cell."""
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds()} s"
+    if isinstance(value, time | datetime):
+        return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return str(value)
+
+
+def _records(path: Path, notes: list[str]) -> list[dict[str, Any]]:
+    """The objects in a JSON or JSON Lines file."""
+    text = _decoded(path, notes)
+    if path.suffix.lower() == ".json":
+        rows = parse_json(text, "replace")
+        if isinstance(rows, dict) and rows and all(isinstance(v, list) for v in rows.values()):
+            if len({*map(len, rows.values())}) > 1:
+                raise BadInput("its lists have different lengths; write a list of objects")
+            rows = [
+                dict(zip(rows, cells, strict=True)) for cells in zip(*rows.values(), strict=True)
+            ]
+    else:
+        rows = [parse_json(line, "replace") for line in text.split("\n") if line.strip()]
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise BadInput("it is not a list of objects, one for each row; write it so")
+    if not rows:
+        raise BadInput("it has no rows; give a file with at least one")
+    return rows
+
+
+def _sheet(path: Path, notes: list[str]) -> list[tuple[Any, ...]]:
+    """The rows of the first sheet of a workbook that has any."""
+    try:
+        import openpyxl
+    except ModuleNotFoundError:
+        raise BadInput(
+            f"{path} is a workbook, which openpyxl reads: pip install openpyxl, or save the sheet "
+            "as CSV"
+        ) from None
+    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    sheets = {sheet.title: [*sheet.iter_rows(values_only=True)] for sheet in book.worksheets}
+    full = {
+        name: rows for name, rows in sheets.items() if any(v is not None for r in rows for v in r)
+    }
+    if not full:
+        raise BadInput("its sheets are empty; save the one with the table")
+    name, rows = next(iter(full.items()))
+    if len(full) > 1:
+        others = ", ".join(map(repr, [*full][1:4]))
+        notes.append(f"only its first sheet, {name!r}, is read, not {others}")
+    while rows and not any(value is not None for value in rows[-1]):
+        rows = rows[:-1]
+    return rows
+
+
+def _header_at(rows: Sequence[Sequence[Any]]) -> int:
+    """The place of the header: the first row that has more than one cell, if any has."""
+    filled = [sum(plain(_cell(value)) != "" for value in row) for row in rows[:_ROWS]]
+    return next((place for place, count in enumerate(filled) if count > 1),
+                next((place for place, count in enumerate(filled) if count), 0))  # fmt: skip
+
+
+def _titles(rows: Sequence[Sequence[Any]], notes: list[str]) -> None:
+    """A note about the rows above the header."""
+    texts = [text for row in rows for value in row if (text := plain(_cell(value)))]
+    if texts:
+        notes.append(
+            f"row {len(rows) + 1} is read as the header; above it stands {texts[0][:60]!r}"
+        )
+
+
+def _delimited(path: Path, notes: list[str]) -> tuple[list[str], pa.Table, int, str]:
+    """The names and rows of a text file, the number of the first row, and the separator."""
+    from pyarrow import csv as arrow_csv
+
+    with _utf8(path, notes) as stream:
+        head = [line.decode("utf-8", "ignore") for line in islice(stream, _ROWS)]
+        head[:1] = [line.removeprefix("\ufeff") for line in head[:1]]
+        mark = re.fullmatch(r'"?sep=(.)"?\s*', head[0], re.IGNORECASE) if head else None
+        separator = mark[1] if mark else _separator(head)
+        reader = csv.reader(head, delimiter=separator)
+        records = [(cells, reader.line_num) for cells in _parsed(reader)]
+        records = records[1:] if mark else records
+        start = _header_at([cells for cells, _ in records])
+        names, lines = records[start] if records else ([], 0)
+        if not any(map(plain, names)):
+            raise BadInput("it has no header; write names of columns into its first row")
+        _titles([cells for cells, _ in records[:start]], notes)
+        stream.seek(0)
+        for _ in range(lines):
+            stream.readline()
+        places = [str(place) for place in range(len(names))]
+        begin = stream.tell()
+        try:
+            arrow = arrow_csv.read_csv(
+                stream,
+                parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+                convert_options=arrow_csv.ConvertOptions(
+                    column_types=dict.fromkeys(places, pa.string()), strings_can_be_null=False
+                ),
+                read_options=arrow_csv.ReadOptions(use_threads=False, column_names=places),
+            )
+        except pa.ArrowInvalid:  # rows of different lengths, or none at all
+            stream.seek(begin)
+            arrow = _ragged(stream, separator, len(names), lines)
+    return names, arrow, lines + 1, separator
+
+
+def _parsed(reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    """The rows up to the first that is no CSV, such as a cell longer than the first rows."""
+    while True:
+        try:
+            yield next(reader)
+        except (StopIteration, csv.Error):
+            return
+
+
+def _separator(lines: Sequence[str]) -> str:
+    """The separator that gives the most even rows, with the fewest titles above them."""
+
+    def quality(mark: str) -> tuple[bool, bool, int, int]:
+        counts = [len(row) for row in _parsed(csv.reader(lines, delimiter=mark)) if row]
+        titles = _header_at([["x"] * count for count in counts])
+        counts = counts[titles:] or [0]
+        return counts[0] > 1, len({*counts}) == 1, -titles, counts[0]
+
+    return max(_SEPARATORS, key=quality)
+
+
+def _ragged(stream: BinaryIO, separator: str, width: int, lines: int) -> pa.Table:
+    """Rows of different lengths: further cells are left out if empty, missing ones refused."""
+    reader = csv.reader(codecs.iterdecode(stream, "utf-8"), delimiter=separator)
+    rows = []
+    for row in reader:
+        if row and (len(row) < width or any(map(plain, row[width:]))):
+            place, shown = lines + reader.line_num, separator.join(row)[:60]
+            raise BadInput(
+                f"row {place} has {len(row)} cells and the header {width}: {shown!r}; correct it, "
+                "and put a cell that holds the separator in quotation marks"
+            )
+        if row:
+            rows.append(row[:width])
+    return _arrow([list(cells) for cells in zip(*rows, strict=True)] or [[] for _ in range(width)])
+
+
+# -- encodings ------------------------------------------------------------------------------------
+
+_BLOCK = 1 << 22  # bytes that are checked at a time
+
+
+def text_of(path: Path, note: Callable[[str], None]) -> str:
+    """The text of a file in any encoding of `RULES`; `note` takes what was decided.
+
+    Raises
+    ------
+    BadInput
+        For damaged text, and a workbook in disguise.
+    """
+    encoding = _encoding(path, note)
+    return path.read_bytes().decode(encoding).removeprefix("\ufeff")
+
+
+def _decoded(path: Path, notes: list[str]) -> str:
+    return text_of(path, notes.append)
+
+
+def _utf8(path: Path, notes: list[str]) -> BinaryIO:
+    """The file as a stream of UTF-8."""
+    encoding = _encoding(path, notes.append)
+    with path.open("rb") as stream:
+        start = stream.read(1 << 16)
+    old_mac = b"\r" in start and b"\n" not in start
+    if encoding == "utf-8" and not old_mac:
+        return path.open("rb")
+    text = path.read_bytes().decode(encoding)
+    return io.BytesIO((text.replace("\r", "\n") if old_mac else text).encode("utf-8"))
+
+
+def _encoding(path: Path, note: Callable[[str], None]) -> str:
+    """The encoding of a text file. Raises BadInput if it is damaged or not text."""
+    with path.open("rb") as stream:
+        start = stream.read(1 << 12)
+        if start.startswith(b"PK\3\4"):
+            raise BadInput(f"{path} is an archive or a workbook; unpack it, or call it .xlsx")
+        if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+            return "utf-32"
+        if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        zeros = [start[place::2].count(0) / max(1, len(start) // 2) for place in (0, 1)]
+        if max(zeros) > 0.4 and min(zeros) < 0.1:
+            return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+        if b"\0" in start:
+            raise BadInput("it is not text; save it again as CSV UTF-8")
+        decoder, block = codecs.getincrementaldecoder("utf-8")(), start
+        try:
+            while block:
+                if not block.isascii() or decoder.getstate()[0]:
+                    decoder.decode(block)
+                block = stream.read(_BLOCK)
+            decoder.decode(b"", True)
+            return "utf-8"
+        except UnicodeDecodeError:
+            pass
+    return _windows(path, note)
+
+
+def _windows(path: Path, note: Callable[[str], None]) -> str:
+    """cp1252 for text that is not UTF-8, unless most of it is. Raises BadInput."""
+    raw = path.read_bytes()
+    utf8 = raw.decode("utf-8", "replace")
+    bad = utf8.count("\ufffd")
+    row = utf8.count("\n", 0, utf8.index("\ufffd")) + 1
+    damaged = BadInput(f"it is not UTF-8 text in row {row}; save it again as CSV UTF-8")
+    if sum(not char.isascii() for char in utf8) > 2 * bad:
+        raise damaged
+    try:
+        text = raw.decode("cp1252")
+    except UnicodeDecodeError:
+        raise damaged from None
+    word = next(word for word in re.split(r"[,;\t|\r\n]", text) if not word.isascii())
+    note(f"it is not UTF-8 and is read as cp1252, in which row {row} has {plain(word)[:40]!r}; "
+         "save it as UTF-8 if that is wrong")  # fmt: skip
+    return "cp1252"
+
+
+# -- presence -------------------------------------------------------------------------------------
+
+
+def state(text: str) -> int | None:
+    """1 for a cell that says present, 0 for absent, -1 for -1 and None for unknown.
+
+    Raises
+    ------
+    KeyError
+        For any other text.
+    """
+    lower = text.lower()
+    if lower in PRESENCE:
+        return PRESENCE[lower]
+    if number := _ONE.fullmatch(lower):
+        return -int(number[2]) if number[1] == "-" else int(number[2])
+    raise KeyError(text)
+
+
+def means_state(text: str) -> bool:
+    """Whether the text of a cell says present, absent or unknown."""
+    try:
+        state(text)
+    except KeyError:
+        return False
+    return True
+
+
+def meaning_of_minus(states: Iterable[int | None], minus: Minus, option: str) -> int | None:
+    """The state of -1 in a table: 0 absent or None unknown.
+
+    Parameters
+    ----------
+    states : iterable of int or None
+        The states of all cells of the table, each at least once, as `state` gives them.
+    minus : {"", "absent", "unknown"}
+        Its meaning if it is stated.
+    option : str
+        How to state it, for the message, such as "minus=".
+
+    Returns
+    -------
+    int or None
+
+    Raises
+    ------
+    BadInput
+        If neither the table nor `minus` decides it: with -1 and without 0.
+    """
+    present = {*states}
+    if minus not in ("", "absent", "unknown"):
+        raise BadInput(f"{option}{minus} is not understood; absent or unknown is expected")
+    if -1 not in present:
+        return None
+    if not minus and 0 not in present:
+        raise BadInput(
+            f"no cell is 0, so -1 may mean absent or unknown; add {option}absent or {option}unknown"
+        )
+    if minus == "absent" and 0 in present:
+        raise BadInput(f"it has both 0 and -1, so {option}absent is wrong: -1 is unknown; leave "
+                       "it out")  # fmt: skip
+    return 0 if minus == "absent" else None
+
+
+# -- several things in one cell -------------------------------------------------------------------
+
+SEPARATORS = ("|", ";", ",", "/", "+", " ")
+_LISTS = (
+    "choices",
+    "labels",
+    "rectanglelabels",
+    "polygonlabels",
+    "brushlabels",
+    "taxonomy",
+    "value",
+)
+
+
+def listed(text: str) -> list[str] | None:
+    """The names in a cell that is a list of JSON or Python, or an object of Label Studio.
+
+    None for any other cell.
+    """
+    if not (text.startswith(("[", "(", "{")) and text.endswith(("]", ")", "}"))):
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError:
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return None
+    names = [*_names(value)]
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def _names(value: Any) -> Iterator[Any]:
+    """The names in a value of JSON: texts, and the choices or labels of objects."""
+    if isinstance(value, Mapping):
+        inner = [value[name] for name in _LISTS if name in value]
+        yield from _names(inner[0]) if inner else [None]
+    elif isinstance(value, list | tuple | set):
+        for each in value:
+            yield from _names(each)
+    elif value is not None:
+        yield plain(value) if isinstance(value, str) else value
+
+
+def offered(texts: Sequence[str]) -> tuple[str, str] | None:
+    """A separator that seems to join several names in some of the cells, and such a cell.
+
+    | and ; count if a part occurs in another cell, too; the others if, in most of the cells that
+    hold them, every part does. None if there is no such separator.
+    """
+    for mark in SEPARATORS:
+        split = [[part for part in map(str.strip, text.split(mark)) if part] for text in texts]
+        cells = Counter(part for parts in split for part in {*parts})
+        joined = [n for n, parts in enumerate(split) if len(parts) > 1]
+        again = [min(cells[part] for part in split[n]) > 1 for n in joined]
+        some = [max(cells[part] for part in split[n]) > 1 for n in joined]
+        if any(some) if mark in "|;" else sum(again) * 2 > len(joined) > 0:
+            return mark, texts[joined[0]]
+    return None
