@@ -56,7 +56,22 @@ RULES = {
     "(note); a separator counts where between= says so, and is offered where parts occur again",
 }
 
-_NAMELESS = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad\u202a-\u202e\u2066-\u2069]")
+USUAL = {
+    "question": ("question", "question_id", "id"),
+    "image": ("image", "file", "file_name", "image_name", "image_id", "image_path", "path",
+              "picture", "photo", "img"),
+    "class": ("class", "label", "labels", "category", "class_name", "label_name", "tag", "tags"),
+    "answer": ("answer", "value", "response", "result", "present", "vote"),
+    "worker": ("worker", "annotator", "worker_id", "annotator_id", "user", "user_id",
+               "completed_by", "who"),
+    "seconds": ("seconds", "time", "duration", "lead_time", "work_time", "time_spent"),
+    "split": ("split", "set", "subset", "partition"),
+    "weight": ("weight", "weights"),
+    "gold": ("gold",),
+}  # fmt: skip
+"""Usual names of columns by content, compared as `key`; the first is that of simkit."""
+
+_INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad\u202a-\u202e\u2066-\u2069]")
 _ROWS = 20  # first rows, from which the separator and the header are detected
 _SEPARATORS = ",;\t|"
 _TRUE = (
@@ -77,7 +92,7 @@ def plain(text: str) -> str:
     """
     if text.isascii():
         return text.strip()
-    return _NAMELESS.sub("", unicodedata.normalize("NFC", text)).strip()
+    return _INVISIBLE.sub("", unicodedata.normalize("NFC", text)).strip()
 
 
 def key(name: str) -> str:
