@@ -44,6 +44,8 @@ RULES = {
     "names of columns": "ignoring case, spaces, hyphens and underscores: File Name is file_name",
     "text": "in Unicode's form NFC, without zero-width characters and outer spaces; where two "
     "texts become one, a note names them",
+    "people": "names of people are compared without case, and 7.0 is 7; a note names those that "
+    "become one",
     "presence": "1, yes, true, present (also in German, French, Spanish, Italian, Dutch, Polish "
     "and Portuguese) are present; 0, no, false, absent are absent; an empty cell, NaN, NA, null, "
     "none and ? are unknown. -1 is unknown in a table that also has 0. A table with 1 and -1 but "
@@ -83,6 +85,7 @@ BLANK = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "none", "<na>", "nil"
 PRESENCE = dict.fromkeys(_TRUE.split(), 1) | dict.fromkeys(_FALSE.split(), 0) | dict.fromkeys(BLANK)
 """1 present, 0 absent, None unknown; by the text of a cell in lower case. -1 is not among them."""
 _ONE = re.compile(r"([+-]?)0*([01])(?:[.,]0*)?")
+_WHOLE = re.compile(r"^(\d+)[.,]0+$")  # a number of a person that a spreadsheet made a fraction
 
 
 def plain(text: str) -> str:
@@ -98,6 +101,27 @@ def plain(text: str) -> str:
 def key(name: str) -> str:
     """A name of a column in the form in which such names are compared: File Name is filename."""
     return re.sub(r"[\W_]+", "", plain(name).casefold())
+
+
+def person(name: str) -> str:
+    """A name of a person in the form in which such names are compared: 7.0 is 7, Anna is anna."""
+    return _WHOLE.sub(r"\1", " ".join(plain(name).split()).casefold())
+
+
+def people(names: Iterable[str], earlier: Iterable[str] = ()) -> dict[str, str]:
+    """The name of the person behind each spelling: the first spelling, also of those before.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Spellings, such as 7, 7.0, Anna and anna.
+    earlier : iterable of str
+        Names of people from before.
+    """
+    spellings, first = [*names], dict[str, str]()
+    for name in (*earlier, *spellings):
+        first.setdefault(person(name), _WHOLE.sub(r"\1", plain(name)))
+    return {name: first[person(name)] for name in spellings}
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +163,27 @@ class Column:
         """The column with changed texts."""
         texts = pa.array([clean(text) for text in self.texts], pa.string())
         return Column(self.name, texts.take(pa.array(self.codes)), self.table)
+
+    def people(self, earlier: Iterable[str] = ()) -> Column:
+        """The column with one name for each person, as `people` has it; a note if any becomes one.
+
+        earlier : names of people from before, such as those in other files.
+        """
+        before = [*earlier]
+        names = people(self.texts, before)
+        firsts = dict(zip(map(person, before), before, strict=True))
+        merged = [
+            (other, text) for text in self.texts
+            if (other := firsts.setdefault(person(text), text)) != text
+        ]  # fmt: skip
+        if merged:
+            both = " and ".join(map(repr, merged[0]))
+            more = f", and {len(merged) - 1:,} more such" if len(merged) > 1 else ""
+            self.table.note(
+                f"{both} in column {self.name!r} count as one person{more}; give different people "
+                "different names"
+            )
+        return self.cleaned(names.__getitem__)
 
     def row(self, text: str) -> int:
         """The first row of the file that holds `text`; the first line of the file is row 1."""

@@ -123,6 +123,16 @@ def test_seconds(tmp_path, name, cell, seconds):
     assert read(path)[1].columns[0].seconds() == pytest.approx([seconds])
 
 
+def test_one_person_in_several_spellings(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "user,y\n" + "".join(f"{name},x\n" for name in ["7.0", "Anna", "anna ", "7", "Bo"])
+    )
+    with pytest.warns(UserWarning, match="'Anna' and 'anna' .* one person, and 1 more"):
+        assert read(path)[1].columns[0].people().cells() == ["7", "Anna", "Anna", "7", "Bo"]
+    assert tables.people(["ANNA", "Bo"], ["anna"]) == {"ANNA": "anna", "Bo": "Bo"}
+
+
 @pytest.mark.parametrize("cell", ["1,234", "2024-05-01 10:00:00", "soon", "inf", "1_0"])
 def test_times_that_may_be_anything_are_refused(tmp_path, cell):
     path = tmp_path / "t.csv"
