@@ -29,6 +29,7 @@ from simkit.files import expanded
 from simkit.labels.formats.base import complete, for_path, text_ids
 from simkit.labels.formats.hf import HuggingFace
 from simkit.labels.partial import PartialLabels
+from simkit.labels.tables import Minus
 from simkit.labels.truth import Truth, places
 from simkit.registry import setting
 
@@ -44,17 +45,18 @@ class Folder:
 
     Long: columns file and class, one row per present class of an image; an empty class marks an
     image without classes. Wide: a column file and one per class, with 1 (present), 0 (absent) and
-    an empty cell or -1 (unknown). A column split (train, val, test) is optional; without it the
-    published split takes a fifth of the images for validation.
+    an empty cell (unknown); -1 is unknown in a table that also has 0. A column split (train, val,
+    test) is optional; without it the published split takes a fifth of the images for validation.
 
     root: the folder; file names in the table are relative to it, and images without a row are left
     out.
-    labels: the table, with commas, semicolons or tabs; by default labels.csv in the folder. A data
+    labels: the table (CSV, TSV, JSON Lines, .xlsx); by default labels.csv in the folder. A data
     set of Hugging Face is read too: metadata.jsonl or metadata.csv, the default if there is no
     labels.csv, parquet or a saved folder (see the label format hf). "none"
     takes all images in the folder and its subfolders without labels, for features and neighbours.
     suffix: appended to names without an image ending, such as .jpg.
     between: separator of several classes in one cell of a long table, such as |.
+    minus: "absent" or "unknown": what -1 means in a wide table that has no 0.
     unknown: "keep" keeps unknown labels unknown: metrics leave them out, and a simulated crowd
     cannot answer questions about them. "absent" assumes them absent, "absent-in-train" only in the
     training set; the assumption is wrong where a class is present and was not labelled.
@@ -74,6 +76,7 @@ class Folder:
     labels: str = setting("", "the table; by default labels.csv; none: images without labels")
     suffix: str = setting("", "appended to names without an image ending, such as .jpg")
     between: str = setting("", "separator of several classes in one cell, such as |")
+    minus: Minus = setting("", "absent or unknown: what -1 means in a table without 0")
     unknown: Unknown = setting("keep", "keep unknown labels, or assume them absent")
     drop_missing: bool = setting(False, "leave out images whose file is missing")
     test: float = setting(0.0, "share of images for testing where the table marks none")
@@ -96,7 +99,9 @@ class Folder:
             present, train = csr_array(labels.codes > 0), np.full(len(files), "train")
             content = Content(files, train, list(labels.classes), present, known)
         else:
-            content = read_content(table, between=self.between, suffix=self.suffix)
+            content = read_content(
+                table, between=self.between, suffix=self.suffix, minus=self.minus
+            )
         pictures = [] if self.part else _pictures_in(place)
         left_out = sorted(set(pictures) - set(content.files))
         if left_out and len(left_out) < len(pictures):  # else names lack an ending, reported later
@@ -179,7 +184,7 @@ def table_labels(table: Path, spec: str) -> PartialLabels:
     table : Path
         A table as described by `Folder`.
     spec : str
-        The text of the data set; its settings `between` and `suffix` apply to the table.
+        The text of the data set; its settings `between`, `suffix` and `minus` apply to the table.
 
     Returns
     -------
@@ -191,8 +196,8 @@ def table_labels(table: Path, spec: str) -> PartialLabels:
         For a table of another form, or one without training images.
     """
     settings = read_spec(spec)[1]
-    between, suffix = (str(settings.get(key, "")) for key in ("between", "suffix"))
-    content = read_content(table, between=between, suffix=suffix)
+    stated = {key: settings[key] for key in ("between", "suffix", "minus") if key in settings}
+    content = read_content(table, **stated)
     rows = np.flatnonzero(content.splits == "train")
     if not len(rows):
         raise BadInput(f"{table} marks no image as train; give some of them that split")

@@ -317,7 +317,14 @@ class Table:
         columns = [column for column in self.columns if key(column.name) in order]
         return sorted(columns, key=lambda column: order[key(column.name)])
 
-    def column(self, names: Sequence[str], what: str, *, needed: bool = True) -> Column | None:
+    def column(
+        self,
+        names: Sequence[str],
+        what: str,
+        *,
+        fits: Callable[[Column], bool] = lambda _: True,
+        needed: bool = True,
+    ) -> Column | None:
         """The column with one of these names.
 
         Parameters
@@ -326,6 +333,8 @@ class Table:
             Usual names; a column with the first of them is preferred to the others.
         what : str
             Its content, for messages.
+        fits : callable
+            Whether the cells of a column with such a name can be this content.
         needed : bool
             Without such a column, raise an error instead of returning None.
 
@@ -334,7 +343,7 @@ class Table:
         BadInput
             If several columns have such names and none has the first, and for a missing one.
         """
-        columns = self.named(names)
+        columns = [*filter(fits, self.named(names))]
         exact = [column for column in columns if key(column.name) == key(names[0])]
         if len(columns) > 1 and len(exact) != 1:
             both = f"{columns[0].name!r} and {columns[1].name!r}"
@@ -408,12 +417,8 @@ def _filled(table: Table, names: list[str], arrow: pa.Table) -> Table:
     """The table with its columns, without blank rows and repeated headers."""
     if not len(arrow):
         raise BadInput("it has no rows below the first; add one per image")
-    named = [name for name in names if name]
-    if len({*map(key, named)}) < len(named):
-        (twice, _), *_ = Counter(map(key, named)).most_common(1)
-        both = [name for name in named if key(name) == twice]
-        raise BadInput(f"two columns are called {both[0]!r} and {both[1]!r}; rename one")
-    for place, name in enumerate(names):
+    for place, header in enumerate(names):
+        name = "" if re.fullmatch(r"Unnamed: \d+", header) else header
         array = _plain_array(arrow.column(place), table, name or f"column {place + 1}")
         if name:
             table.columns.append(Column(name, array, table))
@@ -422,11 +427,11 @@ def _filled(table: Table, names: list[str], arrow: pa.Table) -> Table:
             if place or not all(text.isdigit() for text in texts) or len({*texts}) < len(texts):
                 mend = "name it or remove it"
                 raise BadInput(f"column {place + 1} has no name in the first row; {mend}")
-    blank, header = (
+    blank, again = (
         functools.reduce(pc.and_, [pc.equal(c.array, text(c)) for c in table.columns])
         for text in (lambda _: "", lambda column: column.name)
     )
-    repeated, left_out = (each.to_numpy(False) for each in (header, pc.or_(blank, header)))
+    repeated, left_out = (each.to_numpy(False) for each in (again, pc.or_(blank, again)))
     if repeated.any():
         table.note(
             f"the header is repeated in row {table.row(int(repeated.argmax()))} "
@@ -731,6 +736,51 @@ def means_state(text: str) -> bool:
     except KeyError:
         return False
     return True
+
+
+def presence(
+    columns: Sequence[Column], minus: Minus = "", *, option: str = "minus="
+) -> NDArray[np.int8]:
+    """The cells of columns as labels.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        L columns of m cells.
+    minus : {"", "absent", "unknown"}
+        Meaning of -1 if the columns have no 0.
+    option : str
+        How a user states `minus`, for the message.
+
+    Returns
+    -------
+    (m, L) int8
+        1 present, 0 absent, -1 unknown.
+
+    Raises
+    ------
+    BadInput
+        For other cells, naming column and row, and for a -1 whose meaning is not decided.
+    """
+    states: dict[str, int | None] = {}
+    for column in columns:
+        for text in column.texts:
+            if text not in states:
+                try:
+                    states[text] = state(text)
+                except KeyError:
+                    raise column.refused(
+                        text, "1 (present), 0 (absent) and an empty cell (unknown) are expected, "
+                        "or a column called class with names"
+                    ) from None  # fmt: skip
+    meanings: dict[int | None, int] = {1: 1, 0: 0, None: -1}
+    meanings[-1] = meanings[meaning_of_minus(states.values(), minus, option)]
+    out = np.empty((len(columns[0].array), len(columns)), np.int8)
+    for c, column in enumerate(columns):
+        out[:, c] = np.array([meanings[states[text]] for text in column.texts], np.int8)[
+            column.codes
+        ]
+    return out
 
 
 def meaning_of_minus(states: Iterable[int | None], minus: Minus, option: str) -> int | None:

@@ -30,7 +30,7 @@ from simkit.annotate.prices import Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.chance import Chance
-from simkit.data import dataset, label_table
+from simkit.data import dataset
 from simkit.data.dataset import Source, read_spec
 from simkit.errors import BadInput
 from simkit.files import expanded, readable, reading, toml_lines, whole
@@ -70,11 +70,6 @@ class Project:
     def __post_init__(self) -> None:
         settle(self, "project")
         _ = self.price_list  # a price list that does not exist is refused at once
-        columns = {*label_table.FILE, *label_table.SPLIT}
-        for name in (name for name in self.classes if name.lower() in columns):
-            raise BadInput(
-                f"project: a class is called {name!r}, as a column of {TABLE} may be; rename it"
-            )
         if self.per_image > pilots.MOST_SHOWN * len(self.classes):
             raise BadInput(
                 f"project: per_image is {self.per_image:g}; at most {pilots.MOST_SHOWN:.0%} of the "

@@ -150,17 +150,17 @@ def test_line_ends_of_all_systems(tmp_path: Path, end: str) -> None:
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
-        ("", "its first row is ''"),
-        ("a.jpg cat\n", "its first row is 'a.jpg cat'"),
+        ("", "it has no header"),
+        ("a.jpg cat\n", "it has no rows below the first"),
         ("file,class\n", "it has no rows below the first"),
         ("a.jpg,cat\nb.jpg,dog\n", "no column is called file"),
-        ("file,image,class\na.jpg,1,x\n,,\n", "row 3 names no file"),
-        ("path,image,class\na.jpg,1,x\n", "columns 'path' and 'image'"),
+        ("file,class\na.jpg,x\n,y\n", "row 3 names no file"),
+        ("path,image,class\na.jpg,b.jpg,x\n", "columns 'image' and 'path'"),
         ("file,class,width\na.jpg,cat,3\n", "column 'width' is not understood beside 'class'"),
         ("file,cat,dog\na.jpg,1,0\nb.jpg,1,2\n", "column 'dog' holds '2' in row 3"),
-        ("file,cat,cat\na.jpg,1,0\n", "different names"),
+        ("file,cat,cat\na.jpg,1,0\n", "two columns are called 'cat'"),
         ("file,cat,dog\na.jpg,1,0\na.jpg,1,1\n", "file 'a.jpg' has two rows"),
-        ("file,cat,dog\na.jpg,1,0\nb.jpg,1\n", "Expected 3 columns, got 2: b.jpg,1"),
+        ("file,cat,dog\na.jpg,1,0\nb.jpg,1\n", "row 3 has 2 cells"),
         ("file,class,split\na.jpg,cat,train\na.jpg,dog,test\n", "'a.jpg' is in two splits"),
         (
             "file,class,split\na.jpg,cat,train\nb.jpg,dog,holdout\n",
@@ -168,7 +168,7 @@ def test_line_ends_of_all_systems(tmp_path: Path, end: str) -> None:
         ),
         ("file,split\na.jpg,train\n", "it has no column with classes"),
         ("file,cat,\na.jpg,1,0\n", "column 3 has no name in the first row"),
-        ("Unnamed: 0,file,cat\n0,a.jpg,1\n1,b.jpg,0\n2,c.jpg,0\n", "column 'Unnamed: 0' holds '2'"),
+        ("file,cat\na.jpg,1\nb.jpg,-1\n", "add minus=absent or minus=unknown"),
         ("file,class\na.jpg,\nb.jpg,\n", "column 'class' names no class"),
     ],
     ids=range(17),
@@ -178,11 +178,46 @@ def test_what_is_wrong_with_a_table_is_said(tmp_path: Path, table: str, problem:
     layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/labels.csv", problem)
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "cp1252"])
-def test_encodings_of_spreadsheets_are_named(tmp_path: Path, encoding: str) -> None:
-    _folder(tmp_path, "")
-    (tmp_path / "labels.csv").write_bytes("file,class\na.jpg,Vögel\n".encode(encoding))
-    layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/labels.csv")
+@pytest.mark.parametrize(
+    ("table", "present", "known"),
+    [
+        ("file;cat;dog\na.jpg;1;-1\nb.jpg;0;1,0\n", [[1, 0], [0, 1]], [[1, 0], [1, 1]]),
+        (",File Name,cat,dog\n0,a.jpg,TRUE,WAHR\n1,b.jpg,FALSCH,\n", [[1, 1], [0, 0]],
+         [[1, 1], [1, 0]]),
+        ("file,set,photo\na.jpg,1,0\nb.jpg,0,1\n", [[1, 0], [0, 1]], [[1, 1], [1, 1]]),
+        ("file,class\na.jpg,\"['cat', 'dog']\"\nb.jpg,[]\n", [[1, 1], [0, 0]], [[1, 1], [1, 1]]),
+    ],
+)  # fmt: skip
+def test_tables_as_people_have_them(
+    tmp_path: Path, table: str, present: list[list[int]], known: list[list[int]]
+) -> None:
+    _folder(tmp_path, table)
+    truth = data.open(f"folder:{tmp_path},part=yes").truth["train"]
+    assert truth.present.toarray().astype(int).tolist() == present
+    assert truth.known_rows([0, 1]).astype(int).tolist() == known
+
+
+@pytest.mark.parametrize(("minus", "known"), [("absent", 2), ("unknown", 1)])
+def test_the_meaning_of_minus_one_is_stated(tmp_path: Path, minus: str, known: int) -> None:
+    _folder(tmp_path, "file,cat\na.jpg,1\nb.jpg,-1\n")
+    truth = data.open(f"folder:{tmp_path},minus={minus},part=yes").truth["train"]
+    assert truth.known_rows([0, 1]).sum() == known and truth.present.nnz == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "note"),
+    [
+        ("file,class\na.jpg,cat mat\nb.jpg,mat\nc.jpg,cat\n", "between=space"),
+        ('file,class\na.jpg,"cat,mat"\nb.jpg,mat\nc.jpg,cat\n', "between=comma"),
+        ("file,class\na.jpg,cat\nb.jpg,No Finding\n", "never occurs with another"),
+        ("file,cat,Unlabeled\na.jpg,1,0\nb.jpg,0,1\n", "never occurs with another"),
+        ("file,class\na.jpg,cat\nb.jpg,Cat\n", "differ only in case"),
+    ],
+)
+def test_what_may_be_meant_otherwise_is_noted(tmp_path: Path, table: str, note: str) -> None:
+    _folder(tmp_path, table)
+    with pytest.warns(UserWarning, match=note):
+        data.open(f"folder:{tmp_path},part=yes")
 
 
 def test_what_is_wrong_with_the_pictures_is_said(tmp_path: Path) -> None:
