@@ -21,6 +21,7 @@ _TYPED = re.compile(
 )
 _TIMES = {"k": 1000, "m": 1_000_000, "%": 1}
 _OTHER_LOCALE = re.compile(r"[1-9][0-9]{0,2}(\.000)+")  # 2.000 is 2 here and 2,000 elsewhere
+_GROUPED = re.compile(r"\$?([1-9][0-9]{0,2})\.([0-9]{3})\$?")  # so is 1.299 as an amount of money
 _COMMAS = "commas separate thousands (2,000) and points decimals (2.5)"
 _SHELL = "shells expand $, so leave it out or put the amount in single quotes"
 _MOST = 1e15
@@ -44,10 +45,14 @@ def dollars(value: Any, name: str) -> float:
     Raises
     ------
     BadInput
-        For other values; "2,5" and "2.000" are ambiguous between countries and refused.
+        For other values; "2,5" and "1.299" are ambiguous between countries and refused.
     """
     number, marks = _read(value)
     text = str(value).strip()
+    if grouped := isinstance(value, str) and _GROUPED.fullmatch(text):
+        whole, rest = grouped.groups()
+        mend = f"write {whole},{rest} or {whole}.{rest}0, whichever is meant"
+        raise _refused(value, name, "dollars, 0 or more, are expected", mend)
     # The rest of "$2.5k" and "$2,000" after expansion by a shell.
     expanded = isinstance(value, str) and re.match(r"[.,]|00", text) is not None
     if not expanded and marks <= set("$km") and 0 <= number <= _MOST:

@@ -19,6 +19,7 @@ from simkit.quantities import count, dollars, score, share
         (dollars, "2k", 2000.0),
         (dollars, "$2.5k", 2500.0),
         (dollars, "0.035", 0.035),
+        (dollars, "1.2990", 1.299),
         (count, 10_000.0, 10_000),
         (count, np.int64(7), 7),
         (count, "2.3k", 2300),
@@ -52,7 +53,8 @@ def test_the_rest_is_refused_with_field_and_mend(read, value) -> None:
     [
         (dollars, "5%", "write 2000"),
         (dollars, "2,5", "commas separate thousands"),
-        (dollars, "2.000", "commas separate thousands"),
+        (dollars, "2.000", "write 2,000 or 2.0000.*commas separate thousands"),
+        (dollars, "$1.299", "write 1,299 or 1.2990"),
         (dollars, ".5k", "single quotes"),  # what a shell makes of $2.5k
         (dollars, ",000", "single quotes"),  # of $2,000
         (dollars, "000", "single quotes"),  # of $2000
