@@ -198,6 +198,24 @@ def file_digest(path: AnyPath) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+# Folders and files of systems and programs; others begin with a dot.
+_OF_PROGRAMS = {
+    "__macosx", "@eadir", "#recycle", "$recycle.bin", "@recycle", "@recently-snapshot", "#snapshot",
+    "lost+found", "system volume information", "__pycache__", "thumbs.db", "desktop.ini",
+}  # fmt: skip
+
+
+def made_by_programs(name: str) -> bool:
+    """Whether no person put this file there: it is hidden, or in a folder of a program.
+
+    name: relative to the folder that a person named, with slashes.
+    """
+    return any(
+        (part.startswith(".") and part.strip(".")) or part.lower() in _OF_PROGRAMS
+        for part in name.split("/")
+    )
+
+
 AGAIN = "write it or download it again"
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import LABELS, Dataset, read_spec, register
-from simkit.data.images import ENDINGS, FilePictures
+from simkit.data.images import ENDINGS, FilePictures, looks_like_a_picture, with_depths
 from simkit.data.label_table import Content, read_content
 from simkit.data.lists import class_names, folder
 from simkit.data.splits import (
@@ -25,11 +27,11 @@ from simkit.data.splits import (
     with_pictures,
 )
 from simkit.errors import BadInput, located
-from simkit.files import expanded
+from simkit.files import expanded, made_by_programs
 from simkit.labels.formats.base import complete, for_path, text_ids
 from simkit.labels.formats.hf import HuggingFace
 from simkit.labels.partial import PartialLabels
-from simkit.labels.tables import Minus
+from simkit.labels.tables import Minus, plain
 from simkit.labels.truth import Truth, places
 from simkit.registry import setting
 
@@ -102,19 +104,12 @@ class Folder:
             content = read_content(
                 table, between=self.between, suffix=self.suffix, minus=self.minus
             )
-        pictures = [] if self.part else _pictures_in(place)
-        left_out = sorted(set(pictures) - set(content.files))
-        if left_out and len(left_out) < len(pictures):  # else names lack an ending, reported later
-            warnings.warn(
-                f"{len(left_out):,} of {len(pictures):,} images in {place} have no row in "
-                f"{table.name} and are left out, such as {left_out[0]}; add a row for each, with "
-                "an empty class if it shows none",
-                stacklevel=1,
-            )
         with located(str(table)):
             ids = text_ids(content.files)
         truth = Truth.of(content.present, ids, content.classes, content.known)
         whole = with_pictures(Part(truth), place, content.files, drop_missing=self.drop_missing)
+        if not self.part:
+            _note_unlisted(place, table, cast(FilePictures, whole.pictures).files)
         splits = content.splits[places(ids, whole.truth.images)]
         if self.test:
             if (splits == "test").any():
@@ -134,24 +129,46 @@ class Folder:
 
         Without known labels the data set cannot be simulated, trained on or scored.
         """
-        files, others = _pictures_in(place), _pictures_in(place, OTHER_ENDINGS)
+        listed = _listed(place)
+        kinds = {name: looks_like_a_picture(place / name) for name in listed[""]}
+        files = [name for name, kind in kinds.items() if kind]
+        others = listed["others"] + [name for name, kind in kinds.items() if kind is None]
         if others:
             warnings.warn(
                 f"{len(others):,} images in {place} have a format that is not read and are left "
                 f"out, such as {others[0]!r}; convert them to JPEG",
                 stacklevel=1,
             )
+        broken = [name for name, kind in kinds.items() if kind is False]
+        left_out = [
+            f"{len(names):,} {what}, such as {names[0]!r}"
+            for what, names in (("hidden or made by programs", listed["programs"]),
+                                ("empty or no pictures inside", broken)) if names
+        ]  # fmt: skip
+        if left_out:
+            warnings.warn(
+                f"{place}: files named like pictures are left out: {'; '.join(left_out)}; a table "
+                "of labels can name them all the same",
+                stacklevel=1,
+            )
         if not files:
-            raise BadInput(f"{place} holds no images ({', '.join(ENDINGS)}); give their folder")
+            text = (place / broken[0]).read_bytes()[:99] if broken else b""
+            mend = "fetch them with: git lfs pull" if b"git-lfs" in text else "give their folder"
+            raise BadInput(f"{place} holds no images ({', '.join(ENDINGS)}); {mend}")
         odd = next((name for name in files if not name.isprintable()), None)
         if odd is not None:  # line breaks, and bytes that are not UTF-8
             raise BadInput(f"the name {odd!r} in {place} has characters that no list of files can "
                            "hold; rename the image")  # fmt: skip
         none = csr_array((len(files), 1), dtype=bool)
-        truth = Truth.of(none, text_ids(files), UNLABELLED, none)
-        pictures = FilePictures.of(place, files)
+        ids = [*map(plain, files)]
+        twice = next((name for name, count in Counter(ids).items() if count > 1), None)
+        if twice is not None:
+            raise BadInput(f"{place} holds two files called {twice!r}, which differ only in outer "
+                           "spaces, invisible characters or Unicode form; rename one")  # fmt: skip
+        truth = Truth.of(none, text_ids(ids), UNLABELLED, none)
+        pictures = with_depths({"train": FilePictures.of(place, files)})
         name = place.resolve().name or self.name
-        return Dataset(name, {"train": truth}, {"train": pictures}, spec=spell(self))
+        return Dataset(name, {"train": truth}, pictures, spec=spell(self))
 
     def _table(self, place: Path) -> Path:
         if self.labels:
@@ -205,10 +222,32 @@ def table_labels(table: Path, spec: str) -> PartialLabels:
     return complete(Truth.of(content.present, images, content.classes, content.known).select(rows))
 
 
-def _pictures_in(place: Path, endings: tuple[str, ...] = ENDINGS) -> list[str]:
-    """Names of all images in a folder and below it, sorted."""
-    return sorted(
-        path.relative_to(place).as_posix()
-        for path in place.rglob("*")
-        if path.suffix.lower() in endings and os.path.isfile(path)
-    )
+def _listed(place: Path) -> dict[str, list[str]]:
+    """Names of all images in a folder and below it, sorted; apart those of formats that are not
+    read ("others"), and those that no person put there ("programs").
+    """
+    listed: dict[str, list[str]] = {"": [], "others": [], "programs": []}
+    for root, _, names in os.walk(place):
+        below = Path(root).relative_to(place).as_posix()
+        for name in names:
+            if name.lower().endswith((*ENDINGS, *OTHER_ENDINGS)) and os.path.isfile(
+                f"{root}/{name}"
+            ):
+                whole = name if below == "." else f"{below}/{name}"
+                kind = "" if name.lower().endswith(ENDINGS) else "others"
+                listed["programs" if made_by_programs(whole) else kind].append(whole)
+    return {kind: sorted(names, key=plain) for kind, names in listed.items()}
+
+
+def _note_unlisted(place: Path, table: Path, files: Sequence[str]) -> None:
+    """Warn of images in a folder that have no row in its table."""
+    images = set(files)
+    unlisted = [name for name in _listed(place)[""] if name not in images]
+    unlisted = [name for name in unlisted if looks_like_a_picture(place / name)]
+    if unlisted:
+        warnings.warn(
+            f"{len(unlisted):,} of {len(unlisted) + len(files):,} images in {place} have no row in "
+            f"{table.name} and are left out, such as {unlisted[0]}; add a row for each, with "
+            "an empty class if it shows none",
+            stacklevel=3,
+        )

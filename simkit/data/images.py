@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import sys
 import threading
 import warnings
-from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, ImageSequence
 
 from simkit.errors import BadInput, printable
 from simkit.files import AnyPath, expanded, reading
 from simkit.history import content_id
+from simkit.labels.tables import plain
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 # Pillow would also start programs (Ghostscript for PostScript), whatever the suffix of the file.
@@ -29,12 +33,23 @@ _one_large = threading.Lock()
 _COMPRESSED = (".jpg", ".jpeg", ".png", ".webp")
 
 
-def decode(path: AnyPath) -> NDArray[np.uint8]:
-    """(H, W, 3) uint8 RGB, upright. Transparent parts keep their colour; 16 bits are cut to 8.
+# The first bytes of files in these formats.
+_HEADS = re.compile(
+    rb"\xff\xd8\xff|\x89PNG|RIFF....WEBP|BM|GIF8|II[*+]\0|II\0\*|MM\0[*+]|MM\*\0|P[1-6fy]\s",
+    re.DOTALL,
+)
+_MAY_BE_DEEP = (".png", ".tif", ".tiff")  # endings of files with 8, 16 or 32 bits for a value
+_DEPTHS = (8, 10, 12, 14, 16)  # bits that cameras and scanners use of 16 or 32
+_LOOKED_AT, _MEASURED = 256, 16  # files of a data set whose header is read, and whose values
+_MAX_VALUE, _PHOTOMETRIC = 281, 262  # tags of TIFF
 
-    Grey values of 32 bits are read as 16 bits (65,535 is white). Raises BadInput, naming the file,
-    if it is missing, truncated or not an image, or if its values are floats, whose range is
-    unknown.
+
+def decode(path: AnyPath, depths: tuple[int, int] = (16, 16)) -> NDArray[np.uint8]:
+    """(H, W, 3) uint8 RGB, upright. Transparent parts keep their colour; more bits are cut to 8.
+
+    depths: the bits in use in files of 16 and of 32 bits; with 12, the value 4,095 is white. More
+    are in use in an image with larger values. Raises BadInput, naming the file, if it is missing,
+    truncated or not an image, or if its values are floats or negative, as their range is unknown.
     """
     with (
         reading(path, "an image", "replace it or remove it from the list") as file,
@@ -42,15 +57,66 @@ def decode(path: AnyPath) -> NDArray[np.uint8]:
         _opened(file) as image,
         _one_large if image.width * image.height > _LARGE else nullcontext(),
     ):
-        ImageOps.exif_transpose(image, in_place=True)  # broken EXIF fields only give a warning
-        if image.mode == "F":
-            raise BadInput(f"{file} holds floats of unknown range; save it with 8 or 16 bits")
-        if image.mode.startswith("I"):
-            # Grey values of 16 bits, as in medical images, which Pillow's conversion clips. Some
-            # formats (PGM, and PNG in earlier versions of Pillow) store them in mode I.
-            grey = np.clip(np.asarray(image) // 256, 0, 255).astype(np.uint8)
-            return np.repeat(grey[:, :, None], 3, axis=2)
-        return np.array(image if image.mode == "RGB" else image.convert("RGB"))
+        depth = _depth(image, depths)
+        if not depth:
+            ImageOps.exif_transpose(image, in_place=True)  # broken EXIF fields only give a warning
+            return np.array(image if image.mode == "RGB" else image.convert("RGB"))
+        values = _values(image, file)
+        shift = max(depth, int(values.max(initial=0)).bit_length()) - 8
+        pixels = (values >> shift).astype(np.uint8)
+        if getattr(image, "tag_v2", {}).get(_PHOTOMETRIC) == 0:  # white is 0, as on X-ray film
+            pixels = 255 - pixels
+        return pixels if pixels.ndim == 3 else np.repeat(pixels[:, :, None], 3, axis=2)
+
+
+def _raw_mode(image: Image.Image) -> str:
+    """How Pillow unpacks the pixels of an image that is not loaded yet, such as RGB;16B."""
+    arguments = image.tile[0].args if getattr(image, "tile", None) else ""  # type: ignore[attr-defined]
+    return str(arguments if isinstance(arguments, str) else (arguments or ("",))[0])
+
+
+def _depth(image: Image.Image, depths: tuple[int, int]) -> int:
+    """The bits in use in an image that is not loaded yet; 0 for one of 8 bits."""
+    if image.mode in ("I", "F") and image.format == "TIFF":
+        return depths[1]
+    if image.format == "PPM":  # Pillow scales its values to 16 bits
+        return 16 * image.mode.startswith("I")
+    deep = image.mode.startswith("I") or re.match("(LA|RGB.?);16", _raw_mode(image))
+    return depths[0] if deep else 0
+
+
+def _values(image: Image.Image, file: Path) -> NDArray[np.integer]:
+    """The values of an image of more than 8 bits, (H, W) grey or (H, W, 3), upright."""
+    raw, grey = _raw_mode(image), image.mode.startswith(("I", "F"))
+    ImageOps.exif_transpose(image, in_place=True)
+    values = np.asarray(image)
+    if image.mode == "F" or (grey and values.min(initial=0) < 0):
+        kind = "floats" if image.mode == "F" else "negative values"
+        raise BadInput(f"{file} holds {kind} of unknown range; save it with 8 or 16 bits")
+    if grey:
+        return values
+    # Of each value Pillow unpacks the high byte. It is the low one in the other order of bytes.
+    little = ";16L" in raw or (";16N" in raw and sys.byteorder == "little")
+    other_order = raw[:-1] + ("B" if little else "L")
+    with _opened(file) as again:
+        (tile,) = again.tile  # type: ignore[attr-defined]
+        mode = "RGBA" if raw.startswith("LA") else other_order  # grey as four bytes
+        arguments = mode if isinstance(tile.args, str) else (mode, *tile.args[1:])
+        again.tile = [tile._replace(args=arguments)]  # type: ignore[attr-defined]
+        ImageOps.exif_transpose(again, in_place=True)
+        low = np.asarray(again)
+    low = low[:, :, 1:2] if raw.startswith("LA") else low[:, :, :3]
+    return values[:, :, :3].astype(np.uint16) << 8 | low
+
+
+def looks_like_a_picture(path: AnyPath) -> bool | None:
+    """Whether the first bytes of a file are those of an image; None for a HEIC or AVIF image."""
+    try:
+        with open(path, "rb", buffering=0) as stream:
+            head = stream.read(16)
+    except OSError:
+        return True  # the error is reported when the image is read
+    return None if head[4:8] == b"ftyp" else bool(_HEADS.match(head))
 
 
 def _opened(file: Path) -> Image.Image:
@@ -88,12 +154,56 @@ class _Quiet:
 _quiet = _Quiet()
 
 
+def as_on_disk(place: Path, names: Sequence[str]) -> list[str]:
+    """The names of files as they are on disk, where only the spelling of a name differs.
+
+    That is the Unicode form (macOS stores another one than most people type), the kind of slashes,
+    the case of the ending, and the folder's name before them. A warning tells how many were
+    matched. Names that could be those of several files, and those of no file, stay as they are.
+    """
+    spelled = list(names)
+    missing = [row for row, name in enumerate(names) if not os.path.isfile(place / name)]
+    if not missing:
+        return spelled
+    on_disk: dict[str, set[str]] = {}
+    for root, _, files in os.walk(place):
+        for file in files:
+            name = os.path.relpath(os.path.join(root, file), place).replace(os.sep, "/")
+            on_disk.setdefault(_spelling(name), set()).add(name)
+    start = re.compile(rf"(\.\./)?{re.escape(plain(place.resolve().name))}/")
+    keys = [_spelling(name) for name in names]
+    keys = [key if key in on_disk else start.sub("", key, count=1) for key in keys]
+    wanted = Counter(dict(zip(names, keys, strict=True)).values())
+    for row in missing:
+        alike = on_disk.get(keys[row], set())
+        if len(alike) == 1 and wanted[keys[row]] == 1:
+            (spelled[row],) = alike
+    matched = [row for row in missing if spelled[row] != names[row]]
+    if matched:
+        pairs = ", ".join(f"{names[row]!r} is {spelled[row]!r}" for row in matched[:3])
+        warnings.warn(
+            f"{place}: {len(matched):,} of {len(names):,} names of images are spelled otherwise "
+            "than their files (Unicode form, slashes, case of the ending, name of the folder) and "
+            f"were matched: {pairs}{', ...' if len(matched) > 3 else ''}; if they are others, "
+            "correct the names",
+            stacklevel=4,
+        )
+    return spelled
+
+
+def _spelling(name: str) -> str:
+    """A name in the form in which it is compared with those on disk."""
+    stem, ending = os.path.splitext(str(PurePosixPath(plain(name.replace("\\", "/")))))
+    return stem + ending.lower()
+
+
 @dataclass(frozen=True)
 class FilePictures:
     """The image files of one split: names relative to `folder`, in the order of the images."""
 
     folder: Path
     files: tuple[str, ...]
+    depths: tuple[int, int] = (16, 16)  # see `decode`
 
     def __repr__(self) -> str:
         return f"<FilePictures: {len(self.files):,} in {self.folder}>"
@@ -110,14 +220,15 @@ class FilePictures:
         missing = [name for name in files if not os.path.isfile(place / name)]
         if missing:
             first = missing[0]
-            ending = Path(first).suffix
-            near = [first.removesuffix(ending) + ending.swapcase()]
-            near += [f"{first}{added}" for added in (*ENDINGS, *map(str.upper, ENDINGS))]
+            near = [f"{first}{added}" for added in (*ENDINGS, *map(str.upper, ENDINGS))]
+            near += [Path(first).with_suffix(ending).as_posix() for ending in ENDINGS]
+            near += [PurePosixPath(first.replace("\\", "/")).name]
             other = next((name for name in near if os.path.isfile(place / name)), None)
             if other is not None:
+                ending = other.removeprefix(first) if other.startswith(first) else ""
+                appended = f" (folder: appends an ending with suffix={ending})" if ending else ""
                 raise BadInput(
-                    f"{place / first} does not exist, but {other} does; correct the names "
-                    f"(folder: appends an ending with suffix={Path(other).suffix})"
+                    f"{place / first} does not exist, but {other} does; correct the names{appended}"
                 )
             path = printable(str(place / first[:200]))
             raise BadInput(
@@ -145,15 +256,83 @@ class FilePictures:
                 head = stream.read(_END)
                 stream.seek(size - _END)
                 digests.append(hashlib.sha256(head + stream.read() + str(size).encode()).digest())
-        return content_id("files", *digests)
+        return content_id("files", *digests, *[str(self.depths)] * (self.depths != (16, 16)))
 
     def __len__(self) -> int:
         return len(self.files)
 
     def read(self, index: Sequence[int] | NDArray[np.integer]) -> list[NDArray[np.uint8]]:
         """One (H, W, 3) uint8 RGB array for each of `index`. Raises BadInput."""
-        return [decode(self.folder / self.files[int(i)]) for i in np.asarray(index).reshape(-1)]
+        files = (self.folder / self.files[int(i)] for i in np.asarray(index).reshape(-1))
+        return [decode(file, self.depths) for file in files]
+
+    def exact(self, row: int) -> str:
+        """Content id of all frames of an image, before its pixels are cut to 8 bits of RGB."""
+        path = self.folder / self.files[row]
+        mend = "remove it from the list"
+        with reading(path, "an image", mend) as file, _quiet, _opened(file) as image:
+            if _depth(image, (16, 16)):
+                return content_id("pixels", _values(image, file))
+            frames = []
+            with suppress(OSError, ValueError, SyntaxError):  # frames that are damaged are not seen
+                for frame in ImageSequence.Iterator(image):
+                    upright = ImageOps.exif_transpose(frame)
+                    lossless = upright.mode in ("1", "L", "LA", "P", "PA", "RGB", "RGBA")
+                    frames.append(np.asarray(upright.convert("RGBA") if lossless else upright))
+            return content_id("pixels", *frames)
 
     def select(self, index: Sequence[int] | NDArray[np.integer]) -> FilePictures:
         """A subset of the images, in the order of `index`."""
-        return FilePictures(self.folder, tuple(self.files[int(i)] for i in np.asarray(index)))
+        return replace(self, files=tuple(self.files[int(i)] for i in np.asarray(index)))
+
+
+def with_depths(pictures: Mapping[str, FilePictures]) -> dict[str, FilePictures]:
+    """The images of all splits with one brightness: the bits in use are measured on some of them.
+
+    Cameras store 10, 12 or 14 bits in 16, and programs 8 in 32; as 16 bits they would be black.
+    """
+    paths = dict.fromkeys(
+        part.folder / name
+        for part in pictures.values()
+        for name in part.files
+        if name.lower().endswith(_MAY_BE_DEEP)
+    )
+    kinds: dict[int, list[Path]] = {0: [], 1: []}
+    for path in _spread([*paths], _LOOKED_AT):
+        try:
+            with _quiet, Image.open(path, formats=_FORMATS) as image:
+                kind = 0 if image.mode == "F" else _depth(image, (1, 2))
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+            continue  # reported when the image is read
+        if kind in (1, 2):
+            kinds[kind - 1].append(path)
+    depths = [16, 16]
+    for kind, files in kinds.items():
+        brightest = max((_brightest(path) for path in _spread(files, _MEASURED)), default=0)
+        bits = brightest.bit_length()
+        if bits in (0, 16):  # nothing but black, or bright enough
+            continue
+        used = depths[kind] = next((depth for depth in _DEPTHS if depth >= bits), bits)
+        warnings.warn(
+            f"{files[0].parent}: {len(files):,} images have {(16, 32)[kind]} bits, such as "
+            f"{files[0].name}, and values up to {brightest:,}; they are read as {used} bits "
+            f"({2**used - 1:,} is white); save them with 8 bits to choose the brightness",
+            stacklevel=3,
+        )
+    return {split: replace(part, depths=(depths[0], depths[1])) for split, part in pictures.items()}
+
+
+def _spread(paths: list[Path], most: int) -> list[Path]:
+    """At most so many of the files, at equal distances."""
+    return paths[:: -(-len(paths) // most)] if paths else []
+
+
+def _brightest(path: Path) -> int:
+    """The largest value in an image, or possible in it by its own account; 0 if it is damaged."""
+    try:
+        with _quiet, Image.open(path, formats=_FORMATS) as image:
+            stated = getattr(image, "tag_v2", {}).get(_MAX_VALUE, 0)
+            stated = stated[0] if isinstance(stated, tuple) else stated
+            return max(int(stated), int(_values(image, path).max(initial=0)))
+    except (BadInput, OSError, ValueError, SyntaxError):
+        return 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -13,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import SPLITS, WHOLE, Boxes, Dataset, Pictures
-from simkit.data.images import FilePictures
+from simkit.data.images import FilePictures, as_on_disk, with_depths
 from simkit.errors import BadInput
-from simkit.files import expanded
+from simkit.files import expanded, made_by_programs
 from simkit.labels.hierarchy import by_name_or_file
 from simkit.labels.truth import Truth
 from simkit.registry import setting
@@ -59,16 +61,37 @@ def with_pictures(
 ) -> Part:
     """The part with its files in `folder`, one name per image; folder "" for no image files.
 
+    Names that differ from those on disk only in Unicode form, in the kind of slashes or in the case
+    of the ending are matched. A warning tells what is matched, left out or doubtful.
+
     drop_missing: leave out images whose file is missing. If all are missing, BadInput is raised all
     the same, since the folder is probably wrong.
     """
     if not folder:
         return part
-    place = expanded(folder)
+    place, ids = expanded(folder), part.truth.images
+    names = as_on_disk(place, names)
     exist = [row for row, name in enumerate(names) if os.path.isfile(place / name)]
-    if drop_missing and exist:
-        part, names = part.select(np.array(exist)), [names[row] for row in exist]
+    if drop_missing and 0 < len(exist) < len(names):
+        lost = [names[row] for row in sorted({*range(len(names))} - {*exist})]
+        what = f"{len(lost):,} of {len(names):,} images are left out, as their file is missing"
+        _note(place, what, lost)
+        part, names, ids = part.select(np.array(exist)), [names[row] for row in exist], ids[exist]
+    several = [name for name, count in Counter(names).items() if count > 1]
+    if several:
+        both = [str(image) for image, name in zip(ids, names, strict=True) if name == several[0]]
+        what = f"{len(several):,} files have several ids, and count as several images ({several[0]}"
+        _note(place, f"{what}: {', '.join(both[:3])}); give each file one id", several)
+    if odd := [name for name in names if made_by_programs(name)]:
+        what = f"{len(odd):,} images are hidden files or in folders of programs"
+        _note(place, f"{what}; remove them from the list if no person put them there", odd)
     return replace(part, pictures=FilePictures.of(place, names))
+
+
+def _note(place: Path, text: str, examples: Sequence[str]) -> None:
+    """Warn of images in a folder, with up to three examples."""
+    more = ", ..." if len(examples) > 3 else ""
+    warnings.warn(f"{place}: {text}: {', '.join(examples[:3])}{more}", stacklevel=3)
 
 
 @dataclass(frozen=True)
@@ -120,6 +143,9 @@ def assemble(name: str, parts: Mapping[str, Part], source: Any) -> Dataset:
     for what in ("truth", "pictures", "boxes", "difficult"):
         found = {split: getattr(part, what) for split, part in splits.items()}
         values[what] = {split: value for split, value in found.items() if value is not None}
+    shown = values["pictures"]
+    if all(isinstance(part, FilePictures) for part in shown.values()):
+        values["pictures"] = with_depths(shown)
     data = Dataset(name=name, spec=spell(source), hierarchy=None, **values)
     hierarchy = getattr(source, "hierarchy", "")
     return data.closed_under(by_name_or_file(hierarchy)) if hierarchy else data

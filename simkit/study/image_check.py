@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simkit.data.dataset import Dataset, Pictures
+from simkit.data.images import FilePictures
 from simkit.embed.decoding import cores
 from simkit.embed.features import extract
 from simkit.embed.neighbours import nearest
@@ -38,17 +39,22 @@ def check_images(data: Dataset, split: str, progress: Progress = silent) -> pd.D
     -------
     DataFrame
         One row per image: image (id), width and height in pixels (0: unreadable), and left_out, the
-        reason for leaving the image out: "copy of X" if an earlier image X has the same pixels,
-        "cannot be read: ...", or "".
+        reason for leaving the image out: "copy of X" if the file of an earlier image X has the same
+        pixels, "cannot be read: ...", or "".
     """
     pictures, ids = data.pictures[split], data.truth[split].images.tolist()
-    rows, first = [], dict[str, str]()
+    rows, alike, first = [], dict[str, int](), dict[str, int]()
     with ThreadPoolExecutor(cores()) as pool:
         looks = pool.map(partial(_seen, pictures), range(len(ids)))
-        for image, (width, height, digest, left_out) in zip(ids, looks, strict=True):
-            if digest and first.setdefault(digest, image) != image:
-                left_out = f"{COPY}{first[digest]}"
-            rows.append((image, width, height, left_out))
+        for row, (width, height, digest, left_out) in enumerate(looks):
+            other = alike.setdefault(digest, row) if digest else row
+            if other != row and isinstance(pictures, FilePictures):
+                # Images may be equal only because they were cut to 8 bits or to the first frame.
+                first.setdefault(pictures.exact(other), other)
+                other = first.setdefault(pictures.exact(row), row)
+            if other != row:
+                left_out = f"{COPY}{ids[other]}"
+            rows.append((ids[row], width, height, left_out))
             progress(len(rows), len(ids))
     return pd.DataFrame(rows, columns=["image", "width", "height", "left_out"])
 

@@ -3,13 +3,18 @@
 import re
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from simkit import data
 from simkit.data.dataset import WHOLE
+from simkit.data.images import FilePictures
+from simkit.data.splits import Part, with_pictures
 from simkit.errors import BadInput
+from simkit.labels.truth import Truth
 from tests.data import layouts
 from tests.mutations import COUNT, survives
 
@@ -239,11 +244,59 @@ def test_what_is_wrong_with_the_pictures_is_said(tmp_path: Path) -> None:
         pictures.read([0, 1])
 
 
-@pytest.mark.parametrize("name", ["x", "x.jpg"])
-def test_a_name_without_ending_or_in_another_case_finds_its_file(tmp_path: Path, name: str) -> None:
-    layouts.write(tmp_path, {"x.JPG": layouts.jpeg(0)})
-    (tmp_path / "labels.csv").write_text(f"file,class\n{name},cat\n")
-    layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/{name} does not exist, but x.JPG does")
+NFC, NFD = "käfer.jpg", "ka\u0308fer.jpg"
+
+
+@pytest.mark.parametrize(
+    ("on_disk", "name", "file"),
+    [
+        (["x.JPG"], "x.jpg", "x.JPG"),
+        ([NFD], NFC, NFD),
+        ([NFC], NFD, NFC),
+        (["in/x.png"], "in\\x.png", "in/x.png"),
+        (["x.png"], "photos/x.png", "x.png"),
+        (["x.png"], "..\\photos\\x.PNG", "x.png"),
+    ],
+)
+def test_names_that_are_spelled_otherwise_find_their_file(
+    tmp_path: Path, on_disk: list[str], name: str, file: str
+) -> None:
+    folder = layouts.write(tmp_path / "photos", dict.fromkeys(on_disk, layouts.jpeg(0)))
+    part = Part(Truth.of(csr_array((1, 1), dtype=bool), np.array(["1"]), ["cat"]))
+    with pytest.warns(UserWarning, match="1 of 1 names .* were matched"):
+        pictures = with_pictures(part, folder, [name], drop_missing=False).pictures
+    assert isinstance(pictures, FilePictures) and pictures.files == (file,)
+
+
+@pytest.mark.parametrize(
+    ("on_disk", "name", "mend"),
+    [
+        (["x.JPG"], "x", "but x.JPG does.*suffix=.JPG"),
+        (["x.jpg"], "x.jpeg", "but x.jpg does"),
+        (["x.JPG", "x.Jpg"], "x.jpg", "x.jpg does not exist"),
+        (["x.jpg"], "/other/x.jpg", "is not inside"),
+        (["x.jpg"], "cats\\x.jpg", "but x.jpg does"),
+    ],
+)
+def test_names_that_may_mean_another_file_are_refused(
+    tmp_path: Path, on_disk: list[str], name: str, mend: str
+) -> None:
+    folder = layouts.write(tmp_path / "photos", dict.fromkeys(on_disk, layouts.jpeg(0)))
+    part = Part(Truth.of(csr_array((1, 1), dtype=bool), np.array(["1"]), ["cat"]))
+    with pytest.raises(BadInput, match=mend):
+        with_pictures(part, folder, [name], drop_missing=False)
+
+
+def test_images_that_are_left_out_or_have_two_ids_are_counted(tmp_path: Path, recwarn: Any) -> None:
+    names = ["a.jpg", "a.jpg", "x.jpg", "y.jpg", "._a.jpg"]
+    layouts.write(tmp_path, {"a.jpg": layouts.jpeg(0), "._a.jpg": b"x"})
+    part = Part(Truth.of(csr_array((5, 1), dtype=bool), np.array([*"12345"]), ["cat"]))
+    left = with_pictures(part, tmp_path, names, drop_missing=True)
+    assert left.truth.images.tolist() == ["1", "2", "5"]
+    texts = [str(note.message) for note in recwarn]
+    assert "2 of 5 images are left out, as their file is missing: x.jpg, y.jpg" in texts[0]
+    assert "1 files have several ids" in texts[1] and "(a.jpg: 1, 2)" in texts[1]
+    assert "1 images are hidden files or in folders of programs" in texts[2]
 
 
 @pytest.mark.parametrize(
@@ -314,10 +367,42 @@ def test_damaged_tables(tmp_path: Path, table: str) -> None:
 
 def test_pictures_without_a_table_are_one_split(tmp_path: Path) -> None:
     names = ["b.jpg", "a.PNG", "below/c.webp"]
-    layouts.write(tmp_path, dict.fromkeys([*names, "notes.txt"], b"x"))
+    layouts.write(tmp_path, dict.fromkeys([*names, "notes.txt"], layouts.jpeg(0)))
     opened = data.open(f"folder:{tmp_path},labels=none")
     assert opened.truth["train"].images.tolist() == ["a.PNG", "b.jpg", "below/c.webp"]
     assert list(opened.truth) == ["train"] and len(opened.pictures["train"]) == 3
     assert opened.truth["train"].present.nnz == opened.truth["train"].known.nnz == 0
     (tmp_path / "empty").mkdir()
     layouts.refused(f"folder:{tmp_path}/empty,labels=none", "empty holds no images", "give their")
+
+
+def test_files_that_no_person_put_there_are_left_out_and_counted(
+    tmp_path: Path, recwarn: Any
+) -> None:
+    picture = layouts.jpeg(0)
+    made = ["._a.jpg", "__MACOSX/a.jpg", ".ipynb_checkpoints/a.jpg", "@eaDir/a.jpg/S.jpg",
+            ".thumbnails/b.jpg", "#recycle/c.jpg", ".Trash-1000/files/d.jpg"]  # fmt: skip
+    broken = {"e.jpg": b"", "f.png": b"<html>404</html>", "g.jpg": b"version https://git-lfs"}
+    layouts.write(tmp_path, {"a.jpg": picture, "in/b.jpg": picture, "Thumbs.db": b"x", **broken})
+    layouts.write(tmp_path, dict.fromkeys(made, picture))
+    layouts.write(tmp_path, {"heic.jpg": b"\0\0\0\x18ftypheic"})
+    opened = data.open(f"folder:{tmp_path},labels=none")
+    assert opened.truth["train"].images.tolist() == ["a.jpg", "in/b.jpg"]
+    texts = [str(note.message) for note in recwarn]
+    assert "1 images" in texts[0] and "convert them to JPEG" in texts[0]
+    assert "7 hidden or made by programs, such as '#recycle/c.jpg'" in texts[1]
+    assert "3 empty or no pictures inside, such as 'e.jpg'" in texts[1] and len(texts) == 2
+    (tmp_path / "labels.csv").write_text("file,class\na.jpg,cat\n")
+    with pytest.warns(UserWarning, match="^1 of 2 images .* have no row") as said:
+        data.open(f"folder:{tmp_path}")
+    assert len(said) == 1
+    layouts.write(tmp_path / "lfs", {"g.jpg": broken["g.jpg"]})
+    layouts.refused(f"folder:{tmp_path}/lfs,labels=none", "git lfs pull")
+
+
+def test_names_in_two_unicode_forms_are_one_name(tmp_path: Path) -> None:
+    layouts.write(tmp_path, {NFD: layouts.jpeg(0)})
+    opened = data.open(f"folder:{tmp_path},labels=none")
+    assert opened.truth["train"].images.tolist() == [NFC]
+    layouts.write(tmp_path, {NFC: layouts.jpeg(0)})
+    layouts.refused(f"folder:{tmp_path},labels=none", "two files", "rename one")

@@ -1,15 +1,17 @@
 """Picture files."""
 
 import re
+import struct
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, TiffImagePlugin
 
-from simkit.data.images import FilePictures, decode
+from simkit.data.images import FilePictures, decode, with_depths
 from simkit.errors import BadInput
 from tests.mutations import COUNT, survives
 
@@ -56,10 +58,88 @@ def test_brightness_depends_on_the_kind_of_file_not_on_its_values(
         assert read[0].max() == 0 and (read[2] == white // 256).all()
 
 
-def test_floats_are_refused(tmp_path: Path) -> None:
-    Image.fromarray(GREY / np.float32(255)).save(tmp_path / "x.tiff")
-    with pytest.raises(BadInput, match=r"x\.tiff holds floats .*; save it with 8 or 16 bits"):
+@pytest.mark.parametrize(
+    ("pixels", "kind"),
+    [(GREY / np.float32(255), "floats"), (GREY.astype(np.int32) - 9, "negative values")],
+)
+def test_values_of_unknown_range_are_refused(tmp_path: Path, pixels: Any, kind: str) -> None:
+    Image.fromarray(pixels).save(tmp_path / "x.tiff")
+    with pytest.raises(BadInput, match=rf"x\.tiff holds {kind} .*; save it with 8 or 16 bits"):
         decode(tmp_path / "x.tiff")
+
+
+def deep_png(path: Path, values: np.ndarray) -> None:
+    """Values (H, W, C) as a PNG of 16 bits: grey and alpha, RGB or RGBA."""
+    height, width, bands = values.shape
+    kind = {2: 4, 3: 2, 4: 6}[bands]
+    rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in values)
+    chunks = (
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 16, kind, 0, 0, 0)),
+        (b"IDAT", zlib.compress(rows)),
+        (b"IEND", b""),
+    )
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + tag + data + struct.pack(">I", zlib.crc32(tag + data))
+        for tag, data in chunks
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize("bits", [8, 10, 12, 14, 16])
+@pytest.mark.parametrize("kind", ["grey png", "grey tiff", "long tiff", "LA", "RGB", "RGBA"])
+def test_unused_bits_are_left_out_alike_in_all_images(
+    tmp_path: Path, kind: str, bits: int, recwarn: Any
+) -> None:
+    shades = np.random.default_rng(bits).integers(0, 256, (2, 5, 7, 4))
+    shades[0, 0, 0] = 255
+    shades[1] //= 9  # a dark image stays dark beside the bright one
+    shades[1, 0, 0] = 28
+    for name, each in zip("ab", shades, strict=True):
+        values = each.astype(np.uint16) << (bits - 8)
+        form = kind.split()[-1]
+        if kind in ("LA", "RGB", "RGBA"):
+            deep_png(tmp_path / f"{name}.png", values[:, :, 4 - len(kind) :])
+        else:
+            grey = values[:, :, 0].astype(np.int32 if kind == "long tiff" else np.uint16)
+            Image.fromarray(grey).save(tmp_path / f"{name}.{form}")
+    files = sorted(file.name for file in tmp_path.iterdir())
+    pictures = with_depths({"train": FilePictures.of(tmp_path, files)})["train"]
+    note = f"values up to {255 << (bits - 8):,}; they are read as {bits} bits"
+    assert [note in str(each.message) for each in recwarn] == [True] * (bits < 16)
+    bands = {"LA": [2, 2, 2], "RGB": [1, 2, 3], "RGBA": [0, 1, 2]}.get(kind, [0, 0, 0])
+    for read, each in zip(pictures.read([0, 1]), shades, strict=True):
+        assert (read == each[:, :, bands]).all()
+    brighter = FilePictures(tmp_path, tuple(files), (8, 8))  # than those that were measured
+    assert (brighter.read([0])[0] == shades[0][:, :, bands]).all()
+    assert pictures.id == FilePictures(tmp_path, tuple(files)).id or bits < 16
+
+
+def test_a_tiff_says_how_many_bits_it_uses_and_that_white_is_zero(tmp_path: Path) -> None:
+    values = GREY.astype(np.uint16)
+    for photometric in (0, 1):
+        info = TiffImagePlugin.ImageFileDirectory_v2()
+        info[281], info[262] = 4095, photometric
+        Image.fromarray(values * 2).save(tmp_path / "x.tif", tiffinfo=info)
+        with pytest.warns(UserWarning, match="values up to 4,095; they are read as 12 bits"):
+            part = with_depths({"train": FilePictures.of(tmp_path, ["x.tif"])})["train"]
+        (read,) = part.read([0])
+        shown = (values * 2) >> 4
+        assert (read == (shown if photometric else 255 - shown)[:, :, None]).all()
+
+
+def test_images_that_only_look_alike_differ_before_conversion(tmp_path: Path) -> None:
+    Image.fromarray(GREY.astype(np.uint16) + 60_000).save(tmp_path / "a.png")
+    Image.fromarray((GREY ^ 1).astype(np.uint16) + 60_000).save(tmp_path / "b.png")
+    black = Image.new("RGB", (7, 5))
+    for name, alpha in (("c", GREY), ("d", 255 - GREY)):
+        black.putalpha(Image.fromarray(alpha))
+        black.save(tmp_path / f"{name}.png")
+    frames = [Image.fromarray(GREY), Image.fromarray(255 - GREY)]
+    frames[0].save(tmp_path / "e.gif", save_all=True, append_images=frames[1:])
+    frames[0].save(tmp_path / "f.gif")
+    frames[0].save(tmp_path / "g.bmp")
+    pictures = FilePictures.of(tmp_path, sorted(file.name for file in tmp_path.iterdir()))
+    ids = [pictures.exact(row) for row in range(7)]
+    assert len({*ids[:6]}) == 6 and ids[6] == ids[5]
 
 
 def test_palettes_and_transparent_parts_keep_their_colours(tmp_path: Path) -> None:
