@@ -151,7 +151,7 @@ def _long(
     table: Table, files: Column, splits: NDArray[np.str_], kind: Column, between: str
 ) -> Content:
     """A long table: one row per present class of an image; all other classes are absent."""
-    lists = [_several(text, between) for text in kind.texts]
+    lists = [_several(kind, text, between) for text in kind.texts]
     for text, names in zip(kind.texts, lists, strict=True):
         if not between and len(names) > 1:
             table.note(f"lists in column {kind.name!r} name several classes: {text[:60]!r}")
@@ -178,9 +178,14 @@ def _long(
     return Content(files.texts, splits, list(index), present, None)
 
 
-def _several(text: str, between: str) -> list[str]:
+def _several(kind: Column, text: str, between: str) -> list[str]:
     """The classes in a cell."""
-    if (names := listed(text)) is not None:
+    try:
+        names = listed(text)
+    except ValueError:
+        expected = 'a list of names in quotation marks, as in ["cat", "dog"], is expected'
+        raise kind.refused(text, expected) from None
+    if names is not None:
         return names
     return [name for name in map(str.strip, text.split(between) if between else [text]) if name]
 

@@ -54,8 +54,9 @@ RULES = {
     "is refused, for it may be 1234 or 1.234",
     "times": "seconds, or with a unit (1.8 s, 300 ms, 2 min), or as a clock 00:00:02 or 0:02; "
     "milliseconds by the name of the column, as in duration_ms. A date is refused",
-    "several in one cell": "a JSON or Python list, or objects of Label Studio, name several "
-    "(note); a separator counts where between= says so, and is offered where parts occur again",
+    "several in one cell": "a list of JSON, Python or numpy, or objects of Label Studio, name "
+    "several (note); a separator counts where between= says so, and is offered where parts occur "
+    "again",
 }
 
 USUAL = {
@@ -833,34 +834,49 @@ _LISTS = (
 )
 
 
-def listed(text: str) -> list[str] | None:
-    """The names in a cell that is a list of JSON or Python, or an object of Label Studio.
+# Lists as programs print them: numpy leaves the commas out, which Python would take for one name.
+_PRINTED = re.compile(r"(?:frozenset|set|array)\((.*?)(?:,\s*dtype=.*)?\)", re.DOTALL)
+_QUOTED = re.compile(r"""'([^']*)'|"([^"]*)\"""")
+_OF_NUMPY = re.compile(rf"\[(?:\s*(?:{_QUOTED.pattern}))+\s*\]")
 
-    None for any other cell.
+
+def listed(text: str) -> list[str] | None:
+    """The names in a cell that is a list of JSON, Python or numpy, or an object of Label Studio.
+
+    None for any other cell. Raises ValueError for a list that cannot be read.
     """
+    if printed := _PRINTED.fullmatch(text):
+        text = printed[1] or "[]"
     if not (text.startswith(("[", "(", "{")) and text.endswith(("]", ")", "}"))):
         return None
+    if _OF_NUMPY.fullmatch(text):
+        return [plain(one or other) for one, other in _QUOTED.findall(text)]
     try:
         value = json.loads(text)
     except ValueError:
         try:
             value = ast.literal_eval(text)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return None
-    names = [*_names(value)]
-    return names if all(isinstance(name, str) for name in names) else None
+            value = None
+    names: list[Any] = [None] if value is None else [*_names(value)]
+    if all(isinstance(name, str) for name in names):
+        return names
+    if text[0] in "[{" and re.search("[,'\"]", text):  # not a name such as [unclear] or (other)
+        raise ValueError(text)
+    return None
 
 
 def _names(value: Any) -> Iterator[Any]:
     """The names in a value of JSON: texts, and the choices or labels of objects."""
     if isinstance(value, Mapping):
         inner = [value[name] for name in _LISTS if name in value]
-        yield from _names(inner[0]) if inner else [None]
+        if value:
+            yield from _names(inner[0]) if inner else [None]
     elif isinstance(value, list | tuple | set):
-        for each in value:
+        for each in sorted(value, key=str) if isinstance(value, set) else value:
             yield from _names(each)
     elif value is not None:
-        yield plain(value) if isinstance(value, str) else value
+        yield plain(str(value)) if type(value) in (str, int) else value
 
 
 def offered(texts: Sequence[str]) -> tuple[str, str] | None:

@@ -161,10 +161,18 @@ def test_minus_one_is_asked_about(cells, minus):
         ("['cat', 'dog']", ["cat", "dog"]), (json.dumps(["cat"]), ["cat"]), ("[]", []),
         ('{"choices": ["cat", "dog"]}', ["cat", "dog"]), ("[cat]", None), ("cat", None),
         ('[{"rectanglelabels": ["cat"], "x": 1}, {"rectanglelabels": ["dog"]}]', ["cat", "dog"]),
+        ("['cat' 'dog']", ["cat", "dog"]), ("array(['cat'], dtype=object)", ["cat"]),
+        ("{'dog', 'cat'}", ["cat", "dog"]), ("set()", []), ("[3, 7]", ["3", "7"]),
     ],
 )  # fmt: skip
 def test_lists_in_a_cell(text, names):
     assert tables.listed(text) == names
+
+
+@pytest.mark.parametrize("text", ["['Bob's cat', 'dog']", "['a' ... 'z']", "{'cat': 1}"])
+def test_lists_that_cannot_be_read(text):
+    with pytest.raises(ValueError, match=r"cat|\.\.\."):
+        tables.listed(text)
 
 
 @pytest.mark.parametrize(
