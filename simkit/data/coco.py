@@ -22,7 +22,7 @@ from simkit.data.splits import (
 from simkit.errors import BadInput
 from simkit.files import expanded
 from simkit.labels.formats.coco import read_instances, read_panoptic
-from simkit.labels.formats.coco_json import Instances
+from simkit.labels.formats.coco_json import Instances, with_classes
 from simkit.labels.formats.lvis import read_lvis
 from simkit.registry import setting
 
@@ -55,8 +55,10 @@ class AnnotationFiles(SplitFiles):
     def open(self) -> Dataset:
         """Read all splits; image files are decoded on use. Raises BadInput."""
         parts = {}
+        contents = {file: self.read(expanded(file)) for file in self.files.values()}
+        contents = with_classes(contents)
         for split, file in self.files.items():
-            content = self.read(expanded(file))
+            content = contents[file]
             truth = settled(content.truth, getattr(self, "unknown", "keep"), split)
             part, names = Part(truth, content.difficult, content.boxes), content.file_names
             if self.drop_empty:

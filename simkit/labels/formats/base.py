@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +22,7 @@ from simkit.errors import BadInput
 from simkit.files import AGAIN, AnyPath, whole
 from simkit.labels import partial
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
+from simkit.labels.tables import plain
 from simkit.labels.truth import Truth, image_ids, sealed
 from simkit.registry import Registry
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 MOST_ENTRIES = 1 << 27  # of a matrix that is written or labelled completely: 0.7 GB
 LONGEST_ID = 1024  # letters; numpy pads every text to the longest
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")  # the spelling of numeric ids
+_SPELLED = re.compile(r"([+-]?[0-9]{1,19})(?:\.0+)?")  # of a number, in any usual way
 _INT64 = range(-(2**63), 2**63)
 _QUOTE = '"'
 _QUOTED = re.compile(r'[",\r\n]')
@@ -306,7 +309,10 @@ def text_ids(values: Sequence[str] | NDArray[Any], what: str = "image id") -> ND
 
 
 def ids_of(names: Sequence[str]) -> NDArray[Any]:
-    """Image ids from text: numbers if all are written without leading zeros, otherwise text."""
+    """Image ids from text: numbers if all are written without leading zeros, otherwise text.
+
+    `matches` joins them to the ids of a data set whichever of the two they are there.
+    """
     if all(map(_is_number, names)):
         return np.array([int(name) for name in names], np.int64)
     return text_ids(names)
@@ -314,6 +320,46 @@ def ids_of(names: Sequence[str]) -> NDArray[Any]:
 
 def _is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None and int(text) in _INT64
+
+
+def as_integer(value: Any) -> Any:
+    """7 for the float 7.0, as programs with tables write it; any other value unchanged."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def id_key(identity: Any) -> int | str:
+    """An image id in the form in which ids of different files are compared.
+
+    7, 7.0, "7" and "007" are one number; other text is `plain`, with slashes for backslashes.
+    """
+    text = path_key(str(identity))
+    number = _SPELLED.fullmatch(text)
+    return int(number[1]) if number else text
+
+
+def path_key(name: str) -> str:
+    """The name of a file in the form in which such names are compared."""
+    return plain(name).replace("\\", "/").removeprefix("./")
+
+
+def matches(
+    ids: Sequence[Any], wanted: Sequence[Any], key: Callable[[Any], Any] = id_key
+) -> NDArray[np.int64]:
+    """(m,) the index in `ids` of each of `wanted`, -1 where there is none.
+
+    Equal values match, and then those of the same `key` if only one of `ids` has it: "007" is 7,
+    but "07" is none of "7" and "007".
+    """
+    index = {identity: i for i, identity in enumerate(ids)}
+    rows = [index.get(identity, -1) for identity in wanted]
+    if -1 in rows:
+        keys = [key(identity) for identity in ids]
+        single = {each for each, number in Counter(keys).items() if number == 1}
+        alike = {each: i for i, each in enumerate(keys) if each in single}
+        for place, identity in enumerate(wanted):
+            if rows[place] < 0:
+                rows[place] = alike.get(key(identity), -1)
+    return np.array(rows, np.int64)
 
 
 def file_names(images: NDArray[Any], pattern: str) -> list[str]:
@@ -364,11 +410,38 @@ def distinct(names: Sequence[str], path: Path) -> tuple[str, ...]:
         seen[name] = number
         taken.add(new)
         out.append(new)
-    changed = [new for name, new in zip(names, out, strict=True) if name != new]
-    shown = ", ".join(repr(new[:40]) for new in changed[:3]) + (" ..." if len(changed) > 3 else "")
-    message = f"{path} names classes twice; the later ones are called {shown}"
+    changed = [repr(new[:40]) for name, new in zip(names, out, strict=True) if name != new]
+    message = f"{path} names classes twice; the later ones are called {some(changed)}"
     warnings.warn(message, stacklevel=2)
     return tuple(out)
+
+
+def some(texts: Sequence[Any]) -> str:
+    """Up to three of these, for a message."""
+    return ", ".join(str(text)[:80] for text in texts[:3]) + " ..." * (len(texts) > 3)
+
+
+def note(path: AnyPath, cases: Sequence[Any], sentence: str) -> None:
+    """Warn of the number of `cases`, if any; {} in the sentence becomes up to three of them."""
+    if len(cases):
+        text = sentence.replace("{}", some(cases))
+        warnings.warn(f"{path}: {len(cases):,} {text}", stacklevel=3)
+
+
+def note_alike(names: Iterable[str], path: AnyPath) -> None:
+    """Warn of classes whose names differ only in case, spaces or characters without width."""
+    spellings: dict[str, str] = {}
+    cases = []
+    for name in names:
+        first = spellings.setdefault(" ".join(plain(name).casefold().split()), name)
+        if first != name:
+            cases.append(f"{first!a} and {name!a}")
+    note(
+        path,
+        cases,
+        "class names look like another one ({}) and count as two classes; make them one entry if "
+        "they are one class",
+    )
 
 
 def from_rows(

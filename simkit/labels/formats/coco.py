@@ -11,7 +11,13 @@ from scipy.sparse import csr_array
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading
 from simkit.labels.formats.base import Format, complete, losses, register
-from simkit.labels.formats.coco_json import Instances, Row, read_content, write_labels
+from simkit.labels.formats.coco_json import (
+    Instances,
+    Row,
+    read_content,
+    with_classes,
+    write_labels,
+)
 from simkit.labels.partial import PartialLabels
 from simkit.registry import setting
 
@@ -49,7 +55,7 @@ class Coco(Format):
 
     def read(self, path: AnyPath) -> PartialLabels:
         """A label for every entry except difficult ones. Raises BadInput."""
-        content = read_instances(path)
+        content = with_classes({str(path): read_instances(path)})[str(path)]
         with reading(path, _WHAT):
             return complete(content.truth, content.difficult)
 
@@ -104,7 +110,7 @@ class CocoPanoptic(Format):
 
     def read(self, path: AnyPath) -> PartialLabels:
         """A label for every entry. Raises BadInput."""
-        content = read_panoptic(path)
+        content = with_classes({str(path): read_panoptic(path)})[str(path)]
         with reading(path, _PANOPTIC):
             return complete(content.truth)
 

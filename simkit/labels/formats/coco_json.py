@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import json
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,10 @@ from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading, whole
-from simkit.labels.formats.base import text_ids
+from simkit.labels.formats import base
 from simkit.labels.formats.json_stream import members
 from simkit.labels.partial import PRESENT, PartialLabels
+from simkit.labels.tables import plain
 from simkit.labels.truth import Boxes, Truth, check_distinct, from_indices
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _KEPT = {
         "id", "file_name", "coco_url", "width", "height", "difficult_category_ids",
         "neg_category_ids",
     },
-    "categories": {"id", "name"},
+    "categories": {"id", "name", "supercategory"},
 }  # fmt: skip
 _LISTS = ("images", "annotations", "categories")
 
@@ -48,24 +49,45 @@ class Instances:
     file_names  one per image, "" where the file has none.
     boxes       of the annotations that have one; boxes marked as "whole image" are left out. Image
                 sizes and areas are None unless all are given.
+    parents     classes without an annotation that are the supercategory of another class.
     """
 
     truth: Truth
     difficult: csr_array | None
     file_names: tuple[str, ...]
     boxes: Boxes
+    parents: frozenset[str] = frozenset()
+
+    def without(self, parents: Collection[str]) -> Instances:
+        """The content without these classes, which have no annotation."""
+        if not parents:
+            return self
+        kept = [c for c, name in enumerate(self.truth.classes) if name not in parents]
+        present, known, difficult = (
+            None if matrix is None else csr_array(matrix[:, kept])
+            for matrix in (self.truth.present, self.truth.known, self.difficult)
+        )
+        names = [self.truth.classes[c] for c in kept]
+        truth = Truth.of(present, self.truth.images, names, known)
+        boxes = replace(self.boxes, classes=np.searchsorted(kept, self.boxes.classes))
+        return Instances(truth, difficult, self.file_names, boxes)
 
 
 @dataclass(frozen=True, eq=False)
 class Content:
     """A file in pycocotools' index.
 
-    coco    images, categories and annotations with valid ids; masks are left out.
-    ids     (N,) image ids in the order of the file.
-    row     index of each image id;  column: index of each category id, in ascending order of ids.
+    coco        its images, categories and annotations, without masks.
+    images      N entries; of several entries with the same file the first.
+    categories  L entries in ascending order of their ids.
+    ids         (N,) image ids in the order of the file.
+    row         index of each image id, as any list of the file spells it;  column: index of each
+                category id, likewise.
     """
 
     coco: COCO
+    images: list[Row]
+    categories: list[Row]
     ids: NDArray[Any]
     row: dict[Any, int]
     column: dict[Any, int]
@@ -73,41 +95,47 @@ class Content:
     @property
     def classes(self) -> tuple[str, ...]:
         """Class names in the order of their category ids."""
-        return tuple(self.coco.cats[identity]["name"] for identity in self.column)
+        return tuple(category["name"] for category in self.categories)
 
     def truth(self) -> Truth:
         """Complete: a class is present where it has an annotation."""
-        shown = [self.coco.catToImgs.get(identity, []) for identity in self.column]
-        return Truth.of(_indexed(shown, self.row).T, self.ids, self.classes)
+        shown: list[list[int]] = [[] for _ in self.categories]
+        for identity, images in self.coco.catToImgs.items():
+            shown[self.column[identity]] += [self.row[image] for image in images]
+        return Truth.of(from_indices(shown, len(self.ids)).T, self.ids, self.classes)
 
     def listed(self, key: str) -> csr_array | None:
         """(N, L) bool: the categories listed under `key` by each image; None if no image has it."""
         images = self.coco.dataset["images"]
         if not any(key in image for image in images):
             return None
-        lists = [image.get(key, []) for image in images]
-        for listed in lists:
-            numbers = isinstance(listed, list) and {*map(type, listed)} <= {int}
-            if not numbers or not self.column.keys() >= set(listed):
+        columns: list[list[int]] = [[] for _ in self.ids]
+        for image in images:
+            listed = image.get(key, [])
+            scalars = isinstance(listed, list) and {*map(type, listed)} <= {int, float, str}
+            if not scalars or not self.column.keys() >= {*listed}:
                 raise BadInput(f"{key} is {str(listed)[:40]}; a list of category ids is expected")
-        return _indexed(lists, self.column)
+            columns[self.row[image["id"]]] += [self.column[identity] for identity in listed]
+        return from_indices(columns, len(self.categories))
 
     def instances(self, truth: Truth, difficult: csr_array | None = None) -> Instances:
         """The whole content, with this truth. Raises BadInput."""
-        images = self.coco.dataset["images"]
-        names = tuple(image.get("file_name", "") for image in images)
-        if not all(isinstance(name, str) for name in names):
-            raise BadInput("a file_name in 'images' is not text; write the name of the image file")
-        sizes = [(image.get("width"), image.get("height")) for image in images]
+        sizes = [(image.get("width"), image.get("height")) for image in self.images]
         sized = all(type(v) is int and 0 < v <= LARGEST for size in sizes for v in size)
         boxed = [each for each in self.coco.dataset["annotations"] if "bbox" in each]
         corners = np.array([each["bbox"] for each in boxed], np.float64).reshape(-1, 4)
         corners[:, 2:] += corners[:, :2]
         areas: list[float | None] = [each.get("area") for each in boxed]
+        seen = truth.counts if difficult is None else truth.counts + difficult.sum(axis=0)
+        above = {
+            plain(str(category.get("supercategory")))
+            for category in self.categories
+            if category.get("supercategory") != category["name"]
+        } - {"none", "None", ""}  # which names no class
         return Instances(
             truth=truth,
             difficult=difficult,
-            file_names=names,
+            file_names=tuple(image.get("file_name", "") for image in self.images),
             boxes=Boxes(
                 np.array([self.row[each["image_id"]] for each in boxed], np.int64),
                 np.array([self.column[each["category_id"]] for each in boxed], np.int64),
@@ -115,12 +143,33 @@ class Content:
                 np.array(sizes, np.int64).reshape(-1, 2) if sized else None,
                 np.array(areas, np.float64) if areas and None not in areas else None,
             ),
-        )
+            parents=frozenset(
+                name for name, number in zip(self.classes, seen.tolist(), strict=True)
+                if not number and plain(name) in above
+            ),
+        )  # fmt: skip
 
 
-def _indexed(lists: list[list[Any]], place: dict[Any, int]) -> csr_array:
-    """(n, len(place)) bool: the ids in each of n lists."""
-    return from_indices([[place[identity] for identity in ids] for ids in lists], len(place))
+def with_classes(contents: Mapping[str, Instances]) -> dict[str, Instances]:
+    """The contents of files by path, without classes that are parents in all of them; with notes.
+
+    Programs such as Roboflow list the name of the project as a category, which no object has.
+    """
+    for path, content in contents.items():
+        if not content.truth.present.nnz and content.truth.known is None:
+            base.note(
+                path,
+                content.file_names,
+                "images and no annotation: all classes count as absent in all of them",
+            )
+    parents = frozenset.intersection(*(content.parents for content in contents.values()))
+    base.note(
+        " and ".join(contents),
+        sorted(map(repr, parents)),
+        "categories are the supercategory of others and have no annotation ({}), so they do not "
+        "count as classes; remove them from 'supercategory' if they are",
+    )
+    return {path: content.without(parents) for path, content in contents.items()}
 
 
 def read_content(
@@ -160,31 +209,110 @@ def read_content(
     for key in _LISTS:
         if key not in coco.dataset:
             list(_rows(None, key, what))
-    numbers_or_text: list[Any] = [image.get("id") for image in coco.dataset["images"]]
-    kinds = {type(identity) for identity in numbers_or_text}
-    if not (kinds == {str} or kinds <= {int}):
-        raise BadInput("the ids in 'images' must be all numbers or all text")
-    ids = text_ids(numbers_or_text) if kinds == {str} else np.array(numbers_or_text, np.int64)
-    check_distinct(ids, "image id")
-    categories = coco.dataset["categories"]
-    numbers = [row.get("id") for row in categories if isinstance(row.get("name"), str)]
-    if not len({i for i in numbers if type(i) is int}) == len(numbers) == len(categories):
-        raise BadInput("every entry of 'categories' needs a unique id (number) and a name (text)")
-    column = {identity: c for c, identity in enumerate(sorted(numbers))}
-    for number, row in enumerate(coco.dataset["annotations"]):
-        row["id"] = number + 1  # the index needs unique ids, and files may omit or repeat them
+    images, categories = coco.dataset["images"], coco.dataset["categories"]
+    ids, places = _ids(images, "images"), _ordered(categories)
+    row, first = _joined(images, ids, path)
+    column = {identity: c for c, identity in enumerate(places)}
+    ordered = [categories[place] for place in places.values()]
+    base.note_alike([each["name"] for each in ordered], path)
+    for number, each in enumerate(coco.dataset["annotations"]):
+        each["id"] = number + 1  # the index needs unique ids, and files may omit or repeat them
     with redirect_stdout(io.StringIO()):
         coco.createIndex()
-    row = {identity: i for i, identity in enumerate(ids.tolist())}
-    for kind, named, ids_in_file in (
-        ("image", coco.imgToAnns, row),
-        ("category", coco.catToImgs, column),
-    ):
-        unknown = next((identity for identity in named if identity not in ids_in_file), None)
-        if unknown is not None:
-            odd = str(unknown)[:40]
-            raise BadInput(f"{kind}_id is {odd} in 'annotations'; no {kind} has this id")
-    return Content(coco, ids, row, column)
+    _link(coco.imgToAnns, row, "image", path)
+    _link(coco.catToImgs, column, "category", path)
+    single = [ids[place] for place in first]
+    text = bool(single) and isinstance(single[0], str)
+    array = base.text_ids(single) if text else np.array(single, np.int64)
+    return Content(coco, [images[place] for place in first], ordered, array, row, column)
+
+
+def _ordered(categories: list[Row]) -> dict[Any, int]:
+    """The place in the list of each category id, in ascending order of ids. Raises BadInput."""
+    for place, row in enumerate(categories):
+        if not isinstance(row.get("name"), str):
+            name = str(row.get("name"))[:40]
+            raise BadInput(f"the name is {name} in entry {place} of 'categories'; write a text")
+    ids = _ids(categories, "categories")
+    keys: list[Any] = [base.id_key(identity) for identity in ids]
+    if not all(type(each) is int for each in keys):  # not even as text
+        keys = ids
+    return {ids[place]: place for place in sorted(range(len(ids)), key=keys.__getitem__)}
+
+
+def _ids(rows: list[Row], key: str) -> list[Any]:
+    """The ids in a list: all numbers (7.0 is 7), or all text, and all different.
+
+    Raises BadInput.
+    """
+    ids = [base.as_integer(row.get("id")) for row in rows]
+    for place, identity in enumerate(ids):
+        if type(identity) not in (int, str):
+            shown = "null or missing" if identity is None else str(identity)[:40]
+            raise BadInput(
+                f"the id is {shown} in entry {place} of {key!r}; a whole number or text is expected"
+            )
+        if type(identity) is int and not -(2**63) <= identity < 2**63:
+            raise BadInput(
+                f"id {identity} in {key!r} needs more than 64 bits; write all ids as text, in "
+                "quotes, also in 'annotations'"
+            )
+    texts = [place for place, identity in enumerate(ids) if type(identity) is str]
+    if 0 < len(texts) < len(ids):
+        kind, others, odd = "text", "numbers", texts
+        if 2 * len(texts) > len(ids):
+            kind, others = "a number", "text"
+            odd = [place for place in range(len(ids)) if place not in {*texts}]
+        raise BadInput(
+            f"id {ids[odd[0]]!r} in {key!r} is {kind} and the others are {others}; write all as "
+            "numbers or all as text, also in 'annotations'"
+        )
+    what = {"images": "image id", "categories": "category id"}[key]
+    check_distinct(np.array(ids, object if texts else np.int64), what)
+    return ids
+
+
+def _joined(images: list[Row], ids: list[Any], path: Path) -> tuple[dict[Any, int], list[int]]:
+    """The index of each image id, equal for entries of one file, and the first entry of each."""
+    of_file: dict[str, int] = {}
+    row, kept, again = dict[Any, int](), list[int](), list[str]()
+    for place, (image, identity) in enumerate(zip(images, ids, strict=True)):
+        file = image.get("file_name", "")
+        if not isinstance(file, str):
+            raise BadInput("a file_name in 'images' is not text; write the name of the image file")
+        row[identity] = of_file.setdefault(base.path_key(file), len(kept)) if file else len(kept)
+        if row[identity] == len(kept):
+            kept.append(place)
+        else:
+            again.append(f"{file!r} of ids {ids[kept[row[identity]]]!r} and {identity!r}")
+    base.note(
+        path,
+        again,
+        "entries of 'images' name the file of an earlier entry ({}) and count as the same image, "
+        "with the labels of both; remove them, or correct their file names",
+    )
+    return row, kept
+
+
+def _link(named: Iterable[Any], index: dict[Any, int], kind: str, path: Path) -> None:
+    """Add ids to an index that only 'annotations' spell in this way. Raises BadInput."""
+    ids = [*index]
+    others = [identity for identity in named if identity not in index]
+    spelled = []
+    for other, place in zip(others, base.matches(ids, others).tolist(), strict=True):
+        if place < 0:
+            raise BadInput(
+                f"{kind}_id is {str(other)[:40]} in 'annotations'; no {kind} has this id (they are "
+                f"{base.some(ids)}): correct it, or remove these annotations"
+            )
+        index[other] = index[ids[place]]
+        spelled.append(f"{other!r} for {ids[place]!r}")
+    base.note(
+        path,
+        spelled,
+        f"{kind} ids in 'annotations' are spelled otherwise than in the list ({{}}) and are read "
+        "as the same; spell them alike if they are",
+    )
 
 
 def _rows(value: Any, key: str, what: str) -> Iterator[Row]:
@@ -203,8 +331,8 @@ def _object(row: Row, place: int) -> Row:
         if type(kept[key]) not in (int, float, str):  # True is 1 for Python
             shown = str(kept[key])[:40]
             raise BadInput(f"{key} is {shown} in entry {place} of 'annotations'; an id is expected")
-    if "bbox" in row and row.get("bbox_is", "object") == "object":
-        box = row["bbox"]
+    box = row.get("bbox")
+    if box not in (None, []) and row.get("bbox_is", "object") == "object":
         numbers = isinstance(box, list) and len(box) == 4 and {*map(type, box)} <= {int, float}
         if not numbers or not all(abs(v) <= LARGEST for v in box) or min(box[2:]) < 0:
             shown = str(box)[:60]
@@ -252,31 +380,42 @@ def write_labels(
     BadInput
         If an image or a class of the labels is not in the original.
     """
-    rows = {identity: i for i, identity in enumerate(labels.images.tolist())}
-    ids: dict[int, Any] = {c: c + 1 for c in range(labels.shape[1])}
-    categories = [{"id": ids[c], "name": name} for c, name in enumerate(labels.classes)]
+    identities: list[Any] = labels.images.tolist()
+    rows = {identity: i for i, identity in enumerate(identities)}
+    columns = {c + 1: c for c in range(labels.shape[1])}
+    categories = [{"id": c, "name": name} for c, name in zip(columns, labels.classes, strict=True)]
     images = (
         # An id that is a file name, as in a folder, is also its file_name.
         {"id": identity} | ({"file_name": identity} if PurePosixPath(str(identity)).suffix else {})
         for identity in rows
     )
-    plain = {"images": images, "annotations": iter(()), "categories": iter(categories)}
+    content: Iterable[tuple[str, Any]] = {
+        "images": images, "annotations": iter(()), "categories": iter(categories)
+    }.items()  # fmt: skip
     if original:
         with reading(original, what) as file:
             held = read_content(file, what)
-            of_name = dict(zip(held.classes, held.column, strict=True))
-            strange = [name for name in labels.classes if name not in of_name]
-            unknown = set(rows) - set(held.row)
-            if strange or unknown:
-                odd = f"class {strange[0]}" if strange else f"image {min(unknown, key=str)}"
-                raise BadInput(f"{odd[:50]} is not in it; give a file with all images and classes")
-            ids = {c: of_name[name] for c, name in enumerate(labels.classes)}
+            of_image = base.matches(held.ids.tolist(), identities)
+            of_class = base.matches(held.classes, labels.classes, plain)
+            missing = [f"image {identities[i]}" for i in np.flatnonzero(of_image < 0)]
+            missing += [f"class {labels.classes[c]}" for c in np.flatnonzero(of_class < 0)]
+            if missing:
+                raise BadInput(
+                    f"{missing[-1][:50]} is not in it; give a file with all images and classes"
+                )
+        rows, columns = (
+            {identity: inner[place] for identity, place in index.items() if place in inner}
+            for index, of in ((held.row, of_image), (held.column, of_class))
+            for inner in [{place: i for i, place in enumerate(of.tolist())}]
+        )
+        content = members(Path(original))
+    of_row = {i: identity for identity, i in reversed([*rows.items()])}
+    ids = {c: identity for identity, c in reversed([*columns.items()])}
     lists = {
         "images": lambda found: (image(v, rows[v["id"]], ids) for v in found if v["id"] in rows),
-        "annotations": lambda found: _annotations(found, labels, rows, ids),
+        "annotations": lambda found: _annotations(found, labels, (rows, columns), (of_row, ids)),
         "categories": lambda found: map(category, found),
     }
-    content = members(Path(original)) if original else plain.items()
     encode = json.JSONEncoder(separators=(",", ":")).encode
     with whole(path) as part, part.open("w", encoding="ascii", newline="\n") as stream:
         stream.write("{")
@@ -294,14 +433,21 @@ def write_labels(
 
 
 def _annotations(
-    rows: Iterable[Row], labels: PartialLabels, row: dict[Any, int], ids: dict[int, Any]
+    entries: Iterable[Row],
+    labels: PartialLabels,
+    places: tuple[dict[Any, int], dict[Any, int]],
+    ids: tuple[dict[int, Any], dict[int, Any]],
 ) -> Iterator[Row]:
-    column = {identity: c for c, identity in ids.items()}
+    """The entries about present labels, and one for each other present label.
+
+    places: row and column of the labels by image and by category id;  ids: the inverse of both.
+    """
+    (row, column), (images, categories) = places, ids
     L, codes = labels.shape[1], labels.codes.tocoo()
-    places, columns = (axis.astype(np.int64)[codes.data == PRESENT] for axis in codes.coords)
-    present = set((places * L + columns).tolist())
+    rows, columns = (axis.astype(np.int64)[codes.data == PRESENT] for axis in codes.coords)
+    present = set((rows * L + columns).tolist())
     without, last = set(present), 0
-    for each in rows:
+    for each in entries:
         i, c = row.get(each["image_id"]), column.get(each["category_id"])
         if type(each.get("id")) is int:
             last = max(last, each["id"])
@@ -311,6 +457,6 @@ def _annotations(
     for number, pair in enumerate(sorted(without)):
         i, c = divmod(pair, L)
         # Area 0: pycocotools and multi-label loaders count it, detector training ignores it.
-        place = {"image_id": labels.images[i].item(), "category_id": ids[c]}
+        place = {"image_id": images[i], "category_id": categories[c]}
         without_box = {"area": 0, "iscrowd": 0, "segmentation": []}
         yield {"id": last + number + 1, **place, **without_box}

@@ -28,7 +28,10 @@ def members(path: Path) -> Iterator[tuple[str, Any]]:
         text = _Text(stream)
         if text.next() != "{":
             kind = type(text.value()).__name__
-            raise BadInput(f"it is a JSON {kind}, but an object {{...}} is expected")
+            raise BadInput(
+                f"it is a JSON {kind}, but an object {{...}} is expected; give the whole file, not "
+                "one of its lists"
+            )
         for key in text.keys():
             if text.next() == "[":
                 elements = text.elements()

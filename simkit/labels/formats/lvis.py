@@ -99,7 +99,7 @@ def read_lvis(path: AnyPath) -> Instances:
     """
     with reading(path, _WHAT) as file:
         content = read_content(file, "an LVIS file")
-        for image in content.coco.dataset["images"]:
+        for image in content.images:
             url = image.get("coco_url", "")
             last_two = "/".join(url.split("/")[-2:]) if isinstance(url, str) else ""
             image.setdefault("file_name", last_two)
