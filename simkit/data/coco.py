@@ -21,6 +21,7 @@ from simkit.data.splits import (
 )
 from simkit.errors import BadInput
 from simkit.files import expanded
+from simkit.labels.formats.base import note
 from simkit.labels.formats.coco import read_instances, read_panoptic
 from simkit.labels.formats.coco_json import Instances, with_classes
 from simkit.labels.formats.lvis import read_lvis
@@ -65,6 +66,9 @@ class AnnotationFiles(SplitFiles):
                 kept = np.flatnonzero(np.diff(truth.present.indptr))
                 if not len(kept):
                     raise BadInput(f"{file}: no image has an annotation; leave drop_empty out")
+                empty = np.delete(truth.images, kept).tolist()
+                left_out = "have no annotation ({}), and drop_empty leaves them out"
+                note(file, empty, f"of {truth.shape[0]:,} images {left_out}")
                 part, names = part.select(kept), tuple(names[i] for i in kept)
             part = with_pictures(part, self.folder(split), names, drop_missing=self.drop_missing)
             ordered = published_order(part.truth.images) if self.order else None

@@ -13,14 +13,16 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, ImageSequence
 
 from simkit.errors import BadInput, printable
-from simkit.files import AnyPath, expanded, reading
+from simkit.files import AnyPath, expanded, made_by_programs, reading
 from simkit.history import content_id
 from simkit.labels.tables import plain
 
@@ -41,6 +43,7 @@ _HEADS = re.compile(
 _MAY_BE_DEEP = (".png", ".tif", ".tiff")  # endings of files with 8, 16 or 32 bits for a value
 _DEPTHS = (8, 10, 12, 14, 16)  # bits that cameras and scanners use of 16 or 32
 _LOOKED_AT, _MEASURED = 256, 16  # files of a data set whose header is read, and whose values
+_OUTSIDE = re.compile(r"^(/|[A-Za-z]:/|[\w+.-]+://)|(^|/)\.\.(/|$)")
 _MAX_VALUE, _PHOTOMETRIC = 281, 262  # tags of TIFF
 
 
@@ -158,18 +161,25 @@ def as_on_disk(place: Path, names: Sequence[str]) -> list[str]:
     """The names of files as they are on disk, where only the spelling of a name differs.
 
     That is the Unicode form (macOS stores another one than most people type), the kind of slashes,
-    the case of the ending, and the folder's name before them. A warning tells how many were
-    matched. Names that could be those of several files, and those of no file, stay as they are.
+    the case of the ending, and the folder's name before them. Of a path outside the folder (of
+    another machine, or a URL) the file is the one that shares most of the last parts. A warning
+    tells how many were matched. Names of no file, and those that could be several, stay as they
+    are. Raises BadInput where a path outside could be that of several files, or two are one file.
     """
     spelled = list(names)
-    missing = [row for row, name in enumerate(names) if not os.path.isfile(place / name)]
+    missing = [
+        row for row, name in enumerate(names) if outside(name) or not os.path.isfile(place / name)
+    ]
     if not missing:
         return spelled
     on_disk: dict[str, set[str]] = {}
+    by_last: dict[str, list[str]] = {}
     for root, _, files in os.walk(place):
         for file in files:
             name = os.path.relpath(os.path.join(root, file), place).replace(os.sep, "/")
             on_disk.setdefault(_spelling(name), set()).add(name)
+            if not made_by_programs(name):
+                by_last.setdefault(_spelling(file), []).append(name)
     start = re.compile(rf"(\.\./)?{re.escape(plain(place.resolve().name))}/")
     keys = [_spelling(name) for name in names]
     keys = [key if key in on_disk else start.sub("", key, count=1) for key in keys]
@@ -178,17 +188,54 @@ def as_on_disk(place: Path, names: Sequence[str]) -> list[str]:
         alike = on_disk.get(keys[row], set())
         if len(alike) == 1 and wanted[keys[row]] == 1:
             (spelled[row],) = alike
+        elif outside(names[row]):
+            spelled[row] = _by_end(by_last, names[row])
     matched = [row for row in missing if spelled[row] != names[row]]
     if matched:
-        pairs = ", ".join(f"{names[row]!r} is {spelled[row]!r}" for row in matched[:3])
+        meant: dict[str, str] = {}
+        for name, file in zip(names, spelled, strict=True):
+            if meant.setdefault(file, name) != name and outside(name):
+                raise BadInput(
+                    f"{meant[file][-100:]!r} and {name[-100:]!r} would both be {place / file}; "
+                    "write names that start in this folder"
+                )
+        pairs = ", ".join(f"{names[row][-80:]!r} is {spelled[row]!r}" for row in matched[:3])
         warnings.warn(
             f"{place}: {len(matched):,} of {len(names):,} names of images are spelled otherwise "
-            "than their files (Unicode form, slashes, case of the ending, name of the folder) and "
-            f"were matched: {pairs}{', ...' if len(matched) > 3 else ''}; if they are others, "
-            "correct the names",
+            "than their files (Unicode form, slashes, case of the ending, folders before) and were "
+            f"matched: {pairs}{', ...' if len(matched) > 3 else ''}; if they are others, correct "
+            "the names",
             stacklevel=4,
         )
     return spelled
+
+
+def outside(name: str) -> bool:
+    """Whether a file name is absolute, a URL, or leads out of its folder."""
+    return _OUTSIDE.search(name.replace("\\", "/")) is not None
+
+
+def _by_end(by_last: Mapping[str, Sequence[str]], name: str) -> str:
+    """The file that shares most of its last parts with a path, or else the path.
+
+    Raises BadInput where there are several.
+    """
+    path = name.replace("\\", "/")
+    for form in (path, unquote(path.split("?d=")[-1].split("?")[0])):  # as in URLs of Label Studio
+        parts = _spelling(form).split("/")
+        shared = {}
+        for file in by_last.get(parts[-1], ()):
+            pairs = zip(reversed(_spelling(file).split("/")), reversed(parts), strict=False)
+            shared[file] = len([*takewhile(lambda pair: pair[0] == pair[1], pairs)])
+        best = sorted(file for file in shared if shared[file] == max(shared.values()))
+        if len(best) > 1:
+            raise BadInput(
+                f"{name[-100:]!r} may be {best[0]} or {best[1]} in the folder of the images; write "
+                "names that start in this folder"
+            )
+        if best:
+            return best[0]
+    return name
 
 
 def _spelling(name: str) -> str:
@@ -230,10 +277,12 @@ class FilePictures:
                 raise BadInput(
                     f"{place / first} does not exist, but {other} does; correct the names{appended}"
                 )
-            path = printable(str(place / first[:200]))
+            path, other = printable(str(place / first[:200])), ""
+            if len(missing) < len(files):
+                other = ", or leave them out with drop_missing=yes if the data set has it"
             raise BadInput(
                 f"{path} does not exist ({len(missing)} of {len(files)} images are missing); give "
-                "their folder, or leave them out with drop_missing=yes if the data set has it"
+                f"their folder{other}"
             )
         return FilePictures(place, tuple(files))
 

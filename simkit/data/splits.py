@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import SPLITS, WHOLE, Boxes, Dataset, Pictures
-from simkit.data.images import FilePictures, as_on_disk, with_depths
+from simkit.data.images import FilePictures, as_on_disk, outside, with_depths
 from simkit.errors import BadInput
 from simkit.files import expanded, made_by_programs
+from simkit.labels.formats.base import matches
 from simkit.labels.hierarchy import by_name_or_file
+from simkit.labels.tables import plain
 from simkit.labels.truth import Truth
 from simkit.registry import setting
 
@@ -55,6 +57,18 @@ class Part:
         pictures = None if self.pictures is None else self.pictures.select(index)
         return Part(self.truth.select(index), difficult, boxes, pictures)
 
+    def with_classes(self, names: Sequence[str], columns: NDArray[np.int64]) -> Part:
+        """The content with the classes at `columns`, renamed."""
+        present, known, difficult = (
+            None if matrix is None else csr_array(matrix[:, columns])
+            for matrix in (self.truth.present, self.truth.known, self.difficult)
+        )
+        place = np.full(self.truth.shape[1], -1, np.int64)
+        place[columns] = np.arange(len(columns))
+        boxes = self.boxes and replace(self.boxes, classes=place[self.boxes.classes])
+        truth = Truth.of(present, self.truth.images, names, known)
+        return replace(self, truth=truth, boxes=boxes, difficult=difficult)
+
 
 def with_pictures(
     part: Part, folder: str | Path, names: Sequence[str], *, drop_missing: bool
@@ -62,7 +76,8 @@ def with_pictures(
     """The part with its files in `folder`, one name per image; folder "" for no image files.
 
     Names that differ from those on disk only in Unicode form, in the kind of slashes or in the case
-    of the ending are matched. A warning tells what is matched, left out or doubtful.
+    of the ending are matched, and paths of other machines by their ends. A warning tells what is
+    matched, left out or doubtful.
 
     drop_missing: leave out images whose file is missing. If all are missing, BadInput is raised all
     the same, since the folder is probably wrong.
@@ -77,6 +92,11 @@ def with_pictures(
         what = f"{len(lost):,} of {len(names):,} images are left out, as their file is missing"
         _note(place, what, lost)
         part, names, ids = part.select(np.array(exist)), [names[row] for row in exist], ids[exist]
+    for name in [name for name in names if outside(name)][:1]:
+        raise BadInput(
+            f"{name[-200:]!r} is a path outside {place}, and no file below that folder ends like "
+            "it; give the folder that holds the image files"
+        )
     several = [name for name, count in Counter(names).items() if count > 1]
     if several:
         both = [str(image) for image, name in zip(ids, names, strict=True) if name == several[0]]
@@ -134,10 +154,16 @@ def assemble(name: str, parts: Mapping[str, Part], source: Any) -> Dataset:
     classes = splits["train"].truth.classes
     for split, part in splits.items():
         if part.truth.classes != classes:
-            odd = sorted(set(part.truth.classes) ^ set(classes))
-            what = f"{odd[0]!r} is in one of them only" if odd else "their order differs"
-            where = f"the classes of {split} are not those of train"
-            raise BadInput(f"{where}: {what}; give files of one data set")
+            order = matches(part.truth.classes, classes, plain)
+            others = matches(classes, part.truth.classes, plain)
+            odd = [name for name, c in zip(classes, order, strict=True) if c < 0]
+            odd += [name for name, c in zip(part.truth.classes, others, strict=True) if c < 0]
+            if odd:
+                raise BadInput(
+                    f"the classes of {split} are not those of train: {odd[0]!r} is in one of them "
+                    "only; give files of one data set"
+                )
+            splits[split] = part.with_classes(classes, order)
 
     values: dict[str, dict[str, Any]] = {}
     for what in ("truth", "pictures", "boxes", "difficult"):

@@ -1,8 +1,10 @@
 """The data source coco."""
 
+import warnings
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -115,3 +117,78 @@ def test_the_order_of_the_published_matrices(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as error:
         data.open(f"coco:{train},order=text")
     assert "order" in str(error.value) and "published" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "folder"),
+    [
+        ("pictures\\{}", "."),
+        ("/label-studio/media/upload/4/{}", "."),
+        ("https://host.example/data/{}?v=1", "pictures"),
+        ("/data/local-files/?d=pictures%2F{}", "."),
+        ("s3://bucket/pictures/{}", "."),
+        ("..\\..\\upload\\{}", "pictures"),
+        ("C:\\Users\\me\\{}", "."),
+    ],
+)
+def test_paths_of_other_machines_are_identified_by_their_ends(
+    tmp_path: Path, pattern: str, folder: str
+) -> None:
+    images = [{"id": i, "file_name": pattern.format(f"{i}.png")} for i in range(5)]
+    train = _write(tmp_path, "train.json", 5, images=images)
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        opened = data.open(f"coco:{train},images={tmp_path / folder}")
+    assert [picture[0, 0, 0] for picture in opened.pictures[WHOLE].read(range(5))] == [*range(5)]
+    assert ["5 of 5 names of images are spelled otherwise" in str(n.message) for n in notes] == [
+        True
+    ]
+
+
+def test_paths_that_fit_several_files_or_none_are_refused_and_the_mend_works(
+    tmp_path: Path,
+) -> None:
+    images = [{"id": 0, "file_name": "/x/0.png"}, {"id": 1, "file_name": "/y/0.png"}]
+    train = _write(tmp_path, "train.json", 2, images=images, annotations=[])
+    layouts.refused(f"coco:{train},images={tmp_path}", "'/x/0.png' and '/y/0.png' would both be")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "0.png").write_bytes((tmp_path / "pictures" / "0.png").read_bytes())
+    layouts.refused(f"coco:{train},images={tmp_path}", "may be other/0.png or pictures/0.png")
+    layouts.refused(f"coco:{train},images={tmp_path},drop_missing=yes", "may be other/0.png or")
+    layouts.refused(f"coco:{train},images={tmp_path / 'empty'}", "'/x/0.png' is a path outside")
+    images[1]["file_name"] = "/y/1.png"
+    train = _write(tmp_path, "train.json", 2, images=images)
+    assert data.open(f"coco:{train},images={tmp_path / 'pictures'}").pictures["train"].files == (
+        "0.png", "1.png",
+    )  # fmt: skip
+
+
+def test_images_that_are_left_out_are_counted(tmp_path: Path) -> None:
+    train = _write(tmp_path, "train.json", 9)
+    for i in (0, 4):
+        (tmp_path / "pictures" / f"{i}.png").unlink()
+    with pytest.warns(UserWarning) as notes:
+        data.open(f"coco:{train},images={tmp_path / 'pictures'},drop_missing=yes,drop_empty=yes")
+    empty, missing = (str(each.message) for each in notes)
+    assert f"{train}: 3 of 9 images have no annotation (2, 5, 8)" in empty
+    assert "2 of 6 images are left out, as their file is missing: 0.png, 4.png" in missing
+
+
+def test_names_in_another_form_of_unicode_are_the_same_files_and_classes(tmp_path: Path) -> None:
+    images = [{"id": i, "file_name": f"{i}.png"} for i in range(3)]
+    names = ["cat", "car", "ka\u0308fer"]
+    both = []
+    for form, order in (("NFC", (0, 1, 2)), ("NFD", (2, 0, 1))):
+        categories = [{"id": c + 1, "name": normalize(form, names[c])} for c in order]
+        listed = [
+            each | {"file_name": normalize(form, f"\u00e4{each['id']}.png")} for each in images
+        ]
+        changed = {"images": listed, "categories": categories}
+        both.append(_write(tmp_path, f"{form}.json", 3, **changed))
+    for i in range(3):
+        (tmp_path / "pictures" / f"{i}.png").rename(tmp_path / "pictures" / f"a\u0308{i}.png")
+    with pytest.warns(UserWarning, match="3 of 3 names of images are spelled otherwise"):
+        opened = data.open(f"coco:{both[0]},val={both[1]},images={tmp_path / 'pictures'}")
+    assert opened.truth["val"].classes == opened.classes == ("cat", "car", "k\u00e4fer")
+    assert (opened.truth["val"].present != opened.truth["train"].present).nnz == 0

@@ -232,8 +232,8 @@ def test_what_is_wrong_with_the_pictures_is_said(tmp_path: Path) -> None:
     layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/z.jpg does not exist")
     left = data.open(f"folder:{tmp_path},drop_missing=yes")
     assert left.truth["train"].images.tolist() == ["a.jpg"] and len(left.pictures["train"]) == 1
-    _folder(tmp_path, "file,class\n../a.jpg,cat\n")
-    layouts.refused(f"folder:{tmp_path}", f"image file name '../a.jpg' is not inside {tmp_path}")
+    _folder(tmp_path, "file,class\n../y.jpg,cat\n")
+    layouts.refused(f"folder:{tmp_path}", f"'../y.jpg' is a path outside {tmp_path}")
     _folder(tmp_path, f"file,class\n{'x' * 999},cat\n")
     layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/{'x' * 200} does not exist")
     (tmp_path / "a.jpg").write_bytes(b"GIF")
@@ -274,7 +274,6 @@ def test_names_that_are_spelled_otherwise_find_their_file(
         (["x.JPG"], "x", "but x.JPG does.*suffix=.JPG"),
         (["x.jpg"], "x.jpeg", "but x.jpg does"),
         (["x.JPG", "x.Jpg"], "x.jpg", "x.jpg does not exist"),
-        (["x.jpg"], "/other/x.jpg", "is not inside"),
         (["x.jpg"], "cats\\x.jpg", "but x.jpg does"),
     ],
 )

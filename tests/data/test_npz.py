@@ -51,12 +51,15 @@ def test_there_is_a_test_split_only_where_a_file_is_given(tmp_path: Path) -> Non
     assert data.open(opened.spec).truth["test"].id == opened.truth["test"].id
 
 
-def test_classes_must_agree(tmp_path: Path) -> None:
+def test_classes_are_matched_by_name_and_must_agree(tmp_path: Path) -> None:
     train = _write(tmp_path / "a.npz")
-    for classes, what in (("abd", "'c' is in one of them only"), ("acb", "their order differs")):
-        other = _write(tmp_path / "b.npz", classes=classes)
-        with pytest.raises(BadInput, match=f"classes of test are not those of train: {what}"):
-            data.open(f"npz:{train},test={other}")
+    other = _write(tmp_path / "b.npz", classes="abd")
+    with pytest.raises(BadInput, match="classes of test are not those of train: 'c' is in one of"):
+        data.open(f"npz:{train},test={other}")
+    moved = data.open(f"npz:{train},test={_write(tmp_path / 'b.npz', classes='bca')}")
+    assert moved.classes == moved.truth["test"].classes == ("a", "b", "c")
+    assert np.array_equal(moved.truth["test"].rows(range(40)), DENSE[:, [2, 0, 1]])
+    assert np.array_equal(moved.difficult["test"].toarray(), ~DENSE[:, [2, 0, 1]])
 
 
 def test_a_file_of_partial_labels_is_no_truth(tmp_path: Path) -> None:

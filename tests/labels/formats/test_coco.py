@@ -4,6 +4,8 @@ import contextlib
 import io
 import json
 import os
+import re
+import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -102,6 +104,90 @@ def test_pycocotools_reads_what_is_written(tmp_path: Path) -> None:
     assert oracle.getAnnIds(imgIds=[7], catIds=[1], iscrowd=False) == [1]
 
 
+def _cats(images: list[Any], categories: list[Any], pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
+    """Images and categories with these ids, and annotations of these pairs of ids."""
+    return {
+        "images": [{"id": each} for each in images],
+        "categories": [
+            {"id": each, "name": name}
+            for each, name in zip(categories, ["cat", "dog"], strict=True)
+        ],
+        "annotations": [{"image_id": i, "category_id": c, "bbox": None} for i, c in pairs],
+    }
+
+
+@pytest.mark.parametrize(
+    ("values", "ids", "noted"),
+    [
+        (_cats([1.0, 2.0], [1.0, 7], [(1, 7.0)]), [1, 2], ""),
+        (_cats(["1", "2"], ["1", "10"], [("1", "10")]), ["1", "2"], ""),
+        (_cats(["a-b", "c"], ["x", "y"], [("a-b", "y")]), ["a-b", "c"], ""),
+        (_cats([0, 1], [0, 7], [("0", 7)]), [0, 1], "1 image ids .*'0' for 0"),
+        (_cats(["007", "8"], [0, 7], [(7, 7)]), ["007", "8"], "1 image ids .*7 for '007'"),
+        (
+            _cats([0, 1], [0, 7], [(0, "7"), (0, "7.0")]),
+            [0, 1],
+            "2 category ids .*'7' for 7, '7.0'",
+        ),
+        (_cats([2**62, 5], [2, 10], [(2**62, 10)]), [2**62, 5], ""),
+    ],
+)
+def test_ids_are_numbers_or_text_and_annotations_may_spell_them_otherwise(
+    tmp_path: Path, values: dict[str, Any], ids: list[Any], noted: str
+) -> None:
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        content = read_instances(_save(tmp_path / "x.json", **values))
+    assert content.truth.images.tolist() == ids and content.truth.classes == ("cat", "dog")
+    assert content.truth.present.toarray().tolist() == [[False, True], [False, False]]
+    assert [re.search(noted, str(each.message)) is not None for each in notes] == [True] * bool(
+        noted
+    )
+    like = Coco(like=str(tmp_path / "x.json"))
+    labels = Coco().read(tmp_path / "x.json")
+    like.write(labels, tmp_path / "y.json")
+    assert json.loads((tmp_path / "y.json").read_bytes())["annotations"] == values["annotations"]
+    assert Coco().read(tmp_path / "y.json").id == labels.id
+
+
+def test_entries_of_one_file_are_one_image_with_the_labels_of_all(tmp_path: Path) -> None:
+    files = {5: "s/a.jpg", 6: "b.jpg", 7: "s\\a.jpg"}
+    values = _cats([*files], [1, 2], [(5, 1), (7, 2)])
+    images = [{"id": i, "file_name": name} for i, name in files.items()]
+    path = _save(tmp_path / "x.json", **values | {"images": images})
+    with pytest.warns(UserWarning, match=r"x\.json: 1 entries .* ids 5 and 7\)"):
+        read = Coco().read(path)
+    assert read.images.tolist() == [5, 6] and read.rows([0, 1]).tolist() == [[1, 1], [-1, -1]]
+
+
+def test_a_parent_without_annotation_is_no_class(tmp_path: Path) -> None:
+    categories = [
+        {"id": 0, "name": "pets", "supercategory": "none"},
+        {"id": 1, "name": "cat", "supercategory": "pets"},
+        {"id": 2, "name": "none", "supercategory": "none"},
+        {"id": 3, "name": "person", "supercategory": "person"},
+    ]
+    values = _cats([1, 2], [0, 1], [(1, 1)]) | {"categories": categories}
+    path = _save(tmp_path / "x.json", **values)
+    with pytest.warns(UserWarning, match=r"x\.json: 1 categories .*\('pets'\)"):
+        read = Coco().read(path)
+    assert read.classes == ("cat", "none", "person")
+    assert read.rows([0, 1]).tolist() == [[1, -1, -1], [-1, -1, -1]]
+    values = _cats([1, 2], [0, 1], [(1, 0), (1, 1)]) | {"categories": categories}
+    assert "pets" in Coco().read(_save(tmp_path / "y.json", **values)).classes
+
+
+def test_classes_that_look_alike_and_files_without_annotation_are_noted(tmp_path: Path) -> None:
+    values = _cats([1], [1, 2], []) | {
+        "categories": [{"id": 1, "name": "k\u00e4fer"}, {"id": 2, "name": "ka\u0308fer\u200b"}]
+    }
+    with pytest.warns(UserWarning) as notes:
+        Coco().read(_save(tmp_path / "x.json", **values))
+    alike, empty = (str(each.message) for each in notes)
+    assert "1 class names look like another one ('k\\xe4fer' and 'ka\\u0308fer\\u200b')" in alike
+    assert "1 images and no annotation: all classes count as absent" in empty
+
+
 def _annotation(**changed: Any) -> list[dict[str, Any]]:
     return [GOOD["annotations"][0] | changed]
 
@@ -115,11 +201,22 @@ def _annotation(**changed: Any) -> list[dict[str, Any]]:
         ({"images": [], "annotations": []}, "0 images"),
         ({"categories": GOOD["categories"][:1], "annotations": []}, "difficult_category_ids"),
         ({"images": GOOD["images"] + [{"id": 30}]}, "image id 30"),
-        ({"images": [{"id": 1}, {"id": "a"}], "annotations": []}, "ids in 'images'"),
+        (
+            {"images": [{"id": 1}, {"id": 2}, {"id": "a"}]},
+            "id 'a' in 'images' is text and the others",
+        ),
+        ({"images": [{"id": 1}, {"id": "a"}, {"id": "b"}]}, "id 1 in 'images' is a number and"),
+        ({"images": [{"id": None}]}, "the id is null or missing in entry 0 of 'images'"),
+        ({"images": [{"id": 1.5}]}, "the id is 1.5 in entry 0 of 'images'"),
+        ({"images": [{"id": 2**63}]}, f"id {2**63} in 'images' needs more than 64 bits"),
         ({"images": [{"id": 1, "file_name": 3}], "annotations": []}, "file_name"),
-        ({"categories": [{"id": 7, "name": "dog"}, {"id": 7, "name": "cat"}]}, "'categories'"),
+        ({"categories": [{"id": 7, "name": "dog"}, {"id": 7, "name": "cat"}]}, "category id 7"),
         ({"categories": [{"id": 7, "name": "dog"}, {"id": 2, "name": "dog"}]}, "class 'dog'"),
-        ({"annotations": _annotation(category_id=99)}, "category_id is 99"),
+        (
+            {"annotations": _annotation(category_id=99)},
+            "category_id is 99 in 'annotations'; no cat",
+        ),
+        ({"categories": [{"id": "7", "name": "a"}, {"id": "07", "name": "b"}]}, "category_id is 7"),
         ({"annotations": _annotation(category_id=True)}, "category_id is True"),
         ({"annotations": _annotation(bbox=[1, float("nan"), 3, 3])}, "bbox"),
         ({"annotations": _annotation(bbox=[1, 2, -3, 4])}, "bbox"),
