@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -10,24 +9,30 @@ from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from simkit.annotate.annotators import Ints
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading
-from simkit.labels.formats.base import text_table
 from simkit.labels.formats.npz import Arrays
-from simkit.labels.formats.parquet import read_table
+from simkit.labels.tables import (
+    UNSURE,
+    USUAL,
+    Column,
+    Minus,
+    Table,
+    meaning_of_minus,
+    read_table,
+    state,
+)
 
 NO, MAYBE, YES = 0, 1, 2
 WORDS = ("no", "maybe", "yes")
 COLUMNS = ("image", "class", "worker", "answer")
 Maybe = Literal["yes", "no", "drop"]
-_GOLD = {"no": 0, "yes": 1, "0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1, "": -1}
-_ANSWERS = {"maybe": 1, **{text: 2 * code for text, code in _GOLD.items() if text}}
-_WHAT = "votes (.csv or .parquet with image, class, worker, answer, or .npz)"
+_NOTHING = 3  # code of a row without an answer
+_WHAT = "votes (a table with image, class, worker and answer, or .npz)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,43 +243,47 @@ def ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
     return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
 
 
-def read_votes(path: AnyPath) -> Votes:
+def read_votes(path: AnyPath, *, minus: Minus = "") -> Votes:
     """Read the votes of annotators from a file.
 
     Parameters
     ----------
     path
-        A .csv or .parquet table with one row per vote: image, class, worker, answer (no, maybe or
-        yes; 0 and 1 count as no and yes) and optionally gold (no or yes, the same in all rows of a
-        question; empty if no expert was asked). Other columns, and blanks around names and
-        answers, are ignored.
+        A table (CSV, JSON, parquet, .xlsx; see `simkit.labels.tables`) with one row per vote:
+        image, class, worker, answer (no, maybe or yes; 0 and 1 count as no and yes) and optionally
+        gold (no or yes, the same in all rows of a question; empty if no expert was asked). Other
+        columns are ignored, and rows without an answer left out.
         Or a .npz file in the layout of the votes behind ImageNet ReaL: question_image,
         question_class (Q,), vote_question, vote_rater and vote_answer (V,) with 0 no, 1 maybe,
         2 yes; optionally class_names, and the answers of experts: gold_image, gold_class (G,),
         gold_expert_question, gold_expert_answer (E,). The majority of the experts counts; a tie
         counts as not asked.
+    minus : "", "absent" or "unknown"
+        The meaning of -1 in a table with -1 and without 0.
 
     Returns
     -------
     Votes
 
+    Warns
+    -----
+    UserWarning
+        Where rows are left out, and for other decisions of the reader.
+
     Raises
     ------
     BadInput
-        For another kind of file, and for missing columns or invalid values.
+        For missing columns or invalid values.
 
     References
     ----------
     Beyer et al., Are we done with ImageNet?, 2020.
     """
-    ending = Path(path).suffix.lower()
-    if ending not in (".npz", ".csv", ".parquet", ".pq"):
-        raise BadInput(f"{path} has the ending {ending!r}; give votes as .csv, .parquet or .npz")
     with reading(path, _WHAT) as file:
-        if ending == ".npz":
+        if file.suffix.lower() == ".npz":
             with ZipFile(file) as archive:
                 return _from_arrays(Arrays(archive, file))
-        return _from_table(file)
+        return _from_table(file, minus)
 
 
 def _from_arrays(arrays: Arrays) -> Votes:
@@ -317,61 +326,58 @@ def _from_arrays(arrays: Arrays) -> Votes:
     )  # fmt: skip
 
 
-def _from_table(path: Path) -> Votes:
-    if in_csv := path.suffix.lower() == ".csv":
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            names = next(csv.reader(stream), [])
-    else:
-        names = pq.read_schema(path).names
-    wanted = [name for name in names if name.strip() in (*COLUMNS, "gold")]
-    bare = [name.strip() for name in wanted]
-    for name in (*COLUMNS, *bare):
-        if bare.count(name) != 1:
-            raise BadInput(
-                f"there are {bare.count(name)} columns {name!r}; the file has "
-                f"{', '.join(names)[:200]}, and one row for each vote with {', '.join(COLUMNS)} is "
-                "expected"
-            )
-    if in_csv:
-        table = text_table(path, wanted).set_axis(bare, axis=1)
-    else:
-        texts = read_table(path, wanted).to_pandas().astype("string").fillna("")
-        table = texts.apply(lambda column: column.str.strip().astype(object))
-        table = table.set_axis(bare, axis=1)
-    for name in COLUMNS[:3]:
-        empty = (table[name] == "").to_numpy()
-        if empty.any():
-            row = int(empty.argmax()) + 1
-            raise BadInput(f"{name} is empty in row {row}; fill it or leave the row out")
-    coded = (pd.factorize(table[name]) for name in COLUMNS[:3])
-    (image, images), (of_class, classes), (worker, workers) = coded
-    answer = _said(table["answer"], _ANSWERS, "no, maybe or yes")
-    pairs, question = np.unique(image * len(classes) + of_class, return_inverse=True)
-    of_image, of_class = np.divmod(pairs, len(classes))
-    gold = np.full(len(pairs), -1, np.int8)
-    if "gold" in table:
-        says = _said(table["gold"], _GOLD, "no or yes, or nothing")
-        experts = says[says >= 0].groupby(question[says >= 0])
-        odd = experts.nunique().loc[lambda answers: answers > 1]
-        if len(odd):
-            at = odd.index[0]
-            raise BadInput(
-                f"gold of image {images[of_image[at]]} and class {classes[of_class[at]]!r} is yes "
-                "in one row and no in another; give one answer for each question"
-            )
-        gold[experts.first().index] = experts.first()
+def _from_table(path: Path, minus: Minus) -> Votes:
+    table = read_table(path)
+    gold = np.full(len(table), _NOTHING, np.int8)
+    if (experts := table.column(USUAL["gold"], "the experts", needed=False)) is not None:
+        gold = _said(experts, minus, frozenset())
+    answer = _said(_column(table, "answer"), minus, UNSURE)
+    if len(left_out := np.flatnonzero(answer == _NOTHING)):
+        table.note(
+            f"{len(left_out):,} of {len(table):,} rows have no answer, such as row "
+            f"{table.row(left_out[0])}, and are left out; write maybe where somebody is unsure"
+        )
+        kept = answer != _NOTHING
+        table, answer, gold = table.select(kept), answer[kept], gold[kept]
+    image, of_class, worker = (_column(table, name) for name in COLUMNS[:3])
+    for column in (image, of_class, worker):
+        if "" in column.texts:
+            raise column.refused("", "fill it in or leave the row out")
+    worker = worker.people()
+    pairs, question = np.unique(
+        image.codes.astype(np.int64) * len(of_class.texts) + of_class.codes, return_inverse=True
+    )
+    question_image, question_class = np.divmod(pairs, len(of_class.texts))
+    present, absent = (np.isin(np.arange(len(pairs)), question[gold == of]) for of in (YES, NO))
+    if len(odd := np.flatnonzero(present & absent)):
+        about = image.texts[question_image[odd[0]]], of_class.texts[question_class[odd[0]]]
+        raise BadInput(
+            "gold of image {} and class {!r} is yes in one row and no in another; give one answer "
+            "for each question".format(*about)
+        )
     return Votes(
-        np.array(images, dtype=str), tuple(classes), tuple(workers), of_image, of_class,
-        question, worker.astype(np.int64), answer.to_numpy(np.int8), gold,
+        np.array(image.texts, dtype=str), tuple(of_class.texts), tuple(worker.texts),
+        question_image, question_class, question, worker.codes.astype(np.int64), answer,
+        np.where(present, 1, np.where(absent, 0, -1)).astype(np.int8),
     )  # fmt: skip
 
 
-def _said(texts: pd.Series[str], meanings: dict[str, int], expected: str) -> pd.Series[int]:
-    codes = texts.str.lower().map(meanings)
-    if codes.isna().any():
-        row = int(codes.isna().argmax())
-        raise BadInput(
-            f"{texts.name} is {texts[row][:40]!r} in row {row + 1}; write {expected} "
-            "(0 and 1 count as no and yes)"
-        )
-    return codes.astype(np.int64)
+def _column(table: Table, name: str) -> Column:
+    column = table.column(USUAL[name], f"the {name}")
+    assert column is not None
+    return column
+
+
+def _said(column: Column, minus: Minus, unsure: frozenset[str]) -> NDArray[np.int8]:
+    """(m,) 0 no, 1 maybe, 2 yes and 3 nothing for each row."""
+    states: dict[str, int | None] = {}
+    for text in column.texts:
+        try:
+            states[text] = None if text.lower() in unsure else state(text)
+        except KeyError:
+            expected = "write yes, maybe or no" if unsure else "write yes, no or nothing"
+            raise column.refused(text, expected) from None
+    codes = {1: YES, 0: NO, None: _NOTHING}
+    codes[-1] = codes[meaning_of_minus(states.values(), minus, "minus=")]
+    answers = [MAYBE if text.lower() in unsure else codes[each] for text, each in states.items()]
+    return np.array(answers, np.int8)[column.codes]

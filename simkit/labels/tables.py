@@ -64,9 +64,9 @@ USUAL = {
     "image": ("image", "file", "file_name", "image_name", "image_id", "image_path", "path",
               "picture", "photo", "img"),
     "class": ("class", "label", "labels", "category", "class_name", "label_name", "tag", "tags"),
-    "answer": ("answer", "value", "response", "result", "present", "vote"),
-    "worker": ("worker", "annotator", "worker_id", "annotator_id", "user", "user_id",
-               "completed_by", "who"),
+    "answer": ("answer", "value", "response", "result", "present", "vote", "judgment", "judgement"),
+    "worker": ("worker", "annotator", "worker_id", "annotator_id", "user", "user_id", "username",
+               "rater", "rater_id", "labeler", "labeller", "completed_by", "who"),
     "seconds": ("seconds", "time", "duration", "lead_time", "work_time", "time_spent"),
     "split": ("split", "set", "subset", "partition"),
     "weight": ("weight", "weights"),
@@ -85,6 +85,12 @@ _FALSE = "0 no n false f absent x- negative off falsch nein faux non falso onwaa
 BLANK = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "none", "<na>", "nil", "?", "-", "–"))
 PRESENCE = dict.fromkeys(_TRUE.split(), 1) | dict.fromkeys(_FALSE.split(), 0) | dict.fromkeys(BLANK)
 """1 present, 0 absent, None unknown; by the text of a cell in lower case. -1 is not among them."""
+UNSURE = frozenset((
+    "maybe", "unsure", "not sure", "uncertain", "unclear", "perhaps", "skip", "skipped", "?",
+    "unknown", "don't know", "dont know", "can't tell", "cannot tell", "vielleicht", "unsicher",
+    "peut-être", "incertain", "quizás", "forse", "misschien", "talvez", "może",
+))  # fmt: skip
+"""Answers of people who cannot decide, in lower case; looked up before `PRESENCE`, with ? too."""
 _ONE = re.compile(r"([+-]?)0*([01])(?:[.,]0*)?")
 _WHOLE = re.compile(r"^(\d+)[.,]0+$")  # a number of a person that a spreadsheet made a fraction
 

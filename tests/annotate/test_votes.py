@@ -1,5 +1,7 @@
 """Votes: how a maybe counts, how far people agree, what cannot be."""
 
+import warnings
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -165,7 +167,7 @@ def test_blanks_and_decimals_in_tables(tmp_path):
     pq.write_table(two, path)
     with pytest.raises(BadInput) as error:
         read_votes(path)
-    assert f"{path}: there are 2 columns 'answer'" in str(error.value)
+    assert f"{path}: two columns are called 'answer'" in str(error.value)
 
 
 @pytest.mark.parametrize("dictionary", [False, True])
@@ -228,15 +230,14 @@ def test_experts_who_are_divided_say_nothing(tmp_path):
 @pytest.mark.parametrize(
     "rows,names,message",
     [
-        ([("7", "cat", "ann", "2", "")], NAMES, "answer is '2' in row 1"),
-        ([*ROWS, ("9", "cat", "ann", "", "")], NAMES, "answer is '' in row 5"),
-        ([("7", "cat", "ann", "no", "maybe")], NAMES, "gold is 'maybe' in row 1"),
+        ([("7", "cat", "ann", "2", "")], NAMES, "'answer' holds '2' in row 2"),
+        ([("7", "cat", "ann", "no", "maybe")], NAMES, "'gold' holds 'maybe' in row 2"),
         ([*ROWS, ("7", "cat", "cid", "no", "no")], NAMES, "gold of image 7 and class 'cat' is yes"),
         ([*ROWS, ("7", "cat", "ann", "no", "yes")], NAMES, "worker 'ann' votes twice on image 7"),
-        ([("7", "", "ann", "no", "")], NAMES, "class is empty in row 1"),
-        ([row[:3] for row in ROWS], ["image", "class", "rater"], "there are 0 columns 'worker'"),
+        ([("7", "", "ann", "no", "")], NAMES, "'class' holds '' in row 2"),
+        ([row[:3] for row in ROWS], ["image", "class", "by"], "no column is called answer"),
         ([], NAMES, "no row"),
-        ([(*row[:4], row[3]) for row in ROWS], [*NAMES[:4], " answer"], "there are 2 columns"),
+        ([(*row[:4], row[3]) for row in ROWS], [*NAMES[:4], " answer"], "two columns"),
     ],
 )
 def test_tables_that_cannot_be_read(tmp_path, rows, names, message):
@@ -270,6 +271,44 @@ def test_arrays_that_cannot_be_read(tmp_path, changed, message):
     assert message in str(error.value)
 
 
-def test_other_endings(tmp_path):
-    with pytest.raises(BadInput, match=r"votes\.xlsx has the ending '\.xlsx'"):
-        read_votes("votes.xlsx")
+@pytest.mark.parametrize(
+    ("name", "content", "note"),
+    [
+        ("v.csv", "image;class;worker;answer;gold\n", ""),
+        ("v.tsv", "File Name\tCategory\tannotator_id\tvote\tgold\n", ""),
+        ("v.csv", "path,label,user,value,gold\n", ""),
+        ("v.jsonl", '{"img": "%s", "tag": "%s", "rater": "%s", "answer": "%s", "gold": "%s"}', ""),
+        ("minus.csv", "image,class,worker,answer,gold\n", ""),
+        ("german.csv", "image;class;worker;answer;gold\n", ""),
+        ("people.csv", "image,class,worker,answer,gold\n", "'ann' and 'Ann'"),
+        ("gaps.csv", "image,class,worker,answer,gold\n8,cat,ann,,yes\n8,dog,ann,NA,\n", "2 of 6"),
+    ],
+)  # fmt: skip
+def test_tables_of_other_people(tmp_path, name, content, note):
+    spellings = {
+        "minus.csv": {"yes": "1", "no": "-1", "0": "-1"},
+        "german.csv": {"yes": "ja", "no": "nein", "Maybe": "unsicher"},
+    }.get(name, {})
+    rows = [[spellings.get(cell, cell) for cell in row] for row in ROWS]
+    rows[-1][2] = "Ann " if name == "people.csv" else "ann"
+    if content.startswith("{"):
+        text = "\n".join(content % tuple(row) for row in rows)
+    else:
+        mark = next(mark for mark in ",;\t" if mark in content)
+        text = content + "\n".join(mark.join(row) for row in rows)
+    (tmp_path / name).write_text(text, encoding="utf-16" if name == "v.tsv" else "utf-8")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        votes = read_votes(tmp_path / name, minus="absent" if name == "minus.csv" else "")
+    assert spelled(votes) == EXPECTED
+    assert [note in str(each.message) for each in caught] == [True] * bool(note)
+
+
+def test_minus_one_is_asked_about_and_the_mend_works(tmp_path):
+    rows = [("7", "cat", "ann", "1", "1"), ("7", "cat", "bob", "-1", "")]
+    path = csv_file(tmp_path, rows)
+    with pytest.raises(BadInput, match="add minus=absent or minus=unknown"):
+        read_votes(path)
+    assert read_votes(path, minus="absent").vote_answer.tolist() == [2, 0]
+    with pytest.warns(UserWarning, match="1 of 2 rows"):
+        assert read_votes(path, minus="unknown").vote_answer.tolist() == [2]
