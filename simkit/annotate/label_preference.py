@@ -7,7 +7,8 @@ and the next one in the same way from those that are left (Plackett and Luce).
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +18,8 @@ from simkit.annotate.annotators import Ints
 from simkit.annotate.sparse_draws import lookup
 from simkit.errors import BadInput, unknown
 from simkit.files import AnyPath, reading
-from simkit.labels.formats.base import text_table
 from simkit.labels.partial import PRESENT, PartialLabels
+from simkit.labels.tables import ENDINGS, find_names, plain, read_table
 from simkit.labels.truth import Truth
 
 if TYPE_CHECKING:
@@ -26,32 +27,41 @@ if TYPE_CHECKING:
 
 
 def spelled(bias: str) -> str:
-    """Weights by class as JSON text, from such text or a file of class and weight; or BadInput."""
+    """Weights by class as JSON text, from such text or a table of class and weight; or BadInput."""
+    if Path(bias).suffix.lower() in ENDINGS:
+        with reading(bias, "a table with the columns class and weight") as file:
+            table = read_table(file)
+            names, weights = table.pick("class"), table.pick("weight")
+            values = weights.numbers("a number above 0 is expected")
+            for text, value in zip(weights.cells(), values, strict=True):
+                if not value > 0:
+                    raise weights.refused(text, "a number above 0 is expected")
+            if len(names.texts) < len(table):
+                twice = names.texts[int(np.argmax(np.bincount(names.codes) > 1))]
+                raise BadInput(f"class {twice!r} has two rows; keep one")
+            return _as_json(dict(zip(names.cells(), values.tolist(), strict=True)))
     try:
-        file = bias.lower().endswith(".csv")
-        given = read_table(bias, ("class", "weight")).values if file else json.loads(bias).items()
-    except (json.JSONDecodeError, AttributeError):
+        return _as_json({plain(name): float(weight) for name, weight in json.loads(bias).items()})
+    except (ValueError, TypeError, AttributeError):
         raise BadInput(
-            f"single-positive: bias is {bias[:80]!r}; none, size, centre, typical, rare, or a .csv "
-            "file with the columns class and weight is expected"
+            f"single-positive: bias is {bias[:80]!r}; none, size, centre, typical, rare, or a "
+            "table with the columns class and weight (numbers above 0), as .csv, is expected"
         ) from None
-    weights: dict[str, float] = {}
-    for name, value in given:
-        try:
-            weight = float(value)
-        except (TypeError, ValueError):
-            weight = np.nan
-        if name in weights or not 0 < weight < np.inf:
-            raise BadInput(f"class {name!r} has the weight {value!r}; one number above 0 for each "
-                           "class is expected")  # fmt: skip
-        weights[name] = weight
+
+
+def _as_json(weights: dict[str, float]) -> str:
+    if not all(0 < weight < np.inf for weight in weights.values()):
+        raise ValueError
     return json.dumps(weights, sort_keys=True, ensure_ascii=False)
 
 
-def read_table(path: AnyPath, columns: Sequence[str]) -> pd.DataFrame:
-    """Some columns of a CSV file, as text. Raises BadInput."""
-    with reading(path, f"a .csv table with the columns {' and '.join(columns)}") as file:
-        return text_table(file, columns)
+def read_named(path: AnyPath) -> pd.DataFrame:
+    """A table of image and class, the class that somebody named first. Raises BadInput."""
+    import pandas as pd
+
+    with reading(path, "answers (a table with the columns image and class)") as file:
+        table = read_table(file)
+        return pd.DataFrame({name: table.pick(name).cells() for name in ("image", "class")})
 
 
 def class_weights(bias: str, truth: Truth) -> Ints:
@@ -61,11 +71,11 @@ def class_weights(bias: str, truth: Truth) -> Ints:
         counts = np.bincount(truth.present.indices, minlength=truth.shape[1])
         weights = np.maximum(counts, 1).astype(np.float64) ** (1 if bias == "typical" else -1)
     else:
-        given = json.loads(bias)
-        for name in given:
-            if name not in truth.classes:
-                raise unknown("class", name, truth.classes)
-        weights = np.array([given.get(name, 1.0) for name in truth.classes])
+        stated, classes = json.loads(bias), [*map(plain, truth.classes)]
+        for name in stated:
+            if name not in classes:
+                raise unknown("class", name, classes)
+        weights = np.array([stated.get(name, 1.0) for name in classes])
     return np.maximum(np.rint(weights / weights.max() * (1 << 40)), 1).astype(np.int64)
 
 
@@ -87,8 +97,13 @@ def fit_naming(named: pd.DataFrame, labels: PartialLabels) -> pd.DataFrame:
     -------
     DataFrame
         For each class its weight (the mean is 1; 1 without data), the answers that named it, and
-        those that could have (`choices`). Left out are answers about images with unknown labels or
-        fewer than two classes, and those that name an absent class.
+        those that could have (`choices`).
+
+    Warns
+    -----
+    UserWarning
+        With the numbers of answers that are left out: about other images, images with unknown
+        labels or fewer than two classes, and those that name no class or an absent one.
 
     Raises
     ------
@@ -97,13 +112,30 @@ def fit_naming(named: pd.DataFrame, labels: PartialLabels) -> pd.DataFrame:
     """
     import pandas as pd
 
-    images = pd.Index(labels.images.astype(str)).get_indexer(named["image"].astype(str))
-    classes = pd.Index(labels.classes).get_indexer(named["class"])
-    if (classes < 0).any():
-        raise unknown("class", named["class"].iloc[int(np.argmin(classes))], labels.classes)
+    images, note = find_names([*map(str, named["image"])], [*map(str, labels.images)])
+    if note:
+        warnings.warn(f"named images: {note}", stacklevel=2)
+    names = [plain(str(name)) for name in named["class"]]
+    classes = pd.Index([*map(plain, labels.classes)]).get_indexer(names)
+    for name in (name for name, c in zip(names, classes, strict=True) if c < 0 and name):
+        raise unknown("class", name, labels.classes)
     L, present = labels.shape[1], csr_array(labels.codes == PRESENT)
-    usable = (np.diff(labels.codes.indptr) == L) & (np.diff(present.indptr) > 1)
-    kept = (images >= 0) & usable[images] & lookup(present, images.clip(0), classes)
+    reasons = {
+        "name no class": classes < 0,
+        "are about images without labels": images < 0,
+        "are about images with unknown labels": np.diff(labels.codes.indptr)[images] < L,
+        "are about images with fewer than two classes": np.diff(present.indptr)[images] < 2,
+        "name an absent class": ~lookup(present, images.clip(0), classes.clip(0)),
+    }
+    kept, left_out = np.ones(len(images), bool), []
+    for reason, these in reasons.items():
+        if n := int((kept & these).sum()):
+            first = int(np.argmax(kept & these))
+            left_out.append(f"{n:,} {reason} ({named['image'].iloc[first]}: {names[first]!r})")
+        kept &= ~these
+    if left_out:
+        warnings.warn(f"{(~kept).sum():,} of {len(kept):,} answers are left out, because "
+                      f"{'; '.join(left_out)}", stacklevel=2)  # fmt: skip
     if not kept.any():
         raise BadInput("no answer names one of several present classes of an image with complete "
                        "labels; give answers and complete labels of the same images")  # fmt: skip

@@ -21,7 +21,6 @@ from simkit.labels.tables import (
     USUAL,
     Column,
     Minus,
-    Table,
     meaning_of_minus,
     read_table,
     state,
@@ -331,7 +330,7 @@ def _from_table(path: Path, minus: Minus) -> Votes:
     gold = np.full(len(table), _NOTHING, np.int8)
     if (experts := table.column(USUAL["gold"], "the experts", needed=False)) is not None:
         gold = _said(experts, minus, frozenset())
-    answer = _said(_column(table, "answer"), minus, UNSURE)
+    answer = _said(table.pick("answer"), minus, UNSURE)
     if len(left_out := np.flatnonzero(answer == _NOTHING)):
         table.note(
             f"{len(left_out):,} of {len(table):,} rows have no answer, such as row "
@@ -339,7 +338,7 @@ def _from_table(path: Path, minus: Minus) -> Votes:
         )
         kept = answer != _NOTHING
         table, answer, gold = table.select(kept), answer[kept], gold[kept]
-    image, of_class, worker = (_column(table, name) for name in COLUMNS[:3])
+    image, of_class, worker = (table.pick(name) for name in COLUMNS[:3])
     for column in (image, of_class, worker):
         if "" in column.texts:
             raise column.refused("", "fill it in or leave the row out")
@@ -360,12 +359,6 @@ def _from_table(path: Path, minus: Minus) -> Votes:
         question_image, question_class, question, worker.codes.astype(np.int64), answer,
         np.where(present, 1, np.where(absent, 0, -1)).astype(np.int8),
     )  # fmt: skip
-
-
-def _column(table: Table, name: str) -> Column:
-    column = table.column(USUAL[name], f"the {name}")
-    assert column is not None
-    return column
 
 
 def _said(column: Column, minus: Minus, unsure: frozenset[str]) -> NDArray[np.int8]:

@@ -13,6 +13,7 @@ import click
 import simkit
 from simkit.cli import options
 from simkit.cli.output import print_json, say, table, write_figure
+from simkit.errors import BadInput
 from simkit.files import spare, whole
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def command(
     file: Path,
     *,
     maybe: Literal["yes", "no", "drop"] = "yes",
+    minus: Literal["absent", "unknown"] | None = None,
     labels_file: Path | None = None,
     out: Path | None = None,
     figure: Path | None = None,
@@ -40,16 +42,18 @@ def command(
 ) -> None:
     """Estimate annotator errors from votes, and check the fit by simulating the votes.
 
-    VOTES is a .csv or .parquet table with one row per vote: columns image, class, worker, answer
-    (no, maybe, yes) and optionally gold (answers of experts); or an .npz file.
+    VOTES is a table with one row per vote: columns image, class, worker, answer (no, maybe, yes)
+    and optionally gold (answers of experts); or an .npz file.
 
     Parameters
     ----------
     maybe
         How to count a maybe.
+    minus
+        The meaning of -1 in a table without 0.
     labels_file : LABELS
         Complete labels: fit the naming bias instead, for `simulate --bias FILE`. VOTES is then a
-        .csv table with columns image and class (the class named first).
+        table with columns image and class (the class named first).
     out
         Where to write: habits.json, or with --labels weights.csv.
     figure : PICTURE
@@ -57,12 +61,16 @@ def command(
     seed
         Seed of the simulated votes.
     """
-    options.only_one({"--figure": figure, "--labels": labels_file})
+    for name, value in (("--figure", figure), ("--minus", minus)):
+        options.only_one({name: value, "--labels": labels_file})
     if labels_file is not None:
         _naming(file, labels_file, out or Path("weights.csv"))
         return
     out = out or Path("habits.json")
-    votes = simkit.read_votes(file)
+    try:
+        votes = simkit.read_votes(file, minus=minus or "")
+    except BadInput as error:
+        raise BadInput(str(error).replace("minus=", "--minus ")) from None
     fitted = simkit.fit_annotators(votes, maybe=maybe)
     confused = simkit.analysis.confusion(votes, fitted, seed=seed)
     with whole(out) as part:
@@ -75,10 +83,10 @@ def command(
 
 def _naming(file: Path, labels_file: Path, out: Path) -> None:
     """Fit and write the weights of the classes that people name first."""
-    from simkit.annotate.label_preference import read_table
+    from simkit.annotate.label_preference import read_named
 
     spare(out, file, labels_file)
-    named = read_table(file, ("image", "class"))
+    named = read_named(file)
     fitted = simkit.fit_naming(named, simkit.formats.for_path(labels_file).read(labels_file))
     with whole(out) as part:
         fitted.to_csv(part, float_format="%.4g")

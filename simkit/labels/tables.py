@@ -73,6 +73,9 @@ USUAL = {
     "gold": ("gold",),
 }  # fmt: skip
 """Usual names of columns by content, compared as `key`; the first is that of simkit."""
+ENDINGS = (
+    ".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".xlsx", ".xlsm",
+)  # fmt: skip
 
 _INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad\u202a-\u202e\u2066-\u2069]")
 _ROWS = 20  # first rows, from which the separator and the header are detected
@@ -129,6 +132,51 @@ def people(names: Iterable[str], earlier: Iterable[str] = ()) -> dict[str, str]:
     for name in (*earlier, *spellings):
         first.setdefault(person(name), _WHOLE.sub(r"\1", plain(name)))
     return {name: first[person(name)] for name in spellings}
+
+
+def find_names(names: Sequence[str], among: Sequence[str]) -> tuple[NDArray[np.int64], str]:
+    """Find names of images in a list, also where only the spelling differs.
+
+    Parameters
+    ----------
+    names : sequence of str
+        m names.
+    among : sequence of str
+        Different names.
+
+    Returns
+    -------
+    (m,) int
+        The index of each name among the others; -1 for none, and for one that could be several.
+    str
+        A note on those that are spelled otherwise (Unicode form, slashes, folders before the name),
+        or "".
+    """
+    index = {name: place for place, name in enumerate(among)}
+    places = np.array([index.get(name, -1) for name in names], np.int64)
+    pairs: dict[str, str] = {}
+    for form in (_in_short, lambda name: _in_short(name).rpartition("/")[2]):
+        if (missing := np.flatnonzero(places < 0)).size:
+            forms = [*map(form, among)]
+            alike, asked = Counter(forms), Counter(form(name) for name in {*names})
+            first = {text: place for place, text in enumerate(forms)}
+            for row in missing.tolist():
+                text = form(names[row])
+                if alike[text] == asked[text] == 1:
+                    places[row] = first[text]
+                    pairs[names[row]] = among[first[text]]
+    if not pairs:
+        return places, ""
+    shown = ", ".join(f"{name!r} is {other!r}" for name, other in [*pairs.items()][:3])
+    return places, (
+        f"{len(pairs):,} names of images are spelled otherwise (Unicode, slashes, folders) and "
+        f"were matched: {shown}{', ...' if len(pairs) > 3 else ''}; correct them if they are others"
+    )
+
+
+def _in_short(name: str) -> str:
+    """A name of a file with slashes, and without ./ in front."""
+    return plain(name).replace("\\", "/").removeprefix("./")
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,6 +408,12 @@ class Table:
             has = ", ".join(repr(column.name[:30]) for column in self.columns[:6])
             raise BadInput(f"no column is called {names[0]}, but {has}; call one {names[0]}")
         return next(iter(exact or columns), None)
+
+    def pick(self, field: str) -> Column:
+        """The column with a usual name of this field. Raises BadInput as `column` does."""
+        column = self.column(USUAL[field], f"the {field}")
+        assert column is not None
+        return column
 
     def select(self, kept: NDArray[np.bool_]) -> Table:
         """The table of some rows; (m,) bool. Notes stay those of the whole."""

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simkit.annotate.label_preference import fit_naming, read_table
+from simkit.annotate.label_preference import fit_naming, read_named
 from simkit.annotate.schemes.single_positive import SinglePositive
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
@@ -59,7 +59,8 @@ def test_answers_without_a_choice_are_left_out():
     rows = [("p", "b"), ("r", "c"), ("r", "a")]
     without = [("q", "a"), ("p", "c"), ("s", "a"), ("t", "a")]
     # One class, a class that is not there, unknown labels, an image of another data set.
-    fitted = fit_naming(pd.DataFrame(rows + without, columns=["image", "class"]), labels)
+    with pytest.warns(UserWarning, match="4 of 7 .* 1 are about .* without labels .t: 'a'.; 1 "):
+        fitted = fit_naming(pd.DataFrame(rows + without, columns=["image", "class"]), labels)
     assert fitted["named"].tolist() == [1, 1, 1] and fitted["choices"].tolist() == [3, 3, 2]
 
 
@@ -69,6 +70,41 @@ def test_what_cannot_be_fitted(tmp_path):
         fit_naming(pd.DataFrame({"image": [1], "class": ["apple"]}), labels)
     with pytest.raises(BadInput, match="no answer names one of several present classes"):
         fit_naming(pd.DataFrame({"image": [1000], "class": ["a"]}), labels)
-    (tmp_path / "named.csv").write_text("picture,class\n1,a\n")
-    with pytest.raises(BadInput, match="with the columns image and class"):
-        read_table(tmp_path / "named.csv", ("image", "class"))
+    (tmp_path / "named.csv").write_text("what,class\n1,a\n")
+    with pytest.raises(BadInput, match="call one image"):
+        read_named(tmp_path / "named.csv")
+
+
+def test_names_of_images_may_be_spelled_otherwise(tmp_path):
+    labels = simulate(
+        Truth.of(np.ones((2, 2)), ["kä.jpg", "b.jpg"], classes=("a", "b")), "full-subset"
+    )
+    path = tmp_path / "named.csv"
+    path.write_bytes("file;label\nphotos\\ka\u0308.jpg;a\n./b.jpg;b\n".encode())
+    with pytest.warns(UserWarning, match=r"2 names .* 'photos\\\\kä.jpg' is 'kä.jpg'"):
+        assert fit_naming(read_named(path), labels)["named"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class;weight\na;0,5\nb;2\n",
+        'category,weight\na,"0,5"\nb,2\n',
+        "class\tweight\na\t50%\nb\t2\n",
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*decimal commas")
+def test_weights_of_other_programs(tmp_path, text):
+    (tmp_path / "w.csv").write_text(text, encoding="utf-16")
+    bias = SinglePositive(bias=str(tmp_path / "w.csv")).bias
+    assert json.loads(bias) == {"a": 0.5, "b": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("a,-1", "'-1' in row 2"), ("a,", "'' in row 2"), ("a,x", "row 2"), ("a,1\na,1", "two rows")],
+)
+def test_weights_that_are_none(tmp_path, text, words):
+    (tmp_path / "w.csv").write_text(f"class,weight\n{text}\n")
+    with pytest.raises(BadInput, match=words):
+        SinglePositive(bias=str(tmp_path / "w.csv"))

@@ -110,13 +110,14 @@ def test_doubt_that_is_found_and_doubt_that_cannot_be(shell) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("votes.csv", "votes.csv: answer is 'perhaps' in row 1; write no, maybe or yes"),
-        ("votes.txt", "votes.txt has the ending '.txt'; give votes as .csv, .parquet or .npz"),
+        ("votes.csv", "votes.csv: column 'answer' holds 'often' in row 2; write yes, maybe or no"),
+        ("minus.csv", "minus.csv: no cell is 0, so -1 may mean absent or unknown; add --minus abs"),
         ("votes.csv --figure votes.gif", "--figure is votes.gif; a name that ends in .png"),
     ],
 )
 def test_bad_input(shell, words: str, message: str) -> None:
-    Path("votes.csv").write_text("image,class,worker,answer\n1,cat,ann,perhaps\n")
+    Path("votes.csv").write_text("image,class,worker,answer\n1,cat,ann,often\n")
+    Path("minus.csv").write_text("image,class,worker,answer\n1,cat,ann,1\n1,cat,bob,-1\n")
     done = shell(f"habits {words}")
     assert done.code == 2 and done.err.startswith(f"simkit: {message}")
     assert not Path("habits.json").exists()
