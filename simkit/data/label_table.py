@@ -24,6 +24,7 @@ from simkit.labels.tables import (
     listed,
     means_state,
     offered,
+    person,
     presence,
     read_table,
 )
@@ -39,6 +40,12 @@ _NO_CLASS = re.compile(
     r"(no|not|none)\W*(finding|label|object|class|tag|disease)s?\W*(ed|s)?|none|nothing|un\W?labell?ed"
     r"|un\W?annotated|background|normal|negative|empty|healthy|no|null|n/?a"
 )  # fmt: skip
+# What spreadsheets make of names such as MARCH1, SEPT2 and 3-1.
+_MONTH = "(jan|feb|mar|mär|mrz|apr|may|mai|jun|jul|aug|sept?|oct|okt|nov|dec|dez)"
+_DATE = re.compile(
+    rf"\d\d?[-. ]+{_MONTH}\.?|{_MONTH}\.?[- ]\d\d|\d\d?[./]\d\d?[./](\d\d)?\d\d"
+    r"|\d{4}-\d\d-\d\d( 00:00:00)?"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,10 +169,10 @@ def _long(
     # Names may be one class spelled twice, or several classes in one cell.
     spellings: dict[str, str] = {}
     for name in index:
-        first = spellings.setdefault(" ".join(name.casefold().split()), name)
+        first = spellings.setdefault(person(name), name)  # as for people: 3.0 looks like 3
         if first != name:
-            table.note(f"classes {first!r} and {name!r} differ only in case or spaces and count "
-                       "as two; spell them alike if they are one")  # fmt: skip
+            table.note(f"classes {first!r} and {name!r} differ only in case, spaces or .0 and "
+                       "count as two; spell them alike if they are one")  # fmt: skip
     if (joined := offered([*index])) is not None:
         mark = {" ": "space", ",": "comma"}.get(joined[0], joined[0])
         table.note(f"{joined[1]!r} in column {kind.name!r} counts as one class; add between={mark} "
@@ -174,7 +181,7 @@ def _long(
     entries = (np.ones(len(files.codes), np.int32), (files.codes, kind.codes))
     rows = csr_array(entries, shape=(len(files.texts), len(kind.texts)))
     present = csr_array(rows @ of_text.astype(np.int32)).astype(bool)
-    _note_no_class(table, [*index], present)
+    _note_names(table, [*index], present)
     return Content(files.texts, splits, list(index), present, None)
 
 
@@ -190,8 +197,15 @@ def _several(kind: Column, text: str, between: str) -> list[str]:
     return [name for name in map(str.strip, text.split(between) if between else [text]) if name]
 
 
-def _note_no_class(table: Table, classes: Sequence[str], present: csr_array) -> None:
-    """A note about a class that is never with another and whose name says that there is none."""
+def _note_names(table: Table, classes: Sequence[str], present: csr_array) -> None:
+    """Notes about names that programs gave, and a class whose name says that there is none."""
+    if dates := [name for name in classes if _DATE.fullmatch(name.lower())]:
+        table.note(f"class {dates[0]!r} looks like a date, into which spreadsheets turn names such "
+                   "as MARCH1 and 3-1; correct the names if this happened")  # fmt: skip
+    again = (name for name in classes if name.rpartition(".")[0] in classes)
+    if twice := next((name for name in again if name.rpartition(".")[2].isdigit()), None):
+        table.note(f"class {twice!r} may be a second column {twice.rpartition('.')[0]!r}, which "
+                   "pandas calls so; remove it if it is none")  # fmt: skip
     several = np.diff(present.indptr) > 1
     together = np.bincount(present[several].indices, minlength=len(classes))
     for c, name in enumerate(classes):
@@ -218,5 +232,5 @@ def _wide(
         raise BadInput(f"two columns are called {twice!r}; rename one")
     codes = presence(classes, minus)
     known, present = None if (codes >= 0).all() else csr_array(codes >= 0), csr_array(codes == 1)
-    _note_no_class(table, names, present)
+    _note_names(table, names, present)
     return Content(files.texts, splits, names, present, known)

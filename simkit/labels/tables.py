@@ -39,8 +39,9 @@ RULES = {
     "encoding": "UTF-8 and UTF-16, with or without a byte-order mark; other text is read as "
     "cp1252, with a note. Text that is UTF-8 but for a few bytes is damaged, and refused",
     "separator": "comma, semicolon, tab or |, detected from the first rows, or a line sep=; ",
-    "header": "the first row with as many cells as the others; rows of a single cell above it are "
-    "titles (note). A header that is repeated further down is left out (note)",
+    "header": "the first row with as many cells as the others; rows of a single cell above it, "
+    "and those that begin with # and a space, are titles (note). A header that is repeated "
+    "further down is left out (note)",
     "names of columns": "ignoring case, spaces, hyphens and underscores: File Name is file_name",
     "text": "in Unicode's form NFC, without zero-width characters and outer spaces; where two "
     "texts become one, a note names them",
@@ -61,8 +62,8 @@ RULES = {
 
 USUAL = {
     "question": ("question", "question_id", "id"),
-    "image": ("image", "file", "file_name", "image_name", "image_id", "image_path", "path",
-              "picture", "photo", "img"),
+    "image": ("image", "file", "file_name", "file_path", "image_name", "image_id", "image_path",
+              "image_file", "path", "picture", "photo", "img", "img_name", "img_path"),
     "class": ("class", "label", "labels", "category", "class_name", "label_name", "tag", "tags"),
     "answer": ("answer", "value", "response", "result", "present", "vote", "judgment", "judgement"),
     "worker": ("worker", "annotator", "worker_id", "annotator_id", "user", "user_id", "username",
@@ -80,6 +81,7 @@ ENDINGS = (
 _INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad\u202a-\u202e\u2066-\u2069]")
 _ROWS = 20  # first rows, from which the separator and the header are detected
 _SEPARATORS = ",;\t|"
+_COMMENT = "# "  # at the start of lines above the header
 _TRUE = (
     "1 yes y true t present x+ positive on wahr ja richtig vrai oui verdadero si sí vero sì waar "
     "prawda tak verdadeiro sim"
@@ -602,8 +604,12 @@ def _sheet(path: Path, notes: list[str]) -> list[tuple[Any, ...]]:
 
 
 def _header_at(rows: Sequence[Sequence[Any]]) -> int:
-    """The place of the header: the first row that has more than one cell, if any has."""
-    filled = [sum(plain(_cell(value)) != "" for value in row) for row in rows[:_ROWS]]
+    """The place of the header: the first row that has more than one cell and is no comment."""
+    filled = [
+        0 if row and str(row[0]).startswith(_COMMENT)
+        else sum(plain(_cell(value)) != "" for value in row)
+        for row in rows[:_ROWS]
+    ]  # fmt: skip
     return next((place for place, count in enumerate(filled) if count > 1),
                 next((place for place, count in enumerate(filled) if count), 0))  # fmt: skip
 
@@ -665,6 +671,8 @@ def _parsed(reader: Iterator[list[str]]) -> Iterator[list[str]]:
 
 def _separator(lines: Sequence[str]) -> str:
     """The separator that gives the most even rows, with the fewest titles above them."""
+
+    lines = [line for line in lines if not line.startswith(_COMMENT)]
 
     def quality(mark: str) -> tuple[bool, bool, int, int]:
         counts = [len(row) for row in _parsed(csv.reader(lines, delimiter=mark)) if row]
