@@ -98,13 +98,3 @@ def test_weights_of_other_programs(tmp_path, text):
     (tmp_path / "w.csv").write_text(text, encoding="utf-16")
     bias = SinglePositive(bias=str(tmp_path / "w.csv")).bias
     assert json.loads(bias) == {"a": 0.5, "b": 2}
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [("a,-1", "'-1' in row 2"), ("a,", "'' in row 2"), ("a,x", "row 2"), ("a,1\na,1", "two rows")],
-)
-def test_weights_that_are_none(tmp_path, text, words):
-    (tmp_path / "w.csv").write_text(f"class,weight\n{text}\n")
-    with pytest.raises(BadInput, match=words):
-        SinglePositive(bias=str(tmp_path / "w.csv"))

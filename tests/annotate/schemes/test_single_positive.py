@@ -137,17 +137,15 @@ def test_a_class_that_is_imagined_has_its_own_weight():
 @pytest.mark.parametrize(
     ("bias", "message"),
     [
-        ("large", "bias is 'large'; none, size, centre, typical, rare, or a .csv file"),
-        ("[3]", "a .csv file with the columns class and weight"),
-        ("missing.csv", "missing.csv does not exist; give the path of a file with a .csv"),
-        ("class,weight\ndog,0\n", "class 'dog' has the weight '0'; one number above 0"),
-        ("class,weight\ndog,\n", "class 'dog' has the weight ''; one number"),
-        ("class,weight\ndog,inf\n", "class 'dog' has the weight 'inf'"),
-        (
-            "class,weight\ndog,1\ndog,2\n",
-            "class 'dog' has the weight '2'; one number above 0 for each",
-        ),
-        ("class,share\ndog,1\n", "weights.csv cannot be read as a .csv table with the columns"),
+        ("large", "bias is 'large'; none, size, centre, typical, rare, or a table"),
+        ("[3]", "a table with the columns class and weight"),
+        ('{"dog": 0}', "(numbers above 0)"),
+        ("missing.csv", "missing.csv does not exist; give the path of a file with a table"),
+        ("class,weight\ndog,0\n", "column 'weight' holds '0' in row 2; a number above 0"),
+        ("class,weight\ndog,\n", "column 'weight' holds '' in row 2; a number above 0"),
+        ("class,weight\ndog,inf\n", "column 'weight' holds 'inf' in row 2; a number above 0"),
+        ("class,weight\ndog,1\ndog,2\n", "class 'dog' has two rows; keep one"),
+        ("class,share\ndog,1\n", "no column is called weight, but 'class', 'share'; call one"),
         ("class,weight\ndgo,2\n", "no class is called 'dgo'; did you mean 'dog'?"),
     ],
 )
