@@ -48,9 +48,11 @@ class Habits:
     correlated.
     """
 
-    miss: Rate = setting(0.0, "share of present classes overlooked; one for all or one per class")
+    miss: Rate = setting(
+        0.0, "share of present classes overlooked; one for all, or one per class such as 0.1,0.3"
+    )
     false_alarm: Rate = setting(
-        0.0, "share of absent classes reported; one for all or one per class"
+        0.0, "share of absent classes reported; one for all, or one per class such as 0.1,0.3"
     )
     workers: People | None = setting(
         None, "people who answer each question; by default as many as in the price list"

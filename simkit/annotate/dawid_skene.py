@@ -34,6 +34,7 @@ from simkit.errors import BadInput
 STATES = ("absent", "present", "absent, unsure", "present, unsure")
 LEAST = 1e-9  # rates stay this far from 0 and 1: a single odd vote must not decide a question
 LEAST_VOTES = 50  # votes on present, and on absent, classes; fewer do not determine a rate
+_BY_HAND = 'write a file by hand, such as {"miss": 0.1, "false_alarm": 0.02}, for --habits'
 ENOUGH = 5  # votes per question that separate ambiguous questions from unreliable workers
 _MOST_STEPS = 500
 _MOST_ROUNDS = 200
@@ -155,7 +156,7 @@ def fit_annotators(
     if decided.per_question < 3:
         raise BadInput(
             f"a typical question has {decided.per_question} votes; with fewer than 3 nobody can "
-            "say who errs, so collect more or write the habits by hand"
+            f"say who errs, so collect more, or {_BY_HAND}"
         )
     if unsure is None and decided.per_question < ENOUGH:
         unsure = False
@@ -267,7 +268,7 @@ def choose(
     if plain.log_likelihood - single.log_likelihood <= price:
         raise BadInput(
             f"the {len(ballots.question):,} votes look as if all classes were present or all were "
-            "absent; give votes on more questions of either kind, or write the habits by hand"
+            f"absent; give votes on more questions of either kind, or {_BY_HAND}"
         )
     if unsure is False:
         return sure, plain, None
@@ -304,7 +305,7 @@ def _check_votes(ballots: Ballots, estimated: Estimate) -> None:
             raise BadInput(
                 f"about {votes:.0f} of {len(ballots.question):,} votes are on classes that seem "
                 f"{word}; with fewer than {LEAST_VOTES} nobody can say how often people {errs} "
-                "them, so add such questions or write the habits by hand"
+                f"them, so add such questions, or {_BY_HAND}"
             )
 
 

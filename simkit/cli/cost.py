@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
@@ -12,6 +12,7 @@ from simkit.cli import options
 from simkit.cli.output import cost_table, counts_line, hours, print_json, say, table
 from simkit.errors import BadInput
 from simkit.quantities import exact_money
+from simkit.registry import Range
 
 if TYPE_CHECKING:
     from simkit.annotate.evaluation_set import EvaluationSet
@@ -31,7 +32,7 @@ def command(
     *,
     prices: str,
     wage: float | None = None,
-    evaluation: float | None = None,
+    evaluation: Annotated[float, Range(above=0, below=100)] | None = None,
     data_spec: str | None = None,
     level: float,
 ) -> None:

@@ -111,6 +111,8 @@ def _made(request: Options, part: str | None, *, quiet: bool = False) -> list[di
     from simkit.study.sources import warn_of_scenes_net
 
     data = simkit.data.open(request.data_spec)
+    for split in request.split:
+        options.split_of(data, split)
     lacking = [split for split in request.split if split not in data.pictures]
     if lacking or not data.pictures:
         which = f" for split {lacking[0]!r}" if data.pictures else ""

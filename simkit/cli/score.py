@@ -77,13 +77,16 @@ def command(
     splits = split or [each for each in data.truth if each != WHOLE]
     for each in splits:
         options.split_of(data, each)
+    if model == SIMULATED:
+        if quality is None:
+            raise BadInput("--model simulated needs the mAP of its scores; add --quality 50")
+        if not all(data.truth[each].present.nnz for each in splits):
+            raise BadInput("--model simulated makes scores from labels; name labelled --data")
     classes = classes_of(classes_file, data)
     if model == SIMULATED:
-        options.needs({"--model simulated": True}, "--quality, the mAP of its scores", quality)
-        if classes != data.classes or not all(data.truth[each].present.nnz for each in splits):
+        if classes != data.classes:
             raise BadInput(
-                "--model simulated needs the labels of all splits, and makes scores of their "
-                "classes; leave --classes out, or name labelled data"
+                "--model simulated makes scores of the classes of the data; leave --classes out"
             )
         simulated: Any = partial(simkit.Similarities.simulated, leaves=data.leaves, seed=seed)
         parts = {each: simulated(data.truth[each], quality) for each in splits}

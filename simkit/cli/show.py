@@ -63,7 +63,8 @@ def command(
     # runs are read.
     figures, name = simkit.figures, figure.partition("(")[0].strip().lower()
     picture = out or Path(f"{name.replace('-', '_')}.png")
-    fields = options.pairs(set_, "--set", "a field and its value, as scheme=fpc")
+    listed = f"FIELD=VALUE, with a field of: simkit list figures {name}"
+    fields = options.pairs(set_, "--set", listed)
     made = figures.make(figure, **fields)
     if not getattr(made, "of_runs", False):
         names = [each for each in figures.names() if getattr(figures.get(each), "of_runs", False)]

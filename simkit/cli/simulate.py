@@ -83,7 +83,20 @@ def images_of(text: Any, option: str) -> float | int:
         ) from None
 
 
+def rate_of(text: Any, option: str) -> float | tuple[float, ...]:
+    """`0.1`, or `0.1,0.3` with a share for each class of the data, in their order."""
+    try:
+        shares = tuple(map(float, str(text).split(",")))
+    except ValueError:
+        raise BadInput(
+            f"{option} is {text!r}; a share such as 0.1, or one for each class, such as 0.1,0.3, "
+            "is expected"
+        ) from None
+    return shares if shares[1:] else shares[0]
+
+
 IMAGES = options.Quantity("images", images_of)
+RATE = options.Quantity("share", rate_of)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,8 +148,8 @@ class Options:
     scores: Path | None = None
     habits_file: Path | None = None
     workers: int
-    miss: float
-    false_alarm: float
+    miss: float | tuple[float, ...]
+    false_alarm: float | tuple[float, ...]
     vote: Literal["majority", "union"]
     prices: str
     legacy_rng: bool = False
@@ -149,8 +162,7 @@ class Options:
 @options.fields_of(Options)
 @options.of("simkit.annotate.simulate.simulate", "draw", images=IMAGES)
 @options.of(
-    "simkit.annotate.annotators.Habits", "vote", workers=click.INT, miss=click.FLOAT,
-    false_alarm=click.FLOAT,
+    "simkit.annotate.annotators.Habits", "vote", workers=click.INT, miss=RATE, false_alarm=RATE,
 )  # fmt: skip
 @options.shared("prices")
 @options.json
@@ -268,9 +280,9 @@ def _annotate(
         part = request.images not in (1.0, truth.shape[0])
         if request.draw or part or habits != simkit.Habits():
             raise BadInput(
-                "draw, images or habits is given, but the published simulators label all images "
-                "once, without errors; leave these or --legacy-rng out (another seed gives other "
-                "labels)"
+                "--draw, --images or errors of annotators are given, but the published simulators "
+                "label all images once, without errors; leave these or --legacy-rng out (another "
+                "seed gives other labels)"
             )
         return _published(data, split, scheme, request.seed)
     how: dict[str, Any] = {

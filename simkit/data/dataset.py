@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -172,8 +173,8 @@ def open(spec: str) -> Dataset:
     ----------
     spec : str
         `name`, `name:MAIN`, `name:MAIN,key=value,...` or `FILE.toml`. MAIN sets the first field of
-        the source. A TOML file has the key `source` and the settings of that source; paths in it
-        may be relative to the TOML file.
+        the source; a value with a comma stands in double quotation marks. A TOML file has the key
+        `source` and the settings of that source; paths in it may be relative to the TOML file.
 
     Returns
     -------
@@ -251,34 +252,68 @@ def read_spec(spec: str) -> tuple[type[Source], dict[str, Any], Path | None]:
         return _read_toml(Path(spec))
     name, _, rest = spec.partition(":")
     if not rest and name.strip().lower() not in sources.names():
-        hint = ""  # the text that most likely opens this file or folder
-        if spec.lower().endswith(".csv"):
-            hint = f"folder:PICTURES,labels={spec}"
-        elif os.path.isdir(spec):
-            kinds = (kind for mark, kind in _MARKS.items() if os.path.exists(Path(spec, mark)))
-            hint = f"{next(kinds, 'folder')}:{spec}"
-        elif "." in spec:
-            hint = f"coco:{spec}" if spec.endswith(".json") else f"npz:{spec}"
-        if hint:
-            raise BadInput(f"{spec!r} does not say what kind of data it is; write {hint}")
+        _raise_with_hint(spec)
     source = sources[name]
     keys = [entry.name for entry in fields(source)]  # type: ignore[arg-type]
     settings: dict[str, Any] = {}
-    for place, part in enumerate(rest.split(",") if rest else []):
+    parts = _COMMA.split(_LONE_COMMA.sub('\\1","', rest)) if rest else []
+    for place, part in enumerate(parts):
         key, equals, value = part.partition("=")
         if not equals or key not in keys:
             # The first part may be a path with an equals sign in it.
             wrong = equals and key.isidentifier() and (place or get_close_matches(key, keys))
             if wrong and keys:
                 raise unknown(f"setting of {source.name}", key, keys)
-            if place or not keys:
+            if not keys:
+                raise BadInput(f"{source.name} has no settings; leave {part!r} out")
+            if place:
                 odd = f"{part!r} in {spec!r} is not key=value; keys are {', '.join(keys)}"
-                raise BadInput(f"{odd}. A path with a comma goes into a TOML file")
+                joined = f"{parts[place - 1].rpartition('=')[2]},{part}"
+                mended = spec.replace(joined, f'"{joined}"')
+                raise BadInput(f"{odd}; if it belongs to the value before it, write {mended}")
             key, value = keys[0], part
         if key in settings:
             raise BadInput(f"{key} is given twice in {spec!r}; keep one of them")
-        settings[key] = value
+        settings[key] = value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
     return source, settings, None
+
+
+_COMMA = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)')  # outside of quotation marks
+_LONE_COMMA = re.compile(r"(=),(?=,|$)")  # as in between=,
+
+
+def write_spec(name: str, settings: Mapping[str, Any], main: str = "") -> str:
+    """The text that `read_spec` reads; the setting `main` is written without its key.
+
+    Raises BadInput for a value with both a comma and a quotation mark.
+    """
+    parts = []
+    for key, value in settings.items():
+        if "," in (text := str(value)):
+            if '"' in text:
+                raise BadInput(f"the path {text} has a comma and a quotation mark; rename it")
+            text = f'"{text}"'
+        parts.append(text if key == main else f"{key}={text}")
+    return ":".join([name, *filter(None, [",".join(parts)])])
+
+
+def _raise_with_hint(spec: str) -> None:
+    """Raise BadInput with the text that most likely opens a file or folder, if there is one."""
+    place = spec if os.path.isdir(spec) else spec.partition(",")[0]  # settings may stand behind it
+    ending, hint = Path(spec).suffix.lower(), ""
+    if os.path.isdir(place):
+        kinds = (kind for mark, kind in _MARKS.items() if os.path.exists(Path(place, mark)))
+        hint = write_spec(next(kinds, "folder"), {"": place}, "") + spec.removeprefix(place)
+    elif ending in (".csv", ".tsv") and "=" not in spec:
+        hint = write_spec("folder", {"": Path(spec).parent, "labels": spec}, "")
+    elif ending in (".json", ".npz"):
+        hint = write_spec("coco" if ending == ".json" else "npz", {"": spec}, "")
+    if hint:
+        raise BadInput(f"{spec!r} does not say what kind of data it is; write {hint}")
+    if ending in _ARCHIVES:
+        raise BadInput(f"{spec} is an archive; unpack it, and give the folder of its images")
+    if os.path.isfile(spec):
+        raise BadInput(f"{spec} is a file; give the folder of the images")
 
 
 def _read_toml(path: Path) -> tuple[type[Source], dict[str, Any], Path]:
@@ -296,6 +331,7 @@ def _read_toml(path: Path) -> tuple[type[Source], dict[str, Any], Path]:
     return source, settings, file
 
 
+_ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
 _MARKS = {
     "ImageSets": "voc", "VOCdevkit": "voc", "VOC2012": "voc", "VOC2007": "voc",
     "train.bin": "cifar-100", "cifar-100-binary": "cifar-100", "Groundtruth": "nus-wide",

@@ -57,7 +57,8 @@ class Folder:
     labels.csv, parquet or a saved folder (see the label format hf). "none"
     takes all images in the folder and its subfolders without labels, for features and neighbours.
     suffix: appended to names without an image ending, such as .jpg.
-    between: separator of several classes in one cell of a long table, such as |.
+    between: separator of several classes in one cell of a long table, such as | or its name: comma,
+    semicolon, bar, slash, plus, space or tab.
     minus: "absent" or "unknown": what -1 means in a wide table that has no 0.
     unknown: "keep" keeps unknown labels unknown: metrics leave them out, and a simulated crowd
     cannot answer questions about them. "absent" assumes them absent, "absent-in-train" only in the
@@ -77,7 +78,7 @@ class Folder:
     root: str = setting(..., "the folder; file names in the table are relative to it")
     labels: str = setting("", "the table; by default labels.csv; none: images without labels")
     suffix: str = setting("", "appended to names without an image ending, such as .jpg")
-    between: str = setting("", "separator of several classes in one cell, such as |")
+    between: str = setting("", "separator of several classes in one cell, such as | or comma")
     minus: Minus = setting("", "absent or unknown: what -1 means in a table without 0")
     unknown: Unknown = setting("keep", "keep unknown labels, or assume them absent")
     drop_missing: bool = setting(False, "leave out images whose file is missing")
@@ -102,7 +103,7 @@ class Folder:
             content = Content(files, train, list(labels.classes), present, known)
         else:
             content = read_content(
-                table, between=self.between, suffix=self.suffix, minus=self.minus
+                table, between=separator(self.between), suffix=self.suffix, minus=self.minus
             )
         with located(str(table)):
             ids = text_ids(content.files)
@@ -184,6 +185,17 @@ class Folder:
         )
 
 
+_SEPARATORS = {
+    "comma": ",", "semicolon": ";", "bar": "|", "slash": "/", "plus": "+", "space": " ",
+    "tab": "\t",
+}  # fmt: skip
+
+
+def separator(between: str) -> str:
+    """The sign that a name such as comma stands for; shells and data texts need some of these."""
+    return _SEPARATORS.get(between.lower(), between)
+
+
 def classes_of(file: Path | None, data: Dataset) -> tuple[str, ...]:
     """The classes in a file, one per line, or those of the data. Raises BadInput."""
     if file is not None:
@@ -213,8 +225,9 @@ def table_labels(table: Path, spec: str) -> PartialLabels:
         For a table of another form, or one without training images.
     """
     settings = read_spec(spec)[1]
-    stated = {key: settings[key] for key in ("between", "suffix", "minus") if key in settings}
-    content = read_content(table, **stated)
+    stated = {key: settings[key] for key in ("suffix", "minus") if key in settings}
+    between = separator(str(settings.get("between", "")))
+    content = read_content(table, between=between, **stated)
     rows = np.flatnonzero(content.splits == "train")
     if not len(rows):
         raise BadInput(f"{table} marks no image as train; give some of them that split")

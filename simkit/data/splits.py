@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.data.dataset import SPLITS, WHOLE, Boxes, Dataset, Pictures
+from simkit.data.dataset import SPLITS, WHOLE, Boxes, Dataset, Pictures, write_spec
 from simkit.data.images import FilePictures, as_on_disk, outside, with_depths
 from simkit.errors import BadInput
 from simkit.files import expanded, made_by_programs
@@ -204,8 +204,8 @@ def divided(whole: Part, splits: NDArray[np.str_], unknown: Unknown) -> dict[str
 
 def spell(source: Any) -> str:
     """The text that opens `source` again: name:key=value,..., empty settings left out."""
-    settings = ((f.name, getattr(source, f.name)) for f in fields(source))
-    return f"{source.name}:" + ",".join(f"{key}={value}" for key, value in settings if value != "")
+    settings = {f.name: getattr(source, f.name) for f in fields(source)}
+    return write_spec(source.name, {key: v for key, v in settings.items() if v != ""})
 
 
 def published_order(images: NDArray[Any]) -> NDArray[np.int64]:

@@ -65,8 +65,8 @@ def check_training(
     if not fine_tuned and (settings.head_epochs or settings.precision != "fp32"):
         raise BadInput(
             f"head_epochs is {settings.head_epochs} and precision {settings.precision!r}, which "
-            "are for backbones; give backbone=... and images (ImageInputs), or set them to 0 and "
-            "'fp32'"
+            "are for the training of a backbone; add --fine-tune (in Python, backbone=... and "
+            "ImageInputs), or set them to 0 and fp32"
         )
     _check_memory(runs, settings.state_gb)
     _check_validation(first, settings, validation)

@@ -94,8 +94,8 @@ def predict(
     if not splits or not set(splits) <= set(data.pictures):
         raise BadInput(
             f"data set {data.name!r} has no images" + (f" for {split!r}" if split else "")
-            + f"; it has them for {', '.join(data.pictures) or 'no split'}; open it with its image "
-            "folder, or name another split"
+            + (f"; name one of {', '.join(data.pictures)}" if data.pictures
+               else "; open it with its image folder")
         )  # fmt: skip
     for name in splits:
         lost = np.zeros(0, np.int64)

@@ -207,6 +207,8 @@ class Trained:
             For damaged files, and for a missing or unsuitable backbone.
         """
         file = Path(folder) / "model.safetensors"
+        if not file.is_file():
+            raise BadInput(f"{folder} holds no model; give a folder that simkit train --out wrote")
         tensors, _ = read_tensors(file, "the weights of a model")
         with _described(folder) as facts:
             if facts["tensors"] != file_digest(file):

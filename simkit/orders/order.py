@@ -226,9 +226,11 @@ class Order:
         """
         place = Path(folder)
         if not (place / "round-1" / ABOUT).is_file():
-            raise BadInput(
-                f"{place} holds no order; make one with: simkit order --data ... --out {place}"
-            )
+            inside = sorted(str(each.parents[1]) for each in place.glob(f"*/round-1/{ABOUT}"))
+            mend = f"make one with: simkit order --data ... --out {place}"
+            if inside:
+                mend = f"give the folder of an order in it: {', '.join(inside)}"
+            raise BadInput(f"{place} is no order; {mend}")
         mend = "restore the file, or make another order"
         with reading(place / IMAGES, "the ids of the images", mend) as file:
             *texts, _ = file.read_text("utf-8").split("\n")

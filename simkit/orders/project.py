@@ -16,7 +16,7 @@ import dataclasses
 import json
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
@@ -31,7 +31,7 @@ from simkit.annotate.prices import prices as price_list
 from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.chance import Chance
 from simkit.data import dataset
-from simkit.data.dataset import Source, read_spec
+from simkit.data.dataset import read_spec, write_spec
 from simkit.errors import BadInput
 from simkit.files import expanded, readable, reading, toml_lines, whole
 from simkit.labels.formats.base import write_lines
@@ -254,7 +254,7 @@ def pilot_data(project: Project) -> str:
     source, settings, _ = read_spec(project.data)
     table = str((project.folder / TABLE).resolve())
     settings |= {"labels": table, "unknown": "absent-in-train", "part": "yes"}
-    return _spelled(source, settings)
+    return write_spec(source.name, settings, fields(source)[0].name)  # type: ignore[arg-type]
 
 
 def with_absolute_paths(text: str) -> str:
@@ -262,7 +262,8 @@ def with_absolute_paths(text: str) -> str:
 
     A folder without a table of labels gets `labels=none`.
     """
-    source, settings, toml = read_spec(f"folder:{text}" if os.path.isdir(text) else text)
+    place = write_spec("folder", {"root": text}, "root")
+    source, settings, toml = read_spec(place if os.path.isdir(text) else text)
     if toml is not None:
         return str(toml.resolve())
     paths = getattr(source, "paths", ())
@@ -273,26 +274,14 @@ def with_absolute_paths(text: str) -> str:
     for key in {*paths} & {*settings}:
         if settings[key] not in ("", "none"):  # labels=none names no file
             settings[key] = absolute_path(settings[key])
-    return _spelled(source, settings) if paths else text
+    main = fields(source)[0].name  # type: ignore[arg-type]
+    return write_spec(source.name, settings, main) if paths else text
 
 
 def absolute_path(text: str) -> str:
     """The absolute path, if there is such a file or folder; other texts are names."""
     path = os.path.abspath(expanded(text))
     return path if os.path.exists(path) else text
-
-
-def _spelled(source: type[Source], settings: Mapping[str, str]) -> str:
-    """The text of a data set; its main setting is written without a key.
-
-    Raises BadInput for a path with a comma, which would end the setting.
-    """
-    odd = next((value for value in settings.values() if "," in value), None)
-    if odd is not None:
-        raise BadInput(f"the path {odd} has a comma; rename the folder")
-    main = fields(source)[0].name  # type: ignore[arg-type]
-    parts = (value if key == main else f"{key}={value}" for key, value in settings.items())
-    return ":".join([source.name, *filter(None, [",".join(parts)])])
 
 
 def next_step(project: Project, states: Sequence[OrderState]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,8 @@ from scipy.sparse import coo_array, csr_array
 from simkit.annotate.similarities import Similarities, splits_of
 from simkit.data import Dataset
 from simkit.data import open as open_data
-from simkit.data.dataset import WHOLE
+from simkit.data.dataset import WHOLE, read_spec
+from simkit.data.folder import UNLABELLED
 from simkit.embed.backbones import backbone as load_backbone
 from simkit.embed.feature_files import Kind, of_splits
 from simkit.embed.features import Features, cache_folder, extract, read_features
@@ -270,8 +272,7 @@ def open_source(
                 f"{source.data!r} has no labels to compare with; name a table of them "
                 "(labels=...), or start with: simkit quickstart"
                 if unlabelled
-                else f"{source.data!r} has no {split} split; specify its images ({split}=...), or "
-                "hold out a share of them; `simkit list data` has the settings of each kind of data"
+                else f"{source.data!r} has no {split} split; {_for_split(source.data, split, data)}"
             )
     features: dict[tuple[str, str], Features] = {}
     load = partial(load_backbone, source.backbone, source.weights or None)
@@ -313,6 +314,15 @@ def open_source(
                 stacklevel=2,
             )
     return opened
+
+
+def _for_split(spec: str, split: str, data: Dataset) -> str:
+    """The mend for a split that a data set does not have: the setting that names or makes it."""
+    for entry in dataclasses.fields(read_spec(spec)[0]):  # type: ignore[arg-type]
+        if entry.name == split:
+            share = "0.2, to hold out a share" if entry.default == 0.0 else "FILE"
+            return f"add {split}={share}"
+    return f"name one of {', '.join(data.truth)}"
 
 
 _opened = lru_cache(maxsize=2)(open_source)
@@ -389,19 +399,28 @@ def labels_of_train(labels: PartialLabels, data: Dataset, where: str) -> Partial
     Raises BadInput, naming `where`, for labels of another data set.
     """
     train, whole = data.truth["train"], data.truth[data.to_label]
-    here = np.isin(labels.images, train.images)
-    if labels.history.command == "receive" and here.any():
-        labels = labels.of_images(labels.images[here])  # without images that are scored on
+    if data.classes == UNLABELLED:
+        raise BadInput(
+            f"{data.name} has no classes, as labels=none says; name a table with labels=FILE, or "
+            "the data.toml that simkit receive wrote beside the labels"
+        )
+    if labels.history.command != "simulate":
+        here = np.isin(labels.images, whole.images)
+        for split in {"val", "test"} & {*data.truth}:
+            elsewhere = ~here & np.isin(labels.images, data.truth[split].images)
+            if elsewhere.all():
+                raise BadInput(f"{where} is about images of {split} alone; label training images")
+            labels, here = labels.of_images(labels.images[~elsewhere]), here[~elsewhere]
     if labels.history.command != "simulate":
         rows = pd.Index(whole.images).get_indexer(labels.images)
         columns = pd.Index(whole.classes).get_indexer(labels.classes)
-        others = [*labels.images[rows < 0], *np.array(labels.classes)[columns < 0]]
-        for name in others[:1]:
-            raise BadInput(
-                f"{where} is about {str(name)!r}, which the data set does not have; name the data "
-                "set of the labels, or if they use other names (Open Images ids), translate them "
-                "with simkit convert --from \"openimages(names='FILE')\""
-            )
+        strange = {"image": labels.images[rows < 0], "class": np.array(labels.classes)[columns < 0]}
+        for kind, name in ((kind, str(names[0])) for kind, names in strange.items() if len(names)):
+            mend = "name the data set of the labels, or correct the name"
+            if name.startswith(("/m/", "/g/", "/t/")):
+                form = "\"openimages(names='FILE')\""
+                mend = f"translate it: simkit convert {where} labels.parquet --from {form}"
+            raise BadInput(f"{where} is about {kind} {name!r}, which the data set lacks; {mend}")
         stored = labels.codes.tocoo()
         extended = (rows[stored.row], columns[stored.col])
         codes = coo_array((stored.data, extended), shape=whole.shape)
@@ -425,7 +444,10 @@ def _precomputed(source: StudySource, data: Dataset, split: str) -> dict[Kind, F
     files = dict(source.features)
     held_out = split not in files and "train" in files and WHOLE in data.truth
     if split not in files and not held_out:
-        raise BadInput(f'features names no file for the {split} split; add {split} = "FILE.npz"')
+        raise BadInput(
+            f'features names no file for the {split} split; add {split} = "FILE.npz" to the grid, '
+            f"or --features {split}=FILE.npz"
+        )
     file = files["train" if held_out else split]
     splits = of_splits(Path(file))  # a folder with one subfolder for each split
     file = str(splits.get(split) or (splits.get("train") if held_out else None) or file)

@@ -127,7 +127,7 @@ def test_control_characters_of_a_source_do_not_reach_the_terminal(shell, tmp_pat
     [
         ("--evaluation 1", "fpc.parquet does not say; name the data set with --data"),
         ("--evaluation 1 --data npz:other.npz", "fpc.parquet has 52 classes and other 12"),
-        (f"--evaluation 0 --data {SMALL}", "precision is 0.0; a number above 0 and below 100"),
+        (f"--evaluation 0 --data {SMALL}", "0.0 is not in the range 0<x<100"),
     ],
 )
 def test_evaluation_that_cannot_be_planned(shell, tmp_path, words: str, message: str) -> None:

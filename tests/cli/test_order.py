@@ -177,7 +177,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(rpa, tmp_path, capsys):
         (["receive", str(rpa.folder), str(empty)], "no rows"),
         (["receive", str(rpa.folder)], "give the files with people's answers"),
         (["receive", str(rpa.folder), str(blank)], f"no row of {blank} has an answer"),
-        (["receive", str(tmp_path / "nowhere")], "holds no order"),
+        (["receive", str(tmp_path / "nowhere")], "is no order"),
         (["order", "--next", str(rpa.folder), "--data", "scenes"], "--next and --data"),
         (["order", "--data", "scenes:images=60", "--scheme", "rpa", "--out", str(rpa.folder)],
          "an order already"),

@@ -189,11 +189,15 @@ def test_a_damaged_project_names_file_and_field(shell, tmp_path, change: str, te
     assert done.code == 2 and "project/project.toml: " in done.err and text in done.err
 
 
-def test_a_path_with_a_comma_is_refused_before_people_answer(shell, tmp_path, monkeypatch) -> None:
-    (tmp_path / "May, June").mkdir()
-    photographs(tmp_path / "May, June" / "photos", 3)
+def test_paths_with_commas_stand_in_quotation_marks(shell, tmp_path, monkeypatch) -> None:
+    for name in ("May, June", 'May, "June"'):
+        (tmp_path / name).mkdir()
+        photographs(tmp_path / name / "photos", 3)
     photographs(tmp_path / "photos", 3)
-    assert "has a comma" in start(shell, "--out", "May, June/project").err
+    assert start(shell, "--out", "May, June/project").code == 0
+    assert shell("status", "May, June/project").code == 0
     monkeypatch.chdir("May, June")
-    assert "rename the folder" in start(shell).err
+    assert start(shell, "--out", "mine").code == 0 and shell("status", "mine").code == 0
+    monkeypatch.chdir(tmp_path / 'May, "June"')
+    assert "rename it" in start(shell).err  # before people answer
     assert not Path("project").exists()

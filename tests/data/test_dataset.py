@@ -79,7 +79,7 @@ KEYS = "key=value; keys are file, folder, size, flag"
         ("toy:a,file=b", "file is given twice in 'toy:a,file=b'"),
         ("toy:a,size=two", "toy: size is 'two'"),
         ("scenes:image=300", "no setting of scenes is called 'image'; did you mean 'images'"),
-        ("mine.csv", "'mine.csv' does not say what kind of data it is; write folder:PICTURES,"),
+        ("mine.csv", "'mine.csv' does not say what kind of data it is; write folder:.,"),
         ("npz:~nobody here/x.npz", "~nobody here/x.npz does not exist; give the path of a file"),
     ],
 )  # fmt: skip

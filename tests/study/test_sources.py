@@ -89,7 +89,7 @@ def test_features_that_do_not_fit_are_refused(tmp_path):
 
 def test_a_split_that_is_missing_is_named_with_a_way_to_it(tmp_path):
     save_truth(tmp_path / "labels.npz", np.eye(6, 3, dtype=bool), "x")
-    with pytest.raises(BadInput, match=r"no test split.*test=.*simkit list data"):
+    with pytest.raises(BadInput, match=r"no test split; add test=0.2"):
         open_source(replace(POOLED, data=f"npz:{tmp_path}/labels.npz"))
     with pytest.raises(BadInput, match=r"no images for 'train'.*features"):
         open_source(replace(POOLED, data=f"npz:{tmp_path}/labels.npz", splits=("train",)))
