@@ -8,8 +8,9 @@ import re
 import shlex
 import shutil
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,8 +37,8 @@ class Mend(NamedTuple):
     run: str
     says: str
     follow: tuple[str, ...]
-    files: dict[str, str] = {}
-    mended: dict[str, str] = {}
+    files: Mapping[str, str] = MappingProxyType({})
+    mended: Mapping[str, str] = MappingProxyType({})
 
 
 PHOTOS = "--data folder:photos"

@@ -89,7 +89,7 @@ def test_features_that_do_not_fit_are_refused(tmp_path):
 
 def test_a_split_that_is_missing_is_named_with_a_way_to_it(tmp_path):
     save_truth(tmp_path / "labels.npz", np.eye(6, 3, dtype=bool), "x")
-    with pytest.raises(BadInput, match=r"no test split; add test=0.2"):
+    with pytest.raises(BadInput, match=r"no test split; add test=FILE"):
         open_source(replace(POOLED, data=f"npz:{tmp_path}/labels.npz"))
     with pytest.raises(BadInput, match=r"no images for 'train'.*features"):
         open_source(replace(POOLED, data=f"npz:{tmp_path}/labels.npz", splits=("train",)))
@@ -207,7 +207,7 @@ def test_labels_of_a_plain_table_are_put_over_all_images_and_classes():
     assert (codes[4, 3], codes[2, 3], codes[2, 1]) == (1, -1, 1) and np.abs(codes).sum() == 3
     assert np.flatnonzero(found.asked).tolist() == [2, 4]
     other = PartialLabels.of(np.ones((1, 1), np.int8), truth.images[:1], ("dodo",))
-    with pytest.raises(BadInput, match=r"labels.csv is about 'dodo'"):
+    with pytest.raises(BadInput, match=r"labels.csv is about class 'dodo'"):
         sources.labels_of_train(other, SCENES, "labels.csv")
 
 
