@@ -93,7 +93,7 @@ def read_content(path: Path, *, between: str = "", suffix: str = "", minus: Minu
     with reading(path, _WHAT) as file:
         table = read_table(file)
         files = _files(table, suffix)
-        split = table.column(USUAL["split"], "the split", fits=_no_states, needed=False)
+        split = table.optional_column(USUAL["split"], "the split", fits=_no_states)
         splits = _splits(split, files)
         others = [c for c in table.columns if c.name not in (files.name, split and split.name)]
         named = [column for column in table.named(USUAL["class"]) if column in others]
@@ -118,7 +118,6 @@ def read_content(path: Path, *, between: str = "", suffix: str = "", minus: Minu
 def _files(table: Table, suffix: str) -> Column:
     """The column of image files, with tidy names."""
     files = table.column(("file", *USUAL["image"]), "the image files", fits=_no_states)
-    assert files is not None
     if "" in files.texts:
         raise BadInput(f"row {files.row('')} names no file; fill it in or remove the row")
     if suffix or any(map(_UNTIDY.search, files.texts)):

@@ -79,6 +79,7 @@ ENDINGS = (
 )  # fmt: skip
 
 _INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad\u202a-\u202e\u2066-\u2069]")
+_WIDE = 2_000  # columns; pyarrow needs ten thousand bytes for each
 _ROWS = 20  # first rows, from which the separator and the header are detected
 _SEPARATORS = ",;\t|"
 _COMMENT = "# "  # at the start of lines above the header
@@ -377,38 +378,46 @@ class Table:
     def column(
         self,
         names: Sequence[str],
-        what: str,
+        content: str,
         *,
         fits: Callable[[Column], bool] = lambda _: True,
-        needed: bool = True,
-    ) -> Column | None:
+    ) -> Column:
         """The column with one of these names.
 
         Parameters
         ----------
         names : sequence of str
             Usual names; a column with the first of them is preferred to the others.
-        what : str
+        content : str
             Its content, for messages.
         fits : callable
             Whether the cells of a column with such a name can be this content.
-        needed : bool
-            Without such a column, raise an error instead of returning None.
 
         Raises
         ------
         BadInput
-            If several columns have such names and none has the first, and for a missing one.
+            If there is none, or several of which none has the first name.
         """
+        column = self.optional_column(names, content, fits=fits)
+        if column is None:
+            has = ", ".join(repr(column.name[:30]) for column in self.columns[:6])
+            raise BadInput(f"no column is called {names[0]}, but {has}; call one {names[0]}")
+        return column
+
+    def optional_column(
+        self,
+        names: Sequence[str],
+        content: str,
+        *,
+        fits: Callable[[Column], bool] = lambda _: True,
+    ) -> Column | None:
+        """As `column`, but None if there is none."""
         columns = [*filter(fits, self.named(names))]
         exact = [column for column in columns if key(column.name) == key(names[0])]
         if len(columns) > 1 and len(exact) != 1:
             both = f"{columns[0].name!r} and {columns[1].name!r}"
             mend = f"call one {names[0]} and remove the other"
-            raise BadInput(f"columns {both} could both name {what}; {mend}")
-        if not columns and needed:
-            has = ", ".join(repr(column.name[:30]) for column in self.columns[:6])
-            raise BadInput(f"no column is called {names[0]}, but {has}; call one {names[0]}")
+            raise BadInput(f"columns {both} could both name {content}; {mend}")
         return next(iter(exact or columns), None)
 
     def pick(self, field: str) -> Column:
@@ -646,6 +655,8 @@ def _delimited(path: Path, notes: list[str]) -> tuple[list[str], pa.Table, int, 
         places = [str(place) for place in range(len(names))]
         begin = stream.tell()
         try:
+            if len(names) > _WIDE:
+                raise pa.ArrowInvalid("read row by row")
             arrow = arrow_csv.read_csv(
                 stream,
                 parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
@@ -658,6 +669,17 @@ def _delimited(path: Path, notes: list[str]) -> tuple[list[str], pa.Table, int, 
             stream.seek(begin)
             arrow = _ragged(stream, separator, len(names), lines)
     return names, arrow, lines + 1, separator
+
+
+def text_rows(path: Path) -> list[list[str]]:
+    """The rows of a text file without a header, as `plain` cells; blank rows are left out.
+
+    Raises BadInput and errors of many kinds, as `read_table` does.
+    """
+    text = text_of(path, lambda note: warnings.warn(f"{path}: {note}", stacklevel=3))
+    lines = text.splitlines(keepends=True)
+    rows = csv.reader(lines, delimiter=_separator(lines[:_ROWS]))
+    return [cells for row in rows if any(cells := [*map(plain, row)])]
 
 
 def _parsed(reader: Iterator[list[str]]) -> Iterator[list[str]]:
@@ -807,51 +829,6 @@ def means_state(text: str) -> bool:
     return True
 
 
-def presence(
-    columns: Sequence[Column], minus: Minus = "", *, option: str = "minus="
-) -> NDArray[np.int8]:
-    """The cells of columns as labels.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-        L columns of m cells.
-    minus : {"", "absent", "unknown"}
-        Meaning of -1 if the columns have no 0.
-    option : str
-        How a user states `minus`, for the message.
-
-    Returns
-    -------
-    (m, L) int8
-        1 present, 0 absent, -1 unknown.
-
-    Raises
-    ------
-    BadInput
-        For other cells, naming column and row, and for a -1 whose meaning is not decided.
-    """
-    states: dict[str, int | None] = {}
-    for column in columns:
-        for text in column.texts:
-            if text not in states:
-                try:
-                    states[text] = state(text)
-                except KeyError:
-                    raise column.refused(
-                        text, "1 (present), 0 (absent) and an empty cell (unknown) are expected, "
-                        "or a column called class with names"
-                    ) from None  # fmt: skip
-    meanings: dict[int | None, int] = {1: 1, 0: 0, None: -1}
-    meanings[-1] = meanings[meaning_of_minus(states.values(), minus, option)]
-    out = np.empty((len(columns[0].array), len(columns)), np.int8)
-    for c, column in enumerate(columns):
-        out[:, c] = np.array([meanings[states[text]] for text in column.texts], np.int8)[
-            column.codes
-        ]
-    return out
-
-
 def meaning_of_minus(states: Iterable[int | None], minus: Minus, option: str) -> int | None:
     """The state of -1 in a table: 0 absent or None unknown.
 
@@ -886,6 +863,57 @@ def meaning_of_minus(states: Iterable[int | None], minus: Minus, option: str) ->
         raise BadInput(f"it has both 0 and -1, so {option}absent is wrong: -1 is unknown; leave "
                        "it out")  # fmt: skip
     return 0 if minus == "absent" else None
+
+
+_MINUS_ONE = -2  # a cell that says -1, until it is decided what that means
+
+
+def presence(
+    columns: Sequence[Column], minus: Minus = "", *, option: str = "minus="
+) -> NDArray[np.int8]:
+    """The cells of columns as labels.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        L columns of m cells.
+    minus : {"", "absent", "unknown"}
+        Meaning of -1 if the columns have no 0.
+    option : str
+        How a user states `minus`, for the message.
+
+    Returns
+    -------
+    (m, L) int8
+        1 present, 0 absent, -1 unknown.
+
+    Raises
+    ------
+    BadInput
+        For other cells, naming column and row, and for a -1 whose meaning is not decided.
+    """
+    states: dict[str, int] = {}
+    out = np.empty((len(columns[0].array), len(columns)), np.int8)
+    for c, column in enumerate(columns):
+        coded = column.array.dictionary_encode()  # not kept: there may be very many columns
+        texts = coded.dictionary.to_pylist()
+        for text in texts:
+            if text not in states:
+                try:
+                    value = state(text)
+                except KeyError:
+                    raise column.refused(
+                        text, "1 (present), 0 (absent) and an empty cell (unknown) are expected, "
+                        "or a column called class with names"
+                    ) from None  # fmt: skip
+                states[text] = -1 if value is None else _MINUS_ONE if value < 0 else value
+        codes = coded.indices.to_numpy(zero_copy_only=False)
+        out[:, c] = np.array([states[text] for text in texts], np.int8)[codes]
+    if (out == _MINUS_ONE).any():
+        occurring = (-1, 0) if (out == 0).any() else (-1,)
+        absent = meaning_of_minus(occurring, minus, option) == 0
+        out[out == _MINUS_ONE] = 0 if absent else -1
+    return out
 
 
 # -- several things in one cell -------------------------------------------------------------------

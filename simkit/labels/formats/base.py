@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -20,14 +21,11 @@ from scipy.sparse import coo_array, csr_array
 
 from simkit.errors import BadInput
 from simkit.files import AGAIN, AnyPath, whole
-from simkit.labels import partial
+from simkit.labels import partial, tables
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.tables import plain
 from simkit.labels.truth import Truth, image_ids, sealed
 from simkit.registry import Registry
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_ENTRIES = 1 << 27  # of a matrix that is written or labelled completely: 0.7 GB
 LONGEST_ID = 1024  # letters; numpy pads every text to the longest
@@ -112,12 +110,15 @@ def for_path(path: AnyPath, *, writing: bool = False) -> Format:
 
 
 def ends(path: Path) -> bytes:
-    """The first and the last 64 kB of a file; empty if it cannot be read."""
+    """The first and the last 64 kB of a file, in UTF-8 if it is UTF-16; empty if unreadable."""
     try:
         with path.open("rb") as stream:
             head = stream.read(1 << 16)
             stream.seek(max(path.stat().st_size - (1 << 16), len(head)))
-            return head + stream.read()
+            both = head + stream.read()
+            if both.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                both = both.decode("utf-16", "ignore").encode()
+            return both.removeprefix(codecs.BOM_UTF8)
     except OSError:
         return b""
 
@@ -249,6 +250,14 @@ def lost_with_label_rows(
             "the order of N classes, because they come in the order of their first rows": moved,
         }
     return losses(labels, counted, labels.images[labelled])
+
+
+def lost_spelling(labels: PartialLabels) -> tuple[str, ...]:
+    """What tables do not keep of names that differ from their plain form."""
+    names = [*map(str, labels.images[labels.asked].tolist()), *labels.classes]
+    changed = sum(name != tables.plain(name) for name in names)
+    why = "because outer spaces and invisible characters are left out"
+    return (f"the spelling of {changed:,} names, {why}",) if changed else ()
 
 
 def complete(truth: Truth, difficult: csr_array | None = None) -> PartialLabels:
@@ -590,7 +599,7 @@ def read_columns(path: Path, names: Sequence[str]) -> list[tuple[list[str], NDAr
     return [encoded(table[name]) for name in names]
 
 
-def text_table(path: Path, names: Sequence[str]) -> pd.DataFrame:
+def text_table(path: Path, names: Sequence[str]) -> Any:
     """Columns of a CSV file as text, without white space around it; see `read_columns`."""
     import pandas as pd
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,14 +11,14 @@ from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading
+from simkit.labels import tables
 from simkit.labels.formats import base
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.registry import setting
 
 _WHAT = "a wide table of labels (CSV with image and a column for each class)"
 _THEIRS = np.array([-1, 1, 0], np.int8)  # at our codes UNKNOWN, PRESENT, ABSENT
-_OURS = {"1": PRESENT, "0": ABSENT, "-1": UNKNOWN}
-_NUMBERS = {1.0: PRESENT, 0.0: ABSENT, -1.0: UNKNOWN}
+_OURS = np.array([UNKNOWN, ABSENT, PRESENT], np.int8)  # at their codes -1, 0 and 1
 _ROWS = 1 << 12  # rows that are written at a time
 
 
@@ -34,23 +32,30 @@ class CslCsv(base.Format):
     so the layout is ours: the columns after the first are the array of targets.
 
     file: name of an image file, with {} in place of the image id.
+    minus: meaning of -1 in a file without 0, as other tools write them; by default unknown.
     """
 
     name: ClassVar[str] = "csl-csv"
     title: ClassVar[str] = "Wide table, unknown -1"
     suffixes: ClassVar[tuple[str, ...]] = (".csv",)
-    mark: ClassVar[bytes] = rb"\A(\xef\xbb\xbf)?(image|\"image\"),"
+    mark: ClassVar[bytes] = (  # but not the header of a table with one row per label
+        rb"(?i)\A(image|\"image\")[,;\t](?!.*LabelName)"
+        rb"(?!(class|labels?|category|tags?|class[ _]?name|state)[,;\t\r\n])"
+    )
     holds: ClassVar[str] = (
         "all labels of the asked images; images not asked about, effort and history are lost, and "
         "ids that look like numbers are read back as numbers"
     )
 
     file: str = setting("{}", "image file, with {} in place of the id")
+    minus: tables.Minus = setting("", "absent or unknown: what -1 means in a file without 0")
 
     def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write one row per asked image. Raises BadInput, also above 2**27 entries."""
         asked = base.asked_rows(labels, path)
         names = base.file_names(asked.images, self.file)
+        if "" in (*names, *labels.classes):
+            raise BadInput("an image id or a class name is empty; a column and a row need a name")
 
         def lines() -> Iterator[str]:
             yield ",".join(map(base.cell, ["image", *labels.classes]))
@@ -64,31 +69,26 @@ class CslCsv(base.Format):
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """Images not asked about, effort and history."""
-        return base.lost_with_asked_rows(labels, self.file)
+        return (*base.lost_with_asked_rows(labels, self.file), *base.lost_spelling(labels))
 
     def read(self, path: AnyPath) -> PartialLabels:
         """All images in the file count as asked about. Raises BadInput."""
-        names, codes = list[str](), array("b")
         with reading(path, _WHAT) as file:
-            # Row by row: a columnar reader needs ten thousand bytes per column.
-            with file.open(encoding="utf-8-sig", newline="") as stream:
-                rows = csv.reader(stream)
-                header = next(rows, [])
-                if header[:1] != ["image"] or len(header) < 2:
-                    raise BadInput("the first row must name image and then the classes")
-                for row in filter(None, rows):  # an empty line is no row
-                    names.append(row[0])
-                    place, L = len(names), len(header)
-                    if len(row) != L:
-                        raise BadInput(f"row {place} has {len(row)} cells; the first row has {L}")
-                    try:
-                        codes.extend(
-                            _OURS[text] if text in _OURS else _NUMBERS[float(text)]
-                            for text in row[1:]
-                        )
-                    except (KeyError, ValueError):
-                        odd = f"row {place} holds a value other than 1, 0 and -1 (unknown)"
-                        raise BadInput(odd) from None
-            classes = base.distinct(header[1:], file)
-            matrix = csr_array(np.frombuffer(codes, np.int8).reshape(len(names), len(classes)))
-            return PartialLabels.of(matrix, base.ids_of(names), classes, np.ones(len(names), bool))
+            table = tables.read_table(file)
+            image = table.columns[0]
+            if image not in table.named(tables.USUAL["image"]):
+                what = "image and the classes are expected"
+                raise BadInput(f"its first column is {image.name[:60]!r}; {what}")
+            columns = table.columns[1:]
+            if not columns:
+                raise BadInput("it has no column of a class; add one for each, with 1, 0 and -1")
+            codes = tables.presence(columns, self.minus or "unknown")
+            if not self.minus and (codes == -1).any() and not (codes == 0).any():
+                table.note(
+                    "no cell is 0, and -1 and empty cells are read as unknown; if they mean "
+                    "absent, name the format as csl-csv(minus=absent)"
+                )
+            classes = base.distinct([column.name for column in columns], file)
+            matrix = csr_array(_OURS[codes + 1])
+            ids = base.ids_of(image.cells())
+            return PartialLabels.of(matrix, ids, classes, np.ones(len(ids), bool))

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from simkit.errors import BadInput
 from simkit.files import AnyPath, reading
+from simkit.labels import tables
 from simkit.labels.formats import base
 from simkit.labels.partial import PartialLabels
 from simkit.registry import setting
@@ -19,7 +19,8 @@ COLUMNS = ["image_id", "class", "state"]
 _WHAT = "labels (CSV with image_id, class, state)"
 _COMPUTED = re.compile("^(?='*[=+@-])")  # a formula to spreadsheets, or marked before
 _MARKED = re.compile("^'(?='*[=+@-])")
-_STATES = {"1": 1, "+1": 1, "-1": -1}
+_STATES = {"1": 1, "+1": 1, "1.0": 1, "0": 0, "0.0": 0, "-1": -1, "-1.0": -1}
+STATE = ("state", "label_state")
 
 
 @base.register
@@ -52,17 +53,36 @@ class Csv(base.Format):
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """Images and classes without a label, asked images, effort, history; see `holds`."""
-        return base.lost_with_label_rows(labels)
+        return (*base.lost_with_label_rows(labels), *base.lost_spelling(labels))
 
     def read(self, path: AnyPath) -> PartialLabels:
         """Images and classes in the order of their first row. Raises BadInput."""
         with reading(path, _WHAT) as file:
-            (ids, rows), (classes, columns), (texts, place) = base.read_columns(file, COLUMNS)
+            table = tables.read_table(file)
+            image, name, state = (
+                table.column(names, content)
+                for names, content in (
+                    (("image_id", *tables.USUAL["image"]), "the image"),
+                    (tables.USUAL["class"], "the class"), (STATE, "the state"),
+                )
+            )  # fmt: skip
             if self.as_text:
-                ids, classes = ([_MARKED.sub("", text) for text in each] for each in (ids, classes))
-            odd = [text for text in texts if text.strip() not in _STATES]
+                image, name = (each.cleaned(lambda t: _MARKED.sub("", t)) for each in (image, name))
+            code = {text: _STATES.get(text) for text in state.texts}
+            if not {0, -1} - {*code.values()}:  # then 0 is absent, and -1 unknown
+                code = {text: None if code[text] == -1 else code[text] for text in code}
+            odd = [
+                text
+                for text in code
+                if code[text] is None and text not in (*_STATES, *tables.BLANK)
+            ]
             if odd:
-                raise BadInput(f"state is {odd[0][:40]!r}; write 1 or -1, and no row for unknown")
-            states = np.array([_STATES[text.strip()] for text in texts], np.int8)[place]
-            images = base.ids_of(ids)
-            return base.from_rows(rows, columns, states, images=images, classes=tuple(classes))
+                raise state.refused(odd[0], "1 (present) and -1 or 0 (absent) are expected")
+            known = np.array([value is not None for value in code.values()])[state.codes]
+            if not known.all():
+                table.note(f"{(~known).sum():,} of {len(table):,} rows are unknown and left out")
+            states = np.array([1 if value == 1 else -1 for value in code.values()])[state.codes]
+            return base.from_rows(
+                image.codes[known], name.codes[known], states[known],
+                images=base.ids_of(image.texts), classes=tuple(name.texts),
+            )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import warnings
 from collections import Counter
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading
+from simkit.labels import tables
 from simkit.labels.formats import base
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.registry import setting
@@ -40,7 +40,7 @@ class OpenImages(base.Format):
     name: ClassVar[str] = "openimages"
     title: ClassVar[str] = "OpenImages, human-verified image-level labels"
     suffixes: ClassVar[tuple[str, ...]] = (".csv",)
-    mark: ClassVar[bytes] = rb"^(\xef\xbb\xbf)?\"?ImageID\"?,(.*,)?\"?LabelName\"?,"
+    mark: ClassVar[bytes] = rb"^\"?ImageID\"?[,;\t](.*[,;\t])?\"?LabelName\"?[,;\t]"
     holds: ClassVar[str] = (
         "the known labels; images without a label and, without names=FILE, classes without one are "
         "lost, and so are the order of classes, asked images, effort and history; the Source of a "
@@ -60,7 +60,8 @@ class OpenImages(base.Format):
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """Images and classes without a label, the order of classes, effort and history."""
-        return base.lost_with_label_rows(labels, ordered_classes=bool(self.names))
+        lost = base.lost_with_label_rows(labels, ordered_classes=bool(self.names))
+        return (*lost, *base.lost_spelling(labels))
 
     def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write rows in the order of the images, then of the classes. Raises BadInput."""
@@ -138,18 +139,22 @@ class Rows:
 
 def read_rows(path: Path) -> Rows:
     """Read a label file. Raises BadInput, also for machine-generated labels."""
-    texts = base.read_columns(path, ["ImageID", "LabelName", "Confidence"])
-    (images, rows), (labels, columns), (confidences, place) = texts
-    if "" in images or "" in labels:
+    table = tables.read_table(path)
+    image, label, confidence = (
+        table.column((name,), name) for name in ("ImageID", "LabelName", "Confidence")
+    )
+    if "" in image.texts or "" in label.texts:
         raise BadInput("an ImageID or a LabelName is empty; fill it or leave the row out")
-    try:
-        states = np.array([{1.0: 1, 0.0: -1}[float(text)] for text in confidences], np.int8)
-    except (KeyError, ValueError):
+    values = confidence.numbers()
+    if not np.isin(values, [0, 1]).all():
         raise BadInput(
-            f"Confidence is {', '.join(confidences)[:40]}, not 1 (present) or 0 (absent); give the "
-            "file of human-verified labels, not of machine-generated ones"
-        ) from None
-    return Rows(base.ids_of(images), tuple(labels), rows, columns, states[place])
+            f"Confidence is {', '.join(confidence.texts)[:40]}, not 1 (present) or 0 (absent); "
+            "give the file of human-verified labels, not of machine-generated ones"
+        )
+    return Rows(
+        base.ids_of(image.texts), tuple(label.texts), image.codes, label.codes,
+        np.where(values == 1, 1, -1).astype(np.int8),
+    )  # fmt: skip
 
 
 def read_names(path: AnyPath) -> dict[str, str]:
@@ -159,8 +164,7 @@ def read_names(path: AnyPath) -> dict[str, str]:
     header is optional, and a file of MIDs alone is accepted. Raises BadInput.
     """
     with reading(path, _NAMES) as file:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
-            rows = [row for row in csv.reader(stream) if row]
+        rows = tables.text_rows(file)
         if rows and rows[0][0].strip().lower() in _HEADERS:
             rows = rows[1:]
         times = Counter(row[0] for row in rows)

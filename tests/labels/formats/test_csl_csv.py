@@ -75,17 +75,24 @@ def test_repeated_class_names_become_distinct(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("", "first row"),
-        ("image\n1\n", "first row"),
-        ("image_id,class,state\n1,a,1\n", "first row"),
-        ("image,a\n", "0 images"),
-        ("image,a\n1,1.0000001\n", "row 1"),
-        ("image,a\n1,1\n2,1,1\n", "row 2"),
-        ("image,a\n1,2\n", "row 1"),
-        ("image,a\n1,0\n2,\n", "row 2"),
+        ("", "header"),
+        ("image\n1\n", "no column of a class"),
+        ("image_id,class,state\n1,a,1\n", "'class' holds 'a' in row 2"),
+        ("image,a\n", "no rows"),
+        ("image,a\n1,1.0000001\n", "row 2"),
+        ("image,a\n1,1\n2,1,1\n", "row 3"),
+        ("image,a\n1,2\n", "row 2"),
         ("image,a\n1,0\n1,1\n", "image id 1 occurs twice"),
-        (b"image,a\n\xff,0\n", "UTF-8"),
+        (b"image,a\n\xc3\xa4\xff\xc3\xa4\xc3\xa4,0\n", "UTF-8"),
     ],
 )
 def test_a_table_that_is_none_is_refused(tmp_path: Path, text: str | bytes, word: str) -> None:
     refuses(lambda path: _read(path.parent, text), tmp_path / "x.csv", word)
+
+
+def test_minus_one_without_zero_is_unknown_unless_stated(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="no cell is 0"):
+        read = _read(tmp_path, "image;a;b\n1;-1;1\n")
+    assert read.rows([0]).tolist() == [[0, 1]]
+    stated = CslCsv(minus="absent").read(tmp_path / "x.csv")
+    assert stated.rows([0]).tolist() == [[-1, 1]]

@@ -13,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 from simkit.errors import BadInput
 from simkit.labels.formats import make
 from simkit.labels.partial import PartialLabels
+from simkit.labels.tables import plain
 from tests.labels.formats.examples import EFFORT, HISTORY, as_table, target
 
 
@@ -23,7 +24,7 @@ def any_labels(draw: Any) -> PartialLabels:
     values = draw(st.sampled_from([[-1, 0, 1], [0, 1], [-1, 1], [0], [1], [-1]]))
     codes = draw(arrays(np.int8, (N, L), elements=st.sampled_from(values)))
     number = st.integers(-(2**63), 2**63 - 1)
-    text = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=4)
+    text = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=4).map(plain)
     digits = number.map(str)
     kind = draw(st.sampled_from([number, text, digits]))
     ids = draw(st.lists(kind, min_size=N, max_size=N, unique=True))
@@ -75,7 +76,7 @@ def test_rows_hold_every_label(name: str, labels: PartialLabels) -> None:
 @patient
 @given(labels=any_labels())
 def test_files_of_asked_images_hold_their_labels(name: str, labels: PartialLabels) -> None:
-    if not labels.asked.any():
+    if not labels.asked.any() or (name == "csl-csv" and not can_hold(name, labels)):
         return
     back, rows = round_trip(name, labels), labels.rows(labels.asked)
     said = " ".join(make(name).loses(labels))
@@ -104,7 +105,7 @@ def test_ids_that_change_their_kind_are_said(name: str, labels: PartialLabels) -
 
 def can_hold(name: str, labels: PartialLabels) -> bool:
     """Whether there is anything to write, and nothing that the format refuses."""
-    if name == "openimages" and "" in (*labels.classes, *labels.images.tolist()):
+    if name in ("openimages", "csl-csv") and "" in (*labels.classes, *labels.images.tolist()):
         return False
     return bool(labels.codes.nnz)
 
