@@ -328,7 +328,7 @@ def _from_arrays(arrays: Arrays) -> Votes:
 def _from_table(path: Path, minus: Minus) -> Votes:
     table = read_table(path)
     gold = np.full(len(table), _NOTHING, np.int8)
-    if (experts := table.column(USUAL["gold"], "the experts", needed=False)) is not None:
+    if (experts := table.optional_column(USUAL["gold"], "the experts")) is not None:
         gold = _said(experts, minus, frozenset())
     answer = _said(table.pick("answer"), minus, UNSURE)
     if len(left_out := np.flatnonzero(answer == _NOTHING)):

@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
-from pyarrow import csv as arrow_csv
 from scipy.sparse import coo_array, csr_array
 
 from simkit.errors import BadInput
@@ -569,45 +568,6 @@ def write_lines(path: AnyPath, lines: Iterable[str]) -> None:
             stream.writelines(f"{line}\n" for line in lines)
     except UnicodeEncodeError as error:
         raise BadInput(f"{error.object!r} cannot be written as UTF-8; rename it") from None
-
-
-def read_columns(path: Path, names: Sequence[str]) -> list[tuple[list[str], NDArray[np.int32]]]:
-    """Text columns of a CSV file.
-
-    Returns
-    -------
-    list
-        For each of `names` the unique texts in the order of their first rows, and (m,) the index
-        of each row's text among them.
-
-    Raises
-    ------
-    BadInput, ValueError, KeyError
-        If there are no rows, the file is not a UTF-8 table, or a column is missing.
-    """
-    table = arrow_csv.read_csv(
-        path,
-        parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
-        convert_options=arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()),
-            include_columns=list(names),
-            strings_can_be_null=False,
-        ),
-    )
-    if not table.num_rows:
-        raise BadInput("it has no rows; give a file with labels")
-    return [encoded(table[name]) for name in names]
-
-
-def text_table(path: Path, names: Sequence[str]) -> Any:
-    """Columns of a CSV file as text, without white space around it; see `read_columns`."""
-    import pandas as pd
-
-    columns = zip(names, read_columns(path, names), strict=True)
-    return pd.DataFrame(
-        {name: np.array([each.strip() for each in texts], object)[places]
-         for name, (texts, places) in columns}
-    )  # fmt: skip
 
 
 def is_text(kind: pa.DataType) -> bool:
