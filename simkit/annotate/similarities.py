@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,6 +27,7 @@ from simkit.files import readable, reading, whole
 from simkit.history import History, content_id
 from simkit.labels.formats.npz import Arrays
 from simkit.labels.truth import Truth, locked
+from simkit.metrics.ap import ap_of_classes, mean_ap
 
 _LARGEST = 1.01  # cosines in float16 may exceed 1
 _LARGEST_SCALE = 1e6
@@ -177,7 +179,6 @@ class Similarities:
         """
         from scipy.optimize import brentq
         from scipy.special import ndtri
-        from sklearn.metrics import average_precision_score
 
         N, L = truth.shape
         chance, present = Chance.seeded(seed).of("similarities"), truth.present.toarray()
@@ -185,19 +186,14 @@ class Similarities:
         noise = ndtri(np.clip(uniform, 1e-12, 1 - 1e-12))
         ease = 0.5 + chance.of("class")(np.arange(L)) / 2.0**64
         scored = np.arange(L) if leaves is None else leaves
-        shown = scored[present[:, scored].any(0)]
-        known = truth.known_rows(np.arange(N))
 
         def excess(d: float) -> float:
-            scores = noise + d * ease * present
-            each = [
-                average_precision_score(present[known[:, c], c], scores[known[:, c], c])
-                for c in shown
-            ]
-            return float(np.mean(each)) - quality
+            ap = ap_of_classes(noise + d * ease * present, truth)
+            return mean_ap(ap[scored]) - quality
 
-        if not len(shown) or not excess(0.0) < 0 < excess(_LARGEST_SEPARATION):
-            least = f"{100 * (excess(0.0) + quality):.1f}" if len(shown) else "unknown"
+        lowest = excess(0.0)
+        if not lowest < 0 < excess(_LARGEST_SEPARATION):
+            least = "unknown" if math.isnan(lowest) else f"{100 * (lowest + quality):.1f}"
             raise BadInput(
                 f"the quality is {100 * quality:g} mAP; one between that of random scores, "
                 f"{least}, and 100 is expected"

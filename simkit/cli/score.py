@@ -114,11 +114,10 @@ def command(
 
 
 def _map(data: simkit.data.Dataset, split: str, part: simkit.Similarities) -> float | None:
-    """mAP of the whole images' logits; None without labels."""
-    from simkit.metrics.ap import average_precision, mean_ap
+    """mAP of the whole images' logits; None if no class has both present and absent labels."""
+    from simkit.metrics.ap import LabelCounts, ap_of_classes, mean_ap
 
     truth = data.truth[split]
-    if part.classes != data.classes or not truth.present.nnz:
+    if part.classes != data.classes or not LabelCounts.of(truth, classes=data.leaves).scored.any():
         return None
-    scores = part.logits(truth.images, truth.classes)
-    return mean_ap(average_precision(scores, truth.present, truth.known)[data.leaves])
+    return mean_ap(ap_of_classes(part.logits(truth.images, truth.classes), truth)[data.leaves])

@@ -56,7 +56,7 @@ def command(
     """Train one method on partial labels and score it on the test split (mAP, masked).
 
     Masked: unknown labels of the test split, difficult objects and unreadable images are left out,
-    class by class; classes without positives are not part of mAP.
+    class by class; classes without present or without absent labels are not part of mAP.
 
     Several GPUs: torchrun --nproc-per-node 4 --no-python simkit train ... Every process holds
     the method's whole state. After an error torchrun adds its report to simkit's sentence.
@@ -246,7 +246,7 @@ def _reporting(checkpoint: Path | None, team: Team) -> Iterator[TrainingBar]:
 
 
 def _facts(done: Trial) -> dict[str, Any]:
-    names = ("asked", "held_out", "map", "map_all", "chosen_by", "split", "images")
+    names = ("asked", "held_out", "map", "map_all", "chosen_by", "split", "images", "left_out")
     facts = {name: getattr(done, name) for name in names}
     report = {"report": asdict(done.detailed)} if done.detailed else {}
     return {**facts, "id": done.trained.id, "epoch": done.trained.epoch, **done.scored, **report}
@@ -277,6 +277,8 @@ def _print(done: Trial, spec: str) -> None:
         points = half_width(data.truth[done.split].counts[data.leaves])
         noise = f", which determine mAP to about ±{points:.0f} points"
     say(f"mAP {_means(done)} ({done.split} split, {done.images:,} images{noise})")
+    if done.left_out:
+        say(done.left_out)
     if done.chosen_by:
         say(
             f"complete labels of {done.chosen_by:,} further images (split val) chose epoch "

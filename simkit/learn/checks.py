@@ -196,3 +196,9 @@ def _check_validation(task: Task, settings: Settings, validation: Validation | N
             f"{task.inputs.kind} and {task.labels.shape[1]} classes; give one row for each image, "
             "and inputs and classes as those of the task"
         )
+    if settings.select == "best":
+        validation.counts.check(
+            "validation",
+            "choose the epoch by labels of both kinds (in a grid, validation = 'complete'), or set "
+            "select to 'last'",
+        )

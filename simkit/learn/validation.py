@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, issparse
 from simkit.history import content_id
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.labels.truth import Truth
-from simkit.metrics import average_precision, mean_ap
+from simkit.metrics.ap import LabelCounts, ap_of_classes, mean_ap
 from simkit.metrics.ranking import array, at_entries
 
 Honesty = Literal["complete", "partial", "none"]
@@ -68,15 +68,20 @@ class Validation:
         return known if issparse(known) else None
 
     def score(self, scores: Any) -> float:
-        """mAP(C) in [0, 1]; nan without known present labels.
+        """mAP(C) in [0, 1]; nan if no class has both present and absent known labels.
 
         scores (N, L), array or tensor, or (m,) those of `entries` alone.
         """
         present, known = self._reference
         if scores.ndim == 1:
             scores = at_entries(array(scores), known)
-        ap = average_precision(scores, present, known)  # of all: a selection would copy the scores
+        ap = ap_of_classes(scores, present, known)  # of all: a selection would copy the scores
         return mean_ap(ap if self.classes is None else ap[self.classes])
+
+    @property
+    def counts(self) -> LabelCounts:
+        """Numbers of the labels that count."""
+        return LabelCounts.of(*self._reference, self.classes)
 
     @cached_property
     def _reference(self) -> tuple[csr_array, csr_array | NDArray[np.bool_] | None]:

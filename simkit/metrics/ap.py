@@ -1,6 +1,8 @@
 """Average precision, exact with ties and incomplete ground truth; mAP overall and of subsets.
 
-AP depends only on the number of scores at least as high as that of each present image.
+AP depends only on the number of scores at least as high as that of each present image. It measures
+something only where a class has both present and absent labels: among present images alone any
+order has an AP of 1. `LabelCounts` is the one place that says which classes these are.
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from simkit.errors import unknown
+from simkit.errors import BadInput, unknown
 from simkit.metrics.ranking import labels_of, marked, ranked, row_blocks, scores_and_labels
 
-Convention = Literal["nan", "csl", "spml", "cvpr22", "imcl"]
+Convention = Literal["csl", "nan", "spml", "cvpr22", "imcl"]
+_NONE = np.zeros(0, np.int64)
+_LABEL_BOTH = "give labels of both kinds; known=None means that all that is not present is absent"
 
 
 def average_precision(
@@ -24,29 +28,32 @@ def average_precision(
     present: Any,
     known: Any = None,
     *,
-    convention: Convention = "nan",
+    convention: Convention = "csl",
 ) -> NDArray[np.float64]:
     """Mean precision at the ranks of the present images, per class; images of equal score tie.
 
     Works on a block of classes at a time, with about 100 MB besides its arguments, and a copy of
     sparse labels sorted by class. Faster for scores stored class by class: `s.T` of an (L, N)
-    array. Equal to scikit-learn's average_precision_score to 1e-12.
+    array. Equal to scikit-learn's average_precision_score to 1e-12 where a class has both kinds of
+    labels.
 
     Parameters
     ----------
     scores
-        (N, L), higher is likelier, an array or a tensor on any device; of a sparse matrix the
-        stored entries are the known ones, whatever `known` is.
+        (N, L), higher is likelier: an array, a frame or a tensor on any device; of a sparse matrix
+        the stored entries are the known ones, whatever `known` is.
     present
-        (N, L) bool, dense, sparse or a tensor; or a Truth, which also provides `known` by default.
+        (N, L) bool, dense, sparse, a frame or a tensor; or a Truth, which also provides `known` by
+        default. Frames and truths are matched with a frame of scores by name, in any order.
     known
         (N, L) bool likewise, None for all: unknown entries are left out, class by class.
     convention
         AP of a class without present or without absent labels. Means leave nan out, and include
         zeros.
 
-        - nan: nan without present labels, 1 without absent ones, as any order is right.
         - csl: nan unless it has both (Ben-Baruch et al. 2022).
+        - nan: nan without present labels, 1 without absent ones, as any order is right (subsets of
+          images in Verelst et al. 2023).
         - cvpr22: nan if nothing is known, else 0 without present labels, 1 without absent ones.
         - spml: 0 without present labels (Cole et al. 2021); imcl: the same.
 
@@ -57,10 +64,28 @@ def average_precision(
     Raises
     ------
     BadInput
-        For shapes that differ, nan scores, labels other than 0, 1 or booleans, and an unknown
-        convention.
+        For shapes or names that differ, nan scores, labels other than 0, 1 or booleans, an unknown
+        convention, and if no class has an AP.
     """
-    values, present_images, known_images = [], [], []
+    values, shown, counted = _measured(scores, present, known)
+    ap = settled(values, shown, counted, convention)
+    if np.isnan(ap).all():
+        LabelCounts(shown, counted - shown).check("the labels", _LABEL_BOTH)
+    return ap
+
+
+def ap_of_classes(
+    scores: Any, present: Any, known: Any = None, *, convention: Convention = "csl"
+) -> NDArray[np.float64]:
+    """`average_precision` where it may be that no class has an AP, as in subsets of images."""
+    return settled(*_measured(scores, present, known), convention)
+
+
+def _measured(
+    scores: Any, present: Any, known: Any
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """(L,) AP, 0 without present labels, and (L,) numbers of present and of known labels."""
+    values, present_images, known_images = [np.zeros(0)], [_NONE], [_NONE]
     for ranks in ranked(scores, present, known):
         # AP is the mean precision at each present image; tied images have the precision at the
         # end of their tie, so that AP does not depend on the order of the images.
@@ -68,10 +93,7 @@ def average_precision(
         values.append(sums / np.maximum(ranks.present, 1))
         present_images.append(ranks.present)
         known_images.append(ranks.known)
-    if not values:
-        return np.zeros(0)
-    counts = np.concatenate(present_images), np.concatenate(known_images)
-    return settled(np.concatenate(values), *counts, convention)
+    return np.concatenate(values), np.concatenate(present_images), np.concatenate(known_images)
 
 
 def settled(
@@ -135,6 +157,56 @@ def present_counts(present: Any, known: Any = None) -> NDArray[np.int64]:
     return counts
 
 
+@dataclass(frozen=True, eq=False)
+class LabelCounts:
+    """(L,) numbers of known present and of known absent labels; a class with both has an AP."""
+
+    present: NDArray[np.int64]
+    absent: NDArray[np.int64]
+
+    @staticmethod
+    def of(present: Any, known: Any = None, classes: Any = None) -> LabelCounts:
+        """Counts of labels as `average_precision` takes them; classes: indices, None for all."""
+        present, known = labels_of(present, known)
+        shown, N = present_counts(present, known), present.shape[0]
+        counted = np.full(len(shown), N) if known is None else present_counts(known)
+        chosen = slice(None) if classes is None else classes
+        return LabelCounts(shown[chosen], (counted - shown)[chosen])
+
+    @property
+    def scored(self) -> NDArray[np.bool_]:
+        """(L,) whether a class has an AP."""
+        return (self.present > 0) & (self.absent > 0)
+
+    def check(self, where: str, mend: str) -> None:
+        """Raise BadInput, naming the labels by `where`, if no class has an AP."""
+        if not self.scored.any():
+            raise BadInput(
+                f"{where}: no class has both present and absent labels "
+                f"({self.present.sum():,} present and {self.absent.sum():,} absent ones in all), "
+                f"so there is no average precision to measure; {mend}"
+            )
+
+    def left_out(self, names: Sequence[str], where: str) -> str:
+        """A sentence about the classes without an AP, by reason; "" if all have one.
+
+        names: of the L classes.  where: the name of the labels.
+        """
+        reasons = []
+        for kind, lacking in (
+            ("present", self.present == 0),
+            ("absent", (self.absent == 0) & (self.present > 0)),
+        ):
+            if number := int(lacking.sum()):
+                some = ", ".join(names[c] for c in np.flatnonzero(lacking)[:3])
+                others = f"{some} ..." if number > 3 else some
+                reasons.append(f"{number:,} without {kind} labels ({others})")
+        if not reasons:
+            return ""
+        of = f"{int(self.scored.sum()):,} of {len(names):,} classes"
+        return f"{where}: mAP is the mean over {of}; left out: {' and '.join(reasons)}"
+
+
 @dataclass(frozen=True)
 class Part:
     """Images with a number of present labels: name ("1", "2", ... ">=4"), count, mAP."""
@@ -175,12 +247,13 @@ def map_by_labels(
     *,
     counts: Sequence[int] = (1, 2, 3),
     at_least: int | None = 4,
-    convention: Convention = "nan",
+    convention: Convention = "csl",
 ) -> list[Part]:
     """mAP of the images with exactly 1, 2, 3 present labels, and with 4 or more.
 
-    A class without present images in a subset is left out of its mean, or counts as 0 with "spml".
-    nan for a subset without images. Unknown labels are not counted. The scores of a subset are
+    A class without present or without absent images in a subset is left out of its mean, unless
+    the convention says otherwise; a class without present ones counts as 0 with "spml". nan for a
+    subset without images. Unknown labels are not counted. The scores of a subset are
     copied while it is ranked.
 
     Parameters
@@ -207,9 +280,7 @@ def map_by_labels(
         value = float("nan")
         if images.any():
             of_subset = None if known is None else known[images]
-            ap = average_precision(
-                scores[images], present[images], of_subset, convention=convention
-            )
+            ap = ap_of_classes(scores[images], present[images], of_subset, convention=convention)
             value = mean_ap(ap)
         parts.append(Part(name, int(images.sum()), value))
     return parts

@@ -51,13 +51,13 @@ def f1(
     thresholds: Any,
     known: Any = None,
     *,
-    convention: Convention = "nan",
+    convention: Convention = "csl",
 ) -> NDArray[np.float64]:
     """(L,) F1 of predicting a class present if its score is at least its threshold.
 
     thresholds (L,), or one number for all;  the others, and the convention for nan, as in
-    `average_precision`; 0 for a class without present labels and predictions. The mean,
-    `mean_ap(f1(...))`, is mF1; with "spml" classes without present labels count as 0.
+    `average_precision`. The mean, `mean_ap(f1(...))`, is mF1; with "spml" classes without present
+    labels count as 0.
     """
     hits, called, shown, counted = _counts(scores, present, thresholds, known)
     values = 2 * hits / np.maximum(called + shown, 1)
@@ -69,11 +69,13 @@ def precision_recall(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(L,) precision and (L,) recall of predicting a class present, arguments as of `f1`.
 
-    Precision is nan for a class that is never predicted, recall for one that never occurs.
+    Precision is nan for a class that is never predicted or has no absent label, recall for one that
+    never occurs.
     """
-    hits, called, shown, _ = _counts(scores, present, thresholds, known)
+    hits, called, shown, counted = _counts(scores, present, thresholds, known)
+    measured = (called > 0) & (counted > shown)
     with np.errstate(invalid="ignore"):
-        return hits / np.where(called, called, np.nan), hits / np.where(shown, shown, np.nan)
+        return hits / np.where(measured, called, np.nan), hits / np.where(shown, shown, np.nan)
 
 
 def _counts(scores: Any, present: Any, thresholds: Any, known: Any) -> NDArray[np.int64]:

@@ -485,7 +485,11 @@ def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSplit]:
         warnings.simplefilter("ignore", RuntimeWarning)  # nan for classes without any AP
         mean_ap = np.asarray(np.nanmean(np.stack([*best["ap"]]), axis=0))
     scored = class_indices[~np.isnan(mean_ap[class_indices])]
-    scored = scored if len(scored) else class_indices
+    if not len(scored):
+        raise BadInput(
+            f"{first.folder}: no class has an average precision; compare on a test split that has "
+            "both present and absent labels of some class"
+        )
     if data is not None and data.truth["train"].id == ids["truth"]:
         truth = data.truth["train"]
         scores = None

@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,7 @@ from scipy.special import ndtr, ndtri
 from simkit.annotate.evaluation_set import half_width
 from simkit.chance import Chance
 from simkit.data.dataset import Dataset
+from simkit.metrics.ap import LabelCounts
 
 Array = NDArray[np.float64]
 
@@ -101,15 +103,23 @@ class TestSplit:
         Returns
         -------
         TestSplit
+
+        Raises
+        ------
+        BadInput
+            If no class has both present and absent labels.
         """
-        present, difficult = csr_array(data.truth["test"].present), data.difficult.get("test")
+        truth, difficult = data.truth["test"], data.difficult.get("test")
+        known: Any = truth.known
         if difficult is not None:
-            present = present.astype(np.int64)
-            present = present - present.multiply(csr_array(difficult).astype(np.int64))
-        shown = np.asarray(present.sum(axis=0), np.int64).ravel()[leaves]
-        images, pool = present.shape[0], data.truth["train"].shape[0]
+            known = np.ones(truth.shape, bool) if known is None else known.toarray()
+            known &= ~csr_array(difficult).toarray()
+        counts = LabelCounts.of(truth.present, known, leaves)
+        counts.check(f"the test split of {data.name}", "compare on one that has them")
+        shown = np.where(counts.scored, counts.present, 0)
+        images, pool = truth.shape[0], data.truth["train"].shape[0]
         points = half_width(shown)
-        if not shown.any() or np.isnan(ap[leaves][shown > 0]).any():
+        if np.isnan(ap[leaves][shown > 0]).any():
             return TestSplit(images, points)
         both = (shares[leaves] * pool + shown) / (pool + images)
         few_and_many = _corrected(ap[leaves], shown, images, both)

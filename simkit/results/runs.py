@@ -71,7 +71,7 @@ COLUMNS = {
     "map": Column(_NUMBER, "mean AP over leaf classes on the test split, 0 to 1"),
     "map_all": Column(_NUMBER, "mean AP over all classes"),
     "map_o": Column(_NUMBER, "mean AP over leaf classes, weighted by their positives"),
-    "ap": Column(_NUMBERS, "AP of every class; null: no positives in the test split"),
+    "ap": Column(_NUMBERS, "AP of every class; null: no present or no absent labels in test"),
     "precision": Column(_NUMBER, "mean over leaf classes, at the validation labels' highest F1"),
     "recall": Column(_NUMBER, "mean over leaf classes, at the same thresholds"),
     "epochs": Column(_WHOLE, "the epoch, from 1, whose weights are scored"),
@@ -304,6 +304,7 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
             text = f"a comparison in this folder is unfinished: {facts['unfinished']} are finished"
             sentences.append(text)
     sentences += [f"failed: {why}" for why in grouped(facts["failures"])]
+    sentences += filter(None, [facts["left_out"]])
     summary = folder / "summary.md"
     if summary.is_file():
         text = readable(summary, "a summary").read_text("utf-8", "replace")
@@ -334,6 +335,7 @@ def _facts(table: pa.Table) -> dict[str, Any]:
         "trained": distinct("trained"),
         "planned": about.get("planned", 0),
         "failures": list(about.get("failures", ())),
+        "left_out": about.get("left_out", ""),
         "training_hours": (pa.compute.sum(table["train_seconds"]).as_py() or 0.0) / 3600,
         "bundle_hours": (pa.compute.sum(by_job["bundle_seconds_max"]).as_py() or 0.0) / 3600,
         "peak_memory_mb": pa.compute.max(table["peak_memory_mb"]).as_py(),

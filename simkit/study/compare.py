@@ -33,7 +33,7 @@ from simkit.study.grid import REFERENCE, Grid
 from simkit.study.jobs import Job, check, choose, jobs, seconds, source_of, sweep
 from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored
 from simkit.study.sources import kind_of, open_source
-from simkit.study.worker import Scored, run_bytes, scored_row, tuning_labels
+from simkit.study.worker import Scored, run_bytes, scored_labels, scored_row, tuning_labels
 
 EVERY = 15.0  # seconds between two pictures of a comparison under way, at least
 PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
@@ -317,13 +317,17 @@ class _Work:
         self.part = None if part is None else Part.read(part)
         self.data = open_source(source_of(grid), progress=hooks.preparing)
         check(grid, self.data)
+        data = self.data.data
+        of = {split: scored_labels(self.data, split) for split in source_of(grid).splits[1:]}
+        names = [data.classes[leaf] for leaf in data.leaves]
+        self.left_out = of["test"].left_out(names, "test split")
         job_store.check_code(self.results, workers.accept)
         by_gpu = len(gpus()) if grid.pictures and not workers.executor else 0
         self.workers = dataclasses.replace(workers, count=workers.count or by_gpu or None)
         self.jobs, self.sweep = jobs(grid, self.data), sweep(grid, self.data)
         self.about = {
-            "classes": self.data.data.classes,
-            "leaves": self.data.data.leaves.tolist(),
+            "classes": data.classes,
+            "leaves": data.leaves.tolist(),
             "methods": method_facts.written(grid.trained),
         }
         # Pictures of the work in progress; parts write none, as they would overwrite each other's.
@@ -423,7 +427,8 @@ class _Work:
             labels = tuning_labels(self.sweep[0], self.data)
             dollars = float(cost(labels, self.sweep[0].prices.once_set_up()).dollars)
         rows = self._rows(share, finished, [*failures, *finished.sentences(share)], planned)
-        notes = (*dict.fromkeys(code_notes), *summary.notes_of(opened(rows)))
+        code_notes = [*filter(None, [self.left_out]), *dict.fromkeys(code_notes)]
+        notes = (*code_notes, *summary.notes_of(opened(rows)))
         result = Comparison(rows, self.grid, notes, dollars, left)
         return result if left else written(result, self.folder)
 
@@ -437,6 +442,7 @@ class _Work:
         """
         tables = [finished.done[job.key].table for job in of if job.key in finished.done]
         about, data = {**self.about, "failures": tuple(failures), "planned": planned}, self.data
+        about["left_out"] = self.left_out
         if (scores := data.similarities.get("test")) is not None:
             test = Scored(data.scores["test"], data.truth("test").present, data.known("test"))
             about["zero_shot"] = scored_row(test, data.data.leaves)["map"]

@@ -30,7 +30,7 @@ from simkit.progress import Progress, silent
 from simkit.study import sources
 from simkit.study.grid import Unasked
 from simkit.study.sources import ImageTransform, StudySource, needs_features
-from simkit.study.worker import Scored, Training
+from simkit.study.worker import Scored, Training, scored_labels
 
 _GROUPS = 5  # number of groups of classes, by their number of training labels
 _FEW = 64  # images whose pooled features are compared with maps
@@ -96,8 +96,8 @@ class Trial:
     split, images
         The scored split, and its number of images; "" and 0 without one.
     map, map_all
-        mAP(C) in [0, 1] over leaf classes and over all classes; classes without positives in the
-        split are left out.
+        mAP(C) in [0, 1] over leaf classes and over all classes; classes without present or without
+        absent labels in the split are left out.
     asked, held_out
         Number of asked images that were trained on, and of those in the validation split.
     chosen_by
@@ -106,6 +106,8 @@ class Trial:
         Further metrics, if requested.
     scored
         Number of leaves and classes, and of those with an AP (names in _scored).
+    left_out
+        A sentence about the leaf classes without an AP, by reason; "" if all have one.
     """
 
     trained: Trained
@@ -118,6 +120,7 @@ class Trial:
     chosen_by: int = 0
     detailed: Detailed | None = None
     scored: Mapping[str, int] = field(default_factory=dict)
+    left_out: str = ""
 
 
 def trial(
@@ -179,8 +182,9 @@ def trial(
     Raises
     ------
     BadInput
-        For labels of another data set, if there are neither images nor features, and if an epoch
-        shall be chosen without a split for it.
+        For labels of another data set, if there are neither images nor features, if no class of the
+        scored split has both present and absent labels, and if an epoch shall be chosen without a
+        split for it.
     """
     team, dataset = current_team(), open_data(source.data)
     all_asked = int(labels.asked.sum())
@@ -195,6 +199,10 @@ def trial(
         if needs_features(method):
             source = replace(source, kinds=("pooled",))
     data = team.in_turn(lambda: sources.open_source(source, data=dataset, progress=progress))
+    left_out = ""
+    if split:
+        names = [dataset.classes[leaf] for leaf in dataset.leaves]
+        left_out = scored_labels(data, split).left_out(names, f"{split} split")
     run = Training(data, method, settings, transform, seed, draw, device)
     chooses = settings.select == "best"
     validation = run.validation("val", data.truth("val")) if chooses else None
@@ -220,7 +228,7 @@ def trial(
     counts |= {f"{name}_scored": int((~np.isnan(aps)).sum()) for name, aps in ap_of.items()}
     return Trial(
         trained, split, test.scores.shape[0], metrics.mean_ap(ap_of["leaves"]), metrics.mean_ap(ap),
-        asked, all_asked - asked, chosen_by, detailed, counts,
+        asked, all_asked - asked, chosen_by, detailed, counts, left_out,
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from simkit import metrics
 from simkit.annotate.budget import amount_for
 from simkit.annotate.prices import Cost, cost
 from simkit.annotate.simulate import simulate
+from simkit.data.dataset import read_spec
 from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
@@ -36,6 +37,7 @@ from simkit.learn.side_info import build_aid, prepare
 from simkit.learn.stack import scores_of_all
 from simkit.learn.train import Trained, train_stack
 from simkit.learn.validation import Validation
+from simkit.metrics.ap import LabelCounts
 from simkit.progress import peak_memory
 from simkit.quantities import exact_money
 from simkit.results.job_store import Result
@@ -452,6 +454,32 @@ class Repetition:
             # The id of the features for a head, of the initial weights for a backbone.
             "features_id": job.ids[network_key(transform.size) if transform else features],
         }
+
+
+def scored_labels(data: StudyData, split: str) -> LabelCounts:
+    """Numbers of the labels of a split that count in metrics, over the leaf classes.
+
+    Raises BadInput if no class has an AP, before anything is trained.
+    """
+    truth, mend = (
+        data.truth(split),
+        (
+            f"score more images: name a larger {split} set, by {split}=... in the data set or in the "
+            "column split of a table"
+        ),
+    )
+    if truth.known is not None:
+        mend = "label its absent classes as well (0 in a table)"
+        source, settings, _ = read_spec(data.data.spec)
+        if "unknown" in getattr(source, "__dataclass_fields__", ()):
+            before = settings.get("unknown", "keep")
+            mend += (
+                ", or set unknown=absent in the data set if all that is not labelled there is "
+                f"absent (unknown is {before!r})"
+            )
+    counts = LabelCounts.of(truth.present, data.known(split), data.data.leaves)
+    counts.check(f"{data.data.name}, split {split}", mend)
+    return counts
 
 
 def tuning_labels(job: Job, data: StudyData) -> PartialLabels:

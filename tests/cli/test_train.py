@@ -153,17 +153,17 @@ def test_another_backbone_than_the_protocols_brings_its_own_weights(shell, label
 
 
 def test_pictures_of_many_sizes_are_fine_tuned_on(shell) -> None:
-    photographs(count=12)
+    photographs(count=20)
     data = "coco:mine.json,images=pictures"
     assert shell("simulate", "--scheme", "full-subset", "--data", data).code == 0
     options = ("--labels", "full-subset.parquet", "--data", data, "--epochs", 1)
     done = shell("train", "--method", "an", *options, "--fine-tune", "--json")
     assert done.code == 0, done.err
-    # A fifth of the file, two of twelve pictures, is held out: labelled, and not trained on.
-    assert (done.json["asked"], done.json["held_out"], done.json["split"]) == (10, 2, "val")
+    # A fifth of the file, four of twenty pictures, is held out: labelled, and not trained on.
+    assert (done.json["asked"], done.json["held_out"], done.json["split"]) == (16, 4, "val")
     done = shell("train", "--method", "an", *options)
-    assert "10 asked images" in done.out
-    assert "2 further asked images are not trained on" in done.out
+    assert "16 asked images" in done.out
+    assert "4 further asked images are not trained on" in done.out
 
 
 def test_a_file_without_its_kind_is_told_how_to_be_written(shell, labels: str) -> None:
@@ -213,15 +213,15 @@ def test_the_mean_says_over_how_many_classes_it_is(shell, labels: str) -> None:
 
 @pytest.mark.parametrize("table", ["file,class", "file;cat;dog", "split"])
 def test_the_table_of_a_folder_serves_as_labels(shell, table: str) -> None:
-    photographs(count=12)
+    photographs(count=24)
     lines = {"split": ["file,class,split"]}.get(table, [table])
-    for i in range(12):
+    for i in range(24):
         name = ("cat", "dog")[i % 2]
         row = {"file,class": f"{i}.png,{name}", "file;cat;dog": f"{i}.png;{1 - i % 2};"}
-        lines.append(row.get(table, f"{i}.png,{name},{('train', 'val', 'test')[i // 4]}"))
+        lines.append(row.get(table, f"{i}.png,{name},{('train', 'val', 'test')[i // 8]}"))
     Path("pictures/labels.csv").write_text("\n".join(lines) + "\n")
     data = "folder:pictures" + (",unknown=absent" if ";" in table else "")
     how = ("--labels", "pictures/labels.csv", "--data", data, "--epochs", 1, "--json")
     done = shell("train", "--method", "an", *how)
     assert done.code == 0, done.err
-    assert (done.json["asked"], done.json["held_out"]) == ((4, 0) if table == "split" else (10, 2))
+    assert (done.json["asked"], done.json["held_out"]) == ((8, 0) if table == "split" else (19, 5))

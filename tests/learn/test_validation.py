@@ -13,13 +13,13 @@ from simkit.learn.train import train_stack
 from simkit.learn.validation import Validation
 from simkit.metrics import average_precision, mean_ap
 
-PRESENT = np.array([[1, 0], [0, 1], [1, 1]], bool)
-SCORES = np.array([[0.9, 0.1], [0.5, 0.2], [0.1, 0.3]], np.float32)
+PRESENT = np.array([[1, 0], [0, 1], [1, 1], [0, 0]], bool)
+SCORES = np.array([[0.9, 0.1], [0.5, 0.2], [0.1, 0.3], [0.0, 0.0]], np.float32)
 
 
 def test_what_the_labels_are_is_said():
     truth, partial = Truth.of(PRESENT), PartialLabels.of(np.where(PRESENT, 1, -1))
-    masked = Truth.of(PRESENT, known=np.ones((3, 2), bool))
+    masked = Truth.of(PRESENT, known=np.ones((4, 2), bool))
     kinds = [Validation(None, labels).kind for labels in (truth, partial, masked, None)]
     assert kinds == ["complete", "partial", "partial", "none"]
     assert Validation(None, truth).id == truth.id and Validation(None).id is None
@@ -56,7 +56,7 @@ def test_scores_of_known_labels_alone_give_the_same(pooled, present):
 
 def test_only_what_counts_is_scored():
     truth, partial = Truth.of(PRESENT), PartialLabels.of(np.where(PRESENT, 1, -1))
-    counts = np.ones((3, 2), bool)
+    counts = np.ones((4, 2), bool)
     counts[1, 0] = False
     for labels in (truth, partial):
         assert Validation(None, labels, known=counts).score(SCORES) == 1.0
@@ -66,7 +66,7 @@ def test_only_what_counts_is_scored():
         ids = {Validation(None, labels, known, classes).id
                for known in (None, counts) for classes in (None, np.array([0]))}  # fmt: skip
         assert len(ids) == 4
-    masked = Truth.of(PRESENT, known=~np.eye(3, 2, dtype=bool))
+    masked = Truth.of(PRESENT, known=~np.eye(4, 2, dtype=bool))
     assert Validation(None, masked, known=counts).score(SCORES) == 1.0
 
 

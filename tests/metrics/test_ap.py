@@ -27,6 +27,7 @@ from simkit.metrics import (
     present_counts,
     top1,
 )
+from simkit.metrics.ap import LabelCounts, ap_of_classes
 from tests.reference import metrics as slow
 
 
@@ -48,7 +49,7 @@ def test_equal_to_scikit_learn_with_and_without_ties(dtype):
 )
 def test_equal_to_the_slow_loop_where_labels_are_masked(scores, present, known):
     wanted = slow.average_precision(scores, present & known, known)
-    found = average_precision(scores, present, known)
+    found = ap_of_classes(scores, present, known)
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
@@ -68,11 +69,37 @@ def test_what_each_convention_gives_classes_of_one_kind():
     for convention, ap in wanted.items():
         found = average_precision(scores, present, known, convention=convention)
         np.testing.assert_allclose(found, ap, rtol=1e-15, err_msg=convention)
+    np.testing.assert_array_equal(average_precision(scores, present, known), wanted["csl"])
+    counts = LabelCounts.of(present, known)
+    assert counts.present.tolist() == [2, 0, 3, 0] and counts.absent.tolist() == [1, 3, 0, 0]
+    assert counts.left_out("abcd", "test") == (
+        "test: mAP is the mean over 1 of 4 classes; left out: 2 without present labels (b, d) and "
+        "1 without absent labels (c)"
+    )
+    first = LabelCounts.of(Truth.of(present, known=known), classes=[0])
+    assert first.scored.all() and first.left_out("a", "test") == ""
+
+
+@pytest.mark.parametrize(
+    ("present", "known", "counts"),
+    [
+        (np.ones((3, 2)), None, "6 present and 0 absent"),
+        (np.zeros((3, 2)), None, "0 present and 6 absent"),
+        (np.eye(3, 2), np.eye(3, 2), "2 present and 0 absent"),  # present and unknown labels alone
+        (np.array([[1, 0]] * 3), None, "3 present and 3 absent"),
+        (csr_array(np.eye(3, 2)), np.zeros((3, 2)), "0 present and 0 absent"),
+        (Truth.of(np.eye(3, 2), known=np.eye(3, 2)), None, "2 present and 0 absent"),
+    ],
+)
+def test_a_score_needs_a_class_with_both_kinds_of_labels(present, known, counts):
+    scores = np.random.default_rng(0).random((3, 2))
+    with pytest.raises(BadInput, match=f"no class has both .*{counts} .*give labels of both kinds"):
+        average_precision(scores, present, known)
 
 
 def test_one_class_leaves_the_scores_as_they_were():
     scores = np.array([[0.3], [0.1], [0.2]])
-    average_precision(scores, np.ones((3, 1), bool))
+    average_precision(scores, np.eye(3, 1, dtype=bool))
     assert scores.ravel().tolist() == [0.3, 0.1, 0.2]
 
 
@@ -121,7 +148,7 @@ def test_published_numbers_with_complete_labels(golden):
     g = np.load(golden / "metrics.npz")
     Y = g["Y"] == 1
     has = Y.any(0)
-    tied = average_precision(g["scores"], Y)
+    tied = average_precision(g["scores"], Y, convention="nan")
     np.testing.assert_allclose(tied[has], g["sklearn_ap_per_class"][has], rtol=1e-9)
     assert np.isnan(tied[~has]).all()
     zeros = average_precision(g["scores"], Y, convention="spml")
@@ -231,7 +258,9 @@ def test_images_are_told_apart_by_their_labels():
     present = np.array([[1, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1], [0, 0, 0]], bool)
     parts = map_by_labels(scores, present, counts=(1, 2), at_least=3)
     assert [(p.name, p.images) for p in parts] == [("1", 2), ("2", 1), (">=3", 1)]
-    assert [p.map for p in parts] == [1, 1, 1]
+    assert np.isnan([p.map for p in parts]).all()  # no class has both kinds of labels
+    published = map_by_labels(scores, present, counts=(1, 2), at_least=3, convention="nan")
+    assert [p.map for p in published] == [1, 1, 1]
     zeros = map_by_labels(scores, present, counts=(1, 2), at_least=None, convention="spml")
     assert [p.map for p in zeros] == pytest.approx([1 / 3, 2 / 3])
 
@@ -297,7 +326,7 @@ METRICS = {
     "f1_thresholds": metrics.f1_thresholds,
     "f1": lambda scores, *labels: metrics.f1(scores, labels[0], 0.5, *labels[1:]),
     "map_by_labels": lambda scores, present: metrics.map_by_labels(
-        scores, present, counts=(1, 2), at_least=None
+        scores, present, counts=(1, 2), at_least=None, convention="spml"
     ),
     "top1": metrics.top1,
     "at_k": lambda scores, present: metrics.at_k(scores, present, 2),

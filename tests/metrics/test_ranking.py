@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
 from simkit.metrics import average_precision, f1_thresholds, ranking
+from simkit.metrics.ap import ap_of_classes
 from simkit.metrics.ranking import ranked
 from tests.reference import metrics as slow
 
@@ -101,20 +102,20 @@ def test_blocks_change_nothing(monkeypatch):
 def test_no_images_or_no_classes(shape, dtype):
     scores, present = torch.zeros(shape, dtype=dtype), np.zeros(shape, bool)
     for known in (None, present, csr_array(present)):
-        for convention, value in (("nan", np.nan), ("cvpr22", np.nan), ("spml", 0.0)):
-            found = average_precision(scores, present, known, convention=convention)
+        for convention, value in (("csl", np.nan), ("cvpr22", np.nan), ("spml", 0.0)):
+            found = ap_of_classes(scores, present, known, convention=convention)
             np.testing.assert_array_equal(found, np.full(shape[1], value))
 
 
 def test_one_image_ties_and_nothing_known():
     one = np.ones((1, 2), bool)
-    assert average_precision(np.zeros((1, 2)), one).tolist() == [1, 1]
+    assert average_precision(np.zeros((1, 2)), one, convention="nan").tolist() == [1, 1]
     present = np.array([[True], [False], [False], [True]])
     assert average_precision(np.full((4, 1), np.inf), present).tolist() == [0.5]
     nothing = np.zeros((4, 1), bool)
     for known in (nothing, csr_array(nothing), torch.from_numpy(nothing)):
         for scores in (np.zeros((4, 1)), torch.zeros(4, 1, dtype=torch.bfloat16)):
-            assert np.isnan(average_precision(scores, present, known)).all()
+            assert np.isnan(ap_of_classes(scores, present, known)).all()
 
 
 @pytest.mark.parametrize("kind", [np.asarray, lambda a: torch.from_numpy(a).bfloat16()])

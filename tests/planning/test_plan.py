@@ -9,7 +9,9 @@ import pytest
 
 from simkit.annotate.annotators import Habits
 from simkit.annotate.prices import prices
+from simkit.data.dataset import Dataset
 from simkit.errors import BadInput
+from simkit.labels.truth import Truth
 from simkit.planning.costs import Staff, count
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import Evidence, Received
@@ -19,6 +21,18 @@ from simkit.results.method_facts import MethodFacts
 from tests.planning import planted
 
 POOL = 300
+
+
+def test_classes_without_absent_test_labels_measure_nothing():
+    train, shown = Truth.of(np.eye(6, 2)), np.array([[1, 1], [0, 1], [0, 1]])
+    data = Dataset("planted", {"train": train, "test": Truth.of(shown)})
+    about = np.array([0.5, np.nan]), np.arange(2), np.array([0.2, 0.2])
+    assert TestSplit.of(data, *about).measured == 0.5
+    data = Dataset("planted", {"train": train, "test": Truth.of(shown, known=shown)})
+    with pytest.raises(
+        BadInput, match=r"test split of planted: no class .*\(4 present and 0 absent"
+    ):
+        TestSplit.of(data, *about)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ def average_precision(scores, present, known=None):
     for c in range(scores.shape[1]):
         rows = np.ones(len(scores), bool) if known is None else known[:, c]
         values, truth = scores[rows, c], present[rows, c]
-        if not truth.any():
+        if not truth.any() or truth.all():
             found.append(np.nan)
             continue
         total, before = 0.0, 0

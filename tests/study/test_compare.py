@@ -21,6 +21,7 @@ from simkit.study.compare import Hooks, compare
 from simkit.study.grid import Grid
 from simkit.study.jobs import choose
 from simkit.study.scheduler import Finished
+from tests.study.conftest import save_truth
 from tests.study.work import planned, repeatable
 
 FILES = ["bundles", "cost_curve.png", "grid.toml", "heat_map.png", "reference.csv",
@@ -148,6 +149,24 @@ def test_what_cannot_work_is_refused_before_anything_is_written(small, tiny, tmp
     out.write_text("")
     with pytest.raises(BadInput, match=r"out.* cannot be written"):
         compare(small(), out=out)
+
+
+def test_classes_without_both_kinds_of_test_labels_are_counted(tiny, tmp_path, undrawn):
+    test, present = tmp_path / "data" / "test.npz", np.ones((40, 4), bool)
+    save_truth(test, present, "test")
+    with pytest.raises(BadInput, match=r"split test: no class .* \(160 present and 0 absent"):
+        compare(tiny(), out=tmp_path / "out", workers=1)
+    assert not (tmp_path / "out").exists()
+    present[::2, :2] = False
+    save_truth(test, present, "test")
+    result = compare(tiny(draws=1), out=tmp_path / "out", workers=1)
+    said = "2 of 4 classes; left out: 2 without absent labels (cow, owl)"
+    assert said in result.text() and said in result.to_json()["notes"][0]
+    assert said in describe(tmp_path / "out")["text"]
+    assert said in (tmp_path / "out" / "summary.md").read_text("utf-8")
+    ap = result.table["ap"][0]
+    assert np.isnan(ap.astype(float)).tolist() == [False, False, True, True]
+    assert result.table["map"][0] == pytest.approx(ap[:2].mean())
 
 
 def test_a_grid_may_be_a_file_or_plain_values(tiny, tmp_path, undrawn):

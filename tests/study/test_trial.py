@@ -4,10 +4,12 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from PIL import Image
 from scipy.sparse import csr_array
 
 from simkit.annotate.simulate import simulate
 from simkit.data import open
+from simkit.data.folder import table_labels
 from simkit.errors import BadInput
 from simkit.labels import formats
 from simkit.labels.partial import PRESENT, PartialLabels
@@ -111,6 +113,28 @@ def test_of_partly_known_test_labels_the_known_entries_alone_count(tmp_path):
     expected = slow_ap(scores, codes == PRESENT, known=codes != 0)
     assert np.isclose(done.map, np.mean(expected)) and 0.5 < done.map < 1
     assert not np.isclose(done.map, np.mean(slow_ap(scores, codes == PRESENT)))
+
+
+def test_test_labels_of_one_kind_are_refused_before_training(tmp_path):
+    rows = ["file,cat,dog,split", *(f"{n}.png,{n % 2},{n % 3 % 2},train" for n in range(6))]
+    rows += ["7.png,1,,test", "8.png,,1,test"]
+    table = tmp_path / "labels.csv"
+    table.write_text("\n".join(rows))
+    for n in range(9):
+        Image.new("RGB", (8, 8), (20 * n, 0, 0)).save(tmp_path / f"{n}.png")
+    data, epoch = f"folder:{tmp_path},part=yes", {"settings": Settings(epochs=1)}
+    labels = table_labels(table, data)
+    for more, unknown in (("", "keep"), (",unknown=absent-in-train", "absent-in-train")):
+        with pytest.raises(BadInput, match=f"2 present and 0 absent.*unknown=absent.*'{unknown}'"):
+            trial(labels, FULL, source(data + more), **epoch)
+    done = trial(labels, FULL, source(f"{data},unknown=absent"), **epoch)  # the mend
+    assert done.scored["leaves_scored"] == 2 and done.left_out == ""
+    table.write_text("\n".join(rows).replace("8.png,,1", "8.png,0,1"))  # the other
+    done = trial(labels, FULL, source(data), **epoch)
+    said = (
+        "test split: mAP is the mean over 1 of 2 classes; left out: 1 without absent labels (dog)"
+    )
+    assert done.left_out == said and 0 <= done.map <= 1
 
 
 LEAVES, ANNOTATIONS = np.array([0, 2]), np.array([7, 0, 3])

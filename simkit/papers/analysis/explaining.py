@@ -682,7 +682,9 @@ def positives(
     for about, trained in _each(draws, inputs, truth):
         scores = trained.scores(inputs)[:, classes]
         present = truth.present[:, classes]
-        for part in map_by_labels(scores, present, known, counts=counts, at_least=at_least):
+        # As in the paper, which leaves out classes without present labels only.
+        how: dict[str, Any] = {"counts": counts, "at_least": at_least, "convention": "nan"}
+        for part in map_by_labels(scores, present, known, **how):
             if part.images:
                 row = about | {"by": "present labels", "part": part.name, "count": part.images}
                 rows.append(row | {"map": part.map})
