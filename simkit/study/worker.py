@@ -461,12 +461,10 @@ def scored_labels(data: StudyData, split: str) -> LabelCounts:
 
     Raises BadInput if no class has an AP, before anything is trained.
     """
-    truth, mend = (
-        data.truth(split),
-        (
-            f"score more images: name a larger {split} set, by {split}=... in the data set or in the "
-            "column split of a table"
-        ),
+    truth = data.truth(split)
+    mend = (
+        f"score more images: name a larger {split} set, by {split}=... in the data set or in the "
+        "column split of a table"
     )
     if truth.known is not None:
         mend = "label its absent classes as well (0 in a table)"

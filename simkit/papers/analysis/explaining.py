@@ -27,7 +27,7 @@ from simkit.learn.optim import Settings
 from simkit.learn.pointing_game import middle, pointed
 from simkit.learn.side_info import prepare
 from simkit.learn.train import Trained, Watcher, train
-from simkit.metrics import average_precision, map_by_labels, mean_ap
+from simkit.metrics.ap import ap_of_classes, average_precision, map_by_labels, mean_ap
 from simkit.papers.analysis.learning import TrainingOptions, innermost, kinds
 from simkit.results import selection
 from simkit.results.cells import RUN, is_full
@@ -641,7 +641,7 @@ def object_size(
             inside = group == n
             part = f"{word}, {edges[n]:.0%} to {edges[n + 1]:.0%}"
             row = about | {"by": "object size", "part": part, "count": int(inside.sum())}
-            rows.append(row | {"map": mean_ap(average_precision(scores, inside, absent | inside))})
+            rows.append(row | {"map": mean_ap(ap_of_classes(scores, inside, absent | inside))})
     return pd.DataFrame(rows)
 
 
