@@ -33,7 +33,7 @@ from simkit.study.grid import REFERENCE, Grid
 from simkit.study.jobs import Job, check, choose, jobs, seconds, source_of, sweep
 from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored
 from simkit.study.sources import kind_of, open_source
-from simkit.study.worker import Scored, run_bytes, scored_labels, scored_row, tuning_labels
+from simkit.study.worker import Scored, left_out, run_bytes, scored_row, tuning_labels
 
 EVERY = 15.0  # seconds between two pictures of a comparison under way, at least
 PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
@@ -318,9 +318,7 @@ class _Work:
         self.data = open_source(source_of(grid), progress=hooks.preparing)
         check(grid, self.data)
         data = self.data.data
-        of = {split: scored_labels(self.data, split) for split in source_of(grid).splits[1:]}
-        names = [data.classes[leaf] for leaf in data.leaves]
-        self.left_out = of["test"].left_out(names, "test split")
+        self.left_out = [left_out(self.data, split) for split in source_of(grid).splits[1:]][-1]
         job_store.check_code(self.results, workers.accept)
         by_gpu = len(gpus()) if grid.pictures and not workers.executor else 0
         self.workers = dataclasses.replace(workers, count=workers.count or by_gpu or None)

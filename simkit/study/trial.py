@@ -30,7 +30,7 @@ from simkit.progress import Progress, silent
 from simkit.study import sources
 from simkit.study.grid import Unasked
 from simkit.study.sources import ImageTransform, StudySource, needs_features
-from simkit.study.worker import Scored, Training, scored_labels
+from simkit.study.worker import Scored, Training, left_out
 
 _GROUPS = 5  # number of groups of classes, by their number of training labels
 _FEW = 64  # images whose pooled features are compared with maps
@@ -199,10 +199,7 @@ def trial(
         if needs_features(method):
             source = replace(source, kinds=("pooled",))
     data = team.in_turn(lambda: sources.open_source(source, data=dataset, progress=progress))
-    left_out = ""
-    if split:
-        names = [dataset.classes[leaf] for leaf in dataset.leaves]
-        left_out = scored_labels(data, split).left_out(names, f"{split} split")
+    unscored = left_out(data, split) if split else ""
     run = Training(data, method, settings, transform, seed, draw, device)
     chooses = settings.select == "best"
     validation = run.validation("val", data.truth("val")) if chooses else None
@@ -228,7 +225,7 @@ def trial(
     counts |= {f"{name}_scored": int((~np.isnan(aps)).sum()) for name, aps in ap_of.items()}
     return Trial(
         trained, split, test.scores.shape[0], metrics.mean_ap(ap_of["leaves"]), metrics.mean_ap(ap),
-        asked, all_asked - asked, chosen_by, detailed, counts, left_out,
+        asked, all_asked - asked, chosen_by, detailed, counts, unscored,
     )  # fmt: skip
 
 

@@ -456,10 +456,10 @@ class Repetition:
         }
 
 
-def scored_labels(data: StudyData, split: str) -> LabelCounts:
-    """Numbers of the labels of a split that count in metrics, over the leaf classes.
+def left_out(data: StudyData, split: str) -> str:
+    """A sentence about the leaf classes of a split without an AP; "" if all have one.
 
-    Raises BadInput if no class has an AP, before anything is trained.
+    Raises BadInput if none has one, before anything is trained.
     """
     truth = data.truth(split)
     mend = (
@@ -477,7 +477,7 @@ def scored_labels(data: StudyData, split: str) -> LabelCounts:
             )
     counts = LabelCounts.of(truth.present, data.known(split), data.data.leaves)
     counts.check(f"{data.data.name}, split {split}", mend)
-    return counts
+    return counts.left_out([data.data.classes[c] for c in data.data.leaves], f"{split} split")
 
 
 def tuning_labels(job: Job, data: StudyData) -> PartialLabels:
