@@ -19,6 +19,7 @@ from simkit.errors import BadInput, unknown
 from simkit.metrics.ranking import labels_of, marked, ranked, row_blocks, scores_and_labels
 
 Convention = Literal["csl", "nan", "spml", "cvpr22", "imcl"]
+BOTH: Convention = "csl"  # a class has an AP if it has both present and absent labels
 _NONE = np.zeros(0, np.int64)
 _LABEL_BOTH = "give labels of both kinds; known=None means that all that is not present is absent"
 
@@ -28,7 +29,7 @@ def average_precision(
     present: Any,
     known: Any = None,
     *,
-    convention: Convention = "csl",
+    convention: Convention = BOTH,
 ) -> NDArray[np.float64]:
     """Mean precision at the ranks of the present images, per class; images of equal score tie.
 
@@ -75,7 +76,7 @@ def average_precision(
 
 
 def ap_of_classes(
-    scores: Any, present: Any, known: Any = None, *, convention: Convention = "csl"
+    scores: Any, present: Any, known: Any = None, *, convention: Convention = BOTH
 ) -> NDArray[np.float64]:
     """`average_precision` where it may be that no class has an AP, as in subsets of images."""
     return settled(*_measured(scores, present, known), convention)
@@ -247,7 +248,7 @@ def map_by_labels(
     *,
     counts: Sequence[int] = (1, 2, 3),
     at_least: int | None = 4,
-    convention: Convention = "csl",
+    convention: Convention = BOTH,
 ) -> list[Part]:
     """mAP of the images with exactly 1, 2, 3 present labels, and with 4 or more.
 

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 from simkit.errors import BadInput, located
 from simkit.labels.truth import Truth
-from simkit.metrics.ap import Convention, settled
+from simkit.metrics.ap import BOTH, Convention, settled
 from simkit.metrics.ranking import (
     array,
     marked,
@@ -51,7 +51,7 @@ def f1(
     thresholds: Any,
     known: Any = None,
     *,
-    convention: Convention = "csl",
+    convention: Convention = BOTH,
 ) -> NDArray[np.float64]:
     """(L,) F1 of predicting a class present if its score is at least its threshold.
 

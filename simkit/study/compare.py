@@ -317,15 +317,14 @@ class _Work:
         self.part = None if part is None else Part.read(part)
         self.data = open_source(source_of(grid), progress=hooks.preparing)
         check(grid, self.data)
-        data = self.data.data
         self.left_out = [left_out(self.data, split) for split in source_of(grid).splits[1:]][-1]
         job_store.check_code(self.results, workers.accept)
         by_gpu = len(gpus()) if grid.pictures and not workers.executor else 0
         self.workers = dataclasses.replace(workers, count=workers.count or by_gpu or None)
         self.jobs, self.sweep = jobs(grid, self.data), sweep(grid, self.data)
         self.about = {
-            "classes": data.classes,
-            "leaves": data.leaves.tolist(),
+            "classes": self.data.data.classes,
+            "leaves": self.data.data.leaves.tolist(),
             "methods": method_facts.written(grid.trained),
         }
         # Pictures of the work in progress; parts write none, as they would overwrite each other's.
