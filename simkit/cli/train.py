@@ -14,7 +14,7 @@ import simkit
 from simkit.cli import options
 from simkit.cli.output import Advance, print_json, progress, say
 from simkit.errors import BadInput
-from simkit.files import may_write
+from simkit.files import may_write, reading
 from simkit.registry import Range, build, short
 
 if TYPE_CHECKING:
@@ -137,14 +137,15 @@ def command(
 def _labels(file: Path, spec: str) -> simkit.PartialLabels:
     """Labels in one of the formats, or in a table with the columns file and class."""
     from simkit.data.folder import table_labels
-    from simkit.labels.formats.csv import COLUMNS
+    from simkit.labels.formats.csv import STATE
+    from simkit.labels.tables import read_table
 
     form = simkit.formats.for_path(file)
-    if form.name == "csv" and file.is_file():
-        # Both are .csv: only the names of the columns tell a table of a folder from our format.
-        with file.open(encoding="utf-8-sig", errors="replace") as stream:
-            if not set(COLUMNS) <= set(stream.readline().strip().replace('"', "").split(",")):
-                return table_labels(file, spec)
+    if form.name == "csv":  # only the names of the columns tell a table of a folder from this
+        with reading(file, "labels") as table:
+            long = bool(read_table(table).named(STATE))
+        if not long:
+            return table_labels(file, spec)
     return form.read(file)
 
 
