@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 import pandas as pd
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -35,7 +36,7 @@ _SPLITS = {
     "validate": "val", "dev": "val", "test": "test", "testing": "test",
 }  # fmt: skip
 _WHAT = "labels of images (a table with file and class)"
-_UNTIDY = re.compile(r"[\\]|//|(^|/)\.(/|$)|/$")  # names that are not in their shortest form
+_UNTIDY = ("\\", "//", "./")  # one of these, or / at the end, is in any name that can be shortened
 _NO_CLASS = re.compile(
     r"(no|not|none)\W*(finding|label|object|class|tag|disease)s?\W*(ed|s)?|none|nothing|un\W?labell?ed"
     r"|un\W?annotated|background|normal|negative|empty|healthy|no|null|n/?a"
@@ -120,7 +121,8 @@ def _files(table: Table, suffix: str) -> Column:
     files = table.column(("file", *USUAL["image"]), "the image files", fits=_no_states)
     if "" in files.texts:
         raise BadInput(f"row {files.row('')} names no file; fill it in or remove the row")
-    if suffix or any(map(_UNTIDY.search, files.texts)):
+    untidy = [pc.match_substring(files.array, part) for part in _UNTIDY]
+    if suffix or any(pc.any(each).as_py() for each in (*untidy, pc.ends_with(files.array, "/"))):
         return files.cleaned(lambda text: _file_name(text, suffix))
     return files
 
