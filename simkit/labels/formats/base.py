@@ -497,13 +497,29 @@ def from_rows(
 
 
 def from_lists(
-    images: NDArray[Any], sides: list[pa.ListArray], classes: tuple[str, ...] | None
+    images: NDArray[Any],
+    sides: list[pa.ListArray],
+    classes: tuple[str, ...] | None,
+    path: AnyPath,
 ) -> PartialLabels:
     """Labels from lists; listed classes are known, all others unknown.
 
-    images (N,) ids;  sides: N lists of present and N of absent classes, by name or by index, null
-    for an image without questions;  classes: all names; None: those in the lists, sorted.
-    Raises BadInput.
+    Parameters
+    ----------
+    images : (N,) int or str
+        Image ids.
+    sides : list of pyarrow.ListArray
+        N lists of present and N of absent classes, by name or by index; null for an image without
+        questions.
+    classes : tuple of str or None
+        All names; None: those in the lists, sorted.
+    path : path
+        The file, for notes.
+
+    Raises
+    ------
+    BadInput
+        For an empty entry, and for a class that is not among the names.
     """
     rows = np.concatenate([pc.list_parent_indices(lists).to_numpy() for lists in sides])
     listed = pa.chunked_array([lists.flatten() for lists in sides])
@@ -517,16 +533,31 @@ def from_lists(
             raise BadInput(f"a list holds class {odd[0]} of {len(names)} names; write ClassLabel")
     else:
         texts, codes = encoded(listed)
-        names = tuple(sorted(texts)) if classes is None else classes
-        index = {name: c for c, name in enumerate(names)}
-        unnamed = next((text for text in texts if text not in index), None)
+        names = tuple(sorted(_spelled(texts, path))) if classes is None else classes
+        index = matches(names, texts, plain)
+        unnamed = next((text for text, c in zip(texts, index, strict=True) if c < 0), None)
         if unnamed is not None:
-            raise BadInput(f"class {unnamed!r} is listed, but not among the class names; add it")
-        columns = np.array([index[text] for text in texts], np.int64)[codes]
+            is_index = unnamed.isdecimal() and int(unnamed) < len(names)
+            mend = "write an index without quotes" if is_index else "add it, or correct it"
+            raise BadInput(f"class {unnamed!r} is listed, but not among the class names; {mend}")
+        columns = index[codes]
     if not names:
         raise BadInput("no class is named in any list; add a list with names of classes")
     asked = np.any([lists.is_valid().to_numpy(False) for lists in sides], axis=0)
     return from_rows(rows, columns, states, images=images, classes=names, asked=asked)
+
+
+def _spelled(texts: Sequence[str], path: AnyPath) -> list[str]:
+    """One spelling of each class name, with notes about names that look alike."""
+    first: dict[str, str] = {}
+    for text in texts:
+        first.setdefault(plain(text), text)
+    others = [
+        f"{text!a} and {first[plain(text)]!a}" for text in texts if text not in first.values()
+    ]
+    note(path, others, "class names look alike and count as one ({}); rename one if they are two")
+    note_alike(first.values(), path)
+    return [*first.values()]
 
 
 def pairs(labels: PartialLabels) -> Iterator[tuple[list[int] | None, list[int] | None]]:
@@ -570,9 +601,33 @@ def write_lines(path: AnyPath, lines: Iterable[str]) -> None:
         raise BadInput(f"{error.object!r} cannot be written as UTF-8; rename it") from None
 
 
+def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values of a column that is stored as a dictionary, views, or floats that are whole."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return decoded(column.cast(kind.value_type))
+    if str(kind) == "string_view":
+        return column.cast(pa.string())
+    if pa.types.is_floating(kind) and not column.null_count:
+        return column.cast(pa.int64())  # refuses 7.5
+    return column
+
+
+def unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, of which the json module would keep the last of equal keys.
+
+    Raises BadInput.
+    """
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise BadInput(f"{twice[:100]!r} occurs twice in one object; keep one")
+    return values
+
+
 def is_text(kind: pa.DataType) -> bool:
     """Whether a column of this type holds text."""
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return str(kind) in ("string", "large_string", "string_view")
 
 
 def encoded(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int32]]:

@@ -92,12 +92,12 @@ class FiftyOne(base.Format):
         with reading(positive, _WHAT):
             images = list(dict.fromkeys(image for side in read for image in side))
             sides = [pa.array(map(side.get, images), pa.list_(pa.string())) for side in read]
-            return base.from_lists(base.ids_of(images), sides, classes)
+            return base.from_lists(base.ids_of(images), sides, classes, positive)
 
 
 def _content(path: Path) -> tuple[tuple[str, ...] | None, dict[str, list[str] | None]]:
     """Class names, if the file has any, and the names of the classes of each image."""
-    content = json.loads(path.read_bytes())
+    content = json.loads(path.read_bytes(), object_pairs_hook=base.unique)
     classes = content.get("classes")
     texts = isinstance(classes, list) and all(isinstance(name, str) for name in classes)
     if classes is not None and not texts:
@@ -111,7 +111,7 @@ def _content(path: Path) -> tuple[tuple[str, ...] | None, dict[str, list[str] | 
             continue
         listed[image] = labels = []
         for entry in target if isinstance(target, list) else [target]:
-            label = entry.get("label") if isinstance(entry, dict) else entry
+            label = base.as_integer(entry.get("label") if isinstance(entry, dict) else entry)
             if type(label) is int and names is not None and 0 <= label < len(names):
                 label = names[label]
             if not isinstance(label, str):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,22 +13,21 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import csv as arrow_csv
-from pyarrow import json as arrow_json
 
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading, whole, whole_folder
 from simkit.history import content_id
 from simkit.labels.formats import base
 from simkit.labels.partial import PartialLabels
+from simkit.labels.tables import Column, listed, read_table
 from simkit.labels.truth import image_ids
 from simkit.registry import setting
 
 STATE = "state.json"  # in a folder that `Dataset.save_to_disk` wrote
 _SIDES = ["present", "absent"]
-_ROW = {"file_name": pa.string(), **dict.fromkeys(_SIDES, pa.list_(pa.string()))}
+_LIST = pa.list_(pa.string())
+_ROW = ["file_name", *_SIDES]
 _WHAT = "a data set of Hugging Face (image or file_name, present, absent)"
-_BLOCK = 1 << 24  # bytes; no row may be longer
 
 
 @base.register
@@ -101,25 +102,34 @@ class HuggingFace(base.Format):
             "in .jsonl and .csv N classes, because no list names them": unused,
             "in .jsonl and .csv the order of N classes; they are sorted": moved,
         }
-        return base.losses(labels, counted, labels.images, self.file)
+        lost = base.losses(labels, counted, labels.images, self.file)
+        lost = tuple(
+            f"in .jsonl and .csv {each}" if "as numbers" in each else each for each in lost
+        )
+        return (*lost, *(f"in .jsonl and .csv {each}" for each in base.lost_spelling(labels)))
 
     def read(self, path: AnyPath) -> PartialLabels:
         """Images in the order of the rows. Raises BadInput."""
-        is_file = Path(path).suffix.lower() in self.suffixes
-        with reading(path if is_file else Path(path, STATE), _WHAT) as file:
-            table = _table_of(file)
+        ending = Path(path).suffix.lower()
+        with reading(path if ending in self.suffixes else _state(Path(path)), _WHAT) as file:
+            typed = ending not in (".jsonl", ".csv")
+            table = _table_of(file) if typed else _rows_of(file)
             table.validate(full=True)
             columns = table.column_names
             named = next((name for name in ("file_name", "image") if name in columns), "")
             if not named or "present" not in columns:
                 has = ", ".join(columns)[:80]
-                raise BadInput(f"it has {has}; image or file_name, and present are expected")
-            ids = table[named]
+                raise BadInput(
+                    f"it has {has}; image or file_name, and present (lists of classes) are "
+                    "expected: rename its columns so"
+                )
+            ids = base.decoded(table[named])
             numbers = pa.types.is_integer(ids.type)
             if ids.null_count or not (numbers or base.is_text(ids.type)):
                 kind = f"{str(ids.type)[:40]} or empty in a row"
                 raise BadInput(f"column {named!r} is {kind}; write the id or path of each image")
-            images = image_ids(ids.to_numpy()) if numbers else base.ids_of(ids.to_pylist())
+            texts = base.text_ids if typed else base.ids_of
+            images = image_ids(ids.to_numpy()) if numbers else texts(ids.to_pylist())
             sides = []
             for column in (table[name] for name in _SIDES if name in columns):
                 kind = getattr(column.type, "value_type", pa.float64())
@@ -129,7 +139,23 @@ class HuggingFace(base.Format):
                     raise BadInput(f"{odd}; lists of class names are expected")
                 plain = pa.list_(pa.int64() if numbers else pa.string())
                 sides.append(pa.concat_arrays(column.cast(plain).chunks))
-            return base.from_lists(images, sides, _names(table.schema))
+            return base.from_lists(images, sides, _names(table.schema), file)
+
+
+def _state(folder: Path) -> Path:
+    """The file that tells a saved data set. Raises BadInput for a folder of several."""
+    if not (folder / STATE).exists():
+        inner = sorted(path.parent.name for path in folder.glob(f"*/{STATE}"))
+        if inner:
+            one = folder / ("train" if "train" in inner else inner[0])
+            raise BadInput(f"{folder} holds {' and '.join(inner)}; give one of them, as in {one}")
+        files = sorted(path.name for path in folder.glob("*.parquet"))
+        if files:
+            mend = f"give {folder / files[0]}"
+            if len(files) > 1:
+                mend = "load it with datasets, and save it with save_to_disk"
+            raise BadInput(f"{folder} holds {len(files)} parquet files and no {STATE}; {mend}")
+    return folder / STATE
 
 
 def _lines(labels: PartialLabels, names: list[str], as_csv: bool) -> Iterator[str]:
@@ -157,35 +183,51 @@ def _names(schema: pa.Schema) -> tuple[str, ...] | None:
 
 
 def _table_of(path: Path) -> pa.Table:
-    """The rows of a file, or of the folder that holds state.json."""
-    match path.suffix.lower():
-        case ".parquet" | ".pq":
-            with pq.ParquetFile(path, page_checksum_verification=True) as file:
-                size = sum(
-                    8 * chunk.num_values + max(0, chunk.total_uncompressed_size)
-                    for chunk in base.chunks(file)
-                )
-                base.check_memory(size, path, "the table")
-                return file.read()
-        case ".jsonl":
-            options = arrow_json.ParseOptions(pa.schema(_ROW), unexpected_field_behavior="ignore")
-            return arrow_json.read_json(path, arrow_json.ReadOptions(block_size=_BLOCK), options)
-        case ".csv":
-            kinds = dict.fromkeys(_ROW, pa.string())
-            table = arrow_csv.read_csv(
-                path,
-                arrow_csv.ReadOptions(block_size=_BLOCK),
-                arrow_csv.ParseOptions(newlines_in_values=True),
-                arrow_csv.ConvertOptions(column_types=kinds, strings_can_be_null=False),
+    """The rows of a parquet file, or of the folder that holds state.json."""
+    if path.name != STATE:
+        shard = re.search(r"-\d+-of-0*(\d+)\.", path.name)
+        if shard is not None and shard[1] != "1":
+            warnings.warn(
+                f"{path}: it is one of {shard[1]} parts, and labels in the others are not read; "
+                "join them to read all",
+                stacklevel=3,
             )
-            for place, name in enumerate(table.column_names):
-                if name in _SIDES:
-                    lists = [json.loads(cell) if cell else None for cell in table[name].to_pylist()]
-                    table = table.set_column(place, name, pa.array(lists, _ROW[name]))
-            return table
-    tables = []
-    for entry in json.loads(path.read_bytes())["_data_files"]:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            size = sum(
+                8 * chunk.num_values + max(0, chunk.total_uncompressed_size)
+                for chunk in base.chunks(file)
+            )
+            base.check_memory(size, path, "the table")
+            return file.read()
+    tables, state = [], json.loads(path.read_bytes())
+    if state.get("_indices_data_files"):
+        raise BadInput("it holds a selection of its rows; call flatten_indices and save it again")
+    for entry in state["_data_files"]:
         part = path.with_name(entry["filename"])  # raises ValueError for another folder
         with pa.OSFile(str(part)) as source, pa.ipc.open_stream(source) as stream:
             tables.append(stream.read_all())
     return pa.concat_tables(tables)
+
+
+def _rows_of(path: Path) -> pa.Table:
+    """The rows of a metadata file, in any spelling of `simkit.labels.tables`."""
+    table = read_table(path)
+    columns = {}
+    for column in table.columns:
+        if column.name not in _SIDES:
+            columns[column.name] = column.array
+            continue
+        lists = [_names_in(column, text) if text else None for text in column.texts]
+        columns[column.name] = pa.array(lists, _LIST).take(pa.array(column.codes))
+    return pa.table(columns)
+
+
+def _names_in(column: Column, text: str) -> list[str]:
+    """The class names in a cell. Raises BadInput."""
+    try:
+        names = json.loads(text)
+    except ValueError:
+        names = listed(text)  # as Python or numpy print a list
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise column.refused(text, 'a list of class names, as in ["cat", "dog"], is expected')
+    return names

@@ -163,7 +163,7 @@ def test_only_present_labels_are_known_without_the_others(tmp_path: Path) -> Non
     [
         ('{"file_name": "a", "present": "x"}', "present"),
         ('{"file_name": "a", "present": [1]}', "present"),
-        ('{"file_name": "a", "present": [null]}', "empty entry"),
+        ('{"file_name": "a", "present": [null]}', "'present' holds '[null]' in row 1"),
         ('{"file_name": "a", "present": ["x", "x"]}', "'x'"),
         ('{"file_name": "a", "present": ["x"], "absent": ["x"]}', "'x'"),
         ('{"present": ["x"]}', "file_name"),
