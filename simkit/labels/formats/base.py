@@ -424,12 +424,12 @@ def distinct(names: Sequence[str], path: Path) -> tuple[str, ...]:
     return tuple(out)
 
 
-def some(texts: Sequence[Any]) -> str:
+def some(texts: Sequence[Any] | NDArray[Any]) -> str:
     """Up to three of these, for a message."""
     return ", ".join(str(text)[:80] for text in texts[:3]) + " ..." * (len(texts) > 3)
 
 
-def note(path: AnyPath, cases: Sequence[Any], sentence: str) -> None:
+def note(path: AnyPath, cases: Sequence[Any] | NDArray[Any], sentence: str) -> None:
     """Warn of the number of `cases`, if any; {} in the sentence becomes up to three of them."""
     if len(cases):
         text = sentence.replace("{}", some(cases))
@@ -487,7 +487,7 @@ def from_rows(
     """
     wrong = np.flatnonzero((states != 1) & (states != -1))
     if len(wrong):
-        where = f"{states[wrong[0]]} in row {wrong[0] + 1}"
+        where = f"{states[wrong[0]]:g} in row {wrong[0] + 1}"
         raise BadInput(f"state is {where}; write +1 (present), -1 (absent) or no row (unknown)")
     codes = coo_array((states.astype(np.int8), (rows, columns)), (len(images), len(classes)))
     return PartialLabels.of(codes, images, classes, asked)
@@ -533,7 +533,7 @@ def from_lists(
             raise BadInput(f"a list holds class {odd[0]} of {len(names)} names; write ClassLabel")
     else:
         texts, codes = encoded(listed)
-        names = tuple(sorted(_spelled(texts, path))) if classes is None else classes
+        names = tuple(sorted(merged(texts, codes, path)[0])) if classes is None else classes
         index = matches(names, texts, plain)
         unnamed = next((text for text, c in zip(texts, index, strict=True) if c < 0), None)
         if unnamed is not None:
@@ -547,17 +547,19 @@ def from_lists(
     return from_rows(rows, columns, states, images=images, classes=names, asked=asked)
 
 
-def _spelled(texts: Sequence[str], path: AnyPath) -> list[str]:
-    """One spelling of each class name, with notes about names that look alike."""
+def merged(
+    names: Sequence[str], codes: NDArray[np.integer], path: AnyPath
+) -> tuple[list[str], NDArray[np.int64]]:
+    """Class names of which those that only look alike are one, and the codes of rows among them."""
     first: dict[str, str] = {}
-    for text in texts:
-        first.setdefault(plain(text), text)
-    others = [
-        f"{text!a} and {first[plain(text)]!a}" for text in texts if text not in first.values()
-    ]
+    for name in names:
+        first.setdefault(plain(name), name)
+    kept = [*first.values()]
+    pairs = [(name, first[plain(name)]) for name in names]
+    others = [f"{name!a} and {other!a}" for name, other in pairs if name != other]
     note(path, others, "class names look alike and count as one ({}); rename one if they are two")
-    note_alike(first.values(), path)
-    return [*first.values()]
+    note_alike(kept, path)
+    return kept, matches(kept, names, plain)[codes]
 
 
 def pairs(labels: PartialLabels) -> Iterator[tuple[list[int] | None, list[int] | None]]:
@@ -608,9 +610,8 @@ def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return decoded(column.cast(kind.value_type))
     if str(kind) == "string_view":
         return column.cast(pa.string())
-    if pa.types.is_floating(kind) and not column.null_count:
-        return column.cast(pa.int64())  # refuses 7.5
-    return column
+    whole = pa.types.is_floating(kind) and pc.all(pc.equal(pc.floor(column), column)).as_py()
+    return column.cast(pa.int64()) if whole and pc.max(pc.abs(column)).as_py() < 2**53 else column
 
 
 def unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

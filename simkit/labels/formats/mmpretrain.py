@@ -72,6 +72,7 @@ class Mmpretrain(base.Format):
         with reading(path, _WHAT) as file:
             metainfo, images = _content(file)
             classes = base.distinct(metainfo["classes"], file)
+            base.note_alike(classes, file)
             ids = base.ids_of([name for name, _ in images])
             present = from_indices([listed for _, listed in images], len(classes))
             if metainfo.get(_UNLISTED) != "unknown":
@@ -106,12 +107,12 @@ def _content(path: Path) -> tuple[dict[str, Any], list[tuple[str, list[int]]]]:
             for place, entry in enumerate(value):
                 image: dict[str, Any] = entry if isinstance(entry, dict) else {}
                 name, listed = image.get("img_path"), image.get("gt_label")
-                indices = listed if isinstance(listed, list) else [None]
+                indices = [*map(base.as_integer, listed)] if isinstance(listed, list) else [None]
                 if not isinstance(name, str) or any(type(c) is not int or c < 0 for c in indices):
                     what = f"entry {place} of 'data_list' is {str(entry)[:60]}"
                     needs = "'img_path' (text) and 'gt_label' (a list of classes from 0)"
                     raise BadInput(f"{what}; it needs {needs}")
-                images.append((name, listed))
+                images.append((name, indices))
     classes = metainfo.get("classes") if isinstance(metainfo, dict) else None
     named = isinstance(classes, list) and all(isinstance(name, str) for name in classes)
     if not named or images is None:

@@ -103,7 +103,7 @@ class Parquet(base.Format):
                     raise BadInput(f"a column {name!r} is missing; the table has {has}")
                 kind = schema.field(name).type
                 value = kind.value_type if pa.types.is_dictionary(kind) else kind
-                text, number = base.is_text(value), pa.types.is_integer(value)
+                text, number = base.is_text(value), _is_number(value)
                 if not {"image_id": text or number, "class": text, "state": number}[name]:
                     expected = "numbers or text (image_id), text (class) and +1 or -1 (state)"
                     raise BadInput(f"{name} is {kind}; {expected} are expected")
@@ -122,14 +122,38 @@ class Parquet(base.Format):
                     raise ValueError("its metadata is damaged")
             import pandas as pd
 
+            table, states = _known_rows(table, file)
             values, place = _coded(table["image_id"])
             names, columns = base.encoded(table["class"])
             rows, order = pd.factorize(place)
-            if not pa.types.is_dictionary(schema.field("class").type):  # which lists all in order
-                columns, used = pd.factorize(columns)
-                names = [names[c] for c in used]
-            states, images = _numbers(table["state"]), values[order]
-            return base.from_rows(rows, columns, states, images=images, classes=tuple(names))
+            if pa.types.is_dictionary(schema.field("class").type):  # which lists all in order
+                base.note_alike(names, file)
+            else:
+                codes, used = pd.factorize(columns)
+                names, columns = base.merged([names[c] for c in used], codes, file)
+            return base.from_rows(rows, columns, states, images=values[order], classes=tuple(names))
+
+
+def _known_rows(table: pa.Table, path: Path) -> tuple[pa.Table, NDArray[Any]]:
+    """The rows of another program's table whose label is known, and their states +1 and -1.
+
+    0 is absent, also where -1 occurs, which is then unknown. Raises BadInput.
+    """
+    states = _numbers(table["state"]).astype(np.float64)
+    if (states == 0).any():
+        unknown = states == -1
+        base.note(
+            path, np.flatnonzero(unknown), f"of {len(table):,} rows have state -1 and others 0, so "
+            "-1 is unknown and they are left out; write -1 for absent in all rows otherwise"
+        )  # fmt: skip
+        table, states = table.filter(pa.array(~unknown)), states[~unknown]
+        states = np.where(states == 0, -1.0, states)
+    return table, states
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    types = pa.types
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
 
 
 def _strings(values: Any, what: str) -> pa.Array:
@@ -252,7 +276,8 @@ def _unpack(text: str, size: int, *, exact: bool = True) -> bytes:
 
 def _coded(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The unique image ids, and for each row the index of its id among them."""
-    if pa.types.is_integer(column.type):
+    column = base.decoded(column)
+    if not base.is_text(column.type):
         values = image_ids(_numbers(column))
         starts = np.flatnonzero(np.diff(values, prepend=values[:1] - 1)) if len(values) else values
         different, place = np.unique(values[starts], return_inverse=True)
@@ -263,6 +288,4 @@ def _coded(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:
 
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[Any]:
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return column.to_numpy()
+    return base.decoded(column).to_numpy()

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import warnings
 import zlib
 from pathlib import Path
 from typing import Any
@@ -218,12 +219,12 @@ GOOD = {"image_id": [1, 2], "class": ["a", "b"], "state": [1, -1]}
     ("changed", "word"),
     [
         ({"image_id": [1, 1], "class": ["a", "a"]}, "image 1 and class 'a'"),
-        ({"state": [1, 0]}, "state is 0 in row 2"),
-        ({"state": [1.0, -1.0]}, "state is double"),
-        ({"image_id": [0.5, 1]}, "image_id is double"),
+        ({"state": [1, 2]}, "state is 2 in row 2"),
+        ({"state": ["1", "-1"]}, "state is string"),
+        ({"image_id": [0.5, 1]}, "image ids are float64"),
         ({"class": ["a", None]}, "class is empty"),
         ({"image_id": [], "class": pd.Series([], dtype=str), "state": pd.Series([], dtype=int)},
-         "image_id is double"),
+         "0 images"),
         ({"image_id": np.array([1, 2**63], np.uint64)}, "image id"),
         ({"image_id": ["a" * 1025, "b"]}, "image id"),
     ],
@@ -232,6 +233,33 @@ def test_a_foreign_table_that_is_none_is_refused(
     tmp_path: Path, changed: dict[str, Any], word: str
 ) -> None:
     refuses(PARQUET.read, _save(GOOD | changed, tmp_path / "x.parquet"), word)
+
+
+@pytest.mark.parametrize(
+    ("changed", "rows"),
+    [
+        ({"state": [1.0, -1.0, -1.0]}, [[1, 0], [0, -1], [-1, 0]]),
+        ({"state": [True, False, True]}, [[1, 0], [0, -1], [1, 0]]),
+        ({"state": [1, 0, 0]}, [[1, 0], [0, -1], [-1, 0]]),
+        ({"state": [1, 0, -1]}, [[1, 0], [0, -1]]),
+        ({"image_id": [1.0, 2.0, 3.0]}, [[1, 0], [0, -1], [1, 0]]),
+        ({"class": ["k\u00e4fer", "b", "ka\u0308fer\u200b "]}, [[1, 0], [0, -1], [1, 0]]),
+    ],
+)
+def test_numbers_states_and_names_of_other_programs(
+    tmp_path: Path, changed: dict[str, Any], rows: list[list[int]]
+) -> None:
+    good = {"image_id": [1, 2, 3], "class": ["a", "b", "a"], "state": [1, -1, 1]}
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        read = PARQUET.read(_save(good | changed, tmp_path / "x.parquet"))
+    assert (
+        read.images.tolist() == [1, 2, 3][: len(rows)]
+        and read.rows(range(len(rows))).tolist() == rows
+    )
+    assert len(notes) == ("class" in changed or len(rows) == 2)
+    texts = {"state -1 and others 0" * (len(rows) == 2), "look alike" * ("class" in changed)}
+    assert all(text in str(each.message) for text in texts for each in notes)
 
 
 DELTA = {"use_dictionary": False, "column_encoding": {"class": "DELTA_BYTE_ARRAY"}}
