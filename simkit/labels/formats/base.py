@@ -610,8 +610,12 @@ def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return decoded(column.cast(kind.value_type))
     if str(kind) == "string_view":
         return column.cast(pa.string())
-    whole = pa.types.is_floating(kind) and pc.all(pc.equal(pc.floor(column), column)).as_py()
-    return column.cast(pa.int64()) if whole and pc.max(pc.abs(column)).as_py() < 2**53 else column
+    if pa.types.is_floating(kind) and len(column):
+        same = pc.all(pc.equal(pc.floor(column), column)).as_py()
+        return (
+            column.cast(pa.int64()) if same and pc.max(pc.abs(column)).as_py() < 2**53 else column
+        )
+    return column
 
 
 def unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -631,7 +635,7 @@ def is_text(kind: pa.DataType) -> bool:
     return str(kind) in ("string", "large_string", "string_view")
 
 
-def encoded(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int32]]:
+def encoded(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.integer]]:
     """A text column as its unique values (all of its dictionary, if it has one) and codes.
 
     The code of an empty cell is -1.

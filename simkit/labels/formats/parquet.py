@@ -120,6 +120,8 @@ class Parquet(base.Format):
                 stream.seek(-8 - size, os.SEEK_END)
                 if _START in stream.read(size):
                     raise ValueError("its metadata is damaged")
+            if not len(table):
+                raise BadInput("it has no rows; give a file with labels")
             import pandas as pd
 
             table, states = _known_rows(table, file)

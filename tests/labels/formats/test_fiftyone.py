@@ -57,6 +57,18 @@ def test_what_fiftyone_writes_is_read(tmp_path: Path) -> None:
     assert FiftyOne().read(path).rows([3]).tolist() == [[-1, 0]]
 
 
+def test_whole_floats_are_indices_and_names_are_compared_as_plain_text(tmp_path: Path) -> None:
+    text = json.dumps(
+        {"classes": ["cat", "k\u00e4fer"], "labels": {"a": [0.0], "b": ["ka\u0308fer "]}}
+    )
+    (tmp_path / "x.json").write_text(text, encoding="utf-8-sig")
+    assert for_path(tmp_path / "x.json") == FiftyOne()
+    assert FiftyOne().read(tmp_path / "x.json").rows([0, 1]).tolist() == [[1, 0], [0, 1]]
+    (tmp_path / "x.json").write_text(text.replace("cat", "K\u00e4fer"))
+    with pytest.warns(UserWarning, match="1 class names look like another one"):
+        FiftyOne().read(tmp_path / "x.json")
+
+
 def test_file_names_come_from_a_pattern(tmp_path: Path) -> None:
     part = make("fiftyone(file='COCO_{:04d}.jpg')")
     part.write(PartialLabels.of([[1]], [7]), tmp_path / "x.json")
@@ -76,6 +88,8 @@ def test_file_names_come_from_a_pattern(tmp_path: Path) -> None:
         ('{"classes": [1], "labels": {}}', "'classes'"),
         ('{"classes": ["x"], "labels": {"a": [0, 0]}}', "'x'"),
         ('{"classes": ["x"]}', "labels"),
+        ('{"classes": ["x"], "labels": {"a": ["0"]}}', "write an index without quotes"),
+        ('{"classes": ["x"], "labels": {"a": [0], "a": []}}', "'a' occurs twice"),
     ],
 )
 def test_other_content_is_refused(tmp_path: Path, text: str, word: str) -> None:

@@ -159,6 +159,69 @@ def test_only_present_labels_are_known_without_the_others(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "file_name;present;absent\na.jpg;['cat'];['dog']\nb.jpg;[];\n",
+        '\ufefffile_name\tpresent\tabsent\r\na.jpg\t["cat"]\t["dog"]\r\nb.jpg\t[]\t\r\n',
+    ],
+)
+def test_metadata_of_any_spreadsheet_is_read(tmp_path: Path, text: str) -> None:
+    (tmp_path / "metadata.csv").write_text(text)
+    read = HuggingFace().read(tmp_path / "metadata.csv")
+    assert read.images.tolist() == ["a.jpg", "b.jpg"] and read.classes == ("cat", "dog")
+    assert read.rows([0, 1]).tolist() == [[1, -1], [0, 0]] and read.asked.all()
+
+
+@pytest.mark.parametrize(
+    "images",
+    [
+        pa.array(["007", "8"]),
+        pa.array(["007", "8"]).dictionary_encode(),
+        pa.array(["007", "8"], pa.string_view()),
+        pa.array([7.0, 8.0]),
+    ],
+)
+def test_ids_of_typed_columns_keep_their_type(tmp_path: Path, images: pa.Array) -> None:
+    lists = pa.array([["cat"], ["dog"]], pa.list_(pa.string_view()))
+    pq.write_table(pa.table({"image": images, "present": lists}), tmp_path / "x.parquet")
+    read = HuggingFace().read(tmp_path / "x.parquet")
+    assert read.images.tolist() == ([7, 8] if images.type == "double" else ["007", "8"])
+    assert read.rows([0, 1]).tolist() == [[1, 0], [0, 1]]
+
+
+def test_folders_of_several_data_sets_and_parts_are_named(tmp_path: Path) -> None:
+    for name in ("test", "train"):
+        HuggingFace().write(LABELS, tmp_path / "dict" / name)
+    with pytest.raises(
+        BadInput, match=f"holds test and train; .*as in ({tmp_path}/dict/train)$"
+    ) as e:
+        HuggingFace().read(tmp_path / "dict")
+    assert HuggingFace().read(str(e.value).split(" as in ")[1]).shape == LABELS.shape
+    (tmp_path / "files").mkdir()
+    part = tmp_path / "files" / "train-00000-of-00002.parquet"
+    HuggingFace().write(LABELS, part)
+    with pytest.raises(BadInput, match=f"1 parquet files and no state.json; give {part}"):
+        HuggingFace().read(tmp_path / "files")
+    with pytest.warns(UserWarning, match="it is one of 2 parts"):
+        HuggingFace().read(part)
+    state = tmp_path / "dict" / "train" / "state.json"
+    state.write_text(json.dumps(json.loads(state.read_text()) | {"_indices_data_files": [{}]}))
+    with pytest.raises(BadInput, match="selection of its rows; call flatten_indices"):
+        HuggingFace().read(state.parent)
+
+
+def test_classes_that_look_alike_are_one(tmp_path: Path) -> None:
+    rows = [["k\u00e4fer"], ["ka\u0308fer "], ["K\u00c4FER"]]
+    table = pa.table({"image": ["a", "b", "c"], "present": pa.array(rows)})
+    pq.write_table(table, tmp_path / "x.parquet")
+    with pytest.warns(UserWarning) as notes:
+        read = HuggingFace().read(tmp_path / "x.parquet")
+    one, two = (str(each.message) for each in notes)
+    assert "1 class names look alike and count as one" in one and "count as two classes" in two
+    assert read.rows(range(3)).tolist() == [[0, 1], [0, 1], [1, 0]]
+
+
+@pytest.mark.parametrize(
     ("text", "word"),
     [
         ('{"file_name": "a", "present": "x"}', "present"),

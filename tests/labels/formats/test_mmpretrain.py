@@ -15,7 +15,7 @@ PART = Mmpretrain()
 GOOD: dict[str, Any] = {
     "metainfo": {"classes": ["a", "b", "c"]},
     "data_list": [
-        {"img_path": "x.jpg", "gt_label": [2, 0]},
+        {"img_path": "x.jpg", "gt_label": [2, 0.0]},
         {"img_path": "y.jpg", "gt_label": [], "more": 1},
     ],
 }

@@ -220,11 +220,11 @@ GOOD = {"image_id": [1, 2], "class": ["a", "b"], "state": [1, -1]}
     [
         ({"image_id": [1, 1], "class": ["a", "a"]}, "image 1 and class 'a'"),
         ({"state": [1, 2]}, "state is 2 in row 2"),
-        ({"state": ["1", "-1"]}, "state is string"),
+        ({"state": ["1", "-1"]}, "state is "),
         ({"image_id": [0.5, 1]}, "image ids are float64"),
         ({"class": ["a", None]}, "class is empty"),
         ({"image_id": [], "class": pd.Series([], dtype=str), "state": pd.Series([], dtype=int)},
-         "0 images"),
+         "no rows"),
         ({"image_id": np.array([1, 2**63], np.uint64)}, "image id"),
         ({"image_id": ["a" * 1025, "b"]}, "image id"),
     ],
