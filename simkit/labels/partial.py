@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -105,8 +106,12 @@ class PartialLabels:
             For other codes, for duplicate entries, ids or names, and for sizes that do not fit.
         """
         numbers = matrix_of(codes)
-        if not np.isin(numbers.data, (-1, 0, 1)).all():
-            raise BadInput("labels hold values other than +1, -1 and 0; translate them first")
+        if numbers.dtype == bool or not np.isin(numbers.data, (-1, 0, 1)).all():
+            found = "True and False" if numbers.dtype == bool else "values other than +1, -1 and 0"
+            raise BadInput(
+                f"labels hold {found}; write +1 (present), -1 (absent) and 0 (unknown), such as "
+                "numpy.where(x == 1, 1, numpy.where(x == 0, -1, 0)) if 0 is absent"
+            )
         matrix = csr_array(numbers.astype(np.int8))
         matrix.sum_duplicates()
         N, L = matrix.shape
@@ -132,8 +137,8 @@ class PartialLabels:
         Parameters
         ----------
         frame : pandas.DataFrame
-            Columns image (or image_id), class and state (+1 present, -1 absent); others are
-            ignored.
+            Columns image (or image_id), class and state (+1 present, -1 absent, empty unknown);
+            others are ignored.
         classes : sequence of str, optional
             L names in order; by default the categories of the column, or else the names in the
             order of their first rows.
@@ -174,10 +179,22 @@ class PartialLabels:
                 f"row {odd[0]} is about image {image!s} and class {name!r}, and one of them is not "
                 "among the given images and classes; add it or remove the row"
             )
-        states = np.asarray(table["state"])
-        if states.dtype.kind not in "iuf":
-            raise BadInput(f"state is {states.dtype}; numbers, +1 or -1, are expected")
-        codes = coo_array((states, (rows, columns)), shape=(len(ids), len(names)))
+        state = table["state"]
+        if not isinstance(state.dtype, np.dtype) or state.dtype.kind not in "iuf":
+            state = state.astype(object)  # of nullable types and categories
+            kind = pd.api.types.infer_dtype(state, skipna=True)
+            if kind not in ("integer", "floating", "mixed-integer-float", "empty"):
+                raise BadInput(f"state is {kind}; numbers, +1 or -1, are expected")
+        states = state.to_numpy(np.float64, na_value=np.nan)
+        if (states == 0).any():  # absent in tables, unknown in codes
+            row = (states == 0).argmax()
+            raise BadInput(f"state is 0 in row {row}; write -1 for absent, and no row for unknown")
+        if (unknown := np.isnan(states)).any():
+            warnings.warn(
+                f"{unknown.sum():,} of {len(states):,} rows have no state and are unknown",
+                stacklevel=2,
+            )
+        codes = coo_array((np.nan_to_num(states), (rows, columns)), shape=(len(ids), len(names)))
         asked = None if images is None else np.ones(len(ids), bool)
         return PartialLabels.of(codes, ids, names, asked)
 

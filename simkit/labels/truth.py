@@ -175,6 +175,10 @@ class Boxes:
 def image_ids(values: Any) -> NDArray[Any]:
     """Image ids as int64 or text, from any width. Raises BadInput for anything else."""
     ids = np.asarray(values)
+    if ids.ndim != 1:
+        raise BadInput(f"image ids are {str(values)[:40]!r}; a list of them is expected")
+    if ids.dtype.kind == "f" and (ids == np.rint(ids)).all() and (abs(ids) < 2**53).all():
+        return ids.astype(np.int64)  # which pandas turns into floats where one is missing
     if ids.dtype.kind == "i" or (ids.dtype.kind == "u" and ids.max(initial=0) < 2**63):
         return ids.astype(np.int64)
     if ids.dtype.kind == "U" or all(isinstance(value, str) for value in ids.flat):
@@ -186,6 +190,8 @@ def class_names(names: Any, L: int) -> tuple[str, ...]:
     """Names as plain text; class-0, class-1 ... for None. Raises BadInput for anything else."""
     if names is None:
         return tuple(f"class-{c}" for c in range(L))
+    if isinstance(names, str):  # whose letters would be taken for names
+        raise BadInput(f"the classes are the text {names[:40]!r}; a list of names is expected")
     texts = tuple(names)
     for name in texts:
         if not isinstance(name, str):
@@ -201,7 +207,7 @@ def axes(images: Any, classes: Any, shape: tuple[int, ...]) -> tuple[NDArray[Any
     N, L = shape
     ids = image_ids(np.arange(N) if images is None else images)
     names = class_names(classes, L)
-    if ids.ndim != 1 or (len(ids), len(names)) != shape or not N or not L:
+    if (len(ids), len(names)) != shape or not N or not L:
         raise BadInput(
             f"labels of {N} images x {L} classes have {len(ids)} image ids and {len(names)} "
             "class names; give one of each, and at least one image and class"
@@ -230,7 +236,7 @@ def matrix_of(values: Any) -> Any:
         matrix = values if values.format == "csr" else values.tocoo()
     else:
         try:
-            matrix = np.asarray(values)
+            matrix = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
         except (ValueError, TypeError):  # rows of different lengths
             matrix = np.array(None)
     if len(matrix.shape) != 2 or matrix.dtype.kind not in "biuf":
