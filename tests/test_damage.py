@@ -32,7 +32,7 @@ from simkit.learn.methods import Task, make
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import ClassPrior
 from simkit.learn.train import train
-from simkit.orders import label_studio, sheet
+from simkit.orders import answer_tables
 from simkit.orders.order import Order
 from simkit.orders.project import Project
 from simkit.orders.receiving import OrderState, checked
@@ -164,18 +164,18 @@ def test_damaged_answers(tmp_path: Path) -> None:
     lines = [json.dumps({**line, "question": number}) for number in (1, 2, 3)]
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "said.jsonl").write_text("\n".join(lines))
-    _damaged(tmp_path / "in", lambda f: checked(order, sheet.read(f / "said.jsonl", order, {})))
+    _damaged(tmp_path / "in", lambda f: checked(order, answer_tables.read(f / "said.jsonl", order)))
     depth = "[" * 3000 + "]" * 3000
     (tmp_path / "in" / "said.jsonl").write_text(lines[0].replace('"yes"', depth))
     with pytest.raises(BadInput, match="said"):
-        sheet.read(tmp_path / "in" / "said.jsonl", order, {})
+        answer_tables.read(tmp_path / "in" / "said.jsonl", order)
 
 
 def test_damaged_exports_of_label_studio(tmp_path: Path) -> None:
     order = studio.ordered(tmp_path / "one", "rpa")
     (tmp_path / "in").mkdir()
     shutil.copy(studio.HERE / "rpa.json", tmp_path / "in")
-    _damaged(tmp_path / "in", lambda f: checked(order, label_studio.read(f / "rpa.json", order)))
+    _damaged(tmp_path / "in", lambda f: checked(order, answer_tables.read(f / "rpa.json", order)))
 
 
 def test_damaged_kept_answers(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -13,9 +13,7 @@ from simkit.cli.output import counts_line, print_json, say, table
 from simkit.errors import BadInput
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from simkit.orders.receiving import OrderState
+    from simkit.orders.receiving import Checked, OrderState
 
 
 @click.command(epilog="Example: simkit receive order1 answers-anna.jsonl answers-ben.jsonl")
@@ -23,8 +21,11 @@ if TYPE_CHECKING:
 @click.argument("files", type=options.FILE, nargs=-1)
 @options.signature
 @options.json
-def command(folder: Path, files: tuple[Path, ...], *, columns: tuple[str, ...] = ()) -> None:
-    """Add answers to an order: from its page, a table (CSV, JSONL) or Label Studio (JSON).
+def command(
+    folder: Path, files: tuple[Path, ...], *, columns: tuple[str, ...] = (),
+    minus: Literal["absent", "unknown"] | None = None,
+) -> None:  # fmt: skip
+    """Add answers to an order: from its page, a table (CSV, JSON, Excel) or Label Studio.
 
     Answers are checked, added and never replaced; receiving the same file again changes nothing.
     Labels, votes, measured times and open questions are written into the order's folder. Without
@@ -34,11 +35,14 @@ def command(folder: Path, files: tuple[Path, ...], *, columns: tuple[str, ...] =
     Parameters
     ----------
     columns : FIELD=NAME
-        Column of a table for question, image, class, answer, worker or seconds.
+        Column of a table for question, image, class, answer, worker, seconds or milliseconds; none
+        if no column has it.
+    minus
+        Meaning of -1 in answers with 1 and -1 but no 0.
     """
     import pandas as pd
 
-    from simkit.orders import label_studio, sheet
+    from simkit.orders import answer_tables
     from simkit.orders.order import Order
     from simkit.orders.project import next_step, order_of, project_of, write_pilot
     from simkit.orders.receiving import OrderState, checked, keep, kept, write
@@ -47,26 +51,17 @@ def command(folder: Path, files: tuple[Path, ...], *, columns: tuple[str, ...] =
     project = project_of(folder)
     order = Order.read(folder)
     names = options.pairs(columns, "--columns", "field=NAME, such as answer=label")
-    raw = []  # all are read before any is kept
+    raw = [pd.DataFrame(columns=["file", *answer_tables.RAW])]
     for file in files:
-        if file.suffix.lower() not in (".json", ".csv", ".jsonl", ".ndjson"):
-            raise BadInput(f"{file} is not a file of answers; give .jsonl, .csv, or .json of Label "
-                           "Studio")  # fmt: skip
-        of_tool = file.suffix.lower() == ".json"
-        rows = label_studio.read(file, order) if of_tool else sheet.read(file, order, names)
-        raw.append((file, rows))
-    added, refused = 0, [pd.DataFrame(columns=["file", "row", "problem", "cause"])]
-    for file, rows in raw:
-        result = checked(order, rows)
-        keep(order, result.answers)
-        added += len(result.answers)
-        refused.append(result.problems.assign(file=str(file)))
-    problems = pd.concat(refused)
+        raw.append(answer_tables.read(file, order, names, minus or "").assign(file=str(file)))
+    result = checked(order, pd.concat(raw))
+    keep(order, result.answers)
     state = None
     while state is None or len(kept(order)) > len(state.answers):  # others may receive, too
         state = OrderState.of(order)
         if not len(state.answers):
-            first = [f" ({len(problems)} rows were refused: {text})" for text in problems.problem]
+            problems = result.problems["problem"]
+            first = [f" ({len(problems)} rows were refused: {text})" for text in problems]
             named = ", ".join(map(str, files))
             mend = "give the files with people's answers"
             if files:
@@ -75,29 +70,33 @@ def command(folder: Path, files: tuple[Path, ...], *, columns: tuple[str, ...] =
         written = write(state)
         if project is not None:
             written += [f"../{name}" for name in write_pilot(project, state)]
-    _print(state, added, problems, written)
+    _print(state, result, written)
     say(f"next: {_next(state) if project is None else next_step(project, project.states)}")
 
 
-def _print(state: OrderState, added: int, problems: pd.DataFrame, written: list[str]) -> None:
+def _print(state: OrderState, result: Checked, written: list[str]) -> None:
     order, total = state.order, len(state.order.table)
+    added, problems = len(result.answers), result.problems
     print_json({
         "order": order.id, "added": added, "answers": len(state.answers),
         "open": len(state.open), "counts": state.labels.counts(), "tied": state.tied,
         "labels": state.labels.id, "seconds": state.seconds.to_dict(), "files": written,
         "problems": problems[["file", "row", "problem"]].to_dict("records"),
+        "left_out": result.left_out,
     })  # fmt: skip
     say(f"{added:,} answers added; {total - len(state.open):,} of {total:,} questions are answered")
     say(counts_line(state.labels))
     if state.tied:
         say(f"{state.tied:,} unknown: people disagreed")
+    if result.left_out:
+        say("left out: " + ", ".join(f"{n:,} ({why})" for why, n in result.left_out.items()))
     if len(problems):
         say(f"{len(problems):,} rows do not count:")
         causes = [same for _, same in problems.groupby(["file", "cause"], sort=False)]
         for same in causes[:5]:
             one, more = same.iloc[0], len(same) - 1
             others = f" and {more:,} more" if more else ""
-            say(f"  {one.file}, row {one.row + 1}{others}: {one.problem}")
+            say(f"  {one.file}, row {one.row}{others}: {one.problem}")
         if len(causes) > 5:
             say(f"  ... and {len(causes) - 5:,} other problems (--json lists all rows)")
     if len(state.seconds):

@@ -257,17 +257,31 @@ class Column:
         """(m,) the cells as numbers, nan where blank. Raises BadInput, naming the row."""
         return self._parsed(_number, expected)
 
-    def seconds(self) -> NDArray[np.float64]:
-        """(m,) the cells as times in seconds, nan where blank. Raises BadInput, naming the row."""
+    def seconds(
+        self, *, milliseconds: bool | None = None, strict: bool = True
+    ) -> NDArray[np.float64]:
+        """(m,) the cells as times in seconds, nan where blank.
+
+        Parameters
+        ----------
+        milliseconds : bool, optional
+            Whether numbers without a unit are milliseconds. By default the column's name says so.
+        strict : bool, default True
+            Raise BadInput, naming the row, for a cell that is no time; otherwise it is nan.
+        """
         expected = "seconds, as in 1.8, 1.8 s, 300 ms or 00:00:02, are expected"
-        milliseconds = bool(re.search(r"ms$|msecs?$|millis|milliseconds?", key(self.name)))
-        values = self._parsed(_seconds, expected)
-        if milliseconds and not any(re.search("[a-z:]", text.lower()) for text in self.texts):
+        named = bool(re.search(r"ms$|msecs?$|millis|milliseconds?", key(self.name)))
+        thousandth = named if milliseconds is None else milliseconds
+        parse = functools.partial(_seconds, unit=1e-3 if thousandth else 1)
+        values = self._parsed(parse, expected, strict=strict)
+        bare = any(re.fullmatch("[^a-zA-Z:]+", text) for text in self.texts)
+        if named and milliseconds is None and bare:
             self.table.note(f"column {self.name!r} is read as milliseconds")
-            values = values / 1000
         return values
 
-    def _parsed(self, parse: Callable[[str], float], expected: str) -> NDArray[np.float64]:
+    def _parsed(
+        self, parse: Callable[[str], float], expected: str, *, strict: bool = True
+    ) -> NDArray[np.float64]:
         texts = self._without_commas()
         values = np.full(len(texts) + 1, np.nan)
         for place, text in enumerate(texts):
@@ -275,25 +289,30 @@ class Column:
                 try:
                     values[place] = parse(text)
                 except ValueError:
-                    raise self.refused(self.texts[place], expected) from None
+                    if strict:
+                        raise self.refused(self.texts[place], expected) from None
         return values[self.codes]
 
     def _without_commas(self) -> list[str]:
         """The texts with a decimal point: commas as most of Europe writes them, or of thousands."""
-        commas = [text for text in self.texts if "," in text]
+        if not any("," in text for text in self.texts):
+            return self.texts
+        one = re.compile(r"[^\d,]*[\d.,]*\d\s*[^\d,]*")  # a single number, maybe with a unit
+        numbers = [*filter(one.fullmatch, self.texts)]
+        commas = [text for text in numbers if "," in text]
         if not commas:
             return self.texts
         thousands = [re.fullmatch(r"\D*[1-9]\d{0,2}(,\d{3})+(\.\d+)?\D*", text) for text in commas]
         decimal = [re.fullmatch(r"\D*(\d{1,3}(\.\d{3})+|\d*),\d+\D*", text) for text in commas]
-        pointed = any("." in text and "," not in text for text in self.texts)
+        pointed = any("." in text and "," not in text for text in numbers)
         sure = self.table.separator == ";" or not all(thousands)
         if all(decimal) and not pointed and sure:
             self.table.note(
                 f"column {self.name!r} is read with decimal commas: {commas[0]} is "
                 f"{commas[0].replace('.', '').replace(',', '.')}"
             )
-            return [text.replace(".", "").replace(",", ".") if "," in text else text
-                    for text in self.texts]  # fmt: skip
+            number, decimals = str.maketrans(",", ".", "."), {*commas}
+            return [text.translate(number) if text in decimals else text for text in self.texts]
         if all(thousands) and (pointed or any("." in text for text in commas)):
             return [text.replace(",", "") for text in self.texts]
         raise self.refused(
@@ -316,22 +335,22 @@ def _number(text: str) -> float:
 
 _UNITS = {
     "ms": 1e-3, "msec": 1e-3, "millisecond": 1e-3, "milliseconds": 1e-3,
-    "": 1, "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1, "sek": 1, "sekunden": 1,
+    "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1, "sek": 1, "sekunden": 1,
     "min": 60, "mins": 60, "minute": 60, "minutes": 60, "m": 60,
     "h": 3600, "hr": 3600, "hour": 3600, "hours": 3600,
 }  # fmt: skip
 _CLOCK = re.compile(r"(?:(\d+) days?,? )?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
 
 
-def _seconds(text: str) -> float:
-    """A time as text: seconds, a number with a unit, or a clock."""
+def _seconds(text: str, unit: float = 1) -> float:
+    """A time as text: a number with a unit, or without it in `unit` seconds, or a clock."""
     if clock := _CLOCK.fullmatch(text):
         days, hours, minutes, seconds = (float(part or 0) for part in clock.groups())
         return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
     parts = re.fullmatch(r"([^a-zA-Z]*?(?:e[+-]?\d+)?)\s*([a-zA-Z]*)\.?", text)
-    if parts is None or parts[2].lower() not in _UNITS:
+    if parts is None or parts[2].lower() not in ("", *_UNITS):
         raise ValueError
-    return _number(parts[1]) * _UNITS[parts[2].lower()]
+    return _number(parts[1]) * (_UNITS[parts[2].lower()] if parts[2] else unit)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Label Studio (labelstud.io): tasks and labelling configurations, and its JSON export.
+"""Label Studio (labelstud.io): tasks, labelling configurations, and its exports.
 
 The classes of a task come from its own data (`value="$ask"`): a class that is listed and ticked is
 present, listed and not ticked absent, not listed unknown. Questions of kind `name` have a project
@@ -7,19 +7,27 @@ of their own, in which people choose the classes they name.
 
 from __future__ import annotations
 
+import ast
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import pandas as pd
 
 from simkit.errors import BadInput
-from simkit.files import parse_json, reading
+from simkit.files import parse_json
 from simkit.labels.formats.base import write_lines
+from simkit.labels.tables import Table, listed, text_of
 from simkit.orders.order import NOTHING, Order
 
 PRESENT, NAMED = "present", "named"
+_EXPORTED = {  # columns of JSON-MIN and CSV besides the choices
+    "id", "image", "text", "ask", "order", "questions", "annotator", "annotation_id", "created_at",
+    "updated_at", "lead_time", "agreement",
+}  # fmt: skip
 _CONFIG = """<View>
   <Header value="$text"/>
   <Choices name="{name}" toName="image" value="$ask" choice="{choice}" showInline="true"{required}/>
@@ -74,56 +82,104 @@ def write(order: Order, questions: pd.DataFrame, folder: Path, root: str) -> lis
     return out
 
 
-def read(file: Path, order: Order) -> pd.DataFrame:
-    """Read the raw answers of a JSON export. Skipped tasks have no answers.
+def exported(file: Path) -> list[dict[str, Any]] | None:
+    """The tasks in an export of format JSON; None for any other file. Raises BadInput."""
+    if file.suffix.lower() != ".json":
+        return None
+    notes: list[str] = []
+    tasks = parse_json(text_of(file, notes.append), "replace")
+    if not isinstance(tasks, list) or not any(
+        isinstance(task, dict) and isinstance(task.get("data"), dict) for task in tasks
+    ):
+        return None
+    if not any("annotations" in task for task in tasks):
+        raise BadInput("it has tasks without annotations; have them labelled in Label Studio, and "
+                       "export them from there as JSON")  # fmt: skip
+    if not any("questions" in task["data"] for task in tasks):
+        raise BadInput("its tasks are not those of an order; export the project as CSV, with "
+                       "columns for image, class and answer")  # fmt: skip
+    for note in notes:
+        warnings.warn(f"{file}: {note}", stacklevel=2)
+    return tasks
 
-    Parameters
-    ----------
-    file : Path
-    order : Order
 
-    Returns
-    -------
-    DataFrame
-        Columns question, worker, answer, seconds and shared.
+def tasks_of(table: Table) -> list[dict[str, Any]] | None:
+    """The tasks in an export of format JSON-MIN, CSV or TSV; None for any other table.
 
-    Raises
-    ------
-    BadInput
-        If the file is no JSON export, or answers another order.
+    It has a row for each annotation, but none for skipped ones. The column of choices is missing if
+    nobody has chosen any.
     """
-    with reading(file, "a JSON export of Label Studio", "export with the format JSON"):
-        tasks = parse_json(file.read_text("utf-8"), "replace")
-        if any("annotator" in task for task in tasks):
-            raise BadInput(f"{file} is an export as JSON-MIN; export it again with the format JSON")
-        rows = [row for task in tasks for row in _answers(task, order, file)]
-        return pd.DataFrame(rows, columns=["question", "worker", "answer", "seconds", "shared"])
+    columns = {column.name: column.cells() for column in table.columns}
+    if not {"ask", "questions", "order", "annotation_id"} <= {*columns}:
+        return None
+    others = {*columns} - _EXPORTED
+    if others and not {PRESENT, NAMED} & {*columns}:
+        raise BadInput(
+            f"it has no column {PRESENT} or {NAMED}, but {', '.join(sorted(others))}; call the "
+            f"column of choices {PRESENT}, or {NAMED} where people name classes"
+        )
+    times = next((one.seconds() for one in table.named(["lead_time"])), None)
+    tasks: list[dict[str, Any]] = []
+    for place in range(len(table)):
+        row = {name: cells[place] for name, cells in columns.items()}
+        cell = row.get(PRESENT) or row.get(NAMED) or "[]"
+        names = listed(cell)
+        chosen = {"type": "choices", "value": {"choices": [cell] if names is None else names}}
+        annotation: dict[str, Any] = {
+            "completed_by": row.get("annotator"), "was_cancelled": False, "result": [chosen],
+            "lead_time": 0.0 if times is None else float(np.nan_to_num(times[place])),
+        }  # fmt: skip
+        data: dict[str, Any] = {name: ast.literal_eval(row[name]) for name in ("ask", "questions")}
+        tasks.append({
+            "data": {**data, "order": row["order"]},
+            "annotations": [annotation] if row["annotation_id"] else [],
+        })  # fmt: skip
+    return tasks
 
 
-def _answers(task: dict[str, Any], order: Order, file: Path) -> list[tuple[Any, ...]]:
-    data, rows = task["data"], []
-    order.check_id(file, data["order"])
-    asked, numbers = [choice["value"] for choice in data["ask"]], data["questions"]
-    naming = {order.table["kind"].get(number) for number in numbers} == {"name"}
-    for annotation in task["annotations"]:
-        if annotation["was_cancelled"]:
-            continue
-        by = annotation["completed_by"]
-        if isinstance(by, dict):  # some exports have a record of the person instead of the number
-            by = by["id"]
-        worker = "" if by is None else str(by)
-        results = annotation["result"]
-        chosen = [c for r in results if r["type"] == "choices" for c in r["value"]["choices"]]
-        unknown = [c for c in chosen if c not in asked]
-        if unknown:  # a class was renamed in the tool, so the ticks are ambiguous
-            answers = [f"{unknown[0]} (not asked)"] * len(numbers)
-        elif not naming:
-            answers = ["yes" if c in chosen else "no" for c in asked]
-        elif len(chosen) > len(numbers):
-            answers = [f"{', '.join(chosen)} (too many)"] * len(numbers)
-        else:
-            answers = [*chosen, NOTHING][: len(numbers)] if chosen else []
-        seconds, shared = float(annotation.get("lead_time") or "nan"), len(numbers)
-        pairs = zip(numbers, answers, strict=not naming)
-        rows += [(number, worker, str(answer), seconds, shared) for number, answer in pairs]
+def answers(tasks: list[dict[str, Any]], order: Order, file: Path) -> list[dict[str, Any]]:
+    """The raw answers in the tasks of an export.
+
+    Columns row (the number of the task), question, worker, answer, seconds and shared; or row and
+    reason, for a task or annotation without answers.
+    """
+    rows: list[dict[str, Any]] = []
+    for number, task in enumerate(tasks, 1):
+        order.check_id(file, task["data"]["order"])
+        if not task["annotations"]:
+            rows.append({"row": number, "reason": "task without annotations"})
+        for annotation in task["annotations"]:
+            if annotation["was_cancelled"]:
+                rows.append({"row": number, "reason": "skipped task"})
+                continue
+            by = annotation["completed_by"]
+            if isinstance(by, dict):  # some exports have a record of the person, not the number
+                by = by["id"]
+            numbers, said = task["data"]["questions"], _said(task["data"], annotation, order)
+            about = {
+                "row": number, "worker": "" if by is None else str(by), "shared": len(numbers),
+                "seconds": float(annotation.get("lead_time") or "nan"),
+            }  # fmt: skip
+            rows += [
+                {**about, "question": question, "answer": str(answer)}
+                for question, answer in zip(numbers, said, strict=False)
+            ] or [{"row": number, "reason": "no answer"}]
     return rows
+
+
+def _said(data: dict[str, Any], annotation: dict[str, Any], order: Order) -> list[Any]:
+    """The answers to the questions of a task."""
+    asked, numbers = [choice["value"] for choice in data["ask"]], data["questions"]
+    results = annotation["result"]
+    chosen = [c for r in results if r["type"] == "choices" for c in r["value"]["choices"]]
+    unknown = [c for c in chosen if c not in asked]
+    if unknown:  # a class was renamed in the tool, so the ticks are ambiguous
+        return [f"{unknown[0]} (not asked)"] * len(numbers)
+    if {order.table["kind"].get(number) for number in numbers} != {"name"}:
+        answers = ["yes" if c in chosen else "no" for c in asked]
+        if len(answers) != len(numbers):
+            raise ValueError(f"{len(asked)} classes for {len(numbers)} questions")
+        return answers
+    if len(chosen) > len(numbers):
+        return [f"{', '.join(chosen)} (too many)"] * len(numbers)
+    return [*chosen, NOTHING][: len(numbers)] if chosen else []

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import tomllib
 import warnings
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +24,15 @@ from simkit.annotate.prices import prices as price_list
 from simkit.annotate.votes import NO as SAID_NO
 from simkit.annotate.votes import YES as SAID_YES
 from simkit.annotate.votes import Votes, error_rates, measured
-from simkit.errors import BadInput, unknown
+from simkit.errors import BadInput
 from simkit.files import parse_json, reading, toml_lines, whole
 from simkit.history import History, sha256
 from simkit.labels.formats import for_path
 from simkit.labels.formats.base import write_lines
 from simkit.labels.partial import PartialLabels
+from simkit.labels.tables import person, plain
 from simkit.orders import project_state
+from simkit.orders.answer_tables import DAY, FASTEST, RAW, standard, standard_names
 from simkit.orders.order import LABELS, NOTHING, Order, effort_of
 from simkit.orders.order_crowd import END, NO, UNSURE, YES, JoinedAnswers
 from simkit.orders.sheet import listed as with_names
@@ -40,20 +43,13 @@ if TYPE_CHECKING:
 DATA = "data.toml"  # the images as a data set, to train on with the labels
 COLUMNS = ("question", "worker", "answer", "seconds", "shared")
 TYPES = {"question": int, "worker": str, "answer": str, "seconds": float, "shared": int}
-DAY = 86_400  # seconds; longer times count as not measured
-WORDS = {
-    "yes": ("yes", "y", "true", "1", "present", "1.0"),
-    "no": ("no", "n", "false", "0", "-1", "absent", "0.0", "-1.0"),
-    "unsure": ("unsure", "maybe", "skip", "skipped", "?", "unknown", "don't know"),
-}
 LONG = 5  # times are cut at this multiple of the median of their kind, because of breaks
-FASTEST = 0.05  # seconds a question: shorter times are no person's
 _STATES = {"yes": YES, "no": NO, "unsure": UNSURE}
 
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """The answers of one file after the check.
+    """Answers after the check.
 
     Attributes
     ----------
@@ -61,13 +57,16 @@ class Checked:
         Valid new answers: columns question, worker (hashed), answer, seconds (nan: not measured)
         and shared (the number of questions that these seconds are for).
     problems : DataFrame
-        Rows that do not count: columns row (from 0), problem, and cause, which is the same text
-        for rows with the same mistake. Every such row is listed, except empty answers and
+        Rows that do not count: columns file, row (in the file), problem, and cause, which is the
+        same text for rows with the same mistake. Every such row is listed, except empty answers and
         repetitions.
+    left_out : dict of str to int
+        Numbers of all rows and times that do not count, by reason.
     """
 
     answers: pd.DataFrame
     problems: pd.DataFrame
+    left_out: dict[str, int]
 
 
 def checked(order: Order, rows: pd.DataFrame) -> Checked:
@@ -77,54 +76,104 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
     ----------
     order : Order
     rows : DataFrame
-        Raw answers: columns question, worker, answer, and optionally seconds and shared; image
-        and class explain why there is no such question (-1).
+        Raw answers: columns question, worker, answer, and optionally file and others of
+        `answer_tables.RAW`.
 
     Returns
     -------
     Checked
     """
-    problems: list[tuple[int, str, str]] = []
-    valid: list[tuple[int, str, str, float, int]] = []
-    table, classes, images = order.table, set(order.classes), set(order.images.astype(str))
-    kinds = table["kind"].to_dict()
-    before = {
-        (q, w): a for q, w, a in kept(order)[["question", "worker", "answer"]].itertuples(False)
-    }
+    raw = {"file": str(order.folder), **RAW, "row": range(1, len(rows) + 1)}
+    rows = rows.assign(**{name: raw[name] for name in raw if name not in rows})
+    kinds, stored = order.table["kind"].to_dict(), kept(order)
+    before = {(q, w): a for q, w, a in stored[["question", "worker", "answer"]].itertuples(False)}
+    workers = _pseudonyms(order, rows, {*stored["worker"]})
+    texts = [*map(plain, map(str, rows["answer"]))]
+    said, named = standard({*texts}), standard_names([*{*texts}], order.classes)
     rows = rows.assign(
-        number=_numbers(rows, "question", table["question"].max()).fillna(-1),
-        seconds=_numbers(rows, "seconds", DAY),
-        shared=_numbers(rows, "shared", len(table)).fillna(1),
-    )
-    for place, row in enumerate(rows.to_dict("records")):
-        number, text = row["number"], str(row["answer"]).strip()
-        person, question = str(row["worker"]).strip(), f"question {row['number']:.0f}"
-        # A pseudonym that differs between orders.
-        worker = f"w-{sha256(f'{order.id} {person}'.encode())[:10]}"
-        kind, earlier = kinds.get(number), before.get((number, worker))
-        answer = None if kind is None else _answer(text, kind, classes)
-        why: tuple[str, str] | None = None  # a problem and its cause
-        if kind is None:
-            why = _not_asked(row, order.classes, images)
-        elif not text or text.lower() == "nan":
-            continue  # not answered yet
+        text=texts, number=_numbers(rows, "question", order.table["question"].max()).fillna(-1),
+        shared=_numbers(rows, "shared", len(order.table)).fillna(1).clip(lower=1),
+    )  # fmt: skip
+    problems, valid, left_out = [], [], Counter[str]()
+    for row in rows.to_dict("records"):
+        number, text, kind = int(row["number"]), row["text"], kinds.get(row["number"])
+        answer, worker = (named if kind == "name" else said)[text], workers[str(row["worker"])]
+        earlier, why = before.get((number, worker)), None
+        if row["reason"] and not row["problem"]:
+            left_out[row["reason"]] += 1
+        elif answer == "":
+            left_out["no answer"] += 1
+        elif row["problem"]:
+            why = row["problem"], row["cause"], row["reason"]
+        elif kind is None:
+            problem = f"question {row['question']!r} is not in this order"
+            why = problem, "question", "unknown question"
         elif answer is None:
             what = "a class of the order or nothing" if kind == "name" else "yes, no or unsure"
-            why = f"{question}: {text!r} is not {what}", text
-        elif not person:
-            why = f"{question}: the worker is not named", "worker"
+            why = f"question {number}: {text!r} is not {what}", text, "answer not understood"
+        elif not worker:
+            why = f"question {number}: the worker is not named", "worker", "worker not named"
         elif earlier is None:
             before[number, worker] = answer
-            valid.append((int(number), worker, answer, row["seconds"], max(1, int(row["shared"]))))
-        elif earlier != answer:
-            said = f"the same person answered {earlier} before and {answer} now"
-            why = f"{question}: {said}; the first answer counts", "twice"
+            seconds, untimed = _seconds(row)
+            valid.append((number, worker, answer, seconds, int(row["shared"])))
+            left_out.update(untimed)
+        elif earlier == answer:
+            left_out["repeated"] += 1
+        else:
+            problem = f"the same person answered {earlier} before and {answer} now"
+            problem = f"question {number}: {problem}; the first answer counts"
+            why = problem, "twice", "another answer of the same person"
         if why is not None:
-            problems.append((place, *why))
+            problems.append((row["file"], row["row"], *why[:2]))
+            left_out[why[2]] += 1
     return Checked(
         pd.DataFrame(valid, columns=list(COLUMNS)),
-        pd.DataFrame(problems, columns=["row", "problem", "cause"]),
+        pd.DataFrame(problems, columns=["file", "row", "problem", "cause"]),
+        dict(left_out),
     )
+
+
+def _seconds(row: Mapping[str, Any]) -> tuple[float, list[str]]:
+    """The time of a raw answer, nan if it is none, and the reason for leaving it out, if any."""
+    seconds = float(pd.to_numeric(str(row["seconds"]), errors="coerce"))
+    if np.isnan(seconds):
+        return seconds, [row["untimed"]] if row["untimed"] else []
+    if not 0 <= seconds <= DAY:
+        return float("nan"), ["time above a day" if seconds > 0 else "time below 0"]
+    short = seconds < FASTEST * row["shared"]
+    return seconds, [f"time below {FASTEST} s a question"] * short
+
+
+def _pseudonyms(order: Order, rows: pd.DataFrame, stored: set[str]) -> dict[str, str]:
+    """For each spelling of a person's name, a pseudonym that differs between orders; "" for "".
+
+    stored: pseudonyms in use. Up to version 0.3 each spelling of a name had one.
+    """
+
+    def pseudonym(text: str) -> str:
+        return f"w-{sha256(f'{order.id} {text}'.encode())[:10]}"
+
+    workers, first, merged, files = {"": ""}, dict[str, str](), list[str](), list[str]()
+    for name, file in (
+        rows[["worker", "file"]].astype(str).drop_duplicates("worker").itertuples(False)
+    ):
+        text, compared = plain(name), person(name)
+        forms = [text, compared, *(form(text) for form in (str.title, str.upper)), f"{compared}.0"]
+        used = next((one for one in map(pseudonym, forms) if one in stored), pseudonym(compared))
+        workers[name] = used if compared else ""
+        other = first.setdefault(compared, text)
+        if other != text or compared != text.casefold():
+            merged.append(f"{other if other != text else compared!r} and {text!r}")
+            files.append(file)
+    if merged:
+        more = f" (and {len(merged) - 3:,} more such pairs)" * (len(merged) > 3)
+        warnings.warn(
+            f"{files[0]}: names of people that count as one person: {', '.join(merged[:3])}{more}; "
+            "give different people different names",
+            stacklevel=3,
+        )
+    return workers
 
 
 def keep(order: Order, answers: pd.DataFrame) -> Path | None:
@@ -154,7 +203,7 @@ def kept(order: Order) -> pd.DataFrame:
         If a file was changed or belongs to another order.
     """
     tables = [pd.DataFrame(columns=list(COLUMNS)).astype(TYPES)]
-    kinds, classes = order.table["kind"].to_dict(), set(order.classes)
+    kinds, classes = order.table["kind"].to_dict(), {*order.classes, NOTHING}
     for file in sorted((order.folder / "answers").glob("*.jsonl")):
         with reading(file, "answers", "restore the file"):
             text = file.read_bytes()
@@ -163,7 +212,7 @@ def kept(order: Order) -> pd.DataFrame:
             rows: list[dict[str, Any]] = [parse_json(line) for line in text.decode().splitlines()]
             for other in {row["order"] for row in rows} - {order.id}:
                 raise BadInput(f"it answers order {other}; move it to the folder of that order")
-            if any(row["answer"] != _answer(row["answer"], kinds[row["question"]], classes)
+            if any(row["answer"] not in (classes if kinds[row["question"]] == "name" else _STATES)
                    for row in rows):  # fmt: skip
                 raise ValueError("an answer is not valid")
             tables.append(pd.DataFrame(rows, columns=list(COLUMNS)).astype(TYPES))
@@ -171,34 +220,6 @@ def kept(order: Order) -> pd.DataFrame:
     answers["seconds"] = _numbers(answers, "seconds", DAY)
     # Two processes that receive the same file at the same time may both store it.
     return answers.drop_duplicates(["question", "worker"], ignore_index=True)
-
-
-def _not_asked(
-    row: Mapping[str, Any], classes: tuple[str, ...], images: set[str]
-) -> tuple[str, str]:
-    """Why the question of a row is not in the order: the problem and its cause."""
-    if row["question"] != -1 or "class" not in row:
-        return f"question {row['question']!r} is not in this order", "question"
-    name, image = str(row["class"]).strip(), str(row["image"]).strip()
-    if name not in classes:
-        return _misnamed(name, classes), name
-    if image not in images:
-        return f"image {image!r} is not in this order", "image"
-    return f"the order does not ask about {name!r} in image {image!r}", "pair"
-
-
-@cache
-def _misnamed(name: str, classes: tuple[str, ...]) -> str:
-    return str(unknown("class of this order", name, classes))
-
-
-def _answer(text: str, kind: str, classes: set[str]) -> str | None:
-    """The answer in its standard spelling; None if it is not valid."""
-    if kind == "name":
-        if text in classes:
-            return text
-        return NOTHING if text.lower() in (NOTHING, "none", "nothing else", "") else None
-    return next((answer for answer, words in WORDS.items() if text.lower() in words), None)
 
 
 def _numbers(rows: pd.DataFrame, column: str, most: int) -> pd.Series[float]:

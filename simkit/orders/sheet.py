@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from simkit.errors import BadInput
-from simkit.files import parse_json, reading, whole
+from simkit.files import reading, whole
 from simkit.labels.formats.base import write_lines
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.orders.order import Order
 
-# Usual names of columns; the first is that of simkit.
-USUAL = {
-    "question": ("question", "question_id", "id"),
-    "image": ("image", "file", "filename", "file_name", "image_id", "path"),
-    "class": ("class", "label", "category", "class_name", "tag"),
-    "answer": ("answer", "value", "response", "result", "present", "vote"),
-    "worker": ("worker", "annotator", "worker_id", "annotator_id", "user", "completed_by", "who"),
-    "seconds": ("seconds", "time", "duration", "lead_time", "work_time", "time_spent"),
-}
 TEXTS = {
     "verify": "Is this class in the image?",
     "search": "Is this class in the image?",
@@ -71,91 +58,6 @@ def write(order: Order, questions: pd.DataFrame, folder: Path, *, jsonl: bool = 
         with whole(file) as part:
             table.to_csv(part, index=False)
     return file
-
-
-def read(file: Path, order: Order, columns: dict[str, str]) -> pd.DataFrame:
-    """Read the raw answers in a table.
-
-    A row names its question by number, or by image and class.
-
-    Parameters
-    ----------
-    file : Path
-        CSV or JSONL.
-    order : Order
-    columns : dict of str to str
-        Columns of the file whose names are not the usual ones, by field (see `USUAL`).
-
-    Returns
-    -------
-    DataFrame
-        Columns question, worker, answer, and, if the table has them, seconds and shared.
-
-    Raises
-    ------
-    BadInput
-        If a column is missing or ambiguous, or the file answers another order.
-    """
-    with reading(file, "answers", "save it again as CSV UTF-8, or restore the file"):
-        text = file.read_text("utf-8-sig")
-        if file.suffix.lower() == ".csv":
-            rows: list[Any] = _table(text)
-        else:
-            rows = [parse_json(line, "replace") for line in text.split("\n") if line.strip()]
-        if any(isinstance(value, dict | list) for row in rows for value in row.values()):
-            raise ValueError("a value is neither text nor a number")
-        table = pd.DataFrame(rows, dtype=object).fillna("")
-        if not len(table):
-            raise BadInput("it has no rows; give a file with answers")
-        for stated in {*table["order"].astype(str)} - {""} if "order" in table else ():
-            order.check_id(file, stated)
-        names = {field: _column(field, table, columns, file) for field in USUAL}
-        known = {field for field, name in names.items() if name is not None}
-        for field in dict.fromkeys(["answer", "worker", "question", *columns]):
-            if field not in known and not (field == "question" and {"image", "class"} <= known):
-                wanted = repr(columns[field]) if field in columns else f"for {field}"
-                wanted += ", or for image and class" * (field == "question")
-                raise BadInput(
-                    f"{file} has no column {wanted} (columns: {', '.join(table.columns)}); name it "
-                    f"with --columns {field}=NAME"
-                )
-        out = pd.DataFrame({field: table[names[field]] for field in USUAL if field in known})
-        if "question" not in out:  # look questions up by image and class; -1 if there is none
-            asked = listed(order, order.table)
-            keys = asked["image"].astype(str) + "\0" + asked["class"]
-            number = pd.Series(asked["question"].to_numpy(), keys).groupby(level=0).first()
-            image, name = (out[field].astype(str).str.strip() for field in ("image", "class"))
-            numbers = number.reindex(image + "\0" + name).fillna(-1)
-            out["question"] = numbers.astype(int).set_axis(out.index)
-        if "shared" in table:
-            out["shared"] = table["shared"]
-        return out
-
-
-def _table(text: str) -> list[dict[str, object]]:
-    """The rows of a CSV file with commas, semicolons or tabs."""
-    header = text.partition("\n")[0]
-    delimiter = max(",;\t", key=header.count)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restkey="")
-    rows = list(reader)
-    names = reader.fieldnames or []
-    twice = [name for place, name in enumerate(names) if name and name in names[:place]]
-    if twice:
-        raise BadInput(f"there are two columns {twice[0]!r}; remove or rename one of them")
-    return rows
-
-
-def _column(field: str, table: pd.DataFrame, columns: dict[str, str], file: Path) -> str | None:
-    """The file's column for this field; None without one."""
-    if field in columns:
-        return columns[field] if columns[field] in table else None
-    names = {str(name).strip().lower().replace(" ", "_"): str(name) for name in table.columns}
-    usual = [names[name] for name in USUAL[field] if name in names]
-    if len(usual) > 1 and usual[0] != field:
-        raise BadInput(
-            f"{file}: {field} could be {' or '.join(usual)}; name one with --columns {field}=NAME"
-        )
-    return usual[0] if usual else None
 
 
 def descriptions(order: Order, file: Path | None = None) -> str:

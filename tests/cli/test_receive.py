@@ -15,7 +15,7 @@ from simkit.annotate.votes import read_votes
 from simkit.cli.main import code
 from simkit.errors import BadInput
 from simkit.labels.formats import for_path
-from simkit.orders import label_studio, sheet
+from simkit.orders import answer_tables, label_studio, sheet
 from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState, checked, keep, write
 from tests.orders.people import TRUTH, answer, ordered, rows
@@ -127,7 +127,7 @@ def test_label_studio_keeps_the_three_states(rpa, tmp_path):
             task["annotations"].insert(0, {"completed_by": 8, "was_cancelled": True, "result": []})
     file = tmp_path / "export.json"
     file.write_text(json.dumps(tasks))
-    keep(rpa, checked(rpa, label_studio.read(file, rpa)).answers)
+    keep(rpa, checked(rpa, answer_tables.read(file, rpa)).answers)
     state = OrderState.of(rpa)
     assert (state.labels.codes != simulate(TRUTH, "rpa(keep=0.1)").codes).nnz == 0
     assert len(state.people) == 1
@@ -135,7 +135,7 @@ def test_label_studio_keeps_the_three_states(rpa, tmp_path):
         {"type": "choices", "from_name": "present", "value": {"choices": ["renamed"]}}
     ]
     file.write_text(json.dumps(tasks[1:2]))
-    problems = checked(rpa, label_studio.read(file, rpa)).problems
+    problems = checked(rpa, answer_tables.read(file, rpa)).problems
     assert problems["problem"].str.contains("renamed").all() and len(problems)
 
 
@@ -144,13 +144,13 @@ def test_tables_of_vendors_are_read_by_the_names_of_their_columns(rpa, tmp_path)
     named = {"image": "File", "class": "Label", "answer": "response", "worker": "Annotator"}
     file = tmp_path / "vendor.csv"
     raw[[*named]].rename(columns=named).to_csv(file, index=False, sep=";")
-    keep(rpa, checked(rpa, sheet.read(file, rpa, {})).answers)
+    keep(rpa, checked(rpa, answer_tables.read(file, rpa, {})).answers)
     assert not len(OrderState.of(rpa).open)
     two = raw.rename(columns={"answer": "response"}).assign(result="yes")
     two.to_csv(file, index=False)
     with pytest.raises(BadInput, match=r"response or result.*--columns answer=NAME"):
-        sheet.read(file, rpa, {})
-    assert len(sheet.read(file, rpa, {"answer": "response"})) == len(raw)
+        answer_tables.read(file, rpa, {})
+    assert len(answer_tables.read(file, rpa, {"answer": "response"})) == len(raw)
 
 
 def test_a_misspelt_class_is_one_problem_whatever_the_number_of_rows(rpa, tmp_path, capsys):
@@ -186,11 +186,10 @@ def test_an_order_or_answers_edited_by_hand_are_refused(rpa):
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("a.csv", "question,answer,worker\n1,yes,Zo\xeb\n".encode("latin-1"), "not UTF-8"),
+        ("a.csv", "question,answer,worker\n1,yes,Zoë ë ë\n".encode()[:-2], "not UTF-8"),
         ("a.jsonl", b'{"question": 1, "worker": "\xeb"}\n', "not UTF-8"),
-        ("a.csv", b"question,answer,worker,answer\n1,yes,bob,no\n", "two columns 'answer'"),
+        ("a.csv", b"question,answer,worker,answer\n1,yes,bob,no\n", "could be answer or answer"),
         ("a.csv", b"question\n1\n", "no column for answer"),
-        ("a.csv", b"question,answer,worker\n1,yes," + b"x" * 200_000, "cannot be read as answers"),
     ],
 )
 def test_tables_that_cannot_be_read_are_refused_in_a_sentence(
@@ -209,7 +208,7 @@ def test_odd_values_do_not_count_and_odd_times_are_no_times(rpa):
         "seconds": [1, 1, 1, 1, "inf", -5, [2]], "shared": [1, 1, 1, 1, "inf", 0, None],
     })  # fmt: skip
     result = checked(rpa, raw)
-    assert result.problems["row"].tolist() == [0, 1, 2, 3]
+    assert result.problems["row"].tolist() == [1, 2, 3, 4]
     assert result.answers["question"].tolist() == [1, 2, 3]
     assert result.answers["seconds"].isna().all() and (result.answers["shared"] == 1).all()
 
@@ -217,7 +216,7 @@ def test_odd_values_do_not_count_and_odd_times_are_no_times(rpa):
 def test_a_cell_may_hold_line_breaks(rpa, tmp_path):
     raw = rows(rpa, TRUTH).assign(comment='one\ntwo\u2028"three"')
     raw.to_csv(tmp_path / "a.csv", index=False)
-    result = checked(rpa, sheet.read(tmp_path / "a.csv", rpa, {}))
+    result = checked(rpa, answer_tables.read(tmp_path / "a.csv", rpa, {}))
     assert len(result.answers) == len(raw) and not len(result.problems)
 
 
@@ -265,7 +264,7 @@ def test_times_that_give_no_price_list_are_noted(tmp_path, capsys):
     file.write_text('wage = 10\n[verify]\nper = "question"\nseconds = 1e-9\n'
                     '[sweep]\nper = "question"\nseconds = 1e6\n')  # fmt: skip
     order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)", "--prices", str(file))
-    line = {"question": 1, "answer": "yes", "worker": "ann", "seconds": 80_000}
+    line = {"question": 1, "answer": "yes", "worker": "ann", "seconds": 250}
     (tmp_path / "said.jsonl").write_text(json.dumps(line))
     assert code(["receive", str(order.folder), str(tmp_path / "said.jsonl")]) == 0
     assert "price list" in capsys.readouterr().err

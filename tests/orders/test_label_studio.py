@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
 import pytest
 
-from simkit.cli.main import code
-from simkit.orders import label_studio
+from simkit.errors import BadInput
+from simkit.orders import answer_tables
 from simkit.orders.receiving import checked
 from tests.orders.label_studio.roundtrip import HERE, ORDERS, direct, facts, ordered, received
 
@@ -26,7 +27,9 @@ def test_people_are_the_same_in_every_kind_of_export(tmp_path):
         for one in task["annotations"]:
             one["completed_by"] = {"id": one["completed_by"], "email": "somebody@example.org"}
     (tmp_path / "export.json").write_text(json.dumps(tasks))
-    raw = [label_studio.read(file, order) for file in (HERE / "rpa.json", tmp_path / "export.json")]
+    raw = [
+        answer_tables.read(file, order) for file in (HERE / "rpa.json", tmp_path / "export.json")
+    ]
     assert raw[0].equals(raw[1])
 
 
@@ -38,18 +41,67 @@ def test_invalid_annotations_do_not_count(tmp_path):
     for task, left in zip(tasks, ([one], nobody, empty), strict=False):
         task["annotations"] = left
     (tmp_path / "export.json").write_text(json.dumps(tasks[:3]))
-    result = checked(order, label_studio.read(tmp_path / "export.json", order))
+    result = checked(order, answer_tables.read(tmp_path / "export.json", order))
     assert not len(result.answers)
     text = " ".join(result.problems["problem"])
     assert "too many" in text and "worker is not named" in text
 
 
-def test_json_min_is_refused_in_one_sentence(tmp_path, capsys):
+def short(tasks: list) -> list:
+    """The rows of Label Studio's JSON-MIN, by the code of its converter."""
+    rows = []
+    for task in tasks:
+        for one in task["annotations"]:
+            if one["was_cancelled"]:
+                continue
+            row = {**task["data"], "id": task["id"]}
+            for result in one["result"]:
+                choices = result["value"]["choices"]
+                row[result["from_name"]] = choices[0] if len(choices) == 1 else {"choices": choices}
+            rows.append({
+                **row, "annotator": one["completed_by"], "annotation_id": one["id"],
+                "created_at": "2026-05-01T10:00:00Z", "updated_at": "2026-05-01T10:00:00Z",
+                "lead_time": one["lead_time"],
+            })  # fmt: skip
+    return rows
+
+
+@pytest.mark.parametrize("name", ORDERS)
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_short_exports_give_the_same_answers(tmp_path, name, form):
+    order, file = ordered(tmp_path / "one", name), tmp_path / f"export.{form}"
+    rows = short(json.loads((HERE / f"{name}.json").read_text()))
+    if form == "json":
+        file.write_text(json.dumps(rows))
+    else:
+        json_cells = {
+            "present",
+            "named",
+        }  # the others are lists of Python
+        frame = pd.DataFrame(rows)
+        for column in json_cells & {*frame}:
+            frame[column] = [json.dumps(c) if isinstance(c, dict) else c for c in frame[column]]
+        frame.to_csv(file, index=False)
+    state = received(order, file)
+    assert facts(state) == facts(direct(tmp_path / "two", name))
+
+
+def test_exports_of_other_projects_are_refused_with_a_mend_that_works(tmp_path):
     order = ordered(tmp_path / "one", "rpa")
-    task = json.loads((HERE / "rpa.json").read_text())[0]
-    row = {**task["data"], "id": 1, "annotator": 1, "annotation_id": 1, "lead_time": 2.0}
-    (tmp_path / "export.json").write_text(json.dumps([row]))
-    capsys.readouterr()
-    assert code(["receive", str(order.folder), str(tmp_path / "export.json")]) == 2
-    assert "with the format JSON" in capsys.readouterr().err
-    assert not (order.folder / "answers").exists()
+    tasks = json.loads((HERE / "rpa.json").read_text())
+    (tmp_path / "a.json").write_text(json.dumps([{"data": task["data"]} for task in tasks]))
+    with pytest.raises(BadInput, match="without annotations; have them labelled"):
+        answer_tables.read(tmp_path / "a.json", order)
+    for task in tasks:
+        task["data"] = {"image": task["data"]["image"], "class": task["data"]["ask"][0]["value"]}
+    (tmp_path / "a.json").write_text(json.dumps(tasks))
+    with pytest.raises(BadInput, match="export the project as CSV"):
+        answer_tables.read(tmp_path / "a.json", order)
+    rows = [{"present": "yes"} | row for row in short(tasks)]
+    pd.DataFrame(rows).assign(present="yes").to_csv(tmp_path / "a.csv", index=False)
+    raw = answer_tables.read(tmp_path / "a.csv", order)
+    assert len(raw) == len(rows) and {*raw["answer"]} == {"yes"} and (raw["question"] > 0).all()
+    renamed = pd.DataFrame(short(json.loads((HERE / "rpa.json").read_text())))
+    renamed.rename(columns={"present": "tags"}).to_csv(tmp_path / "b.csv", index=False)
+    with pytest.raises(BadInput, match="call the column of choices present"):
+        answer_tables.read(tmp_path / "b.csv", order)

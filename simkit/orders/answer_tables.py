@@ -1,0 +1,524 @@
+"""Tables of answers from people and vendors: which columns they have, which question a row answers.
+
+A column is read by its content. Image and class of a row decide which question it answers; a number
+of a question counts where it agrees with them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simkit.errors import BadInput, unknown
+from simkit.files import reading
+from simkit.labels import tables
+from simkit.labels.tables import BLANK, Column, Minus, Table, key, plain
+from simkit.orders import label_studio
+from simkit.orders.order import NOTHING, Order
+
+ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".parquet")
+USUAL: dict[str, tuple[str, ...]] = {
+    **{name: tables.USUAL[name] for name in ("question", "image", "class", "worker")},
+    "answer": (*tables.USUAL["answer"], "label", "choice", "choices", "annotation", "decision",
+               "judgment", "is_present"),
+    "seconds": (*tables.USUAL["seconds"], "seconds_spent", "duration_s", "milliseconds",
+                "time_ms", "duration_ms", "elapsed", "elapsed_ms", "response_time",
+                "response_time_ms", "WorkTimeInSeconds"),
+}  # fmt: skip
+"""Usual names of columns by field; the first is that of simkit."""
+FIELDS = (*USUAL, "milliseconds")
+ABSENT = "none"  # FIELD=none: no column has this field
+UNSURE = frozenset((
+    "unsure", "maybe", "skip", "skipped", "?", "unknown", "don't know", "dont know", "not sure",
+    "unsicher", "vielleicht", "weiß nicht", "peut-être", "incertain", "quizás", "no sé", "forse",
+    "non so", "misschien", "onzeker", "talvez", "não sei", "nie wiem",
+))  # fmt: skip
+DAY = 86_400  # seconds; longer times count as not measured
+# Medians of seconds per question. Nobody answers faster than in 0.3 s, so milliseconds that are
+# read as seconds give more than 300; a question about a class takes people a few seconds.
+FASTEST, SLOWEST = 0.05, 300.0
+WHY = ("problem", "cause", "reason")  # a sentence; equal for rows with one mistake; what is counted
+RAW = {"row": 0, "question": -1, "worker": "", "answer": "", "seconds": np.nan, "shared": 1,
+       "untimed": "", "problem": "", "cause": "", "reason": ""}  # fmt: skip
+"""Columns of raw answers, with their defaults; `untimed` is the reason for a missing time."""
+
+
+def read(
+    file: Path, order: Order, columns: Mapping[str, str] | None = None, minus: Minus = ""
+) -> pd.DataFrame:
+    """Read the raw answers in a table, a file of the page, or an export of Label Studio.
+
+    Parameters
+    ----------
+    file : Path
+    order : Order
+    columns : mapping of str to str
+        Columns of the file by field (see `FIELDS`) where their names do not tell; "none" if no
+        column has the field.
+    minus : {"", "absent", "unknown"}
+        The meaning of -1 in answers with 1 and -1 but no 0.
+
+    Returns
+    -------
+    DataFrame
+        Columns `RAW`; row is that of the file, question -1 if there is none.
+
+    Raises
+    ------
+    BadInput
+        If a column is missing or ambiguous, or the file answers another order.
+    """
+    columns = columns or {}
+    for name in columns:
+        if name not in FIELDS:
+            raise unknown("field", name, FIELDS)
+    if file.suffix.lower() not in ENDINGS:
+        raise BadInput(f"{file} is not a file of answers; give one of {', '.join(ENDINGS)}")
+    with reading(file, "answers", "save it again as CSV UTF-8, or restore the file"):
+        tasks = label_studio.exported(file)
+        if tasks is None:
+            table = tables.read_table(file)
+            if (tasks := label_studio.tasks_of(table)) is None:
+                for column in table.named(["order"]):  # which may be anything else, too
+                    for text in column.texts:
+                        if re.fullmatch("[0-9a-f]{16}", text):
+                            order.check_id(file, text)
+                return _Answers(table, order, columns, minus).rows()
+        rows = [{**RAW, **row} for row in label_studio.answers(tasks, order, file)]
+        return pd.DataFrame(rows, columns=[*RAW])
+
+
+# -- names and answers as people write them -------------------------------------------------------
+
+
+def class_places(texts: Iterable[str], classes: Sequence[str]) -> dict[str, int]:
+    """For each text that names a class, its place; by spelling, or else ignoring case."""
+    return _matched(texts, classes, [plain, lambda text: plain(text).casefold()])
+
+
+def image_places(texts: Sequence[str], images: Sequence[str]) -> dict[str, int]:
+    """For each text that names an image, its place.
+
+    Where no image has this id, the text may be a path or an address: then it is the image whose id
+    it ends in, or else the only one with the same file name. Files with one name in several folders
+    are not matched.
+    """
+    names = [*map(_path, images)]
+    places = _matched(texts, images, [plain, _path])
+    ids, files = _unique(names), _unique([name.rpartition("/")[2] for name in names])
+    ending, folders = dict[str, int](), dict[int, set[str]]()
+    for text in texts:
+        parts = _path(text).split("/")
+        # Label Studio puts eight digits before the names of uploads.
+        tails = ["/".join(parts[start:]) for start in range(1, len(parts))]
+        tails += [parts[-1], re.sub("^[0-9a-f]{8}-", "", parts[-1])]
+        found = [ids.get(tail) for tail in tails] + [files.get(tail) for tail in tails[-2:]]
+        place = next((place for place in found if place is not None), None)
+        if text and text not in places and place is not None:
+            ending[text] = place
+            folders.setdefault(place, set()).add(_path(text).removesuffix(names[place]))
+    return places | {text: n for text, n in ending.items() if len(folders[n]) == 1}
+
+
+def _path(text: str) -> str:
+    """The path in an address: /data/local-files/?d=photos%2Fa.jpg is photos/a.jpg; 7.0 is 7."""
+    if re.fullmatch(r"\d+[.,]0+", text):
+        return re.split("[.,]", text)[0]
+    if "?d=" in text:
+        text = text.partition("?d=")[2].partition("&")[0]
+    elif "://" in text:
+        text = re.split("[?#]", text.partition("://")[2])[0]
+    return re.sub("^[./]*/", "", plain(unquote(text)).replace("\\", "/"))
+
+
+def _unique(names: Sequence[str]) -> dict[str, int | None]:
+    """The place of each name; None if it occurs again."""
+    places: dict[str, int | None] = {}
+    for place, name in enumerate(names):
+        places[name] = None if name in places else place
+    return places
+
+
+def _matched(
+    texts: Iterable[str], names: Sequence[str], forms: Sequence[Callable[[str], str]]
+) -> dict[str, int]:
+    """For each text, the place of the only name with the same form; earlier forms come first."""
+    places: dict[str, int] = {}
+    for form in forms:
+        unique = _unique([*map(form, names)])
+        for text in texts:
+            place = None if text in places else unique.get(form(text))
+            if place is not None:
+                places[text] = place
+    return places
+
+
+@cache
+def _misnamed(name: str, classes: tuple[str, ...]) -> str:
+    return str(unknown("class of this order", name, classes))
+
+
+def standard(texts: Iterable[str]) -> dict[str, str | None]:
+    """Answers about a class in their standard spelling: yes, no, unsure, "" if blank, else None."""
+    words: dict[Any, str] = {1: "yes", 0: "no", None: ""}
+    return {
+        text: "unsure" if text.casefold() in UNSURE else words.get(_state(text)) for text in texts
+    }
+
+
+def standard_names(texts: Sequence[str], classes: Sequence[str]) -> dict[str, str | None]:
+    """Names of classes in the spelling of the order, "" if blank, None for other texts."""
+    places, other = class_places(texts, classes), dict.fromkeys(BLANK, "")
+    other |= dict.fromkeys((NOTHING, "none", "nothing else"), NOTHING)
+    return {
+        text: classes[places[text]] if text in places else other.get(text.casefold())
+        for text in texts
+    }
+
+
+def _state(text: str) -> int | str | None:
+    """The state in a cell as `tables.state` has it, and any other text as it is."""
+    return tables.state(text) if tables.means_state(text) else text
+
+
+def _single(text: str) -> str:
+    """The name in a list of one, such as {"choices": ["yes"]}; other texts as they are."""
+    names = tables.listed(text)
+    return text if names is None or len(names) > 1 else "".join(names)
+
+
+def _number(text: str) -> int:
+    """A number of a question: -1 if blank, 0 for other text."""
+    if text.lower() in BLANK:
+        return -1
+    whole = re.fullmatch(r"(\d{1,18})(?:[.,]0+)?", text)
+    return int(whole[1]) if whole else 0
+
+
+# -- the columns of a table -----------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Answers:
+    """A table of answers to an order."""
+
+    table: Table
+    order: Order
+    stated: Mapping[str, str]
+    minus: Minus
+
+    def __post_init__(self) -> None:
+        self.images = [*map(str, self.order.images.tolist())]
+        self.naming = (self.order.table["kind"] == "name").to_numpy()
+        self.cells: dict[str, list[str]] = {}  # of the columns image and class
+        self.times: dict[Column, NDArray[np.float64]] = {}
+        columns = {key(column.name): column for column in self.table.columns}
+        self.chosen: dict[str, Column | None] = {}
+        for name, text in self.stated.items():
+            self.chosen[name] = columns.get(key(text))
+            if self.chosen[name] is None and text != ABSENT:
+                raise self._missing(name, repr(text))
+        if {"seconds", "milliseconds"} <= {*self.chosen}:
+            raise BadInput("--columns names seconds and milliseconds; name one of them")
+        self.taken = [column for column in self.chosen.values() if column is not None]
+
+    def rows(self) -> pd.DataFrame:
+        """The raw answers."""
+        self.image = self._places("image", self._images)
+        self.class_ = np.full(len(self.table), -2)
+        if not self.naming.all():  # otherwise the column may hold the classes that people named
+            self.class_ = self._places("class", self._classes)
+        answer = self._column("answer", self._said, "yes, no or unsure is expected")
+        worker = self._column("worker", self._people, "a name is expected")
+        if answer is None:
+            raise self._missing("answer", "for answer")
+        questions, why = self._questions()
+        if worker is None:
+            more = ", or add a column worker with the names of the people"
+            raise self._missing("worker", "for worker", more)
+        seconds, shared = self._seconds()
+        return pd.DataFrame({
+            "row": self.table.rows, "question": questions, "worker": worker.cells(),
+            "answer": self._decided(answer).cells(), "seconds": seconds, "shared": shared,
+            "untimed": self.untimed, **dict(zip(WHY, zip(*why, strict=True), strict=True)),
+        })  # fmt: skip
+
+    def _missing(self, name: str, wanted: str, more: str = "") -> BadInput:
+        has = ", ".join(column.name[:30] for column in self.table.columns[:12])
+        return BadInput(
+            f"{self.table.path} has no column {wanted} (columns: {has}); name it with --columns "
+            f"{name}=NAME{more}"
+        )
+
+    def _column(
+        self, name: str, values: Callable[[Column], list[Any]], expected: str
+    ) -> Column | None:
+        """The stated column of a field, or the first usual one whose cells fit; None without one.
+
+        values: a value for each different text of a column, None where it is none of the field.
+        """
+        if name in self.chosen:
+            return self.chosen[name]
+        columns = [c for c in self.table.named(USUAL[name]) if c not in self.taken]
+        filled = [c for c in columns if any(text.lower() not in BLANK for text in c.texts)]
+        coded = {c: np.array([*values(c), None], object)[c.codes] for c in filled}
+        fitting = [c for c in filled if _fits(c, coded[c])]
+        if name == "worker":  # one account in all rows says less than names of people
+            fitting.sort(key=lambda column: len({*coded[column]} - {None}) < 2)
+        if not fitting:
+            if filled:
+                self._misfit(name, filled[0], coded[filled[0]], expected)
+            return columns[0] if columns and not filled else None
+        first = fitting[0]
+        self.taken.append(first)
+        for other in filled:
+            differ = _differing(coded[first], coded[other], renamed=name == "worker")
+            if other in fitting[1:] and differ is not None:
+                row, twice = self.table.row(differ), key(other.name) == key(first.name)
+                mend = "rename one" if twice else f"name one with --columns {name}=NAME"
+                if twice or key(first.name) != key(USUAL[name][0]):
+                    raise BadInput(
+                        f"{self.table.path}: {name} could be {first.name} or {other.name}, which "
+                        f"differ in row {row}; {mend}"
+                    )
+            elif filled.index(other) >= filled.index(first):
+                continue
+            self.table.note(
+                f"{name} is read from column {first.name!r}, not from {other.name!r}; if that is "
+                f"wrong, add --columns {name}={other.name}"
+            )
+        return first
+
+    def _misfit(self, name: str, column: Column, coded: NDArray[Any], expected: str) -> None:
+        """A note about a column that is left out, or an error where it would decide."""
+        text = next(text for text, value in zip(column.cells(), coded, strict=True)
+                    if value is None and text.lower() not in BLANK)  # fmt: skip
+        error = f"{column.refused(text, expected)}; name another column with --columns {name}=NAME"
+        if name == "answer":
+            raise BadInput(error)
+        if name in ("image", "class") and key(column.name) == name:
+            raise BadInput(f"{error}, or leave it out with --columns {name}={ABSENT}")
+        self.table.note(f"{error}; it is left out")
+
+    # images, classes and questions
+
+    def _images(self, column: Column) -> list[int | None]:
+        places = image_places(column.texts, self.images)
+        return [places.get(text) for text in column.texts]
+
+    def _classes(self, column: Column) -> list[int | None]:
+        texts = [*map(_single, column.texts)]
+        places = class_places(texts, self.order.classes)
+        return [places.get(text) for text in texts]
+
+    def _places(self, name: str, values: Callable[[Column], list[int | None]]) -> NDArray[np.int64]:
+        """(m,) the image or class of each row: -1 if it is none of the order, -2 if blank."""
+        kind = {"image": "images", "class": "classes"}[name]
+        column = self._column(name, values, f"{kind} of the order are expected")
+        if column is None:
+            return np.full(len(self.table), -2)
+        self.cells[name] = column.cells()
+        names = self.images if name == "image" else self.order.classes
+        places, other = [], []
+        for text, place in zip(column.texts, values(column), strict=True):
+            blank = place is None and text.lower() in BLANK
+            places.append(-2 if blank else -1 if place is None else place)
+            if place is not None and plain(names[place]) != text:
+                other.append(f"{text!r} is {names[place]!r}")
+        if other:
+            self.table.note(
+                f"names in column {column.name!r} that are spelled otherwise in the order are "
+                f"read as its {kind} ({len(other):,}): {', '.join(other[:3])}; correct wrong ones"
+            )
+        return np.array(places, np.int64)[column.codes]
+
+    def _questions(self) -> tuple[NDArray[np.int64], list[tuple[str, str, str]]]:
+        """(m,) the number of each row's question, or -1, and why there is none (`WHY`)."""
+        asked, L = self.order.table, len(self.order.classes)
+        whole = "image" in self.cells and ("class" in self.cells or bool(self.naming.all()))
+        # A question that asks to name a class is not about one.
+        places = asked["image"] * (L + 1) + np.where(self.naming, 0, asked["class"] + 1)
+        about = pd.Series(asked["question"].to_numpy(), places.to_numpy()).groupby(level=0).first()
+        pairs = about.reindex(self.image * (L + 1) + np.maximum(self.class_ + 1, 0)).fillna(-1)
+        sure = whole & (self.image >= 0) & (self.class_ != -1)
+        questions = np.where(sure, pairs, -1).astype(np.int64)
+        stated, wrong = self._numbers(whole)
+        if stated is None and not whole:
+            vague = next((column.name for column in self.table.named(["id"])), None)
+            more = f" (--columns question={vague} if these are numbers of the order's questions)"
+            wanted = "for question, or for image and class"
+            raise self._missing("question", wanted, "" if vague is None else more)
+        if stated is not None:
+            questions = np.where(wrong, -1, np.where(stated >= 0, stated, questions))
+        why = [("", "", "")] * len(questions)
+        for place in np.flatnonzero(questions < 0).tolist():
+            why[place] = self._why(place, -1 if stated is None else int(stated[place]))
+        return questions, why
+
+    def _numbers(self, whole: bool) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_]]:
+        """(m,) the numbers in a column of questions (see `_number`), and which of them contradict
+        their row. None if no column has numbers of the order's questions.
+
+        whole: questions follow from image and class, too.
+        """
+        asked, stated = self.order.table, "question" in self.chosen
+        for column in [self.chosen["question"]] if stated else self.table.named(USUAL["question"]):
+            if column is None or (column in self.taken and not stated):
+                continue
+            numbers = np.array([*map(_number, column.texts)], np.int64)[column.codes]
+            rows, filled = asked.index.get_indexer(numbers), numbers >= 0
+            wrong = (self.image != -2) & (self.image != asked["image"].to_numpy()[rows])
+            classes = np.where(self.naming, -2, asked["class"])[rows]
+            wrong |= (self.class_ != -2) & (classes != -2) & (self.class_ != classes)
+            wrong = filled & ((rows < 0) | wrong)
+            vague = not (numbers > 0).any() or (key(column.name) == "id" and not stated)
+            if not filled.any() or (vague and not whole):
+                continue
+            most, foreign = 2 * wrong.sum() > filled.sum(), filled & (rows < 0)
+            if most or (not whole and foreign.any()):
+                place = int(np.argmax(wrong if most else foreign))
+                problem = self._why(place, int(numbers[place]))[0]
+                text = f"column {column.name!r}, row {self.table.row(place)}: {problem}"
+                if vague:
+                    self.table.note(f"{text}; it is left out, and image and class decide")
+                    continue
+                leave = f"leave it out with --columns question={ABSENT}: image and class decide"
+                mend = leave if whole else "add the columns image and class"
+                raise BadInput(f"{self.table.path}: {text}; correct the numbers, or {mend}")
+            return numbers, wrong
+        return None, np.zeros(len(self.table), bool)
+
+    def _why(self, place: int, number: int) -> tuple[str, str, str]:
+        """Why a row that states this number answers no question of the order (`WHY`)."""
+        row = {name: cells[place] for name, cells in self.cells.items()}
+        asked, classes = self.order.table, self.order.classes
+        if self.class_[place] == -1:
+            return _misnamed(row["class"], classes), row["class"], "unknown class"
+        if self.image[place] == -1:
+            return f"image {row['image']!r} is not in this order", "image", "unknown image"
+        about = " in image ".join(repr(row[n]) for n in ("class", "image") if row.get(n))
+        if number in asked.index:
+            image, c = asked.loc[number, ["image", "class"]]
+            other = f"{classes[c]!r} in image {self.images[image]!r}"
+            return (f"question {number} is about {other}, and the row about {about}", "other",
+                    "contradicting number")  # fmt: skip
+        if number >= 0:
+            return f"question {number} is not in this order", "question", "unknown question"
+        if about:
+            return f"the order does not ask about {about}", "pair", "not asked"
+        return "it names no question", "question", "unknown question"
+
+    # answers, people and times
+
+    def _said(self, column: Column) -> list[str | None]:
+        texts = [*map(_single, column.texts)]
+        said = standard_names(texts, self.order.classes) if self.naming.any() else {}
+        if not self.naming.all():
+            words = {text: "-1" if _state(text) == -1 else word
+                     for text, word in standard(texts).items()}  # fmt: skip
+            said = {text: said.get(text) or words[text] for text in texts}
+        return [said[text] or None for text in texts]
+
+    def _decided(self, answer: Column) -> Column:
+        """The answers, with no or unsure for -1. Raises BadInput for scales and undecided -1."""
+        answer = answer.cleaned(_single)
+        if self.naming.all():
+            return answer
+        states = {text: _state(text) for text in answer.texts}
+        for text, state in states.items():
+            number = isinstance(state, str) and re.fullmatch(r"[+-]?\d*[.,]?\d+\s*%?", text)
+            if number and text not in self.order.classes:
+                expected = "numbers say 1 (yes), 0 (no) or -1; write yes, no or unsure"
+                raise BadInput(
+                    f"{answer.refused(text, expected)}, or name another column with --columns "
+                    "answer=NAME"
+                )
+        known = [state for state in states.values() if not isinstance(state, str)]
+        absent = tables.meaning_of_minus(known, self.minus, "--minus ") == 0
+        if -1 in known and not self.minus:
+            self.table.note(f"-1 in column {answer.name!r} is read as unsure, because 0 is no")
+        word = "no" if absent else "unsure"
+        return answer.cleaned(lambda text: word if states[text] == -1 else text)
+
+    def _people(self, column: Column) -> list[str | None]:
+        return [tables.person(text) or None for text in column.texts]
+
+    def _times(self, column: Column) -> list[float | None]:
+        self.times[column] = column.seconds(strict=False)
+        of_text = np.full(len(column.texts), np.nan)
+        of_text[column.codes] = self.times[column]
+        return [None if np.isnan(value) else value for value in of_text.tolist()]
+
+    def _seconds(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """(m,) the time of each row, and the number of questions that it was for."""
+        m, stated = len(self.table), self.chosen.get("milliseconds")
+        column = stated or self._column("seconds", self._times, "times are expected")
+        self.untimed = np.full(m, "", object)
+        if column is None:
+            return np.full(m, np.nan), np.ones(m, np.int64)
+        if column in self.times:
+            seconds = self.times[column]
+        else:
+            seconds = column.seconds(milliseconds=True if stated else None)
+        blank = np.array([text.lower() in BLANK for text in column.texts])[column.codes]
+        self.untimed[np.isnan(seconds) & ~blank] = "time not readable"
+        shared = self._shared(column, seconds)
+        each = (seconds / shared)[(seconds > 0) & (seconds <= DAY)]
+        of_page = self.table.named(["shared"]) and self.table.named(["order"])
+        if len(each) and not of_page and column in self.times:
+            median, name = float(np.median(each)), column.name
+            shown = f"{median:,.0f}" if median > 10 else f"{median:.2g}"
+            text = f"{self.table.path}: column {name!r} has a median of {shown} s a question"
+            if median > SLOWEST:
+                raise BadInput(f"{text}; if it has milliseconds, add --columns milliseconds={name},"
+                               f" and if it has seconds, --columns seconds={name}")  # fmt: skip
+            if median < FASTEST:
+                raise BadInput(f"{text}; add units, as in 0.05 min, or leave it out with --columns "
+                               f"seconds={ABSENT}")  # fmt: skip
+        return seconds, shared
+
+    def _shared(self, times: Column, seconds: NDArray[np.float64]) -> NDArray[np.int64]:
+        """(m,) the number of questions that the time of each row was for."""
+        for column in self.table.named(["shared"]):
+            counts = np.array([*map(_number, column.texts)], np.int64)
+            return np.where((counts > 0) & (counts <= len(self.order.table)), counts, 1)[
+                column.codes
+            ]
+        for column in self.table.named(["annotation_id", "AssignmentId"]):
+            groups = pd.Series(seconds).groupby(column.codes)
+            if (
+                "" not in column.texts
+                and groups.nunique().le(1).all()
+                and groups.ngroups < len(seconds)
+            ):
+                self.table.note(f"column {times.name!r} has one time for all rows with the same "
+                                f"{column.name}, which share it")  # fmt: skip
+                return groups.transform("size").to_numpy(np.int64)
+        return np.ones(len(seconds), np.int64)
+
+
+def _fits(column: Column, coded: NDArray[Any]) -> bool:
+    """Whether at least half of the cells that are not blank have a value of the field."""
+    filled = np.array([text.lower() not in BLANK for text in column.texts])[column.codes]
+    return 2 * (coded != None).sum() >= filled.sum()  # noqa: E711
+
+
+def _differing(first: NDArray[Any], other: NDArray[Any], *, renamed: bool) -> int | None:
+    """The first row in which two columns have different values, or None.
+
+    renamed: the columns may have different names for one person.
+    """
+    names: dict[Any, Any] = {}
+    for place, (a, b) in enumerate(zip(first, other, strict=True)):
+        if a is not None and b is not None and (names.setdefault(a, b) if renamed else a) != b:
+            return place
+    return None
