@@ -81,9 +81,11 @@ def command(
 
 def _truth(spec: str, labels: simkit.PartialLabels) -> simkit.Truth:
     """The truth of the split of a data set that the labels are about."""
+    from simkit.labels.formats.base import matches
+
     data = simkit.data.open(spec)
     for split in (data.to_label, *data.truth):
-        if set(data.truth[split].images.tolist()).issuperset(labels.images.tolist()):
+        if (matches(data.truth[split].images.tolist(), labels.images.tolist()) >= 0).all():
             return data.truth[split]
     raise BadInput(
         f"no split of {data.name} has all {labels.shape[0]:,} images of the labels; give the data "

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
-import pandas as pd
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
@@ -29,8 +28,10 @@ from simkit.embed.neighbours import Neighbours
 from simkit.embed.networks import Backbone
 from simkit.errors import BadInput
 from simkit.history import content_id
+from simkit.labels.formats.base import id_key, matches, note, some
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
+from simkit.labels.tables import plain
 from simkit.labels.truth import Truth, places
 from simkit.learn.inputs import FeatureInputs, ImageInputs, SizedPictures, sized
 from simkit.learn.label_embeddings import LabelMeans, LabelMedians
@@ -405,34 +406,66 @@ def labels_of_train(labels: PartialLabels, data: Dataset, where: str) -> Partial
             "the data.toml that simkit receive wrote beside the labels"
         )
     if labels.history.command != "simulate":
-        here = np.isin(labels.images, whole.images)
-        for split in {"val", "test"} & {*data.truth}:
-            elsewhere = ~here & np.isin(labels.images, data.truth[split].images)
-            if elsewhere.all():
-                raise BadInput(f"{where} is about images of {split} alone; label training images")
-            labels, here = labels.of_images(labels.images[~elsewhere]), here[~elsewhere]
-    if labels.history.command != "simulate":
-        rows = pd.Index(whole.images).get_indexer(labels.images)
-        columns = pd.Index(whole.classes).get_indexer(labels.classes)
-        strange = {"image": labels.images[rows < 0], "class": np.array(labels.classes)[columns < 0]}
-        for kind, name in ((kind, str(names[0])) for kind, names in strange.items() if len(names)):
-            mend = "name the data set of the labels, or correct the name"
-            if name.startswith(("/m/", "/g/", "/t/")):
-                form = "\"openimages(names='FILE')\""
-                mend = f"translate it: simkit convert {where} labels.parquet --from {form}"
-            raise BadInput(f"{where} is about {kind} {name!r}, which the data set lacks; {mend}")
-        stored = labels.codes.tocoo()
-        extended = (rows[stored.row], columns[stored.col])
-        codes = coo_array((stored.data, extended), shape=whole.shape)
-        asked = np.zeros(whole.shape[0], bool)
-        asked[rows] = labels.asked
-        record: dict[str, Any] = {"effort": labels.effort, "history": labels.history}
-        labels = PartialLabels.of(codes, whole.images, whole.classes, asked, **record)
+        labels = _over_all(labels, data, where)
     if len(labels.images) != len(whole.images):
         labels.check_about(train, where)
         return labels
     labels.check_about(whole, where)
     return labels.of_images(train.images)
+
+
+def _over_all(labels: PartialLabels, data: Dataset, where: str) -> PartialLabels:
+    """Labels of some images and classes as labels of the whole undivided training set.
+
+    Raises BadInput, naming `where`.
+    """
+    whole, images = data.truth[data.to_label], labels.images.tolist()
+    here = matches(whole.images.tolist(), images) >= 0
+    scored = np.zeros(len(images), bool)
+    for split in {"val", "test"} & {*data.truth}:
+        scored |= ~here & (matches(data.truth[split].images.tolist(), images) >= 0)
+    if scored.all():
+        raise BadInput(f"{where} is about images of val and test alone; label training images")
+    why = "are of val or test ({}), so their labels are not trained on"
+    note(where, labels.images[scored], f"of {len(images):,} images {why}")
+    labels = labels.of_images(labels.images[~scored])
+    rows = _places_in("image", whole.images.tolist(), labels.images.tolist(), where)
+    columns = _places_in("class", whole.classes, labels.classes, where)
+    stored = labels.codes.tocoo()
+    extended = (rows[stored.row], columns[stored.col])
+    codes = coo_array((stored.data, extended), shape=whole.shape)
+    asked = np.zeros(whole.shape[0], bool)
+    asked[rows] = labels.asked
+    record: dict[str, Any] = {"effort": labels.effort, "history": labels.history}
+    return PartialLabels.of(codes, whole.images, whole.classes, asked, **record)
+
+
+def _places_in(
+    kind: Literal["image", "class"], names: Sequence[Any], wanted: Sequence[Any], where: str
+) -> NDArray[np.int64]:
+    """The index of each wanted image or class in a data set; a note tells of other spellings.
+
+    Raises BadInput, naming `where`, for one that the data set lacks, and for two that are one.
+    """
+    index = matches(names, wanted, id_key if kind == "image" else plain)
+    pairs = [(str(name), str(names[place])) for name, place in zip(wanted, index, strict=True)]
+    for name in [name for (name, _), place in zip(pairs, index, strict=True) if place < 0][:1]:
+        mend = "name the data set of the labels, or correct the name"
+        if name.startswith(("/m/", "/g/", "/t/")):
+            form = "\"openimages(names='FILE')\""
+            mend = f"translate it: simkit convert {where} labels.parquet --from {form}"
+        lacks = f"which the data set lacks (it has {some(names)})"
+        raise BadInput(f"{where} is about {kind} {name!r}, {lacks}; {mend}")
+    first: dict[str, str] = {}
+    for name, same in pairs:
+        if first.setdefault(same, name) != name:
+            both = f"{first[same]!r} and {name!r}, which are one {kind} of the data set"
+            raise BadInput(f"{where} is about {both}; keep one")
+    spelled = [f"{name!r} is {same!r}" for name, same in pairs if name != same]
+    what = {"image": "image ids", "class": "class names"}[kind]
+    note(where, spelled, f"{what} are spelled otherwise in the data set ({{}}) and are read as the "
+         "same; spell them alike if they are")  # fmt: skip
+    return index
 
 
 def _precomputed(source: StudySource, data: Dataset, split: str) -> dict[Kind, Features]:

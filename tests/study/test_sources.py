@@ -1,5 +1,6 @@
 """Truth, features and pictures of a study: opened once, checked, and taken apart as needed."""
 
+import re
 import warnings
 from dataclasses import dataclass, replace
 
@@ -13,7 +14,9 @@ from simkit.data.dataset import Pictures
 from simkit.embed.backbones import backbone
 from simkit.embed.features import extract
 from simkit.errors import BadInput
+from simkit.labels.formats.npz import write_truth
 from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import Truth
 from simkit.learn import methods
 from simkit.study import sources
 from simkit.study.sources import ImageTransform, StudySource, open_source, opened_as
@@ -209,6 +212,48 @@ def test_labels_of_a_plain_table_are_put_over_all_images_and_classes():
     other = PartialLabels.of(np.ones((1, 1), np.int8), truth.images[:1], ("dodo",))
     with pytest.raises(BadInput, match=r"labels.csv is about class 'dodo'"):
         sources.labels_of_train(other, SCENES, "labels.csv")
+
+
+def _ids(folder, train, test):
+    """A data set of two classes with these ids."""
+    for name, ids in (("train", train), ("test", test)):
+        truth = Truth.of(np.eye(len(ids), 2, dtype=bool), ids, ["cat", "k\u00e4fer"])
+        write_truth(truth, folder / f"{name}.npz")
+    return open_data(f"npz:{folder}/train.npz,val={folder}/train.npz,test={folder}/test.npz")
+
+
+@pytest.mark.parametrize(
+    ("ids", "wanted", "noted"),
+    [
+        (["101", "102"], [102, 101], ""),
+        ([101, 102], ["102", "101"], ""),
+        (["007", "8"], [8, 7], "1 image ids .* \\('7' is '007'\\)"),
+        (["s/a\u0308.jpg", "b"], ["b", "s\\\u00e4.jpg"], "1 image ids"),
+    ],
+)
+def test_ids_of_labels_are_those_of_the_data_set_in_any_spelling(tmp_path, ids, wanted, noted):
+    data = _ids(tmp_path, ids, ["z"] if isinstance(ids[0], str) else [9])
+    labels = PartialLabels.of([[1, 0], [-1, 1]], wanted, ["ka\u0308fer", "cat"])
+    with pytest.warns(UserWarning) as notes:
+        same = sources.labels_of_train(labels, data, "x.csv")
+    assert same.images.tolist() == ids and same.rows([0, 1]).tolist() == [[1, -1], [0, 1]]
+    texts = [str(each.message) for each in notes]
+    assert re.search("x.csv: 1 class names are spelled otherwise", texts[-1])
+    assert len(texts) == 1 + bool(noted) and re.search(noted, texts[0])
+
+
+def test_ids_that_fit_no_image_or_several_are_refused_and_those_of_test_counted(tmp_path):
+    data = _ids(tmp_path, ["7", "007"], ["z"])
+    one = PartialLabels.of([[1]], ["07"], ["cat"])
+    with pytest.raises(BadInput, match=r"image '07', which the data set lacks \(it has 7, 007\)"):
+        sources.labels_of_train(one, data, "x.csv")
+    data = _ids(tmp_path, [7, 8], [9])
+    two = PartialLabels.of([[1], [1]], ["7", "007"], ["cat"])
+    with pytest.raises(BadInput, match="'7' and '007', which are one image"):
+        sources.labels_of_train(two, data, "x.csv")
+    tested = PartialLabels.of([[1], [1]], ["7", "9"], ["cat"])
+    with pytest.warns(UserWarning, match=r"x.csv: 1 of 2 images are of val or test \(9\)"):
+        assert sources.labels_of_train(tested, data, "x.csv").asked.tolist() == [True, False]
 
 
 def test_pictures_are_decoded_once_and_shown_as_is_said(monkeypatch):

@@ -17,7 +17,7 @@ from simkit.files import AnyPath, readable, reading, whole
 from simkit.labels.formats import base
 from simkit.labels.formats.npz import check_text
 from simkit.labels.partial import PartialLabels
-from simkit.labels.truth import Truth, class_names, image_ids, matrix_of, places
+from simkit.labels.truth import Truth, class_names, image_ids, matrix_of
 from simkit.registry import setting
 
 OBSERVED = "formatted_train_labels_obs.npy"
@@ -68,11 +68,12 @@ class NpyTriple(base.Format):
             raise BadInput(f"{other}; give the new one (--data), remove it or use another folder")
         rows = None
         if truth is not None:
-            if truth.classes != asked.classes or not np.isin(asked.images, truth.images).all():
+            index = base.matches(truth.images.tolist(), asked.images.tolist())
+            if truth.classes != asked.classes or (index < 0).any():
                 raise BadInput(
                     "the truth is of other images or classes; give the data set of the labels"
                 )
-            rows = truth.present[places(truth.images, asked.images)]
+            rows = truth.present[index]
         with ExitStack() as stack:
             for key, matrix in (("observed", observed), ("truth", rows)):
                 if matrix is not None:
