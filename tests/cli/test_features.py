@@ -181,7 +181,7 @@ def test_skipped_pictures_are_listed_and_take_no_part(shell) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--split tset", "has no split .tset.; it has train, val, test"),
+        ("--split tset", "has no split 'tset'; it has train, val, test"),
         ("--backbone resnet5", "no backbone is called 'resnet5'; did you mean 'resnet50'?"),
         ("--weights w.pth", "w.pth does not exist; give the path of a file with the weights"),
         ("--size 8", "backbone 'scenes-net': size is 8; 32 to 4,096 pixels are expected"),
