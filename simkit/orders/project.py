@@ -71,7 +71,7 @@ class Project:
         settle(self, "project")
         _ = self.price_list  # a price list that does not exist is refused at once
         for name in (name for name in self.classes if name.lower() in ("file", "split")):
-            raise BadInput(f"project: class {name!r} has the name of a column of {TABLE}; rename it")
+            raise BadInput(f"project: class {name!r} is called as a column of {TABLE}; rename it")
         if self.per_image > pilots.MOST_SHOWN * len(self.classes):
             raise BadInput(
                 f"project: per_image is {self.per_image:g}; at most {pilots.MOST_SHOWN:.0%} of the "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import shlex
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -97,10 +98,13 @@ def for_path(path: AnyPath, *, writing: bool = False) -> Format:
     suffix = Path(path).suffix.lower()
     candidates = [form for form in formats if suffix in form.suffixes]
     if not candidates:
+        if not writing and Path(path).is_dir():
+            kind = "npy-triple" if any(Path(path).glob("*.npy")) else "hf"
+            mend = f"simkit convert {shlex.quote(str(path))} labels.parquet --from {kind}"
+            raise BadInput(f"{path} is a folder; make a file of its labels with: {mend}")
         suffixes = ", ".join(sorted({suffix for form in formats for suffix in form.suffixes}))
         raise BadInput(
-            f"{path} has the ending {suffix!r}, which no label format has; use one of {suffixes}, "
-            "or name the format of a folder, as in --from hf"
+            f"{path} has the ending {suffix!r}, which no label format has; use one of {suffixes}"
         )
     seen = b"" if writing or len(candidates) == 1 else ends(Path(path))
     marked = [form for form in candidates if form.mark and re.search(form.mark, seen)]
