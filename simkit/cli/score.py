@@ -79,7 +79,7 @@ def command(
         options.split_of(data, each)
     if model == SIMULATED:
         if quality is None:
-            raise BadInput("--model simulated needs the mAP of its scores; add --quality 50")
+            raise BadInput("--model simulated needs the mAP of its scores; add --quality 90")
         if not all(data.truth[each].present.nnz for each in splits):
             raise BadInput("--model simulated makes scores from labels; name labelled --data")
     classes = classes_of(classes_file, data)
