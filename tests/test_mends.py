@@ -26,8 +26,8 @@ from simkit.errors import BadInput
 class Mend(NamedTuple):
     """A refused command, a pattern of its message, and ways to follow it.
 
-    run      the command; {} of `follow` are the groups of the pattern
-    says     a pattern of the message
+    run      the command
+    says     a pattern of the message; its groups are the {} of `follow`
     follow   "+ --option x" is added to the command, "- --option" leaves the option out, "a => b"
              replaces a part of it; other texts are commands
     files    files that are there before, by name
@@ -37,400 +37,208 @@ class Mend(NamedTuple):
     run: str
     says: str
     follow: tuple[str, ...]
-    files: Mapping[str, str] = MappingProxyType({})
-    mended: Mapping[str, str] = MappingProxyType({})
+    files: Mapping[str, str]
+    mended: Mapping[str, str]
+
+
+NONE: Mapping[str, str] = MappingProxyType({})
+
+
+def mend(
+    run: str, says: str, *follow: str,
+    files: Mapping[str, str] = NONE, mended: Mapping[str, str] = NONE,
+) -> Mend:  # fmt: skip
+    return Mend(run, says, follow, files, mended)
 
 
 PHOTOS = "--data folder:photos"
 SIMULATE = f"simulate {PHOTOS} --out out.parquet --scheme"
 TRAIN = f"train {PHOTOS} --epochs 1 --labels rpa.parquet --method"
 ORDER = f"order {PHOTOS} --out order1 --scheme"
+LONG = "file,class\na00.png,cat\na01.png,dog\na02.png,dog\n"
 GRID = 'data = "scenes:images=60"\nschemes = ["rpa"]\nmethods = ["an"]\nbudgets = [1]\ndraws = 1\n'
 
+# fmt: off
 COMMANDS = [
     # names
-    Mend("simulat --scheme rpa", "did you mean '(.+)'", ("simulat => {}",)),
-    Mend("xyz", r"known are .*(status|list).*", ("xyz => list",)),
-    Mend("list schem", "did you mean '(.+)'", ("schem => {}",)),
-    Mend("list schemes fp", "did you mean '(.+)'", ("fp => {}",)),
-    Mend(f"{SIMULATE} rpaa", "did you mean '(.+)'", ("rpaa => {}",)),
-    Mend(f"{TRAIN} ll_r", "did you mean '(.+)'", ("ll_r => {}",)),
-    Mend(f"{TRAIN} boostlu", r"as in (\S+)", ("boostlu => {}",)),
-    Mend(f"{TRAIN} 'll-r(dleta=0.2)'", "did you mean '(.+)'", ("dleta => {}",)),
-    Mend(f"{TRAIN} 'll-r(delta)'", r"name\(setting=value\)", ("delta => delta=0.2",)),
-    Mend("cost rpa.parquet --prices gogle", "did you mean '(.+)'", ("gogle => {}",)),
-    Mend("hierarchy coco-8", "did you mean '(.+)'", ("coco-8 => {}",)),
-    Mend(f"{SIMULATE} rpa --data folder:photos,test_=0.3", "did you mean '(.+)'", ("test_ => {}",)),
+    mend("simulat --scheme rpa", "did you mean '(.+)'", "simulat => {}"),
+    mend("xyz", r"known are .*(status|list).*", "xyz => list"),
+    mend("list schem", "did you mean '(.+)'", "schem => {}"),
+    mend("list schemes fp", "did you mean '(.+)'", "fp => {}"),
+    mend(f"{SIMULATE} rpaa", "did you mean '(.+)'", "rpaa => {}"),
+    mend(f"{TRAIN} ll_r", "did you mean '(.+)'", "ll_r => {}"),
+    mend(f"{TRAIN} boostlu", r"as in (\S+)", "boostlu => {}"),
+    mend(f"{TRAIN} 'll-r(dleta=0.2)'", "did you mean '(.+)'", "dleta => {}"),
+    mend(f"{TRAIN} 'll-r(delta)'", r"name\(setting=value\)", "delta => delta=0.2"),
+    mend("cost rpa.parquet --prices gogle", "did you mean '(.+)'", "gogle => {}"),
+    mend("hierarchy coco-8", "did you mean '(.+)'", "coco-8 => {}"),
+    mend(f"{SIMULATE} rpa --data folder:photos,test_=0.3", "did you mean '(.+)'", "test_ => {}"),
     # options that do not go together
-    Mend(
-        "cost rpa.parquet --data folder:photos",
-        r"needs (--evaluation); add it, or leave (.+) out",
-        ("+ {0} 5", "- {1}"),
-    ),
-    Mend("show rpa.parquet --out x.png", "leave (.+) out", ("- {}",)),
-    Mend(
-        "hierarchy --out x.json",
-        "a hierarchy, by name or (--classes)",
-        ("+ coco-80", "- --out"),
-    ),
-    Mend(
-        "hierarchy coco-80 --classes names.txt",
-        "NAME and (--classes) .*leave one of them out",
-        ("- {}",),
-    ),
-    Mend(
-        "habits votes.csv --labels full.parquet --figure x.png",
-        "(--figure) and .*leave one",
-        ("- {}",),
-        {"votes.csv": "image,class\na03.png,cat\na07.png,dog\n"},
-    ),
-    Mend(
-        f"{SIMULATE} rpa --unit hours",
-        "needs (--budget); add it, or leave (.+) out",
-        ("+ {} 0.001", "- --unit"),
-    ),
-    Mend(
-        f"{SIMULATE} rpa --keep 0.2 --budget 5",
-        "(--budget) and the (keep) of rpa",
-        ("- {0}", "- --{1}"),
-    ),
-    Mend(
-        f"{SIMULATE} rpa --legacy-rng --budget 5",
-        "(--budget) and (--legacy-rng)",
-        ("- {0}", "- {1}"),
-    ),
-    Mend(
-        f"{SIMULATE} rpa --legacy-rng --miss 0.1",
-        "leave these or (--legacy-rng) out",
-        ("- --miss", "- {}"),
-    ),
-    Mend(f"{SIMULATE} rpa --features x.npz", "(--features) is given, .*leave it out", ("- {}",)),
-    Mend(f"{SIMULATE} rpa --per-class 4", "leave it out", ("- --per-class",)),
-    Mend(f"{SIMULATE} 'rpa(keep=0.5)' --keep 0.2", "(--keep) and keep in", ("- {}",)),
-    Mend(
-        f"{TRAIN} an --size 32",
-        "needs (--fine-tune); add it, or leave (.+) out",
-        ("+ {0}", "- {1}"),
-    ),
-    Mend(f"{TRAIN} an --set epochs=2", "(--epochs) and --set epochs", ("- {}",)),
-    Mend(
-        f"{TRAIN} an --set precision=bf16",
-        "add (--fine-tune).*set them to 0 and (fp32)",
-        ("+ {0}", "bf16 => {1}"),
-    ),
-    Mend(
-        f"{TRAIN} an --epochs 5 --set milestones=2",
-        "only where (schedule) is '(step)'; set that too",
-        ("+ --set {0}={1}",),
-    ),
-    Mend(
-        f"train {PHOTOS} --epochs 1 --labels photos/labels.csv --method an --set select=best",
-        "name both a val and a test part, or set (select) to '(last)'",
-        ("folder:photos => folder:photos,test=0.3", "select=best => {0}={1}"),
-    ),
-    Mend(
-        f"predict model {PHOTOS} --weights random",
-        "needs (--backbone); .*leave (--weights) out",
-        ("- {1}",),
-    ),
-    Mend("score --data folder:photos --model simulated", "add (--quality 90)", ("+ {}",)),
-    Mend(
-        "score --data folder:photos,labels=none --model simulated --quality 90",
-        "labelled (--data)",
-        ("folder:photos,labels=none => folder:photos",),
-    ),
-    Mend(
-        "score --data folder:photos --model simulated --quality 90 --classes odd.txt",
-        "leave (--classes) out",
-        ("- {}",),
-        {"odd.txt": "a\nb\n"},
-    ),
-    Mend(
-        "score --data folder:photos --model open_clip:RN50 --quality 90",
-        "needs (--model simulated)",
-        ("open_clip:RN50 => simulated",),
-    ),
-    Mend(
-        "plan --pilot --budget 100 --classes 80 --per-image 2.9",
-        r"raise it to \$(\S+),",
-        ("100 => {}",),
-    ),
-    Mend("plan --pilot --budget 200", "such as (--classes 80 --per-image 2.9)", ("+ {}",)),
-    Mend(
-        "plan --pilot --budget 200 --classes 80 --per-image 2.9 --target 60",
-        "--pilot and (--target)",
-        ("- {}",),
-    ),
-    Mend("plan --budget 200", "or add (--pilot)", ("+ {} --classes 80 --per-image 2.9",)),
+    mend("cost rpa.parquet --data folder:photos",
+         r"needs (--evaluation); add it, or leave (.+) out", "+ {0} 5", "- {1}"),
+    mend("show rpa.parquet --out x.png", "leave (.+) out", "- {}"),
+    mend("hierarchy --out x.json", "a hierarchy, by name or (--classes)", "+ coco-80", "- --out"),
+    mend("hierarchy coco-80 --classes names.txt", "NAME and (--classes) .*leave one of them out",
+         "- {}"),
+    mend("habits votes.csv --labels full.parquet --figure x.png", "(--figure) and .*leave one",
+         "- {}", files={"votes.csv": "image,class\na03.png,cat\na07.png,dog\n"}),
+    mend(f"{SIMULATE} rpa --unit hours", "needs (--budget); add it, or leave (.+) out",
+         "+ {} 0.001", "- --unit"),
+    mend(f"{SIMULATE} rpa --keep 0.2 --budget 5", "(--budget) and the (keep) of rpa", "- {0}",
+         "- --{1}"),
+    mend(f"{SIMULATE} rpa --legacy-rng --budget 5", "(--budget) and (--legacy-rng)", "- {0}",
+         "- {1}"),
+    mend(f"{SIMULATE} rpa --legacy-rng --miss 0.1", "leave these or (--legacy-rng) out", "- --miss",
+         "- {}"),
+    mend(f"{SIMULATE} rpa --features x.npz", "(--features) is given, .*leave it out", "- {}"),
+    mend(f"{SIMULATE} rpa --per-class 4", "leave it out", "- --per-class"),
+    mend(f"{SIMULATE} 'rpa(keep=0.5)' --keep 0.2", "(--keep) and keep in", "- {}"),
+    mend(f"{TRAIN} an --size 32", "needs (--fine-tune); add it, or leave (.+) out", "+ {0}",
+         "- {1}"),
+    mend(f"{TRAIN} an --set epochs=2", "(--epochs) and --set epochs", "- {}"),
+    mend(f"{TRAIN} an --set precision=bf16", "add (--fine-tune).*set them to 0 and (fp32)", "+ {0}",
+         "bf16 => {1}"),
+    mend(f"{TRAIN} an --epochs 5 --set milestones=2",
+         "only where (schedule) is '(step)'; set that too", "+ --set {0}={1}"),
+    mend(f"train {PHOTOS} --epochs 1 --labels photos/labels.csv --method an --set select=best",
+         "name both a val and a test part, or set (select) to '(last)'",
+         "folder:photos => folder:photos,test=0.3", "select=best => {0}={1}"),
+    mend(f"predict model {PHOTOS} --weights random", "needs (--backbone); .*leave (--weights) out",
+         "- {1}"),
+    mend("score --data folder:photos --model simulated", "add (--quality 90)", "+ {}"),
+    mend("score --data folder:photos,labels=none --model simulated --quality 90",
+         "labelled (--data)", "folder:photos,labels=none => folder:photos"),
+    mend("score --data folder:photos --model simulated --quality 90 --classes odd.txt",
+         "leave (--classes) out", "- {}", files={"odd.txt": "a\nb\n"}),
+    mend("score --data folder:photos --model open_clip:RN50 --quality 90",
+         "needs (--model simulated)", "open_clip:RN50 => simulated"),
+    mend("plan --pilot --budget 100 --classes 80 --per-image 2.9", r"raise it to \$(\S+),",
+         "100 => {}"),
+    mend("plan --pilot --budget 200", "such as (--classes 80 --per-image 2.9)", "+ {}"),
+    mend("plan --pilot --budget 200 --classes 80 --per-image 2.9 --target 60",
+         "--pilot and (--target)", "- {}"),
+    mend("plan --budget 200", "or add (--pilot)", "+ {} --classes 80 --per-image 2.9"),
     # files to read and to write
-    Mend("cost full", r"(simkit convert full labels.parquet --from hf)", ("{}",)),
-    Mend(
-        "predict nomodel --data folder:photos",
-        "a folder that (simkit train --out) wrote",
-        ("nomodel => model",),
-    ),
-    Mend("cost labels.csv", "the (parquet) or (npz) file that", ("labels.csv => rpa.parquet",)),
-    Mend(
-        "convert rpa.parquet out.csv --to parquet",
-        "ending '(.parquet)'; give OUT that ending or another format",
-        ("out.csv => out{}", "--to parquet => --to csv"),
-    ),
-    Mend("convert rpa.parquet out.csv --data folder:photos", "leave (--data) out", ("- {}",)),
-    Mend(
-        "convert rpa.parquet t --to npy-triple",
-        r"lost: 5 absent .*(npy-triple\(negatives=true\))",
-        ("npy-triple => '{}'",),
-    ),
-    Mend(
-        f"{SIMULATE} rpa --out photos/labels.csv",
-        "choose another output file",
-        ("photos/labels.csv => x.csv",),
-    ),
-    Mend(
-        f"{SIMULATE} rpa --out own.parquet", "with (--no-card)", ("+ {}",), {"own.card.md": "mine"}
-    ),
-    Mend(
-        "hierarchy coco-80 --figure x",
-        "ends in (.png), (.pdf) or (.svg)",
-        ("x => x{0}", "x => x{1}", "x => x{2}"),
-    ),
-    Mend(
-        "plan --pilot --budget 200 --classes 80 --per-image 2.9 --report p",
-        "(.html), (.md), (.json) or (.txt)",
-        ("+ --report p{0}", "+ --report p{1}", "+ --report p{2}", "+ --report p{3}"),
-    ),
+    mend("cost full", r"(simkit convert full labels.parquet --from hf)", "{}"),
+    mend("predict nomodel --data folder:photos", "a folder that (simkit train --out) wrote",
+         "nomodel => model"),
+    mend("cost labels.csv", "the (parquet) or (npz) file that", "labels.csv => rpa.parquet"),
+    mend("convert rpa.parquet out.csv --to parquet",
+         "ending '(.parquet)'; give OUT that ending or another format", "out.csv => out{}",
+         "--to parquet => --to csv"),
+    mend("convert rpa.parquet out.csv --data folder:photos", "leave (--data) out", "- {}"),
+    mend("convert rpa.parquet t --to npy-triple",
+         r"lost: 5 absent .*(npy-triple\(negatives=true\))", "npy-triple => '{}'"),
+    mend(f"{SIMULATE} rpa --out photos/labels.csv", "choose another output file",
+         "photos/labels.csv => x.csv"),
+    mend(f"{SIMULATE} rpa --out own.parquet", "with (--no-card)", "+ {}",
+         files={"own.card.md": "mine"}),
+    mend("hierarchy coco-80 --figure x", "ends in (.png), (.pdf) or (.svg)", "x => x{0}",
+         "x => x{1}", "x => x{2}"),
+    mend("plan --pilot --budget 200 --classes 80 --per-image 2.9 --report p",
+         "(.html), (.md), (.json) or (.txt)", "+ --report p{0}", "+ --report p{1}",
+         "+ --report p{2}", "+ --report p{3}"),
     # orders and projects
-    Mend(
-        "order --out o1",
-        "(--data) and (--scheme) are needed; give both, or (--next ORDER)",
-        ("+ {0} folder:photos {1} rpa",),
-    ),
-    Mend(f"{ORDER} rpa --images 100", "again with (--images 24)", ("--images 100 => {}",)),
-    Mend(
-        f"{ORDER} rpa --known full.parquet",
-        "needs (--gold), .*leave (--known) out",
-        ("- {1}", "+ {0} 10%"),
-    ),
-    Mend(
-        f"{ORDER} rpa --gold 50%",
-        "(--known), a file .* or (--gold 0) for",
-        ("+ {0} full.parquet", "--gold 50% => {1}"),
-    ),
-    Mend(
-        f"{ORDER} full-subset --gold 50% --known full.parquet",
-        "lower (--gold)",
-        ("full-subset --gold 50% => rpa {} 10%",),
-    ),
-    Mend(
-        f"{ORDER} rpa --hierarchy coco-80",
-        "--hierarchy is given, .*leave it out",
-        ("- --hierarchy",),
-    ),
-    Mend(
-        f"{ORDER} knowledge-graph",
-        r"give (--hierarchy), a file \(make one with: (simkit hierarchy --classes FILE)\) or a shipped one",
-        ("+ {0} coco-80",),
-    ),
-    Mend(
-        f"{ORDER} machine",
-        r"(--scores) FILE, from simkit score or (simkit predict)",
-        ("+ {0} scores.csv",),
-    ),
-    Mend(
-        f"{ORDER} proposals",
-        "(--scores), a table of images x classes, or order (rpa)",
-        ("+ {0} scores.csv", "proposals => {1}"),
-    ),
-    Mend(
-        f"{ORDER} fpc --budget 5",
-        "such as ('fpc.per_class=50.'), and --budget",
-        ("--scheme fpc => --scheme {}",),
-    ),
-    Mend(
-        f"{ORDER} rpa --features model",
-        "needs (--known) LABELS, for examples; .*leave (--features) out",
-        ("- {1}",),
-    ),
-    Mend(
-        f"{ORDER} rpa --data folder:photos,labels=none",
-        "(--classes) FILE, one class per line",
-        ("+ {} names.txt",),
-    ),
-    Mend(f"{ORDER} rpa --split tset", "it has (train)", ("tset => {}",)),
-    Mend(
-        f"{ORDER} rpa --out ordered",
-        "(--next ordered), or name another folder with (--out)",
-        (
-            "--data folder:photos --out order1 --scheme rpa --out ordered => {0} --keep 0.5",
-            "ordered => o2",
-        ),
-    ),
-    Mend(
-        "order --next ordered",
-        "receive their answers first, or raise the amount",
-        ("+ --keep 0.5",),
-    ),
-    Mend(
-        "order --next ordered --out o2", "--next and (--out) are both", ("--out o2 => --keep 0.5",)
-    ),
-    Mend(
-        "order --next photos",
-        "(simkit order --data) ... (--out photos)",
-        ("{0} folder:photos --scheme rpa {1}",),
-    ),
-    Mend(
-        "order --next inside",
-        "an order in it: (inside/o1)",
-        ("inside => {} --keep 0.5",),
-    ),
-    Mend("receive ordered", "the files with people's answers", ()),
-    Mend(
-        "status photos",
-        "with: (simkit quickstart photos --classes names.txt --budget 2000)",
-        ("{}",),
-    ),
-    Mend(
-        "quickstart photos --classes names.txt --budget 9 --out mine",
-        "(simkit status mine), or name another folder with (--out)",
-        ("{}", "mine => p2"),
-    ),
-    Mend(
-        "quickstart photos --classes names.txt --budget 9 --out photos",
-        "another folder with (--out)",
-        ("--out photos => {} p2",),
-    ),
-    Mend(
-        "quickstart photo --classes names.txt --budget 9 --out p2",
-        "did you mean '(.+)'",
-        ("photo => {}",),
-    ),
-    Mend(
-        "quickstart photos/labels.csv --classes names.txt --budget 9 --out p2",
-        "write (folder:.+)",
-        ("photos/labels.csv => {}",),
-    ),
-    Mend(
-        "quickstart folder:photos,labels=none --budget 9 --out p2",
-        "(--classes) FILE",
-        ("+ {} names.txt",),
-    ),
-    Mend(
-        "quickstart photos --classes names.txt --budget 9 --out p2 --per-image 5",
-        "per_image is 5.*lower it",
-        ("5 => 1",),
-    ),
-    Mend(
-        "quickstart photos --classes names.txt --budget 9 --out p2 --weights random",
-        "leave (--weights) out",
-        ("- {}",),
-    ),
-    Mend("show mine", "(simkit status mine)", ("{}",)),
+    mend("order --out o1", "(--data) and (--scheme) are needed; give both, or (--next ORDER)",
+         "+ {0} folder:photos {1} rpa"),
+    mend(f"{ORDER} rpa --images 100", "again with (--images 24)", "--images 100 => {}"),
+    mend(f"{ORDER} rpa --known full.parquet", "needs (--gold), .*leave (--known) out", "- {1}",
+         "+ {0} 10%"),
+    mend(f"{ORDER} rpa --gold 50%", "(--known), a file .* or (--gold 0) for", "+ {0} full.parquet",
+         "--gold 50% => {1}"),
+    mend(f"{ORDER} full-subset --gold 50% --known full.parquet", "lower (--gold)",
+         "full-subset --gold 50% => rpa {} 10%"),
+    mend(f"{ORDER} rpa --hierarchy coco-80", "--hierarchy is given, .*leave it out",
+         "- --hierarchy"),
+    mend(f"{ORDER} knowledge-graph",
+         "(--hierarchy), a file .make one with: (simkit hierarchy --classes FILE). or a shipped",
+         "+ {0} coco-80"),
+    mend(f"{ORDER} machine", r"(--scores) FILE, from simkit score or (simkit predict)",
+         "+ {0} scores.csv"),
+    mend(f"{ORDER} proposals", "(--scores), a table of images x classes, or order (rpa)",
+         "+ {0} scores.csv", "proposals => {1}"),
+    mend(f"{ORDER} fpc --budget 5", "such as ('fpc.per_class=50.'), and --budget",
+         "--scheme fpc => --scheme {}"),
+    mend(f"{ORDER} rpa --features model",
+         "needs (--known) LABELS, for examples; .*leave (--features) out", "- {1}"),
+    mend(f"{ORDER} rpa --data folder:photos,labels=none", "(--classes) FILE, one class per line",
+         "+ {} names.txt"),
+    mend(f"{ORDER} rpa --split tset", "it has (train)", "tset => {}"),
+    mend(f"{ORDER} rpa --out ordered", "(--next ordered), or name another folder with (--out)",
+         "--data folder:photos --out order1 --scheme rpa --out ordered => {0} --keep 0.5",
+         "ordered => o2"),
+    mend("order --next ordered", "receive their answers first, or raise the amount",
+         "+ --keep 0.5"),
+    mend("order --next ordered --out o2", "--next and (--out) are both", "--out o2 => --keep 0.5"),
+    mend("order --next photos", "(simkit order --data) ... (--out photos)",
+         "{0} folder:photos --scheme rpa {1}"),
+    mend("order --next inside", "an order in it: (inside/o1)", "inside => {} --keep 0.5"),
+    mend("receive ordered", "the files with people's answers"),
+    mend("status photos", "with: (simkit quickstart photos --classes names.txt --budget 2000)",
+         "{}"),
+    mend("quickstart photos --classes names.txt --budget 9 --out mine",
+         "(simkit status mine), or name another folder with (--out)", "{}", "mine => p2"),
+    mend("quickstart photos --classes names.txt --budget 9 --out photos",
+         "another folder with (--out)", "--out photos => {} p2"),
+    mend("quickstart photo --classes names.txt --budget 9 --out p2", "did you mean '(.+)'",
+         "photo => {}"),
+    mend("quickstart photos/labels.csv --classes names.txt --budget 9 --out p2",
+         "write (folder:.+)", "photos/labels.csv => {}"),
+    mend("quickstart folder:photos,labels=none --budget 9 --out p2", "(--classes) FILE",
+         "+ {} names.txt"),
+    mend("quickstart photos --classes names.txt --budget 9 --out p2 --per-image 5",
+         "per_image is 5.*lower it", "5 => 1"),
+    mend("quickstart photos --classes names.txt --budget 9 --out p2 --weights random",
+         "leave (--weights) out", "- {}"),
+    mend("show mine", "(simkit status mine)", "{}"),
     # data texts
-    Mend("features --data photos", "write (folder:photos)", ("photos => {}",)),
-    Mend("features --data photos,labels=none", "write (.+)", ("photos,labels=none => {}",)),
-    Mend("features --data 'my, photos'", "write (.+)", ("my, photos => {}",)),
-    Mend("features --data 'folder:my, photos'", "write (.+)", ("folder:my, photos => {}",)),
-    Mend(
-        "features --data 'folder:my, photos,labels=none'",
-        "write (.+)",
-        ("folder:my, photos,labels=none => {}",),
-    ),
-    Mend(
-        "features --data folder:photos,labels=none,labels=none",
-        "labels is given twice",
-        (",labels=none,labels=none => ,labels=none",),
-    ),
-    Mend(
-        "features --data d.toml",
-        'add a line such as (source = )"coco"',
-        ("+ ",),
-        {"d.toml": 'root = "photos"\n'},
-        {"d.toml": '{}"folder"\nroot = "photos"\n'},
-    ),
-    Mend(
-        f"{SIMULATE} rpa --data folder:two",
-        r"(labels=)FILE.csv, or labels=none",
-        ("two => two,{}photos/labels.csv",),
-    ),
-    Mend(
-        f"order --out o1 --scheme rpa --classes names.txt --data folder:two,labels=",
-        r"or (labels=none), which",
-        ("labels= => {}",),
-    ),
-    Mend(
-        f"{SIMULATE} rpa --data folder:photos,labels=none",
-        "(simkit order)",
-        ("{} --data folder:photos,labels=none --classes names.txt --scheme rpa --out o1",),
-    ),
-    Mend(
-        f"{SIMULATE} rpa --data folder:photos,labels=part.csv,part=yes",
-        "(unknown=absent-in-train)",
-        ("part=yes => part=yes,{}",),
-        {"part.csv": "file,cat,dog\na00.png,1,\na01.png,0,1\na02.png,1,0\n"},
-    ),
-    Mend(
-        f"{SIMULATE} rpa --data folder:photos,labels=minus.csv,part=yes",
-        "(minus=absent) or (minus=unknown)",
-        ("part=yes => part=yes,{0}",),
-        {"minus.csv": "file,cat,dog\na00.png,1,-1\na01.png,-1,1\na02.png,1,1\n"},
-    ),
-    Mend(
-        f"{SIMULATE} rpa --data folder:photos,test=0.2,labels=split.csv,part=yes",
-        "leave (test=0.2) out",
-        (",test=0.2 => ",),
-        {
-            "split.csv": "file,split,class\na00.png,train,cat\na01.png,train,dog\na03.png,train,dog\na02.png,test,dog\n"
-        },
-    ),
-    Mend(
-        f"{SIMULATE} rpa --data folder:noend,labels=short.csv",
-        "with (suffix=.png)",
-        ("short.csv => short.csv,{}",),
-        {"short.csv": "file,class\na00,cat\na01,dog\na02,dog\n"},
-    ),
-    Mend(
-        f"{SIMULATE} rpa --data folder:photos,labels=lost.csv,part=yes",
-        "(drop_missing=yes)",
-        ("part=yes => part=yes,{}",),
-        {"lost.csv": "file,class\na00.png,cat\na01.png,dog\na02.png,dog\nlost.png,dog\n"},
-    ),
-    Mend(
-        f"{SIMULATE} knowledge-graph",
-        "(simkit hierarchy --classes names.txt).*(hierarchy=)hierarchy.json or the name of a shipped one",
-        ("folder:photos => folder:photos,{1}coco-80",),
-    ),
-    Mend(
-        f"{SIMULATE} single-positive --bias size",
-        "such as (scenes) or",
-        ("folder:photos => {}:images=60",),
-    ),
-    Mend(
-        "neighbours --query a19.png --data folder:photos --split test",
-        "add (test=0.2), to",
-        ("folder:photos --split => folder:photos,{} --split",),
-    ),
-    Mend(
-        "neighbours --query a01.png --data folder:photos --split tset",
-        "name one of (train),",
-        ("tset => {}",),
-    ),
-    *[
-        Mend(
-            f"{SIMULATE} rpa --data 'folder:photos,labels={name}.csv,part=yes'",
-            r"note: .* add (between=.+?) if it names several",
-            ("part=yes' => part=yes,{}'",),
-            {f"{name}.csv": f'file,class\na00.png,"cat{sign}dog"\na01.png,cat\na02.png,dog\n'},
-        )
-        for name, sign in {
-            "bar": "|",
-            "semicolon": ";",
-            "comma": ", ",
-            "slash": "/",
-            "plus": "+",
-            "space": " ",
-        }.items()
-    ],
+    mend("features --data photos", "write (folder:photos)", "photos => {}"),
+    mend("features --data photos,labels=none", "write (.+)", "photos,labels=none => {}"),
+    mend("features --data 'my, photos'", "write (.+)", "my, photos => {}"),
+    mend("features --data 'folder:my, photos'", "write (.+)", "folder:my, photos => {}"),
+    mend("features --data 'folder:my, photos,labels=none'", "write (.+)",
+         "folder:my, photos,labels=none => {}"),
+    mend("features --data folder:photos,labels=none,labels=none", "labels is given twice",
+         ",labels=none,labels=none => ,labels=none"),
+    mend("features --data d.toml", 'add a line such as (source = )"coco"', "+ ",
+         files={"d.toml": 'root = "photos"\n'}, mended={"d.toml": '{}"folder"\nroot = "photos"\n'}),
+    mend(f"{SIMULATE} rpa --data folder:two", r"(labels=)FILE.csv, or labels=none",
+         "two => two,{}photos/labels.csv"),
+    mend("order --out o1 --scheme rpa --classes names.txt --data folder:two,labels=",
+         r"or (labels=none), which", "labels= => {}"),
+    mend(f"{SIMULATE} rpa --data folder:photos,labels=none", "(simkit order)",
+         "{} --data folder:photos,labels=none --classes names.txt --scheme rpa --out o1"),
+    mend(f"{SIMULATE} rpa --data folder:photos,labels=part.csv,part=yes",
+         "(unknown=absent-in-train)", "part=yes => part=yes,{}",
+         files={"part.csv": "file,cat,dog\na00.png,1,\na01.png,0,1\na02.png,1,0\n"}),
+    mend("features --data folder:photos,labels=minus.csv,part=yes",
+         "(minus=absent) or (minus=unknown)", "part=yes => part=yes,{0}",
+         "part=yes => part=yes,{1}",
+         files={"minus.csv": "file,cat,dog\na00.png,1,-1\na01.png,-1,1\na02.png,1,1\n"}),
+    mend(f"{SIMULATE} rpa --data folder:photos,test=0.2,labels=split.csv,part=yes",
+         "leave (test=0.2) out", ",test=0.2 => ",
+         files={"split.csv": "file,split,class\na00.png,train,cat\na02.png,test,dog\n"}),
+    mend(f"{SIMULATE} rpa --data folder:noend,labels=short.csv", "with (suffix=.png)",
+         "short.csv => short.csv,{}",
+         files={"short.csv": "file,class\na00,cat\na01,dog\na02,dog\n"}),
+    mend(f"{SIMULATE} rpa --data folder:photos,labels=lost.csv,part=yes", "(drop_missing=yes)",
+         "part=yes => part=yes,{}",
+         files={"lost.csv": LONG + "lost.png,dog\n"}),
+    mend(f"{SIMULATE} knowledge-graph",
+         "(simkit hierarchy --classes names.txt).*(hierarchy=)hierarchy.json or the name",
+         "folder:photos => folder:photos,{1}coco-80"),
+    mend(f"{SIMULATE} single-positive --bias size", "such as (scenes) or",
+         "folder:photos => {}:images=60"),
+    mend("neighbours --query a19.png --data folder:photos --split test", "add (test=0.2), to",
+         "folder:photos --split => folder:photos,{} --split"),
+    mend("neighbours --query a01.png --data folder:photos --split tset", "name one of (train),",
+         "tset => {}"),
+    *[mend(f"{SIMULATE} rpa --data 'folder:photos,labels=x.csv,part=yes'",
+           "note: .* add (between=.+?) if it names several", "part=yes' => part=yes,{}'",
+           files={"x.csv": f'file,class\na00.png,"cat{sign}dog"\na01.png,cat\na02.png,dog\n'})
+      for sign in ("|", ";", ", ", "/", "+", " ")],
 ]
+# fmt: on
 
 
 @pytest.fixture(scope="module")
@@ -512,20 +320,20 @@ def followed(line: str, way: str, groups: tuple[str, ...]) -> str:
     return way
 
 
-CASES = [(mend, way) for mend in COMMANDS for way in mend.follow]
+CASES = [(case, way) for case in COMMANDS for way in case.follow]
 
 
-@pytest.mark.parametrize("mend, way", CASES, ids=[f"{m.run} -- {way}" for m, way in CASES])
-def test_a_mend_that_is_followed_succeeds(mend: Mend, way: str, said) -> None:
-    for name, text in mend.files.items():
+@pytest.mark.parametrize("case, way", CASES, ids=[f"{c.run}: {way}" for c, way in CASES])
+def test_a_mend_that_is_followed_succeeds(case: Mend, way: str, said) -> None:
+    for name, text in case.files.items():
         Path(name).write_text(text)
-    _, message = said(mend.run)
-    match = re.search(mend.says, message)
+    _, message = said(case.run)
+    match = re.search(case.says, message)
     assert match, message
-    for name, text in mend.mended.items():
+    for name, text in case.mended.items():
         Path(name).write_text(re.sub(r"\{(\d*)\}", lambda slot: match[int(slot[1] or 0) + 1], text))
-    line = followed(mend.run, way, match.groups())
-    assert line != mend.run or mend.mended
+    line = followed(case.run, way, match.groups())
+    assert line != case.run or case.mended
     status, after = said(line)
     assert status == 0, f"{line}: {after}"
     assert next(text for text in message.split("\n") if match[0] in text) not in after
