@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,19 +13,16 @@ from typing import Any, ClassVar
 from zipfile import ZipFile
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
-from pyarrow.csv import ConvertOptions, read_csv
 from scipy.special import expit, log_softmax, softmax
 
 from simkit.annotate.schemes import MISSING
 from simkit.chance import Chance
 from simkit.errors import BadInput, unknown
-from simkit.files import readable, reading, whole
+from simkit.files import reading, whole
 from simkit.history import History, content_id
 from simkit.labels.formats.npz import Arrays
+from simkit.labels.tables import USUAL, Table, find_names, plain, read_table
 from simkit.labels.truth import Truth, locked
 from simkit.metrics.ap import ap_of_classes, mean_ap
 
@@ -233,45 +230,72 @@ def read_scores(
 ) -> NDArray[np.floating] | None:
     """(n, L) logits of these images and classes, from a file of similarities or a table.
 
-    The table, CSV or parquet, has the image ids in its first column and a column for each class. An
+    The table has a column with the images' ids, by default the first, and one for each class. An
     image without scores there gets very low ones. Raises BadInput.
     """
     if path is None:
         return None
-    file = readable(path, "scores")
-    if file.suffix.lower() == ".npz":
+    with reading(path, "scores", "make it with simkit predict or simkit score") as file:
+        if file.suffix.lower() != ".npz":
+            return _from_table(read_table(file), split, images, classes)
         held = splits_of(file)
         scores = Similarities.read(file, split if split in held else "+".join(held))
         if split in held and not {*images.astype(str)} <= {*np.asarray(scores.images)}:
             scores = Similarities.read(file, "+".join(held))  # the images were split otherwise
         return scores.logits(images, classes)
-    try:
-        if file.suffix.lower() == ".parquet":
-            table = pq.read_table(file, page_checksum_verification=True)
-        else:
-            with file.open(encoding="utf-8-sig", newline="") as stream:
-                first = next(csv.reader(stream), [""])[0]
-            options = ConvertOptions(column_types={first: pa.string()}, null_values=[""])
-            table = read_csv(file, convert_options=options)
-        names, types = table.column_names, pa.types
-        if len({*names}) < len(names) or len(names) < 2:
-            raise ValueError("a column of ids and a different one for each class are expected")
-        for name in names[1:]:
-            kind = table.schema.field(name).type
-            if not (types.is_floating(kind) or types.is_integer(kind) or types.is_null(kind)):
-                raise ValueError(f"the column {name!r} holds {kind}, not numbers")
-        ids = table.column(0).cast(pa.string())
-        if len(ids.unique()) < len(ids):
-            raise ValueError("an image occurs twice")
-        frame = table.set_column(0, names[0], ids).to_pandas().set_index(names[0])
-        frame = frame.loc[[str(image) for image in images.tolist()], list(classes)]
-        return frame.to_numpy(float, na_value=MISSING)
-    except (KeyError, ValueError, OSError) as error:  # pyarrow's errors are of ValueError, too
-        reason = " ".join(str(error).split())[:200]
+
+
+def _from_table(
+    table: Table, split: str, images: NDArray[Any], classes: Sequence[str]
+) -> NDArray[np.float64]:
+    """(n, L) the scores in a table, those that are missing very low."""
+    by_name = {column.name: column for column in table.columns}
+    if len(by_name) < len(table.columns):
+        raise BadInput("two columns have the same name; rename one")
+    names = [*map(plain, classes)]
+    for name in names:
+        if name not in by_name:
+            raise BadInput(f"{unknown('column', name, by_name)} A column with the images' ids and "
+                           "one for each class are expected, as simkit predict writes")  # fmt: skip
+    others = [column for column in table.columns if column.name not in names]
+    ids = next((column for column in table.named(USUAL["image"]) if column in others), None)
+    if (ids := ids or table.columns[0]) not in others:
+        raise BadInput("no column holds the images' ids; call it image")
+    if len(ids.texts) < len(table):
+        twice = ids.texts[int(np.argmax(np.bincount(ids.codes) > 1))]
+        raise BadInput(f"image {twice!r} has two rows; keep one")
+    wanted = images.astype(str)
+    rows = _rows(table, wanted, ids.texts)
+    if extra := [column.name for column in others if column is not ids]:
+        table.note(f"columns of other classes, not used: {_few(extra)}")
+    if left := sorted({*ids.texts} - {*np.array(ids.texts, object)[rows]}):
+        table.note(f"images that are not in {split}, not used: {_few(left)}")
+    scores = np.array([by_name[name].numbers() for name in names])[:, rows].T
+    if (empty := np.isnan(scores)).any():
+        without = wanted[empty.any(axis=1)].tolist()
+        table.note(f"images without some scores, by which nothing is proposed or labelled: "
+                   f"{_few(without)}; {empty.sum():,} cells in all")  # fmt: skip
+        scores[empty] = MISSING
+    return scores
+
+
+def _rows(table: Table, wanted: NDArray[Any], ids: list[str]) -> NDArray[np.int64]:
+    """The row of each image. Raises BadInput for images without one."""
+    rows, note = find_names(wanted.tolist(), ids)
+    if note:
+        table.note(note)
+    if (rows < 0).any():
         raise BadInput(
-            f"{path} does not have a score for every image and class ({reason}); make it with: "
-            "simkit predict MODEL --data ... --split ..."
-        ) from None
+            f"of {len(wanted):,} images these have no row: {_few(wanted[rows < 0].tolist())} (its "
+            f"first row is of {ids[0]!r}); score them, as simkit predict does, or add rows with "
+            "empty cells for images without scores"
+        )
+    return rows
+
+
+def _few(names: list[str]) -> str:
+    """The number of the names and the first three."""
+    return f"{len(names):,} ({', '.join(map(repr, names[:3]))}{', ...' if len(names) > 3 else ''})"
 
 
 def _indices(what: str, wanted: NDArray[Any], named: Any, count: int) -> NDArray[np.intp]:
@@ -283,11 +307,13 @@ def _indices(what: str, wanted: NDArray[Any], named: Any, count: int) -> NDArray
                 f"similarities of the same {what}"
             )
         return np.arange(count)
-    index = pd.Index(np.asarray(named).astype(str))
-    if not index.is_unique:
-        twice = index[index.duplicated()][0]
+    index = [*map(str, np.asarray(named).tolist())]
+    if len({*index}) < len(index):
+        twice = next(name for place, name in enumerate(index) if name in index[:place])
         raise BadInput(f"the similarities have {twice!r} twice among the {what}; keep one")
-    found = index.get_indexer(wanted.astype(str))
+    found, note = find_names([*map(str, wanted.tolist())], index)
+    if note:
+        warnings.warn(f"similarities: {note}", stacklevel=4)
     if (found < 0).any():
         raise BadInput(
             f"the similarities lack {(found < 0).sum()} of {len(wanted)} {what}, such as "

@@ -155,6 +155,8 @@ def find_names(names: Sequence[str], among: Sequence[str]) -> tuple[NDArray[np.i
         A note on those that are spelled otherwise (Unicode form, slashes, folders before the name),
         or "".
     """
+    if names == among:
+        return np.arange(len(names)), ""
     index = {name: place for place, name in enumerate(among)}
     places = np.array([index.get(name, -1) for name in names], np.int64)
     pairs: dict[str, str] = {}
@@ -189,14 +191,19 @@ class Column:
     Attributes
     ----------
     name : str
-    array : pyarrow.Array
-        The m cells as `plain` text.
+    raw : pyarrow.Array
+        The m cells as they are in the file: text, or numbers of a parquet file.
     table : Table
     """
 
     name: str
-    array: pa.Array
+    raw: pa.Array
     table: Table
+
+    @functools.cached_property
+    def array(self) -> pa.Array:
+        """The cells as `plain` text; a note where texts that only look alike become one."""
+        return _plain_array(self)
 
     @functools.cached_property
     def _coded(self) -> tuple[list[str], NDArray[np.int32]]:
@@ -255,6 +262,15 @@ class Column:
 
     def numbers(self, expected: str = "a number is expected") -> NDArray[np.float64]:
         """(m,) the cells as numbers, nan where blank. Raises BadInput, naming the row."""
+        try:
+            raw = self.raw  # very many numbers, at the speed of pyarrow
+            if pa.types.is_string(raw.type) and pc.any(blank := pc.equal(raw, "")).as_py():
+                raw = pc.if_else(blank, None, raw)
+            values = raw.cast(pa.float64()).to_numpy(zero_copy_only=False)
+            if not np.isinf(values).any():
+                return values
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            pass
         return self._parsed(_number, expected)
 
     def seconds(
@@ -307,10 +323,11 @@ class Column:
         pointed = any("." in text and "," not in text for text in numbers)
         sure = self.table.separator == ";" or not all(thousands)
         if all(decimal) and not pointed and sure:
-            self.table.note(
-                f"column {self.name!r} is read with decimal commas: {commas[0]} is "
-                f"{commas[0].replace('.', '').replace(',', '.')}"
-            )
+            if not any("decimal commas" in note for note in self.table.notes):
+                self.table.note(
+                    f"column {self.name!r} is read with decimal commas: {commas[0]} is "
+                    f"{commas[0].replace('.', '').replace(',', '.')}"
+                )
             number, decimals = str.maketrans(",", ".", "."), {*commas}
             return [text.translate(number) if text in decimals else text for text in self.texts]
         if all(thousands) and (pointed or any("." in text for text in commas)):
@@ -384,9 +401,10 @@ class Table:
         return int(self.rows[place])
 
     def note(self, text: str) -> None:
-        """Add a note and give it as a warning."""
-        self.notes.append(text)
-        warnings.warn(f"{self.path}: {text}", stacklevel=2)
+        """Add a note, unless there is the same already, and give it as a warning."""
+        if text not in self.notes:
+            self.notes.append(text)
+            warnings.warn(f"{self.path}: {text}", stacklevel=2)
 
     def named(self, names: Iterable[str]) -> list[Column]:
         """All columns with one of these names, those that come first in `names` first."""
@@ -450,7 +468,7 @@ class Table:
         table = Table(self.path, [], self.rows[kept], self.separator, self.notes)
         mask = pa.array(kept)
         for column in self.columns:
-            table.columns.append(Column(column.name, column.array.filter(mask), table))
+            table.columns.append(Column(column.name, column.raw.filter(mask), table))
         return table
 
 
@@ -482,7 +500,6 @@ def read_table(path: Path) -> Table:
         import pyarrow.parquet as pq
 
         arrow, first, separator = pq.read_table(path, page_checksum_verification=True), 1, ""
-        arrow = pa.table({name: _as_text(arrow[name]) for name in arrow.column_names})
         names = arrow.column_names
     elif kind in (".json", ".jsonl", ".ndjson"):
         records = _records(path, notes)
@@ -510,19 +527,17 @@ def _filled(table: Table, names: list[str], arrow: pa.Table) -> Table:
         raise BadInput("it has no rows below the first; add one per image")
     for place, header in enumerate(names):
         name = "" if re.fullmatch(r"Unnamed: \d+", header) else header
-        array = _plain_array(arrow.column(place), table, name or f"column {place + 1}")
+        column = Column(name or f"column {place + 1}", _combined(arrow.column(place)), table)
         if name:
-            table.columns.append(Column(name, array, table))
-        elif pc.any(pc.not_equal(array, "")).as_py():
-            texts = array.to_pylist()  # pandas writes row numbers into a column without a name
+            table.columns.append(column)
+        elif any(texts := column.cells()):
+            # pandas writes row numbers into a column without a name
             if place or not all(text.isdigit() for text in texts) or len({*texts}) < len(texts):
                 mend = "name it or remove it"
                 raise BadInput(f"column {place + 1} has no name in the first row; {mend}")
-    blank, again = (
-        functools.reduce(pc.and_, [pc.equal(c.array, text(c)) for c in table.columns])
-        for text in (lambda _: "", lambda column: column.name)
-    )
-    repeated, left_out = (each.to_numpy(False) for each in (again, pc.or_(blank, again)))
+    blank = _all_equal(table.columns, lambda _: "")
+    repeated = _all_equal(table.columns, lambda column: column.name)
+    left_out = blank | repeated
     if repeated.any():
         table.note(
             f"the header is repeated in row {table.row(int(repeated.argmax()))} "
@@ -533,11 +548,28 @@ def _filled(table: Table, names: list[str], arrow: pa.Table) -> Table:
     return table.select(~left_out) if left_out.any() else table
 
 
-def _plain_array(column: pa.ChunkedArray, table: Table, name: str) -> pa.Array:
-    """A column of text as `plain`; a note where texts that only look alike become one."""
-    array = pc.fill_null(column.cast(pa.string()), "").combine_chunks()
+def _all_equal(columns: list[Column], text: Callable[[Column], str]) -> NDArray[np.bool_]:
+    """(m,) bool: the rows in which each column has this text, "" for blank cells."""
+    rows = np.ones(len(columns[0].raw), bool)
+    for column in columns:
+        rows &= pc.equal(column.array, text(column)).to_numpy(zero_copy_only=False)
+        if not rows.any():
+            break
+    return rows
+
+
+def _combined(column: pa.ChunkedArray) -> pa.Array:
+    """A column in one piece, without a dictionary."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.combine_chunks()
+
+
+def _plain_array(column: Column) -> pa.Array:
+    array = _as_text(column.raw)
+    array = pc.fill_null(array, "") if array.null_count else array
     if pc.all(pc.string_is_ascii(array)).as_py():  # the usual case, and many times faster
-        return pc.utf8_trim_whitespace(array)
+        return pc.ascii_trim_whitespace(array)
     coded = array.dictionary_encode()
     raw = coded.dictionary.to_pylist()
     texts = [*map(plain, raw)]
@@ -545,7 +577,7 @@ def _plain_array(column: pa.ChunkedArray, table: Table, name: str) -> pa.Array:
     for before, text in zip(map(str.strip, raw), texts, strict=True):
         if firsts.setdefault(text, before) != before:
             both = f"{ascii(firsts[text])[:80]} and {ascii(before)[:80]}"
-            table.note(f"{both} in column {name!r} look alike and count as one")
+            column.table.note(f"{both} in column {column.name!r} look alike and count as one")
             break
     return pa.array(texts, pa.string()).take(coded.indices)
 
@@ -555,16 +587,14 @@ def _arrow(columns: list[list[str]]) -> pa.Table:
     return pa.table([pa.array(cells, pa.string()) for cells in columns], names=names)
 
 
-def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of a parquet file as text; lists as JSON."""
+def _as_text(column: pa.Array) -> pa.Array:
+    """A column as text; lists as JSON."""
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        return _as_text(column.cast(kind.value_type))
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if pa.types.is_string(kind):
         return column
-    if pa.types.is_integer(kind):
+    if pa.types.is_large_string(kind) or pa.types.is_integer(kind):
         return column.cast(pa.string())
-    return pa.chunked_array([pa.array([*map(_cell, column.to_pylist())], pa.string())])
+    return pa.array([*map(_cell, column.to_pylist())], pa.string())
 
 
 def _cell(value: Any) -> str:

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 import simkit
+from simkit.annotate.schemes import MISSING
 from simkit.annotate.similarities import read_scores
+from simkit.errors import BadInput
 
 SMALL = "scenes:images=60,val=10,test=10"
 
@@ -65,7 +67,37 @@ def test_bad_input(shell, model: str, folder: str, words: tuple[str, ...], named
     assert not Path("scores.csv").exists()
 
 
-def test_ids_in_a_table_of_scores_are_text(tmp_path) -> None:
-    (tmp_path / "scores.csv").write_text("image,cat\n0012,1.5\n7,-2\n")
-    scores = read_scores(tmp_path / "scores.csv", "test", np.array(["7", "0012"]), ("cat",))
-    assert scores is not None and scores.tolist() == [[-2], [1.5]]
+@pytest.mark.parametrize(
+    ("content", "note"),
+    [
+        ("image,cat,dog\n0012,1.5,2\n7,-2,\n", "images without some scores"),
+        ("file;cat;dog\n7;-2;\n0012;1,5;2\n", "decimal commas"),
+        ("dog,image,cat,notes\n2,0012,1.5,x\n,7,-2,y\n", r"not used: 1 \('notes'\)"),
+        ("id,cat,dog\nphotos\\0012,1.5,2\n./7,-2,\n", "2 names of images .* '0012' is 'photos"),
+        ("image,cat,dog\n0012,1.5,2\n7,-2,\n8,1,1\n", "not in test, not used: 1 .'8'."),
+    ],
+)
+def test_scores_of_other_programs(tmp_path, content: str, note: str) -> None:
+    (tmp_path / "scores.csv").write_text(content)
+    with pytest.warns(UserWarning, match=note):
+        scores = read_scores(
+            tmp_path / "scores.csv", "test", np.array(["7", "0012"]), ("cat", "dog")
+        )
+    assert scores is not None and scores.tolist() == [[-2, MISSING], [1.5, 2]]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("image,Cat\n7,1\n", "did you mean 'Cat'"),
+        ("image,cat\n7,1\n7,1\n", "'7' has two rows"),
+        ("image,cat\n7.jpg,1\n", "no row: 1 .'7'. .its first row is of '7.jpg'"),
+        ("image,cat\n7,often\n", "'cat' holds 'often' in row 2"),
+        ("cat,dog\n1,2\n", "no column holds the images' ids"),
+    ],
+)
+def test_scores_that_are_refused(tmp_path, content: str, words: str) -> None:
+    (tmp_path / "scores.csv").write_text(content)
+    with pytest.raises(BadInput, match=words):
+        classes = ("cat", "dog") if "dog" in content else ("cat",)
+        read_scores(tmp_path / "scores.csv", "test", np.array(["7"]), classes)

@@ -26,6 +26,7 @@ __all__ = ["Scheme", "get", "make", "names", "of_labels", "register", "schemes",
 
 MOST = 10**15  # of anything that is counted
 MISSING = -1e9  # score of an image that has none: certainly absent
+_CODES = (-1, -9, -99, -999, -9999)  # by which others mark missing scores
 Count = Annotated[int, Range(1, MOST)]
 # Of a machine's candidates: fractions with denominators up to a million.
 Precision = Annotated[float, Range(1e-6, 1)]
@@ -164,6 +165,32 @@ names = schemes.names
 spell = schemes.spell
 
 
+def check_scale(given: NDArray[np.float64]) -> None:
+    """Raise BadInput for scores that are no logits, and warn of scores that may be none."""
+    if not given.size:
+        return
+    low, high = given.min(), given.max()
+    code = low if low in _CODES and (given[given < 0] == low).all() and high > 0 else None
+    least = low if code is None else given[given >= 0].min()
+    if least >= 0 and (code is None or least < high):
+        kind, mend = f"{least:g} and {high:g}", "numbers below 0 where a class is unlikely"
+        if high <= 1 + 1e-6:
+            kind, mend = "0 and 1, as probabilities do", "log(p / (1 - p)) for a probability p"
+        elif high <= 100 + 1e-4:
+            kind, mend = "0 and 100, as percentages do", "log(p / (100 - p)) for p percent"
+        but = "" if code is None else f" but {code:g}, in place of which cells are left empty,"
+        raise BadInput(
+            f"all scores{but} lie between {kind}; logits are expected, such as simkit predict "
+            f"writes: {mend}"
+        )
+    if high <= 1 and (low >= -1 or high <= 0):
+        warnings.warn(
+            f"all scores lie between {low:.3g} and {high:.3g} and count as logits; cosines (simkit "
+            "score makes logits of them) and logarithms of probabilities are none",
+            stacklevel=3,
+        )
+
+
 def logits(crowd: Crowd, scheme: str) -> NDArray[np.float64]:
     """(N, L) the model's scores, as finite logits. Raises BadInput for the scheme of this name."""
     import numpy as np
@@ -178,10 +205,5 @@ def logits(crowd: Crowd, scheme: str) -> NDArray[np.float64]:
         raise BadInput(
             f"scores have shape {values.shape}; finite numbers of shape {crowd.shape} are expected"
         )
-    given = values[values > MISSING]
-    if given.size and 0 <= given.min() and given.max() <= 1:
-        raise BadInput(
-            "all scores lie between 0 and 1, as probabilities do; logits are expected, such as "
-            "simkit predict writes: log(p / (1 - p)) for a probability p"
-        )
+    check_scale(values[values > MISSING])
     return values

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from scipy.stats import hypergeom
 
 from simkit.annotate import schemes
@@ -113,3 +114,24 @@ def test_images_without_scores_cost_nothing():
     proposed = simulate(present, "proposals(per_image=3, by=scores)", scores=scores)
     for labels in (machine, proposed):
         assert labels.effort.machine == 3 and not labels.codes[3:].nnz
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda p: p, "between 0 and 1, as probabilities"),
+        (lambda p: 100 * p, "between 0 and 100, as percentages"),
+        (lambda p: 255 * p, "logits are expected"),
+        (lambda p: np.where(p < 0.1, -1, 100 * p), "all scores but -1, .* as percentages"),
+    ],
+)
+def test_scores_on_another_scale_are_refused(change, words):
+    present = np.random.default_rng(2).random((50, 4)) < 0.3
+    with pytest.raises(BadInput, match=words):
+        simulate(present, "machine", scores=change(expit(scores_of(present, 5))))
+
+
+def test_scores_that_may_be_cosines_get_a_warning():
+    present = np.random.default_rng(2).random((50, 4)) < 0.3
+    with pytest.warns(UserWarning, match="count as logits; cosines"):
+        simulate(present, "machine", scores=scores_of(present, 5) / 40)

@@ -52,7 +52,7 @@ SPECS = [
 def options_of(truth: Truth) -> dict[str, Any]:
     """Boxes, features and scores of a truth, as keywords of `simulate`."""
     scores = np.random.default_rng(truth.shape).normal(-1, 2, truth.shape).round(1)
-    scores[0] = 1.5  # not all between 0 and 1
+    scores[0] = -1.5  # not all above 0, as those of no model are
     return {"boxes": boxes_of(truth), "features": features_of(truth), "scores": scores}
 
 
