@@ -554,9 +554,14 @@ def from_lists(
 def merged(
     names: Sequence[str], codes: NDArray[np.integer], path: AnyPath
 ) -> tuple[list[str], NDArray[np.int64]]:
-    """Class names of which those that only look alike are one, and the codes of rows among them."""
+    """Class names of which those that only look alike are one, and the codes of rows among them.
+
+    The one is the plain spelling if it occurs, and else the first.
+    """
     first: dict[str, str] = {}
     for name in names:
+        if plain(name) == name:
+            first[name] = name
         first.setdefault(plain(name), name)
     kept = [*first.values()]
     pairs = [(name, first[plain(name)]) for name in names]

@@ -217,6 +217,12 @@ def read_content(
     base.note_alike([each["name"] for each in ordered], path)
     for number, each in enumerate(coco.dataset["annotations"]):
         each["id"] = number + 1  # the index needs unique ids, and files may omit or repeat them
+    base.note(
+        path,
+        [each.pop("score") for each in coco.dataset["annotations"] if "score" in each],
+        "annotations have a score ({}), as predictions do, and count as present whatever it is; "
+        "leave out those of low score",
+    )
     with redirect_stdout(io.StringIO()):
         coco.createIndex()
     _link(coco.imgToAnns, row, "image", path)
@@ -341,6 +347,8 @@ def _object(row: Row, place: int) -> Row:
         area = row.get("area")
         if isinstance(area, int | float) and 0 <= area <= LARGEST**2:
             kept["area"] = area
+    if "score" in row:
+        kept["score"] = row["score"]
     return kept
 
 
