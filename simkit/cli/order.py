@@ -177,6 +177,7 @@ def _first(request: Options) -> tuple[Order, RoundSettings, None]:
     """An order without rounds, the terms of the first round, and no answers."""
     from simkit.annotate.similarities import read_scores
     from simkit.data.folder import classes_of
+    from simkit.data.leaks import open_checked
     from simkit.labels.hierarchy import by_name_or_file
     from simkit.orders.order import ABOUT, Order, RoundSettings
     from simkit.orders.project import with_absolute_paths
@@ -190,7 +191,7 @@ def _first(request: Options) -> tuple[Order, RoundSettings, None]:
                        "folder with --out")  # fmt: skip
     scheme, hierarchy = _scheme(request.scheme, request), None
     spec = with_absolute_paths(request.data_spec)
-    data = simkit.data.open(spec)
+    data = open_checked(spec)
     split = options.split_of(data, request.split)
     classes = classes_of(request.classes_file, data)
     if schemes.make(scheme).needs_hierarchy:

@@ -64,6 +64,7 @@ def command(
         The new project's folder.
     """
     from simkit.data.folder import classes_of
+    from simkit.data.leaks import open_checked
     from simkit.orders import project as projects
     from simkit.orders.order import Order
     from simkit.orders.rounds import write_round
@@ -71,7 +72,7 @@ def command(
 
     _check(spec, backbone, out)
     spec = projects.with_absolute_paths(spec)
-    data = simkit.data.open(spec)
+    data = open_checked(spec)
     net = options.network(backbone, weights)
     classes = classes_of(classes_file, data)
     if backbone is not None:

@@ -243,11 +243,11 @@ def _listed(place: Path) -> dict[str, list[str]]:
     for root, _, names in os.walk(place):
         below = Path(root).relative_to(place).as_posix()
         for name in names:
-            if name.lower().endswith((*ENDINGS, *OTHER_ENDINGS)) and os.path.isfile(
-                f"{root}/{name}"
-            ):
+            ending = os.path.splitext(name)[1].lower()
+            known = ending in ENDINGS or ending in OTHER_ENDINGS
+            if known and os.path.isfile(os.path.join(root, name)):  # no link to a lost file
                 whole = name if below == "." else f"{below}/{name}"
-                kind = "" if name.lower().endswith(ENDINGS) else "others"
+                kind = "" if ending in ENDINGS else "others"
                 listed["programs" if made_by_programs(whole) else kind].append(whole)
     return {kind: sorted(names, key=plain) for kind, names in listed.items()}
 

@@ -168,7 +168,9 @@ def as_on_disk(place: Path, names: Sequence[str]) -> list[str]:
     """
     spelled = list(names)
     missing = [
-        row for row, name in enumerate(names) if outside(name) or not os.path.isfile(place / name)
+        row
+        for row, name in enumerate(names)
+        if outside(name) or not os.path.isfile(os.path.join(place, name))
     ]
     if not missing:
         return spelled
@@ -262,9 +264,9 @@ class FilePictures:
         if not os.path.isdir(place):
             raise BadInput(f"{place} is not a folder; give the folder that holds the image files")
         for name in files:
-            if not name or PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            if not name or name.startswith("/") or ".." in name.split("/"):
                 raise BadInput(f"image file name {name[:200]!r} is not inside {place}; correct it")
-        missing = [name for name in files if not os.path.isfile(place / name)]
+        missing = [name for name in files if not os.path.isfile(os.path.join(place, name))]
         if missing:
             first = missing[0]
             near = [f"{first}{added}" for added in (*ENDINGS, *map(str.upper, ENDINGS))]

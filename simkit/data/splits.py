@@ -86,7 +86,7 @@ def with_pictures(
         return part
     place, ids = expanded(folder), part.truth.images
     names = as_on_disk(place, names)
-    exist = [row for row, name in enumerate(names) if os.path.isfile(place / name)]
+    exist = [row for row, name in enumerate(names) if os.path.isfile(os.path.join(place, name))]
     if drop_missing and 0 < len(exist) < len(names):
         lost = [names[row] for row in sorted({*range(len(names))} - {*exist})]
         what = f"{len(lost):,} of {len(names):,} images are left out, as their file is missing"

@@ -19,6 +19,7 @@ from typing import Any
 from pyarrow import Table
 
 from simkit.annotate.prices import cost
+from simkit.data.leaks import open_checked
 from simkit.errors import BadInput
 from simkit.files import toml_lines
 from simkit.learn import methods
@@ -315,7 +316,9 @@ class _Work:
         self.grid, self.folder, self.hooks = grid, folder, hooks
         self.results = folder / "bundles"
         self.part = None if part is None else Part.read(part)
-        self.data = open_source(source_of(grid), progress=hooks.preparing)
+        source = source_of(grid)
+        data = open_checked(source.data)
+        self.data = open_source(source, data=data, progress=hooks.preparing)
         check(grid, self.data)
         self.left_out = [left_out(self.data, split) for split in source_of(grid).splits[1:]][-1]
         job_store.check_code(self.results, workers.accept)

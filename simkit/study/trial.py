@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 
 from simkit import metrics
 from simkit.data import Dataset
-from simkit.data import open as open_data
+from simkit.data.leaks import open_checked
 from simkit.embed.backbones import backbone as load_backbone
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
@@ -186,7 +186,7 @@ def trial(
         scored split has both present and absent labels, and if an epoch shall be chosen without a
         split for it.
     """
-    team, dataset = current_team(), open_data(source.data)
+    team, dataset = current_team(), open_checked(source.data)
     all_asked = int(labels.asked.sum())
     labels = sources.labels_of_train(labels, dataset, where)
     source = _with_splits(source, dataset, chooses=settings.select == "best", report=report)

@@ -125,9 +125,6 @@ def test_bad_input_is_one_sentence_and_writes_nothing(shell, tmp_path) -> None:
         done = start(shell, *options)
         assert done.code == 2 and text in done.err, done.err
         assert not Path("project").exists()
-    (tmp_path / "split.txt").write_text("cat\nsplit\n")
-    done = start(shell, "--classes", "split.txt")
-    assert done.code == 2 and "rename it" in done.err and not Path("project").exists()
     for name in ("a\x1bb", "a" * 5000):
         (tmp_path / "odd.txt").write_text(f"{name}\ndog\n")
         done = start(shell, "--classes", "odd.txt")
