@@ -317,6 +317,14 @@ class FilePictures:
         files = (self.folder / self.files[int(i)] for i in np.asarray(index).reshape(-1))
         return [decode(file, self.depths) for file in files]
 
+    def in_browsers(self, row: int) -> bool:
+        """Whether browsers show the file as `read` does: not TIFF, nor values with unused bits."""
+        try:
+            with _quiet, _opened(self.folder / self.files[row]) as image:
+                return image.format not in ("TIFF", "PPM") and _depth(image, self.depths) in (0, 16)
+        except (BadInput, OSError):
+            return True  # reported by the browser
+
     def exact(self, row: int) -> str:
         """Content id of all frames of an image, before its pixels are cut to 8 bits of RGB."""
         path = self.folder / self.files[row]

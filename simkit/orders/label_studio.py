@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 import json
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
@@ -36,7 +36,9 @@ _CONFIG = """<View>
 _TICK = "Tick every class that is in the image. Classes that you do not tick count as absent."
 
 
-def write(order: Order, questions: pd.DataFrame, folder: Path, root: str) -> list[Path]:
+def write(
+    order: Order, questions: pd.DataFrame, folder: Path, addresses: Sequence[str]
+) -> list[Path]:
     """Write `tasks.json` and `config.xml` for each kind of project.
 
     Parameters
@@ -46,8 +48,8 @@ def write(order: Order, questions: pd.DataFrame, folder: Path, root: str) -> lis
         Rows of `order.table`.
     folder : Path
         Folder of the round.
-    root : str
-        Address of the images in Label Studio; their ids are appended.
+    addresses : sequence of str
+        Address of each image of the order in Label Studio.
 
     Returns
     -------
@@ -67,9 +69,9 @@ def write(order: Order, questions: pd.DataFrame, folder: Path, root: str) -> lis
                 "if there are no more."
             )
             classes = order.classes if naming else [order.classes[c] for c in rows["class"]]
-            image = str(order.images[rows["image"].iloc[0]])
+            image = addresses[rows["image"].iloc[0]]
             tasks.append({"data": {
-                "image": root + quote(image), "text": naming_text if naming else _TICK,
+                "image": image, "text": naming_text if naming else _TICK,
                 "ask": [{"value": value} for value in (*classes, *[NOTHING] * naming)],
                 "order": order.id, "questions": rows["question"].tolist(),
             }})  # fmt: skip

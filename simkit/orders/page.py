@@ -89,19 +89,34 @@ def _sources(
     images: np.ndarray, pictures: Pictures, rows: np.ndarray, folder: Path
 ) -> dict[int, str]:
     """The address of each image: its encoded bytes, or its file relative to the page."""
-    if len(images) > WITHIN and isinstance(pictures, FilePictures):
-        warnings.warn(
-            f"the page shows {len(images):,} images from {pictures.folder} and works only on this "
-            f"computer; for others, order at most {WITHIN} images, or use --to label-studio",
-            stacklevel=2,
-        )
-        paths = {int(image): pictures.folder / pictures.files[rows[image]] for image in images}
-        return {image: quote(os.path.relpath(path, folder)) for image, path in paths.items()}
-    sources = {}
-    for place in images.tolist():
-        image = Image.fromarray(pictures.read([rows[place]])[0])
-        image.thumbnail((SIDE, SIDE))
-        buffer = io.BytesIO()
-        image.save(buffer, "JPEG", quality=85)
-        sources[place] = f"data:image/jpeg;base64,{base64.b64encode(buffer.getvalue()).decode()}"
+    if len(images) <= WITHIN or not isinstance(pictures, FilePictures):
+        encoded = {
+            image: base64.b64encode(_jpeg(pictures, rows[image])) for image in images.tolist()
+        }
+        return {image: f"data:image/jpeg;base64,{text.decode()}" for image, text in encoded.items()}
+    sources, converted = {}, 0
+    for image in images.tolist():
+        row = int(rows[image])
+        path = pictures.folder / pictures.files[row]
+        if not pictures.in_browsers(row):
+            converted += 1
+            path = folder / "pictures" / f"{row}.jpg"
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(_jpeg(pictures, row))
+        sources[image] = quote(os.path.relpath(path, folder))
+    also = f"; {converted:,}, which browsers do not show, are converted beside it" * bool(converted)
+    warnings.warn(
+        f"the page shows {len(images):,} images from {pictures.folder} and works only on this "
+        f"computer{also}; for others, order at most {WITHIN} images, or use --to label-studio",
+        stacklevel=2,
+    )
     return sources
+
+
+def _jpeg(pictures: Pictures, row: int) -> bytes:
+    """An image as JPEG, scaled down to `SIDE`."""
+    image = Image.fromarray(pictures.read([row])[0])
+    image.thumbnail((SIDE, SIDE))
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=85)
+    return buffer.getvalue()

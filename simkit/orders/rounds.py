@@ -7,6 +7,7 @@ import warnings
 from bisect import bisect_right
 from collections.abc import Collection
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from simkit.annotate.simulate import how_many
 from simkit.chance import Chance
 from simkit.data import Dataset, Pictures
 from simkit.data import open as open_data
+from simkit.data.images import FilePictures
 from simkit.errors import BadInput
 from simkit.files import whole_folder
 from simkit.labels.effort import Effort
@@ -237,22 +239,46 @@ def write_round(
             for form in ("csv", "jsonl") if form in forms
         ]  # fmt: skip
         if "label-studio" in forms:
-            if not image_root:
-                folder = getattr(_pictures(order)[0], "folder", Path())
-                image_root = f"/data/local-files/?d={folder.resolve().name}/"
-            files += label_studio.write(order, questions, place, image_root)
+            files += label_studio.write(order, questions, place, _addresses(order, image_root))
         order.write(place)
     return [str(order.round_folder / file.relative_to(place)) for file in files]
 
 
+def _addresses(order: Order, root: str) -> list[str]:
+    """Where Label Studio finds each image of the order; a note on those that browsers do not show.
+
+    root: "" for its local files, in a folder of the same name.
+    """
+    lost = root and order.settings.split not in _opened(order).pictures
+    pictures, rows = (None, order.images) if lost else _pictures(order)
+    folder = getattr(pictures, "folder", Path())
+    root = root or f"/data/local-files/?d={folder.resolve().name}/"
+    if not isinstance(pictures, FilePictures):
+        return [root + quote(str(image)) for image in order.images]
+    asked = np.unique(order.rounds[-1].table["image"])
+    hidden = [pictures.files[row] for row in rows[asked] if not pictures.in_browsers(int(row))]
+    if hidden:
+        warnings.warn(
+            f"{len(hidden):,} of {len(asked):,} images, such as {hidden[0]}, are not shown by "
+            "browsers, or too dark, and Label Studio shows the files as they are; convert them to "
+            "JPEG, or use --to html",
+            stacklevel=3,
+        )
+    return [root + quote(pictures.files[row]) for row in rows]
+
+
 def _pictures(order: Order) -> tuple[Pictures, NDArray[np.integer]]:
     """The pictures of the order's data, and the row of each image among them."""
-    settings = order.settings
-    with warnings.catch_warnings(action="ignore"):  # they were shown when the order was made
-        data = open_data(settings.data)
+    settings, data = order.settings, _opened(order)
     if settings.split not in data.pictures:
         raise BadInput(f"{settings.data} has no pictures to show; give --to csv")
     return data.pictures[settings.split], rows_in(order, data)
+
+
+def _opened(order: Order) -> Dataset:
+    """The data of an order."""
+    with warnings.catch_warnings(action="ignore"):  # they were shown when the order was made
+        return open_data(order.settings.data)
 
 
 def rows_in(order: Order, data: Dataset) -> NDArray[np.integer]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ import simkit
 from simkit.annotate.simulate import simulate
 from simkit.cli.main import code
 from simkit.labels.formats import for_path
+from simkit.orders import page
 from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState, checked, keep
 from tests.orders.people import SCENES, TRUTH, answer, ordered, rows
@@ -339,7 +341,7 @@ def test_equal_questions_about_other_images_are_another_order(tmp_path, monkeypa
 
 def test_a_picture_that_cannot_be_read_leaves_nothing(tmp_path, capsys):
     (tmp_path / "photos").mkdir()
-    (tmp_path / "photos" / "a.jpg").write_text("no picture")
+    (tmp_path / "photos" / "a.jpg").write_bytes(b"\xff\xd8\xff torn")
     (tmp_path / "names.txt").write_text("cat\n")
     words = ["order", "--data", f"folder:{tmp_path / 'photos'},labels=none", "--scheme", "rpa"]
     words += ["--keep", "1", "--classes", str(tmp_path / "names.txt")]
@@ -424,3 +426,34 @@ def test_the_instructions_name_examples_where_labels_and_features_are_known(tmp_
     ]
     answered = {str(plain.images[row]) for row in plain.table["image"]}
     assert typical and set(typical) <= answered
+
+
+def test_images_that_browsers_do_not_show_are_converted_for_annotators(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(page, "WITHIN", 1)
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    shades = np.array([[0, 4095]], np.uint16)
+    Image.fromarray(shades).save(photos / "a.png")
+    Image.fromarray((shades >> 4).astype(np.uint8)).save(photos / "b.tif")
+    Image.fromarray((shades >> 4).astype(np.uint8)).save(
+        photos / "u\u0308.png"
+    )  # as macOS stores it
+    (tmp_path / "names.txt").write_text("cat\n")
+    words = ["order", "--data", str(photos), "--scheme", "full-subset", "--to", "html"]
+    words += ["--to", "label-studio", "--classes", str(tmp_path / "names.txt")]
+    assert code([*words, "--out", f"{tmp_path}/one"]) == 0
+    said = capsys.readouterr().err
+    assert "2, which browsers do not show, are converted" in said
+    assert "2 of 3 images, such as a.png, are not shown by browsers" in said
+    place = tmp_path / "one" / "round-1"
+    (text,) = re.findall(r'\{"order".*\}', (place / "page.html").read_text())
+    tasks = json.loads(text)["tasks"]
+    assert [task["image"] for task in tasks] == ["a.png", "b.tif", "\xfc.png"]
+    for task in tasks:
+        shown = np.asarray(Image.open(place / unquote(task["src"])).convert("L"))
+        assert np.abs(shown.astype(int) - [[0, 255]]).max() < 9
+    listed = json.loads((place / "label-studio" / "present" / "tasks.json").read_text())
+    names = [unquote(task["data"]["image"]) for task in listed]
+    assert names == [f"/data/local-files/?d=photos/{n}" for n in ("a.png", "b.tif", "u\u0308.png")]
