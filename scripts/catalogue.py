@@ -1,4 +1,4 @@
-"""Write the catalogue of schemes, methods and data sets, docs/catalogue.md, from the registries.
+"""Write the catalogue, docs/catalogue.md, from the registries, and the rules of tables in data.md.
 
 python scripts/catalogue.py
 """
@@ -10,7 +10,11 @@ import importlib
 from collections.abc import Iterable
 from pathlib import Path
 
+from simkit.labels import tables
+
 PAGE = Path(__file__).parents[1] / "docs" / "catalogue.md"
+DATA = PAGE.with_name("data.md")
+BEGIN, END = "<!-- written by python scripts/catalogue.py -->\n", "<!-- end -->\n"
 OPENING = (
     "Schemes decide which labels are bought; methods train on partial labels. `simkit list` prints "
     "the same tables, and `simkit list methods csl` explains the settings of one method."
@@ -86,5 +90,19 @@ def _setting(f: dataclasses.Field[object]) -> str:
     return f"{f.name}={f.default!r}" if f.default != "" else f.name
 
 
+def rules() -> str:
+    """Markdown: what the reader of tables reads, decides and asks, from its own rules."""
+    lines = [f"* **{name[:1].upper()}{name[1:]}**: {rule}." for name, rule in tables.RULES.items()]
+    usual = [f"`{first}` ({', '.join(more)})" for first, *more in tables.USUAL.values() if more]
+    return "\n".join([*lines, f"* **Usual names of columns**: {'; '.join(usual)}.", ""])
+
+
+def with_rules(page: str) -> str:
+    """The page with the rules between its two marks."""
+    before, _, rest = page.partition(BEGIN)
+    return f"{before}{BEGIN}{rules()}{END}{rest.partition(END)[2]}"
+
+
 if __name__ == "__main__":
+    DATA.write_text(with_rules(DATA.read_text(encoding="utf-8")), encoding="utf-8")
     PAGE.write_text(catalogue(), encoding="utf-8")

@@ -38,7 +38,8 @@ RULES = {
     "openpyxl; the first sheet)",
     "encoding": "UTF-8 and UTF-16, with or without a byte-order mark; other text is read as "
     "cp1252, with a note. Text that is UTF-8 but for a few bytes is damaged, and refused",
-    "separator": "comma, semicolon, tab or |, detected from the first rows, or a line sep=; ",
+    "separator": "comma, semicolon, tab or |, detected from the first rows, or named in a "
+    "line such as sep=;",
     "header": "the first row with as many cells as the others; rows of a single cell above it, "
     "and those that begin with # and a space, are titles (note). A header that is repeated "
     "further down is left out (note)",
@@ -79,6 +80,7 @@ ENDINGS = (
 )  # fmt: skip
 
 _INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad\u202a-\u202e\u2066-\u2069]")
+_PICTURE = re.compile(r"\.(jpe?g|png|webp|bmp|gif|tiff?)$", re.IGNORECASE)
 _WIDE = 2_000  # columns; pyarrow needs ten thousand bytes for each
 _ROWS = 20  # first rows, from which the separator and the header are detected
 _SEPARATORS = ",;\t|"
@@ -697,6 +699,12 @@ def _delimited(path: Path, notes: list[str]) -> tuple[list[str], pa.Table, int, 
         names, lines = records[start] if records else ([], 0)
         if not any(map(plain, names)):
             raise BadInput("it has no header; write names of columns into its first row")
+        data = next((cell for cell in names if _PICTURE.search(cell.strip())), None)
+        if data is not None:
+            raise BadInput(
+                f"its first row is no header, as {data.strip()[:60]!r} names an image; write the "
+                "names of the columns above it, as in file,class"
+            )
         _titles([cells for cells, _ in records[:start]], notes)
         stream.seek(0)
         for _ in range(lines):

@@ -158,7 +158,8 @@ def test_line_ends_of_all_systems(tmp_path: Path, end: str) -> None:
         ("", "it has no header"),
         ("a.jpg cat\n", "it has no rows below the first"),
         ("file,class\n", "it has no rows below the first"),
-        ("a.jpg,cat\nb.jpg,dog\n", "no column is called file"),
+        ("a.jpg,cat\nb.jpg,dog\n", "its first row is no header"),
+        ("name,class\nb.jpg,dog\n", "no column is called file"),
         ("file,class\na.jpg,x\n,y\n", "row 3 names no file"),
         ("path,image,class\na.jpg,b.jpg,x\n", "columns 'image' and 'path'"),
         ("file,class,width\na.jpg,cat,3\n", "column 'width' is not understood beside 'class'"),
@@ -176,7 +177,7 @@ def test_line_ends_of_all_systems(tmp_path: Path, end: str) -> None:
         ("file,cat\na.jpg,1\nb.jpg,-1\n", "add minus=absent or minus=unknown"),
         ("file,class\na.jpg,\nb.jpg,\n", "column 'class' names no class"),
     ],
-    ids=range(17),
+    ids=range(18),
 )
 def test_what_is_wrong_with_a_table_is_said(tmp_path: Path, table: str, problem: str) -> None:
     _folder(tmp_path, table)
