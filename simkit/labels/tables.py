@@ -94,9 +94,10 @@ BLANK = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "none", "<na>", "nil"
 PRESENCE = dict.fromkeys(_TRUE.split(), 1) | dict.fromkeys(_FALSE.split(), 0) | dict.fromkeys(BLANK)
 """1 present, 0 absent, None unknown; by the text of a cell in lower case. -1 is not among them."""
 UNSURE = frozenset((
-    "maybe", "unsure", "not sure", "uncertain", "unclear", "perhaps", "skip", "skipped", "?",
-    "unknown", "don't know", "dont know", "can't tell", "cannot tell", "vielleicht", "unsicher",
-    "peut-être", "incertain", "quizás", "forse", "misschien", "talvez", "może",
+    "unsure", "maybe", "not sure", "uncertain", "unclear", "perhaps", "skip", "skipped", "?",
+    "unknown", "don't know", "dont know", "can't tell", "cannot tell", "unsicher", "vielleicht",
+    "weiß nicht", "peut-être", "incertain", "quizás", "no sé", "forse", "non so", "misschien",
+    "onzeker", "talvez", "não sei", "może", "nie wiem",
 ))  # fmt: skip
 """Answers of people who cannot decide, in lower case; looked up before `PRESENCE`, with ? too."""
 _ONE = re.compile(r"([+-]?)0*([01])(?:[.,]0*)?")

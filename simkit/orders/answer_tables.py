@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from simkit.errors import BadInput, unknown
 from simkit.files import reading
 from simkit.labels import tables
-from simkit.labels.tables import BLANK, Column, Minus, Table, key, plain
+from simkit.labels.tables import BLANK, UNSURE, Column, Minus, Table, key, plain
 from simkit.orders import label_studio
 from simkit.orders.order import NOTHING, Order
 
@@ -37,11 +37,6 @@ USUAL: dict[str, tuple[str, ...]] = {
 """Usual names of columns by field; the first is that of simkit."""
 FIELDS = (*USUAL, "milliseconds")
 ABSENT = "none"  # FIELD=none: no column has this field
-UNSURE = frozenset((
-    "unsure", "maybe", "skip", "skipped", "?", "unknown", "don't know", "dont know", "not sure",
-    "unsicher", "vielleicht", "weiß nicht", "peut-être", "incertain", "quizás", "no sé", "forse",
-    "non so", "misschien", "onzeker", "talvez", "não sei", "nie wiem",
-))  # fmt: skip
 DAY = 86_400  # seconds; longer times count as not measured
 # Medians of seconds per question. Nobody answers faster than in 0.3 s, so milliseconds that are
 # read as seconds give more than 300; a question about a class takes people a few seconds.
