@@ -80,7 +80,7 @@ class Cub:
         present, known = _answers(place, numbers, attributes, self.certain)
         truth = Truth.of(present & known, text_ids(files), classes, None if known.all() else known)
         folder = place / "images" if (place / "images").is_dir() else ""
-        whole = with_pictures(Part(truth), folder, files, drop_missing=False)
+        whole = with_pictures(Part(truth), folder, files, drop_missing=None)
         parts = divided(whole, np.where(marks == "1", "train", "test"), self.unknown)
         return assemble(self.name, parts, self)
 

@@ -258,8 +258,11 @@ class FilePictures:
         return f"<FilePictures: {len(self.files):,} in {self.folder}>"
 
     @staticmethod
-    def of(folder: AnyPath, files: Sequence[str]) -> FilePictures:
-        """Image files that exist inside the folder, checked. Raises BadInput."""
+    def of(folder: AnyPath, files: Sequence[str], *, can_drop: bool = False) -> FilePictures:
+        """Image files that exist inside the folder, checked. Raises BadInput.
+
+        can_drop: the data set has a setting drop_missing, which the message then names.
+        """
         place = expanded(folder)
         if not os.path.isdir(place):
             raise BadInput(f"{place} is not a folder; give the folder that holds the image files")
@@ -279,12 +282,11 @@ class FilePictures:
                 raise BadInput(
                     f"{place / first} does not exist, but {other} does; correct the names{appended}"
                 )
-            path, other = printable(str(place / first[:200])), ""
-            if len(missing) < len(files):
-                other = ", or leave them out with drop_missing=yes if the data set has it"
+            path = printable(str(place / first[:200]))
+            drop = ", or leave them out with drop_missing=yes" if can_drop else ""
             raise BadInput(
                 f"{path} does not exist ({len(missing)} of {len(files)} images are missing); give "
-                f"their folder{other}"
+                f"their folder{drop * (len(missing) < len(files))}"
             )
         return FilePictures(place, tuple(files))
 

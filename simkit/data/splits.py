@@ -71,7 +71,7 @@ class Part:
 
 
 def with_pictures(
-    part: Part, folder: str | Path, names: Sequence[str], *, drop_missing: bool
+    part: Part, folder: str | Path, names: Sequence[str], *, drop_missing: bool | None
 ) -> Part:
     """The part with its files in `folder`, one name per image; folder "" for no image files.
 
@@ -80,7 +80,7 @@ def with_pictures(
     matched, left out or doubtful.
 
     drop_missing: leave out images whose file is missing. If all are missing, BadInput is raised all
-    the same, since the folder is probably wrong.
+    the same, since the folder is probably wrong. None: the data set has no such setting.
     """
     if not folder:
         return part
@@ -105,7 +105,8 @@ def with_pictures(
     if odd := [name for name in names if made_by_programs(name)]:
         what = f"{len(odd):,} images are hidden files or in folders of programs"
         _note(place, f"{what}; remove them from the list if no person put them there", odd)
-    return replace(part, pictures=FilePictures.of(place, names))
+    can_drop = drop_missing is not None
+    return replace(part, pictures=FilePictures.of(place, names, can_drop=can_drop))
 
 
 def _note(place: Path, text: str, examples: Sequence[str]) -> None:

@@ -81,5 +81,5 @@ class Vg:
             elif not self.images and not (pictures / _FOLDERS[0]).is_dir():
                 parts[split] = part
                 continue
-            parts[split] = with_pictures(part, pictures, first, drop_missing=False)
+            parts[split] = with_pictures(part, pictures, first, drop_missing=None)
         return assemble(self.name, parts, self)

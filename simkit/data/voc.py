@@ -18,7 +18,8 @@ from simkit.data.lists import different, folder, lines
 from simkit.data.splits import Part, assemble, published_order, with_pictures
 from simkit.errors import BadInput
 from simkit.files import reading
-from simkit.labels.formats.base import text_ids
+from simkit.labels.formats.base import note, text_ids
+from simkit.labels.tables import plain
 from simkit.labels.truth import Truth
 from simkit.registry import setting
 
@@ -29,7 +30,7 @@ CLASSES = (
 )  # fmt: skip
 _WHAT = "an image set of VOC (lines of an image and -1, 0 or 1)"
 _OBJECTS = "objects of an image (VOC's XML)"
-_STATES = {"-1": -1, "0": 0, "1": 1, "+1": 1}
+_STATES = {"-1": -1, "0": 0, "1": 1, "+1": 1, "-1.0": -1, "0.0": 0, "1.0": 1}
 _NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)  # of an image; it becomes part of a path
 _DIFFICULT = Literal["ignore", "present", "absent"]
 
@@ -96,7 +97,7 @@ class Voc:
                 boxes = read_boxes(annotations, truth, difficult=self.difficult == "present")
             part, files = Part(truth, hidden, boxes), [f"{image}.jpg" for image in images.tolist()]
             folder = pictures if pictures.is_dir() else ""
-            parts[split] = with_pictures(part, folder, files, drop_missing=False)
+            parts[split] = with_pictures(part, folder, files, drop_missing=None)
         return assemble(place.resolve().name.lower(), parts, self)
 
 
@@ -122,27 +123,42 @@ def _read(
     place: Path, name: str, difficult: _DIFFICULT
 ) -> tuple[NDArray[np.str_], NDArray[np.bool_], NDArray[np.bool_]]:
     """The (N,) images of an image set, and the present and the difficult classes, (N, 20) bool."""
-    images: list[str] = []
-    states = []
+    folder = place / "ImageSets" / "Main"
+    states: list[dict[str, int]] = []
     for kind in CLASSES:
-        path = place / "ImageSets" / "Main" / f"{kind}_{name}.txt"
+        path = folder / f"{kind}_{name}.txt"
+        if not states and not path.exists():
+            raise BadInput(
+                f"{path} does not exist, and voc reads the 20 classes of PASCAL VOC alone; write "
+                "others as a COCO file (coco:FILE) or a table of file and class (folder:)"
+            )
         with reading(path, _WHAT):
             pairs = [line.split() for line in lines(path, _WHAT)]
             for pair in pairs:
                 if len(pair) != 2 or pair[1] not in _STATES or not _NAME.fullmatch(pair[0]):
                     odd = f"a line is {' '.join(pair)[:60]!r}"
                     raise BadInput(f"{odd}; the name of an image and -1, 0 or 1 are expected")
-            listed = different([image for image, _ in pairs])
-            images = images or listed
-            if listed != images:
-                new = next((i for i in listed if i not in set(images)), None)
-                what = f"image {new!r}" if new else f"{len(listed)} images in another order"
-                first = f"{CLASSES[0]}_{name}.txt"
-                raise BadInput(f"it lists {what}, unlike {first}; download them again")
-            states.append(np.array([_STATES[state] for _, state in pairs], np.int8))
+            names = different([image for image, _ in pairs])
+            states.append(
+                {image: _STATES[pair[1]] for image, pair in zip(names, pairs, strict=True)}
+            )
+            for image in sorted({*states[-1]} ^ {*states[0]})[:1]:
+                both = f"{path.name} and {CLASSES[0]}_{name}.txt"
+                raise BadInput(f"image {image!r} is not in both {both}; download them again")
+    images = [*states[0]]
+    matrix = np.array([[state[image] for state in states] for image in images], np.int8)
+    has = {code: (matrix == code).any(0) for code in (-1, 0, 1)}
+    doubtful = has[0] & has[1] & ~has[-1]
+    if doubtful.all():
+        raise BadInput(
+            f"{folder}: no line of the lists of {name} is -1; write -1 for absent, as 0 marks "
+            "classes whose objects are difficult to see"
+        )
+    why = "have 0 and no -1; 0 is read as difficult, not as absent"
+    note(folder, np.array(CLASSES)[doubtful], f"classes of {name} ({{}}) {why}")
     ids = text_ids(images)
     order = published_order(ids)
-    codes = np.stack(states, 1)[order]
+    codes = matrix[order]
     unsure = codes == 0
     present = (codes == 1) | (unsure & (difficult == "present"))
     return ids[order], present, unsure
@@ -158,7 +174,7 @@ def read_objects(path: Path) -> tuple[tuple[int, int], list[tuple[str, bool, Cor
     are not read. Raises BadInput. Source: the VOC2012 development kit, section 8.
     """
     with reading(path, _OBJECTS) as file:
-        root = ElementTree.fromstring(file.read_bytes().decode("utf-8-sig"))
+        root = ElementTree.fromstring(file.read_bytes())
         size = root.find("size")
         width, height = (round(_number(size, key)) for key in ("width", "height"))
         objects = []
@@ -185,15 +201,17 @@ def read_boxes(folder: Path, truth: Truth, *, difficult: bool) -> Boxes:
     difficult: include difficult objects. Raises BadInput.
     """
     column = {name: c for c, name in enumerate(truth.classes)}
-    kept, sizes = [], []
+    kept, sizes, others = [], [], []
     present = truth.present.toarray()
     for i, image in enumerate(truth.images.tolist()):
         size, objects = read_objects(folder / f"{image}.xml")
         sizes.append(size)
         for name, hard, corners in objects:
-            c = column.get(name, -1)
+            c = column.get(plain(name).lower(), -1)
+            others += [f"{name!r} in {image}.xml"] * (c < 0)
             if c >= 0 and present[i, c] and (difficult or not hard):
                 kept.append((i, c, *corners))
+    note(folder, others, "objects are of other classes ({}), and their boxes are left out")
     table = np.array(kept, np.float64).reshape(-1, 6)
     images, classes = (table[:, side].astype(np.int64) for side in (0, 1))
     return Boxes(images, classes, table[:, 2:].astype(np.float32), np.array(sizes, np.int64))
@@ -201,7 +219,10 @@ def read_boxes(folder: Path, truth: Truth, *, difficult: bool) -> Boxes:
 
 def _number(element: ElementTree.Element | None, key: str) -> float:
     text = None if element is None else element.findtext(key)
-    number = float(text) if text else math.nan  # some boxes of VOC have fractions of pixels
-    if not 0 <= number <= 1e6:
+    try:
+        number = float(text or math.nan)  # some boxes of VOC have fractions of pixels
+    except ValueError:
+        number = math.nan
+    if not (key in ("width", "height")) <= number <= 1e6:
         raise BadInput(f"{key} is {str(text)[:40]!r}; a number of pixels is expected")
     return number

@@ -149,7 +149,7 @@ def test_broken_lists_are_named(tmp_path: Path) -> None:
     layouts.refused(f"voc:{place}", f"{path} does not exist")
     for text, problem in {
         good.replace("2008_000003", "2008_000099"):
-            "it lists image '2008_000099', unlike aeroplane_train.txt; download them again",
+            "image '2008_000003' is not in both cow_train.txt and aeroplane_train.txt; download",
         good + "../../x 1\n":
             "a line is '../../x 1'; the name of an image and -1, 0 or 1 are expected",
         good + "2008_000099 2\n":
@@ -159,6 +159,45 @@ def test_broken_lists_are_named(tmp_path: Path) -> None:
     }.items():  # fmt: skip
         path.write_text(text)
         layouts.refused(f"voc:{place}", f"{path}: {problem}")
+
+
+def test_lists_are_read_in_any_order_and_number(tmp_path: Path) -> None:
+    place = _tree(tmp_path, "train", "val")
+    good = data.open(f"voc:{place}").truth[WHOLE].id
+    path = place / "ImageSets" / "Main" / "cow_train.txt"
+    lines = path.read_text().split("\n")[:-1]
+    path.write_text("\r\n".join(f"{line}.0" for line in reversed(lines)), encoding="utf-8-sig")
+    assert data.open(f"voc:{place}").truth[WHOLE].id == good
+    path.write_text("\n".join(lines[:-1]))
+    layouts.refused(f"voc:{place}", "is not in both cow_train.txt and aeroplane_train.txt")
+
+
+def test_zeros_for_absent_are_asked_about(tmp_path: Path) -> None:
+    place = _tree(tmp_path, "train", "val")
+    main = place / "ImageSets" / "Main"
+    for kind, refused in ((["cow"], False), (CLASSES, True)):
+        for name in kind:
+            path = main / f"{name}_train.txt"
+            lines = path.read_text().replace("-1\n", " 0\n").split("\n")
+            path.write_text("\n".join([lines[0][:-2] + " 1", lines[1][:-2] + " 0", *lines[2:]]))
+        if refused:
+            layouts.refused(f"voc:{place}", "no line of the lists of train is -1; write -1 for")
+        else:
+            with pytest.warns(UserWarning, match=r"classes of train \(cow.* have 0 and no -1"):
+                data.open(f"voc:{place}")
+
+
+def test_other_classes_are_refused_and_objects_of_them_counted(tmp_path: Path) -> None:
+    truth = Truth.of([[True]], ["a"], ["dog"])
+    objects = [("dog", 0, (1, 1, 5, 5)), ("Dog\u200b", 0, (2, 2, 5, 5)), ("zebra", 0, (1, 1, 2, 2))]
+    text = layouts.voc_xml(objects).decode()
+    (tmp_path / "a.xml").write_text(text, encoding="utf-16")
+    (tmp_path / "a.xml").write_bytes((tmp_path / "a.xml").read_bytes())
+    with pytest.warns(UserWarning, match=r"1 objects are of other classes \('zebra' in a.xml\)"):
+        assert len(read_boxes(tmp_path, truth, difficult=False).images) == 2
+    (tmp_path / "ImageSets" / "Main").mkdir(parents=True)
+    (tmp_path / "ImageSets" / "Main" / "train.txt").write_text("a\n")
+    layouts.refused(f"voc:{tmp_path}", "voc reads the 20 classes of PASCAL VOC alone; write others")
 
 
 def test_a_missing_picture_or_annotation_is_named(tmp_path: Path) -> None:
@@ -230,7 +269,8 @@ def test_only_boxes_of_present_classes(tmp_path: Path) -> None:
     ("content", "named"),
     [
         (b"<annotation/>", "width is"),
-        (GOOD.replace(b"<width>20", b"<width>x"), "cannot be read"),
+        (GOOD.replace(b"<width>20", b"<width>x"), "width is 'x'"),
+        (GOOD.replace(b"<width>20", b"<width>0"), "width is '0'"),
         (GOOD.replace(b"<xmin>2<", b"<xmin>9<"), "bndbox goes from 9, 3 to 4.25, 5.5"),
         (GOOD.replace(b"<xmin>2<", b"<xmin>-9<"), "xmin is '-9'"),
         (GOOD.replace(b"<xmin>2<", b"<xmin>nan<"), "xmin is 'nan'"),
@@ -238,7 +278,7 @@ def test_only_boxes_of_present_classes(tmp_path: Path) -> None:
         (GOOD.replace(b"bndbox", b"box"), "xmin is"),
         (b"<annotation>", "cannot be read"),
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_annotations_that_cannot_be(tmp_path: Path, content: bytes, named: str) -> None:
     path = tmp_path / "a.xml"

@@ -114,7 +114,9 @@ class Content:
             listed = image.get(key, [])
             scalars = isinstance(listed, list) and {*map(type, listed)} <= {int, float, str}
             if not scalars or not self.column.keys() >= {*listed}:
-                raise BadInput(f"{key} is {str(listed)[:40]}; a list of category ids is expected")
+                raise BadInput(
+                    f"{key} is {str(listed)[:40]}; a list of ids in 'categories' is expected"
+                )
             columns[self.row[image["id"]]] += [self.column[identity] for identity in listed]
         return from_indices(columns, len(self.categories))
 
