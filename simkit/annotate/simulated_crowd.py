@@ -77,7 +77,8 @@ class SimulatedCrowd(Crowd):
             raise BadInput(
                 "this truth is known in part only, but people answer from a complete one; open the "
                 "data with unknown=absent-in-train, which takes what is not known for absent (an "
-                "assumption), or train on the label file itself"
+                "assumption; in an array or frame, 0 in place of nan), or train on the label file "
+                "itself"
                 if truth.known.nnz
                 else "these images have no labels to simulate from; open labelled images, or order "
                 "labels from people with simkit order"

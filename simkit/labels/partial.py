@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csr_array, issparse
 
 from simkit.errors import BadInput
 from simkit.files import AnyPath
 from simkit.history import History, content_id
+from simkit.labels.coding import is_frame, presence
 from simkit.labels.effort import Effort
 from simkit.labels.truth import (
     Truth,
@@ -30,6 +32,8 @@ from simkit.registry import Registry
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+    from simkit.labels.tables import Minus
 
 PRESENT, ABSENT, UNKNOWN = 1, -1, 0
 formats: Registry[Any] = Registry("format", "simkit.labels.formats")  # imported at first use
@@ -104,14 +108,13 @@ class PartialLabels:
         ------
         BadInput
             For other codes, for duplicate entries, ids or names, and for sizes that do not fit.
+
+        Warns
+        -----
+        UserWarning
+            For an array of 1 and 0 alone, in which 0 may be meant as absent.
         """
-        numbers = matrix_of(codes)
-        if numbers.dtype == bool or not np.isin(numbers.data, (-1, 0, 1)).all():
-            found = "True and False" if numbers.dtype == bool else "values other than +1, -1 and 0"
-            raise BadInput(
-                f"labels hold {found}; write +1 (present), -1 (absent) and 0 (unknown), such as "
-                "numpy.where(x == 1, 1, numpy.where(x == 0, -1, 0)) if 0 is absent"
-            )
+        numbers = _codes(codes, quiet=history is not None)
         matrix = csr_array(numbers.astype(np.int8))
         matrix.sum_duplicates()
         N, L = matrix.shape
@@ -131,20 +134,26 @@ class PartialLabels:
         return PartialLabels(sealed(matrix), sealed(marked | labelled), ids, names, effort, history)
 
     @staticmethod
-    def from_pandas(frame: pd.DataFrame, classes: Any = None, images: Any = None) -> PartialLabels:
-        """Partial labels from a long table with one row per label.
+    def from_pandas(
+        frame: pd.DataFrame, classes: Any = None, images: Any = None, *, minus: Minus = ""
+    ) -> PartialLabels:
+        """Partial labels from a long table with one row per label, or from a wide one.
 
         Parameters
         ----------
         frame : pandas.DataFrame
-            Columns image (or image_id), class and state (+1 present, -1 absent, empty unknown);
-            others are ignored.
+            Long: columns image (or image_id), class and state; others are ignored. Wide: a row for
+            each image, named by the index, and a column for each class. Labels are 1 or True
+            (present), 0 or False (absent), and nan, None or pandas.NA (unknown).
         classes : sequence of str, optional
             L names in order; by default the categories of the column, or else the names in the
             order of their first rows.
         images : (N,) int or str, optional
             Ids of all asked images, including those without a label; by default the ids in the
             order of their first rows.
+        minus : {"", "absent", "unknown"}
+            Meaning of -1. Beside 0 it is unknown, with a warning. Without any 0 it is absent in a
+            long table, as `to_pandas` writes it, and must be stated for a wide one.
 
         Returns
         -------
@@ -153,12 +162,14 @@ class PartialLabels:
         Raises
         ------
         BadInput
-            If a column is missing, a row names another image or class, or two rows have the same
-            image and class.
+            If a column is missing, a row names another image or class, two rows have the same
+            image and class, a label is none, or the meaning of -1 is open.
         """
         import pandas as pd
 
         table = frame.rename(columns={"image_id": "image"})
+        if not {"class", "state"} & {*table.columns}:
+            return _of_wide(frame, classes, images, minus)
         missing = {"image", "class", "state"}.difference(table.columns)
         if missing:
             raise BadInput(f"a column {min(missing)!r} is missing; give image, class and state")
@@ -179,22 +190,16 @@ class PartialLabels:
                 f"row {odd[0]} is about image {image!s} and class {name!r}, and one of them is not "
                 "among the given images and classes; add it or remove the row"
             )
-        state = table["state"]
-        if not isinstance(state.dtype, np.dtype) or state.dtype.kind not in "iuf":
-            state = state.astype(object)  # of nullable types and categories
-            kind = pd.api.types.infer_dtype(state, skipna=True)
-            if kind not in ("integer", "floating", "mixed-integer-float", "empty"):
-                raise BadInput(f"state is {kind}; numbers, +1 or -1, are expected")
-        states = state.to_numpy(np.float64, na_value=np.nan)
-        if (states == 0).any():  # absent in tables, unknown in codes
-            row = (states == 0).argmax()
-            raise BadInput(f"state is 0 in row {row}; write -1 for absent, and no row for unknown")
-        if (unknown := np.isnan(states)).any():
+        column = np.asarray(table["state"])[:, None]
+        states = presence(column, minus, "state", of_table=True, alone="absent")[:, 0]
+        known = states >= 0
+        if not known.all():
             warnings.warn(
-                f"{unknown.sum():,} of {len(states):,} rows have no state and are unknown",
+                f"{(~known).sum():,} of {len(known):,} rows are unknown and give no label",
                 stacklevel=2,
             )
-        codes = coo_array((np.nan_to_num(states), (rows, columns)), shape=(len(ids), len(names)))
+        signs = np.where(states == 1, PRESENT, ABSENT)[known]
+        codes = coo_array((signs, (rows[known], columns[known])), shape=(len(ids), len(names)))
         asked = None if images is None else np.ones(len(ids), bool)
         return PartialLabels.of(codes, ids, names, asked)
 
@@ -323,3 +328,59 @@ class PartialLabels:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
         sealed(tuple(state.values()))
+
+
+_CODED = "+1 (present), -1 (absent) and 0 (unknown)"
+
+
+def _codes(codes: Any, *, quiet: bool) -> Any:
+    """The codes as a sparse matrix. Raises BadInput for other codings, and warns of a likely one.
+
+    quiet: no warning, as another program of this package made them.
+    """
+    if is_frame(codes):
+        raise BadInput(
+            "labels are a frame; PartialLabels.from_pandas(frame) reads 1 (present), 0 (absent) "
+            f"and nan (unknown); of the codes {_CODED} pass frame.to_numpy(), frame.index and "
+            "list(frame.columns)"
+        )
+    numbers = matrix_of(codes)
+    if numbers.dtype == bool:
+        raise BadInput(
+            f"labels are bool; {_CODED} are expected: numpy.where(labels, 1, -1) if False is "
+            "absent, labels.astype(int) if it is unknown"
+        )
+    odd = numbers.data[~np.isin(numbers.data, (-1, 0, 1))]
+    if len(odd):
+        mend = "translate them first"
+        if np.isnan(odd[0]):
+            mend = (
+                "numpy.nan_to_num(labels) if -1 is absent, and pass a frame of 1, 0 and nan to "
+                "PartialLabels.from_pandas"
+            )
+        raise BadInput(f"labels hold {odd[0]}; the values {_CODED} are expected; {mend}")
+    zeros = math.prod(numbers.shape) - numbers.nnz
+    if not quiet and not issparse(codes) and 0 < numbers.nnz == numbers.sum() and zeros:
+        warnings.warn(
+            f"labels hold 1 and 0 and no -1: {zeros:,} zeros are read as unknown; if they are "
+            "absent, pass numpy.where(labels == 1, 1, -1)",
+            stacklevel=3,
+        )
+    return numbers
+
+
+def _of_wide(frame: pd.DataFrame, classes: Any, images: Any, minus: Minus) -> PartialLabels:
+    """Labels of a frame with a row for each image and a column for each class."""
+    if classes is not None or images is not None:
+        raise BadInput(
+            "a frame with a column for each class has them and its images as names; leave classes "
+            "and images out, or name the columns of a long table image, class and state"
+        )
+    try:
+        states = presence(frame, minus)
+    except BadInput as error:
+        long = "the columns of a table with one row per label are image, class and state"
+        raise BadInput(f"{error}; {long}") from None
+    states = states.toarray() if issparse(states) else states
+    codes = csr_array((states == 1).astype(np.int8) - (states == 0))
+    return PartialLabels.of(codes, frame.index.to_numpy(), tuple(frame.columns))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,10 @@ from scipy.sparse import csr_array, issparse
 
 from simkit.errors import BadInput
 from simkit.history import content_id
+from simkit.labels.coding import is_frame, presence
+
+if TYPE_CHECKING:
+    from simkit.labels.tables import Minus
 
 T = TypeVar("T")
 
@@ -57,20 +60,26 @@ class Truth:
         images: Any = None,
         classes: Sequence[str] | None = None,
         known: Any = None,
+        *,
+        minus: Minus = "",
     ) -> Truth:
         """A truth from a 0/1 array, any scipy sparse matrix or a pandas frame, checked.
 
         Parameters
         ----------
         present : (N, L) array, scipy sparse matrix or pandas.DataFrame
-            1 or True where the class is present; every entry is 0, 1 or a bool. The index of a
-            frame gives `images` and its columns `classes`. A Truth is returned unchanged.
+            1 or True where the class is present, 0 or False where it is absent, and nan, None or
+            pandas.NA where that is unknown. The index of a frame gives `images` and its columns
+            `classes`. A Truth is returned unchanged.
         images : (N,) int or str, optional
             Ids; 0 .. N-1 by default.
         classes : sequence of str, optional
             L names; class-0, class-1 ... by default.
         known : (N, L) array or sparse matrix, optional
-            1 or True for known entries; by default all are known.
+            1 or True for known entries; by default all that are not nan.
+        minus : {"", "absent", "unknown"}
+            Meaning of -1. Beside 0 in a frame it is unknown, with a warning; otherwise it must be
+            stated.
 
         Returns
         -------
@@ -79,22 +88,23 @@ class Truth:
         Raises
         ------
         BadInput
-            For other values (including nan), another number of dimensions, duplicate ids or names,
-            sizes that do not fit, no images or no classes.
+            For other values, another number of dimensions, duplicate ids or names, sizes that do
+            not fit, no images or no classes.
         """
         if isinstance(present, Truth):
             return present
-        pandas = sys.modules.get("pandas")  # a caller with a frame has imported it
-        if pandas is not None and isinstance(present, pandas.DataFrame):
+        if is_frame(present):
             images = present.index.to_numpy() if images is None else images
             classes = tuple(present.columns) if classes is None else classes
-            sparse = all(isinstance(kind, pandas.SparseDtype) for kind in present.dtypes)
-            present = present.sparse.to_coo() if sparse and present.shape[1] else present.to_numpy()
-        matrix = _bool_csr(present)
+        codes = presence(present, minus)
+        matrix = _bool_csr(codes if issparse(codes) else codes == 1)
         ids, names = axes(images, classes, matrix.shape)
         reference = None if known is None else _bool_csr(known)
         if reference is not None and reference.shape != matrix.shape:
             raise BadInput(f"known is {reference.shape}, present {matrix.shape}; both must agree")
+        if not issparse(codes) and (codes < 0).any():
+            stated = codes >= 0
+            reference = _bool_csr(stated if reference is None else reference.multiply(stated))
         return Truth(matrix, ids, names, reference)
 
     @property

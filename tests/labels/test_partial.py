@@ -163,8 +163,8 @@ def test_arrow_holds_all_classes_and_no_row_for_what_is_unknown() -> None:
     ("changed", "given", "word"),
     [
         ({"state": None}, {}, "'state'"),
-        ({"state": [1, 2]}, {}, "values"),
-        ({"state": ["1", "1"]}, {}, "numbers"),
+        ({"state": [1, 2]}, {}, "state holds 2"),
+        ({"state": ["1", "maybe"]}, {}, "state holds 'maybe'"),
         ({"image": [1, 1], "class": ["a", "a"]}, {}, "two labels"),
         ({"image": [1, None]}, {}, "image ids"),
         ({}, {"images": [1]}, "image 2"),

@@ -1,0 +1,171 @@
+"""Labels of arrays and frames in one coding: 1 present, 0 absent; nan, None and NA unknown."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from simkit.errors import BadInput
+
+if TYPE_CHECKING:
+    from simkit.labels.tables import Minus
+
+BLANK = -2  # an unknown label, as long as the meaning of -1 is open
+
+
+def is_frame(values: Any) -> bool:
+    """Whether this is a pandas.DataFrame."""
+    pandas = sys.modules.get("pandas")  # a caller with a frame has imported it
+    return pandas is not None and isinstance(values, pandas.DataFrame)
+
+
+def presence(
+    values: Any,
+    minus: Minus = "",
+    what: str = "a truth",
+    *,
+    of_table: bool = False,
+    alone: Minus = "",
+) -> Any:
+    """Labels as people have them: sparse ones unchanged, others as (N, L) int8.
+
+    Parameters
+    ----------
+    values : (N, L) array, tensor, lists, sparse matrix or pandas.DataFrame
+        Numbers, bools or texts of a table; -1 as explained at `Truth.of`.
+    minus : {"", "absent", "unknown"}
+        Meaning of -1.
+    what : str
+        Name of an array in messages.
+    of_table : bool
+        Whether an array is of a table, in which -1 is decided as in a frame.
+    alone : {"", "absent", "unknown"}
+        Meaning of -1 where no label is 0, if `minus` does not say.
+
+    Returns
+    -------
+    (N, L) int8 or sparse
+        1 present, 0 absent, below 0 unknown.
+
+    Raises
+    ------
+    BadInput
+        For other values, and for a -1 whose meaning is open.
+    """
+    from simkit.labels.tables import meaning_of_minus
+
+    if is_frame(values) and (kinds := [*values.dtypes]):
+        sparse = [getattr(kind, "fill_value", None) == 0 for kind in kinds]
+        values = values.sparse.to_coo() if all(sparse) else values
+    if issparse(values):
+        return values
+    codes = states(values, what)
+    negative, zeros = codes == -1, bool((codes == 0).any())
+    number, of_table = int(negative.sum()), of_table or is_frame(values)
+    minus = minus or ("" if zeros else alone)
+    if number and not of_table and (not minus or (zeros and minus == "absent")):
+        raise BadInput(
+            f"{what} holds -1, which may mean absent or unknown: 0 (absent), 1 (present) and nan "
+            'are expected; add minus="unknown", or minus="absent" if nothing is 0, or translate '
+            "codes in which 0 is unknown: present = codes == 1, known = codes != 0"
+        )
+    meaning = meaning_of_minus([0] * zeros + [-1] * bool(number), minus, "minus=")
+    if number and zeros and not minus:
+        warnings.warn(
+            f"the frame has 0 and {number:,} cells of -1, which are read as unknown; replace them "
+            "by 0 if they are absent",
+            stacklevel=3,
+        )
+    codes[negative] = BLANK if meaning is None else meaning
+    return codes
+
+
+def states(values: Any, what: str = "labels") -> NDArray[np.int8]:
+    """(N, L) labels as in `presence`: 1, 0, -1 for a -1, and `BLANK` for unknown."""
+    if not is_frame(values):
+        array = _array(values)
+        if array.dtype.kind in "biuf":
+            return _of_numbers(array, lambda value, column: _refused(value, what))
+        columns = [array[:, c] for c in range(array.shape[1])]
+        return _of_columns(columns, array.shape, lambda value, column: _refused(value, what))
+    names = [*values.columns]
+
+    def refused(value: Any, column: int) -> BadInput:
+        name = names[column]
+        hint = f"; make a column that names the images the index: frame.set_index({name!r})"
+        return _refused(value, f"column {name!r}", hint)
+
+    kinds = {kind.kind if isinstance(kind, np.dtype) else "O" for kind in values.dtypes}
+    if kinds <= {*"biuf"}:
+        # Of bools and numbers together pandas would make objects.
+        array = values.to_numpy() if len(kinds) == 1 else values.to_numpy(np.float64)
+        return _of_numbers(array, refused)
+    columns = [values.iloc[:, c] for c in range(len(names))]
+    return _of_columns(columns, values.shape, refused)
+
+
+def _refused(value: Any, where: str, hint: str = "") -> BadInput:
+    text = repr(value) if isinstance(value, str) else str(value)
+    return BadInput(
+        f"{where} holds {text[:60]}; 1 (present), 0 (absent) and nan (unknown) are expected{hint}"
+    )
+
+
+def _array(values: Any) -> NDArray[Any]:
+    """A matrix of numbers, bools, objects or text. Raises BadInput for anything else."""
+    if hasattr(values, "detach"):  # a tensor
+        values = values.detach().cpu()
+        values = values.to_dense() if values.is_sparse else values
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError):  # rows of different lengths
+        array = np.array(None)
+    if array.ndim != 2 or array.dtype.kind not in "biufOU":
+        raise BadInput(
+            f"labels are {array.dtype} of shape {array.shape}; a matrix of numbers, images x "
+            "classes, is expected"
+        )
+    return array
+
+
+def _of_numbers(array: NDArray[Any], refused: Callable[[Any, int], BadInput]) -> NDArray[np.int8]:
+    if array.dtype.kind == "b":
+        return array.astype(np.int8)
+    out = np.full(array.shape, BLANK, np.int8)
+    for value in (1, 0, -1):
+        out[array == value] = value
+    odd = out == BLANK
+    if array.dtype.kind == "f":
+        odd &= ~np.isnan(array)
+    if odd.any():
+        row, column = np.argwhere(odd)[0].tolist()
+        raise refused(array[row, column], column)
+    return out
+
+
+def _of_columns(
+    columns: Sequence[Any], shape: tuple[int, int], refused: Callable[[Any, int], BadInput]
+) -> NDArray[np.int8]:
+    """Columns of any type; each different value is read as the text of a table would be."""
+    import pandas as pd
+
+    from simkit.labels.tables import plain, state
+
+    out = np.empty(shape, np.int8)
+    for c, column in enumerate(columns):
+        places, values = pd.factorize(np.asarray(column, object))  # -1 for nan, None and NA
+        found = [BLANK]
+        for value in values:
+            try:
+                code = state(plain(str(value)))
+            except KeyError:
+                raise refused(value, c) from None
+            found.insert(-1, BLANK if code is None else code)
+        out[:, c] = np.array(found, np.int8)[places]
+    return out

@@ -1,0 +1,133 @@
+"""One coding of labels from Python: 1 present, 0 absent; nan, None and NA unknown."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy.sparse import csr_array
+
+from simkit.errors import BadInput
+from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import Truth
+
+NA, T, F = pd.NA, True, False
+SHOWN = [[1, 0], [0, 1], [1, 1]]
+COMPLETE = {
+    "int": SHOWN,
+    "bool": np.array(SHOWN, bool),
+    "objects": np.array([[T, 0], [0.0, "1"], [1, "yes"]], object),
+    "text": [["1", "0"], ["0.0", "1"], ["1", "1"]],
+    "tensor": torch.tensor(SHOWN, dtype=torch.float32, requires_grad=True),
+    "sparse tensor": torch.tensor(SHOWN).to_sparse(),
+    "frame": pd.DataFrame({"a": [1, 0, 1], "b": [F, T, T]}),
+    "nullable": pd.DataFrame({"a": [1, 0, 1], "b": [0, 1, 1]}, dtype="Int64"),
+    "booleans": pd.DataFrame({"a": [T, F, T], "b": [F, T, T]}, dtype="boolean"),
+    "category": pd.DataFrame({"a": [1, 0, 1], "b": [0, 1, 1]}).astype("category"),
+    "sparse frame": pd.DataFrame(SHOWN, columns=["a", "b"]).astype(pd.SparseDtype(int, 0)),
+}  # fmt: skip
+PARTIAL = {  # present, absent; unknown, present
+    "array": np.array([[1, 0], [np.nan, 1]]),
+    "objects": np.array([[1, F], [None, T]], object),
+    "frame": pd.DataFrame({"a": [1, None], "b": [0, 1]}),
+    "nullable": pd.DataFrame({"a": [1, NA], "b": [0, 1]}).astype("Int64"),
+    "booleans": pd.DataFrame({"a": [T, NA], "b": [F, T]}).astype("boolean"),
+    "object column": pd.DataFrame({"a": [T, None], "b": ["0", "1"]}),
+    "category": pd.DataFrame({"a": [1, None], "b": [0, 1]}).astype("category"),
+}
+
+
+@pytest.mark.parametrize("form", COMPLETE)
+def test_every_form_is_the_same_truth(form) -> None:
+    classes = None if isinstance(COMPLETE[form], pd.DataFrame) else ["a", "b"]
+    assert Truth.of(COMPLETE[form], classes=classes).id == Truth.of(SHOWN, None, ["a", "b"]).id
+
+
+@pytest.mark.parametrize("form", PARTIAL)
+def test_blanks_are_unknown(form) -> None:
+    truth = Truth.of(PARTIAL[form])
+    assert truth.rows([0, 1]).tolist() == [[T, F], [F, T]]
+    assert truth.known_rows([0, 1]).tolist() == [[T, T], [F, T]]
+    assert not Truth.of(PARTIAL[form], known=[[0, 1], [1, 1]]).known_rows([0])[0, 0]
+    if isinstance(frame := PARTIAL[form], pd.DataFrame):
+        labels = PartialLabels.from_pandas(frame.set_axis(["x.jpg", "y.jpg"]))
+        assert labels.rows([0, 1]).tolist() == [[1, -1], [0, 1]]
+        assert labels.images.tolist() == ["x.jpg", "y.jpg"] and labels.classes == ("a", "b")
+
+
+def test_the_meaning_of_minus_one_is_decided_stated_or_asked_for() -> None:
+    both = pd.DataFrame({"a": [1, -1], "b": [0, 1]})
+    for read in (Truth.of, PartialLabels.from_pandas):
+        with pytest.warns(UserWarning, match="1 cells of -1, which are read as unknown"):
+            read(both)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            read(both, minus="unknown")
+        with pytest.raises(BadInput, match="both 0 and -1, so minus=absent is wrong"):
+            read(both, minus="absent")
+        with pytest.raises(BadInput, match=r"no cell is 0, so -1 .* add minus=absent or minus=unk"):
+            read(both.replace(0, -1))
+        with pytest.raises(BadInput, match="minus=no is not understood"):
+            read(both, minus="no")
+    alone = both.replace(0, -1)
+    assert Truth.of(alone, minus="absent").known is None
+    assert Truth.of(alone, minus="unknown").known_rows([0, 1]).tolist() == [[T, F], [F, T]]
+    assert PartialLabels.from_pandas(alone, minus="absent").counts()["absent"] == 2
+    # In an array 0 may be unknown and -1 absent, as in PartialLabels.
+    with pytest.raises(BadInput, match=r"-1, which may .*: present = codes == 1, known ="):
+        Truth.of(both.to_numpy())
+    assert Truth.of(both.to_numpy(), minus="unknown").known_rows([1]).tolist() == [[F, T]]
+
+
+@pytest.mark.parametrize(
+    ("state", "minus", "rows"),
+    [
+        ([1, -1], "", [[1, 0], [0, -1]]),  # as to_pandas writes it
+        ([1, 0], "", [[1, 0], [0, -1]]),
+        ([T, F], "", [[1, 0], [0, -1]]),
+        (["1", "0"], "", [[1, 0], [0, -1]]),
+        (["present", None], "", [[1, 0], [0, 0]]),
+        ([0, -1], "", [[-1, 0], [0, 0]]),
+        ([1, -1], "unknown", [[1, 0], [0, 0]]),
+    ],
+)
+def test_states_of_a_long_table(state, minus, rows) -> None:
+    frame = pd.DataFrame({"image": ["x", "y"], "class": ["a", "b"], "state": state})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert PartialLabels.from_pandas(frame, minus=minus).rows([0, 1]).tolist() == rows
+    unknown = sum(row == [0, 0] for row in rows)
+    assert any("1 of 2 rows are unknown" in str(each.message) for each in caught) == bool(unknown)
+
+
+def test_a_forgotten_column_is_named_and_the_mend_works() -> None:
+    frame = pd.DataFrame({"file": ["x.jpg", "y.jpg"], "a": [1, 0], "b": [0, 1]})
+    for read in (Truth.of, PartialLabels.from_pandas):
+        with pytest.raises(BadInput, match=r"'file' holds 'x.jpg'.* frame.set_index\('file'\)"):
+            read(frame)
+        assert read(frame.set_index("file")).images.tolist() == ["x.jpg", "y.jpg"]
+    with pytest.raises(BadInput, match="image, class and state"):
+        PartialLabels.from_pandas(frame, classes=["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("codes", "words"),
+    [
+        (np.array([[T, F]]), r"labels are bool; .*numpy.where\(labels, 1, -1\) if False is absent"),
+        (np.array([[1, np.nan]]), r"labels hold nan; .*numpy.nan_to_num\(labels\)"),
+        (pd.DataFrame({"a": [1, -1]}), r"labels are a frame; PartialLabels.from_pandas\(frame\)"),
+    ],
+)
+def test_codes_of_another_coding_are_refused(codes, words) -> None:
+    with pytest.raises(BadInput, match=words):
+        PartialLabels.of(codes)
+
+
+def test_zeros_without_any_minus_one_are_noted() -> None:
+    with pytest.warns(UserWarning, match="no -1: 2 zeros are read as unknown; .*numpy.where"):
+        assert PartialLabels.of(np.eye(2, dtype=int)).counts()["unknown"] == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PartialLabels.of(csr_array(np.eye(2)))
+        PartialLabels.of(np.array([[1, 0, -1]]))
