@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from simkit.data.dataset import CC_BY_4, Dataset, Terms, register
-from simkit.data.lists import class_names, folder
+from simkit.data.lists import class_names, folder, unique_lines
 from simkit.data.splits import Part, assemble, with_pictures
 from simkit.errors import BadInput
 from simkit.files import expanded, reading
@@ -66,7 +66,7 @@ class Vg:
         parts, pictures = {}, expanded(self.images) if self.images else place
         for split in ("train", "test"):
             file = place / f"{split}_list_500.txt"
-            files = class_names(file, _LIST)
+            files = unique_lines(file, _LIST)
             for name in files:
                 classes = listed.get(name)
                 if not isinstance(classes, list) or any(c not in range(_L) for c in classes):
