@@ -60,13 +60,14 @@ def command(
     while state is None or len(kept(order)) > len(state.answers):  # others may receive, too
         state = OrderState.of(order)
         if not len(state.answers):
-            problems = result.problems["problem"]
-            first = [f" ({len(problems)} rows were refused: {text})" for text in problems]
-            named = ", ".join(map(str, files))
-            mend = "give the files with people's answers"
-            if files:
+            named, mend = ", ".join(map(str, files)), "give the files with people's answers"
+            if len(result.problems):
+                first = result.problems.iloc[0]
+                mend = (f"{len(result.problems):,} rows of {named} were refused, such as row "
+                        f"{first.row} ({first.problem}); correct them")  # fmt: skip
+            elif files:
                 mend = f"no row of {named} has an answer, so have the questions answered first"
-            raise BadInput(f"{folder} has no answers yet; {mend}{''.join(first[:1])}")
+            raise BadInput(f"{folder} has no answers yet; {mend}")
         written = write(state)
         if project is not None:
             written += [f"../{name}" for name in write_pilot(project, state)]

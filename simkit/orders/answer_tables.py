@@ -38,9 +38,9 @@ USUAL: dict[str, tuple[str, ...]] = {
 FIELDS = (*USUAL, "milliseconds")
 ABSENT = "none"  # FIELD=none: no column has this field
 DAY = 86_400  # seconds; longer times count as not measured
-# Medians of seconds per question. Nobody answers faster than in 0.3 s, so milliseconds that are
-# read as seconds give more than 300; a question about a class takes people a few seconds.
-FASTEST, SLOWEST = 0.05, 300.0
+# Medians of seconds per question. People take 0.3 s at least, so milliseconds that are read as
+# seconds give hundreds; yes or no about a class takes them a few seconds, and rarely a minute.
+FASTEST, SLOWEST = 0.05, 120.0
 WHY = ("problem", "cause", "reason")  # a sentence; equal for rows with one mistake; what is counted
 RAW = {"row": 0, "question": -1, "worker": "", "answer": "", "seconds": np.nan, "shared": 1,
        "untimed": "", "problem": "", "cause": "", "reason": ""}  # fmt: skip
@@ -88,7 +88,8 @@ def read(
                         if re.fullmatch("[0-9a-f]{16}", text):
                             order.check_id(file, text)
                 return _Answers(table, order, columns, minus).rows()
-        rows = [{**RAW, **row} for row in label_studio.answers(tasks, order, file)]
+        with reading(file, "an export of Label Studio", "export it again as JSON"):
+            rows = [{**RAW, **row} for row in label_studio.answers(tasks, order, file)]
         return pd.DataFrame(rows, columns=[*RAW])
 
 
@@ -232,17 +233,19 @@ class _Answers:
         self.class_ = np.full(len(self.table), -2)
         if not self.naming.all():  # otherwise the column may hold the classes that people named
             self.class_ = self._places("class", self._classes)
-        answer = self._column("answer", self._said, "yes, no or unsure is expected")
-        worker = self._column("worker", self._people, "a name is expected")
+        expected = "classes of the order" if self.naming.all() else "yes, no or unsure"
+        answer = self._column("answer", self._said, f"{expected} are expected")
+        self.worker = self._column("worker", self._people, "names are expected")
         if answer is None:
-            raise self._missing("answer", "for answer")
+            more = ", or add a column answer with yes, no or unsure"
+            raise self._missing("answer", "for answer", more)
         questions, why = self._questions()
-        if worker is None:
+        if self.worker is None:
             more = ", or add a column worker with the names of the people"
             raise self._missing("worker", "for worker", more)
         seconds, shared = self._seconds()
         return pd.DataFrame({
-            "row": self.table.rows, "question": questions, "worker": worker.cells(),
+            "row": self.table.rows, "question": questions, "worker": self.worker.cells(),
             "answer": self._decided(answer).cells(), "seconds": seconds, "shared": shared,
             "untimed": self.untimed, **dict(zip(WHY, zip(*why, strict=True), strict=True)),
         })  # fmt: skip
@@ -297,11 +300,15 @@ class _Answers:
         """A note about a column that is left out, or an error where it would decide."""
         text = next(text for text, value in zip(column.cells(), coded, strict=True)
                     if value is None and text.lower() not in BLANK)  # fmt: skip
-        error = f"{column.refused(text, expected)}; name another column with --columns {name}=NAME"
+        mends = [f"name another column with --columns {name}=NAME"]
         if name == "answer":
+            names = class_places(tables.listed(text) or [text], self.order.classes)
+            mends.append("write a row for each image and class" if names else "correct the column")
+        elif name == "seconds" or self.table.named(USUAL["question"]):
+            mends.append(f"leave it out with --columns {name}={ABSENT}")
+        error = f"{column.refused(text, expected)}; {', or '.join(mends)}"
+        if name == "answer" or (name != "seconds" and key(column.name) == name):
             raise BadInput(error)
-        if name in ("image", "class") and key(column.name) == name:
-            raise BadInput(f"{error}, or leave it out with --columns {name}={ABSENT}")
         self.table.note(f"{error}; it is left out")
 
     # images, classes and questions
@@ -370,6 +377,7 @@ class _Answers:
             if column is None or (column in self.taken and not stated):
                 continue
             numbers = np.array([*map(_number, column.texts)], np.int64)[column.codes]
+            self.cells["question"] = column.cells()
             rows, filled = asked.index.get_indexer(numbers), numbers >= 0
             wrong = (self.image != -2) & (self.image != asked["image"].to_numpy()[rows])
             classes = np.where(self.naming, -2, asked["class"])[rows]
@@ -407,7 +415,8 @@ class _Answers:
             return (f"question {number} is about {other}, and the row about {about}", "other",
                     "contradicting number")  # fmt: skip
         if number >= 0:
-            return f"question {number} is not in this order", "question", "unknown question"
+            stated = row["question"]
+            return f"question {stated!r} is not in this order", "question", "unknown question"
         if about:
             return f"the order does not ask about {about}", "pair", "not asked"
         return "it names no question", "question", "unknown question"
@@ -474,11 +483,14 @@ class _Answers:
             shown = f"{median:,.0f}" if median > 10 else f"{median:.2g}"
             text = f"{self.table.path}: column {name!r} has a median of {shown} s a question"
             if median > SLOWEST:
-                raise BadInput(f"{text}; if it has milliseconds, add --columns milliseconds={name},"
-                               f" and if it has seconds, --columns seconds={name}")  # fmt: skip
+                raise BadInput(
+                    f"{text}; if it has milliseconds, add --columns milliseconds={name}, for "
+                    f"seconds --columns seconds={name}, and for anything else --columns "
+                    f"seconds={ABSENT}"
+                )
             if median < FASTEST:
-                raise BadInput(f"{text}; add units, as in 0.05 min, or leave it out with --columns "
-                               f"seconds={ABSENT}")  # fmt: skip
+                raise BadInput(f"{text}; write seconds, or times such as 00:00:02, or leave it out "
+                               f"with --columns seconds={ABSENT}")  # fmt: skip
         return seconds, shared
 
     def _shared(self, times: Column, seconds: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -488,16 +500,21 @@ class _Answers:
             return np.where((counts > 0) & (counts <= len(self.order.table)), counts, 1)[
                 column.codes
             ]
+        times_of = pd.Series(seconds)
         for column in self.table.named(["annotation_id", "AssignmentId"]):
-            groups = pd.Series(seconds).groupby(column.codes)
-            if (
-                "" not in column.texts
-                and groups.nunique().le(1).all()
-                and groups.ngroups < len(seconds)
-            ):
+            groups = times_of.groupby(column.codes)
+            if "" not in column.texts and groups.nunique().le(1).all() and groups.size().max() > 1:
                 self.table.note(f"column {times.name!r} has one time for all rows with the same "
                                 f"{column.name}, which share it")  # fmt: skip
                 return groups.transform("size").to_numpy(np.int64)
+        assert self.worker is not None
+        groups = times_of.groupby([self.image, self.worker.codes])
+        again = groups.size() > 1
+        equal = groups.nunique().le(1).all() and times_of.nunique() > 1
+        if "image" in self.cells and equal and again.sum() > 2:
+            self.table.note(f"column {times.name!r} has one time for all answers of a person about "
+                            "an image, which share it")  # fmt: skip
+            return groups.transform("size").to_numpy(np.int64)
         return np.ones(len(seconds), np.int64)
 
 

@@ -91,7 +91,8 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
     texts = [*map(plain, map(str, rows["answer"]))]
     said, named = standard({*texts}), standard_names([*{*texts}], order.classes)
     rows = rows.assign(
-        text=texts, number=_numbers(rows, "question", order.table["question"].max()).fillna(-1),
+        text=texts, seconds=_numbers(rows, "seconds"),
+        number=_numbers(rows, "question", order.table["question"].max()).fillna(-1),
         shared=_numbers(rows, "shared", len(order.table)).fillna(1).clip(lower=1),
     )  # fmt: skip
     problems, valid, left_out = [], [], Counter[str]()
@@ -136,7 +137,7 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
 
 def _seconds(row: Mapping[str, Any]) -> tuple[float, list[str]]:
     """The time of a raw answer, nan if it is none, and the reason for leaving it out, if any."""
-    seconds = float(pd.to_numeric(str(row["seconds"]), errors="coerce"))
+    seconds = row["seconds"]
     if np.isnan(seconds):
         return seconds, [row["untimed"]] if row["untimed"] else []
     if not 0 <= seconds <= DAY:
@@ -222,12 +223,10 @@ def kept(order: Order) -> pd.DataFrame:
     return answers.drop_duplicates(["question", "worker"], ignore_index=True)
 
 
-def _numbers(rows: pd.DataFrame, column: str, most: int) -> pd.Series[float]:
-    """A column as numbers; nan for anything else than 0 to `most`, and without the column."""
-    if column not in rows:
-        return pd.Series(float("nan"), rows.index)
+def _numbers(rows: pd.DataFrame, column: str, most: float | None = None) -> pd.Series[float]:
+    """A column as numbers; nan for anything else, and outside 0 to `most` if it is given."""
     numbers = pd.to_numeric(rows[column].astype(str), errors="coerce").astype(float)
-    return numbers.where(numbers.between(0, most))
+    return numbers if most is None else numbers.where(numbers.between(0, most))
 
 
 @dataclass(frozen=True, eq=False)

@@ -264,7 +264,7 @@ def test_times_that_give_no_price_list_are_noted(tmp_path, capsys):
     file.write_text('wage = 10\n[verify]\nper = "question"\nseconds = 1e-9\n'
                     '[sweep]\nper = "question"\nseconds = 1e6\n')  # fmt: skip
     order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)", "--prices", str(file))
-    line = {"question": 1, "answer": "yes", "worker": "ann", "seconds": 250}
+    line = {"question": 1, "answer": "yes", "worker": "ann", "seconds": 100}
     (tmp_path / "said.jsonl").write_text(json.dumps(line))
     assert code(["receive", str(order.folder), str(tmp_path / "said.jsonl")]) == 0
     assert "price list" in capsys.readouterr().err

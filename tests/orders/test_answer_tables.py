@@ -104,7 +104,7 @@ def test_numbers_alone_count_if_all_are_questions_of_the_order(order, tmp_path):
     rows = pd.DataFrame({"question": list(OURS.values()), "answer": list(TRUE.values()),
                          "worker": "anna"})  # fmt: skip
     assert said(order, received(order, written(tmp_path, rows))) == TRUE
-    with pytest.raises(BadInput, match=r"question 0 .*image and class"):
+    with pytest.raises(BadInput, match=r"question '0' .*image and class"):
         received(order, written(tmp_path, rows.assign(question=range(6))))
     file = written(tmp_path, rows.rename(columns={"question": "id"}))
     with pytest.raises(BadInput, match="--columns question=id"):
@@ -237,9 +237,12 @@ def test_times_that_do_not_count_have_numbers(order, tmp_path):
     }  # fmt: skip
 
 
-def test_rows_of_one_annotation_share_its_time(order, tmp_path):
-    rows = table(lead_time=[6, 6, 6, 9, 9, 9], annotation_id=[1, 1, 1, 2, 2, 2])
-    assert [*received(order, written(tmp_path, rows)).answers["shared"]] == [3] * 6
+@pytest.mark.parametrize("name", ["annotation_id", "task"])
+def test_rows_of_one_task_share_its_time(order, tmp_path, name):
+    rows = table().sort_values("image").assign(lead_time=[6, 6, 8, 8, 9, 9])
+    with pytest.warns(UserWarning, match="which share it"):
+        result = received(order, written(tmp_path, rows.assign(**{name: [1, 1, 2, 2, 3, 3]})))
+    assert [*result.answers["shared"]] == [2] * 6 and said(order, result) == TRUE
 
 
 def test_rows_that_do_not_count_have_numbers(tmp_path, capsys):
