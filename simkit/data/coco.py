@@ -70,6 +70,12 @@ class AnnotationFiles(SplitFiles):
                 left_out = "have no annotation ({}), and drop_empty leaves them out"
                 note(file, empty, f"of {truth.shape[0]:,} images {left_out}")
                 part, names = part.select(kept), tuple(names[i] for i in kept)
+            if self.folder(split) and "" in names:
+                image = part.truth.images[names.index("")].item()
+                raise BadInput(
+                    f"{file}: image {image!r} has no file_name; add it, or leave the folder of "
+                    "images out"
+                )
             part = with_pictures(part, self.folder(split), names, drop_missing=self.drop_missing)
             ordered = published_order(part.truth.images) if self.order else None
             parts[split] = part if ordered is None else part.select(ordered)

@@ -275,6 +275,10 @@ class FilePictures:
             near = [f"{first}{added}" for added in (*ENDINGS, *map(str.upper, ENDINGS))]
             near += [Path(first).with_suffix(ending).as_posix() for ending in ENDINGS]
             near += [PurePosixPath(first.replace("\\", "/")).name]
+            with suppress(OSError):
+                beside = (place / first).parent.iterdir()
+                same = [path for path in beside if path.name.lower() == Path(first).name.lower()]
+                near += [path.relative_to(place).as_posix() for path in same]
             other = next((name for name in near if os.path.isfile(place / name)), None)
             if other is not None:
                 ending = other.removeprefix(first) if other.startswith(first) else ""

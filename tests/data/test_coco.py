@@ -164,6 +164,25 @@ def test_paths_that_fit_several_files_or_none_are_refused_and_the_mend_works(
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (None, "image 0 has no file_name; add it, or leave"),
+        ("0.PnG", ""),
+        ("X0.png", "but x0.png does"),
+    ],
+)
+def test_images_without_a_file_are_refused(tmp_path: Path, name: str | None, words: str) -> None:
+    train = _write(tmp_path, "train.json", 1, images=[{"id": 0, "file_name": name}])
+    (tmp_path / "pictures" / "x0.png").write_bytes(b"")
+    spec = f"coco:{train},val={train},images={tmp_path / 'pictures'}"
+    if words:
+        layouts.refused(spec, words)
+    else:
+        assert data.open(spec).pictures["train"].files == ("0.png",)
+    assert not data.open(f"coco:{train},val={train}").pictures
+
+
 def test_images_that_are_left_out_are_counted(tmp_path: Path) -> None:
     train = _write(tmp_path, "train.json", 9)
     for i in (0, 4):

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading
-from simkit.labels.formats.base import Format, complete, losses, register
+from simkit.labels.formats.base import Format, complete, losses, note, register
 from simkit.labels.formats.coco_json import (
     Instances,
     Row,
@@ -84,6 +84,12 @@ def read_instances(path: AnyPath) -> Instances:
         content = read_content(file, "an instances file")
         truth = content.truth()
         listed = content.listed("difficult_category_ids")
+        note(
+            file,
+            [image["id"] for image in content.images if image.get("neg_category_ids")],
+            "images list classes that are absent ({}), as in LVIS; read as COCO, all classes "
+            "without an annotation count as absent: name it as lvis to keep them unknown",
+        )
         difficult = None if listed is None else csr_array(listed > truth.present)
         return content.instances(truth, difficult)
 

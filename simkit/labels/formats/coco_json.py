@@ -111,7 +111,7 @@ class Content:
             return None
         columns: list[list[int]] = [[] for _ in self.ids]
         for image in images:
-            listed = image.get(key, [])
+            listed = image.get(key) or []
             scalars = isinstance(listed, list) and {*map(type, listed)} <= {int, float, str}
             if not scalars or not self.column.keys() >= {*listed}:
                 raise BadInput(
@@ -137,7 +137,7 @@ class Content:
         return Instances(
             truth=truth,
             difficult=difficult,
-            file_names=tuple(image.get("file_name", "") for image in self.images),
+            file_names=tuple(image.get("file_name") or "" for image in self.images),
             boxes=Boxes(
                 np.array([self.row[each["image_id"]] for each in boxed], np.int64),
                 np.array([self.column[each["category_id"]] for each in boxed], np.int64),
@@ -165,6 +165,8 @@ def with_classes(contents: Mapping[str, Instances]) -> dict[str, Instances]:
                 "images and no annotation: all classes count as absent in all of them",
             )
     parents = frozenset.intersection(*(content.parents for content in contents.values()))
+    if any(parents >= {*content.truth.classes} for content in contents.values()):
+        return dict(contents)
     base.note(
         " and ".join(contents),
         sorted(map(repr, parents)),
@@ -201,7 +203,9 @@ def read_content(
 
     coco = COCO()
     for key, value in members(path):
-        if key in _LISTS:  # of repeated keys the last one counts, as in the json module
+        if key in coco.dataset:  # the json module would keep the last
+            raise BadInput(f"{key!r} occurs twice; join the lists")
+        if key in _LISTS:
             entries = enumerate(_rows(value, key, what))
             if key == "annotations":
                 kept = [_object(row, n) for n, entry in entries for row in objects(entry)]
@@ -285,7 +289,7 @@ def _joined(images: list[Row], ids: list[Any], path: Path) -> tuple[dict[Any, in
     of_file: dict[str, int] = {}
     row, kept, again = dict[Any, int](), list[int](), list[str]()
     for place, (image, identity) in enumerate(zip(images, ids, strict=True)):
-        file = image.get("file_name", "")
+        file = image.get("file_name") or ""
         if not isinstance(file, str):
             raise BadInput("a file_name in 'images' is not text; write the name of the image file")
         row[identity] = of_file.setdefault(base.path_key(file), len(kept)) if file else len(kept)
@@ -336,6 +340,8 @@ def _object(row: Row, place: int) -> Row:
     kept = {}
     for key in ("image_id", "category_id"):
         kept[key] = row.get(key)
+        if kept[key] is None and "segments_info" in row:
+            raise BadInput("its annotations have segments_info; open it as coco-panoptic")
         if type(kept[key]) not in (int, float, str):  # True is 1 for Python
             shown = str(kept[key])[:40]
             raise BadInput(f"{key} is {shown} in entry {place} of 'annotations'; an id is expected")

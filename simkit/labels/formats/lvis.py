@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from simkit.files import AnyPath, reading
-from simkit.labels.formats.base import Format, losses, register
+from simkit.labels.formats.base import Format, losses, note, register
 from simkit.labels.formats.coco_json import Instances, Row, read_content, write_labels
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth
@@ -105,6 +105,12 @@ def read_lvis(path: AnyPath) -> Instances:
             image.setdefault("file_name", last_two)
         annotated, listed = content.truth(), content.listed("neg_category_ids")
         if listed is None:
+            note(
+                file,
+                content.ids,
+                "images and no neg_category_ids ({}): no class is known to be absent; name it as "
+                "coco if classes without an annotation are absent",
+            )
             return content.instances(replace(annotated, known=annotated.present))
         known = csr_array(annotated.present + listed)
         truth = Truth.of(annotated.present, annotated.images, annotated.classes, known)

@@ -62,7 +62,13 @@ class Npz(base.Format):
                 history = History.from_json(str(arrays.get("history", "U", 0)))
             if "effort" in arrays:
                 effort = Effort.from_json(json.loads(str(arrays.get("effort", "U", 0))))
-            codes = _matrix(arrays, data=arrays.get("data", "iu"))
+            data = arrays.get("data", "iu")
+            if not np.isin(data, (-1, 1)).all():
+                odd = data[~np.isin(data, (-1, 1))][0]
+                raise BadInput(
+                    f"data holds {odd}; write 1 (present) and -1 (absent), and no entry for unknown"
+                )
+            codes = _matrix(arrays, data=data)
             asked = arrays.get("asked", "b") if "asked" in arrays else None
             axes = _ids(arrays), arrays.names()
             return PartialLabels.of(codes, *axes, asked, effort=effort, history=history)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from simkit.labels.formats import for_path, make
 from simkit.labels.formats.coco import Coco, read_instances
 from simkit.labels.partial import PartialLabels
 from tests.labels.formats.examples import complete_labels, refuses
@@ -218,6 +219,7 @@ def _annotation(**changed: Any) -> list[dict[str, Any]]:
         ),
         ({"categories": [{"id": "7", "name": "a"}, {"id": "07", "name": "b"}]}, "category_id is 7"),
         ({"annotations": _annotation(category_id=True)}, "category_id is True"),
+        ({"annotations": [{"image_id": 30, "segments_info": []}]}, "open it as coco-panoptic"),
         ({"annotations": _annotation(bbox=[1, float("nan"), 3, 3])}, "bbox"),
         ({"annotations": _annotation(bbox=[1, 2, -3, 4])}, "bbox"),
     ],
@@ -234,6 +236,35 @@ def test_annotations_without_ids_or_with_the_same_one_all_count(tmp_path: Path) 
     instances = read_instances(_save(tmp_path / "x.json", annotations=annotations))
     assert instances.truth.rows(range(3)).astype(int).tolist() == [[1, 0], [1, 1], [0, 0]]
     assert len(instances.boxes.corners) == 2
+
+
+def test_a_list_that_occurs_twice_is_refused(tmp_path: Path) -> None:
+    path = _save(tmp_path / "x.json")
+    path.write_text(path.read_text()[:-1] + ', "annotations": []}')
+    refuses(read_instances, path, "'annotations' occurs twice; join the lists")
+
+
+def test_where_every_class_is_the_parent_of_another_all_are_kept(tmp_path: Path) -> None:
+    categories = [
+        {"id": 1, "name": "cat", "supercategory": "dog"},
+        {"id": 2, "name": "dog", "supercategory": "cat"},
+    ]
+    values = _cats([1], [1, 2], []) | {"categories": categories}
+    with pytest.warns(UserWarning, match="no annotation"):
+        assert Coco().read(_save(tmp_path / "x.json", **values)).classes == ("cat", "dog")
+
+
+def test_files_of_lvis_and_of_coco_are_told_apart(tmp_path: Path) -> None:
+    values = _cats([1, 2], [1, 2], [(1, 1)])
+    path = _save(tmp_path / "x.json", **values)
+    with pytest.warns(UserWarning, match="2 images and no neg_category_ids .*name it as coco"):
+        assert make("lvis").read(path).rows([0, 1]).tolist() == [[1, 0], [0, 0]]
+    images = [{"id": 1, "neg_category_ids": [2.0]}, {"id": 2, "neg_category_ids": None}]
+    path = _save(tmp_path / "x.json", **values | {"images": images})
+    assert for_path(path) == make("lvis")
+    assert make("lvis").read(path).rows([0, 1]).tolist() == [[1, -1], [0, 0]]
+    with pytest.warns(UserWarning, match="1 images list classes that are absent .*name it as lvis"):
+        assert Coco().read(path).rows([0, 1]).tolist() == [[1, -1], [-1, -1]]
 
 
 def test_broken_text_is_named(tmp_path: Path) -> None:

@@ -104,6 +104,7 @@ def test_a_truth_that_is_none_is_refused(
     "changed",
     [
         {"data": np.array([1, 2, 1])},
+        {"data": np.array([1, 0, 1])},
         {"data": np.array([1, 1])},
         {"asked": np.array([1, 1, 1])},
         {"history": np.array(["a", "b"])},
