@@ -10,7 +10,6 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 import pandas as pd
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -36,7 +35,7 @@ _SPLITS = {
     "validate": "val", "dev": "val", "test": "test", "testing": "test",
 }  # fmt: skip
 _WHAT = "labels of images (a table with file and class)"
-_UNTIDY = ("\\", "//", "./")  # one of these, or / at the end, is in any name that can be shortened
+_UNTIDY = ("\\", "//", "./", "/\n")  # one of these is in any name that can be shortened
 _NO_CLASS = re.compile(
     r"(no|not|none)\W*(finding|label|object|class|tag|disease)s?\W*(ed|s)?|none|nothing|un\W?labell?ed"
     r"|un\W?annotated|background|normal|negative|empty|healthy|no|null|n/?a"
@@ -121,8 +120,8 @@ def _files(table: Table, suffix: str) -> Column:
     files = table.column(("file", *USUAL["image"]), "the image files", fits=_no_states)
     if "" in files.texts:
         raise BadInput(f"row {files.row('')} names no file; fill it in or remove the row")
-    untidy = [pc.match_substring(files.array, part) for part in _UNTIDY]
-    if suffix or any(pc.any(each).as_py() for each in (*untidy, pc.ends_with(files.array, "/"))):
+    text = "\n".join([*files.texts, ""])
+    if suffix or any(part in text for part in _UNTIDY):
         return files.cleaned(lambda text: _file_name(text, suffix))
     return files
 

@@ -204,14 +204,16 @@ class Column:
     table: Table
 
     @functools.cached_property
-    def array(self) -> pa.Array:
-        """The cells as `plain` text; a note where texts that only look alike become one."""
-        return _plain_array(self)
-
-    @functools.cached_property
     def _coded(self) -> tuple[list[str], NDArray[np.int32]]:
-        coded = self.array.dictionary_encode()
-        return coded.dictionary.to_pylist(), coded.indices.to_numpy(zero_copy_only=False)
+        array = _as_text(self.raw)
+        array = pc.fill_null(array, "") if array.null_count else array
+        # Equal cells often follow each other: then only the first of them is looked up.
+        changes = pc.not_equal(array[1:], array[:-1]).to_numpy(zero_copy_only=False)
+        starts = np.concatenate([[0], np.flatnonzero(changes) + 1])
+        coded = array.take(pa.array(starts)).dictionary_encode()
+        texts, places = _plain_texts(self, coded.dictionary)
+        codes = places[coded.indices.to_numpy(zero_copy_only=False)]
+        return texts, np.repeat(codes, np.diff(np.append(starts, len(array))))
 
     @property
     def texts(self) -> list[str]:
@@ -222,6 +224,11 @@ class Column:
     def codes(self) -> NDArray[np.int32]:
         """(m,) for each row, the index of its text."""
         return self._coded[1]
+
+    @property
+    def array(self) -> pa.Array:
+        """(m,) the text of each row, for pyarrow."""
+        return pa.array(self.texts, pa.string()).take(pa.array(self.codes))
 
     def cells(self) -> list[str]:
         """The text of each row."""
@@ -555,7 +562,8 @@ def _all_equal(columns: list[Column], text: Callable[[Column], str]) -> NDArray[
     """(m,) bool: the rows in which each column has this text, "" for blank cells."""
     rows = np.ones(len(columns[0].raw), bool)
     for column in columns:
-        rows &= pc.equal(column.array, text(column)).to_numpy(zero_copy_only=False)
+        wanted = text(column)
+        rows &= column.codes == (column.texts.index(wanted) if wanted in column.texts else -1)
         if not rows.any():
             break
     return rows
@@ -568,21 +576,28 @@ def _combined(column: pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks()
 
 
-def _plain_array(column: Column) -> pa.Array:
-    array = _as_text(column.raw)
-    array = pc.fill_null(array, "") if array.null_count else array
-    if pc.all(pc.string_is_ascii(array)).as_py():  # the usual case, and many times faster
-        return pc.ascii_trim_whitespace(array)
-    coded = array.dictionary_encode()
-    raw = coded.dictionary.to_pylist()
-    texts = [*map(plain, raw)]
-    firsts: dict[str, str] = {}
-    for before, text in zip(map(str.strip, raw), texts, strict=True):
-        if firsts.setdefault(text, before) != before:
-            both = f"{ascii(firsts[text])[:80]} and {ascii(before)[:80]}"
-            column.table.note(f"{both} in column {column.name!r} look alike and count as one")
-            break
-    return pa.array(texts, pa.string()).take(coded.indices)
+def _plain_texts(column: Column, raw: pa.Array) -> tuple[list[str], NDArray[np.int32]]:
+    """Different texts as `plain`, and for each of the raw ones its place among them.
+
+    A note says where texts that only look alike become one.
+    """
+    if pc.all(pc.string_is_ascii(raw)).as_py():  # the usual case, and many times faster
+        trimmed = pc.ascii_trim_whitespace(raw)
+        stripped = plains = trimmed.to_pylist()
+        if trimmed.equals(raw):
+            return plains, np.arange(len(raw), dtype=np.int32)
+    else:
+        stripped = [text.strip() for text in raw.to_pylist()]
+        plains = [*map(plain, stripped)]
+    firsts: dict[str, int] = {}
+    places = np.array([firsts.setdefault(text, len(firsts)) for text in plains], np.int32)
+    if plains is not stripped and len(firsts) < len({*stripped}):
+        first: dict[str, str] = {}
+        pairs = zip(stripped, plains, strict=True)
+        before, text = next((b, t) for b, t in pairs if first.setdefault(t, b) != b)
+        both = f"{ascii(first[text])[:80]} and {ascii(before)[:80]}"
+        column.table.note(f"{both} in column {column.name!r} look alike and count as one")
+    return [*firsts], places
 
 
 def _arrow(columns: list[list[str]]) -> pa.Table:
@@ -951,10 +966,10 @@ def presence(
         For other cells, naming column and row, and for a -1 whose meaning is not decided.
     """
     states: dict[str, int] = {}
-    out = np.empty((len(columns[0].array), len(columns)), np.int8)
+    out = np.empty((len(columns[0].raw), len(columns)), np.int8)
     for c, column in enumerate(columns):
-        coded = column.array.dictionary_encode()  # not kept: there may be very many columns
-        texts = coded.dictionary.to_pylist()
+        fresh = Column(column.name, column.raw, column.table)  # keeps nothing of many columns
+        texts, codes = fresh.texts, fresh.codes
         for text in texts:
             if text not in states:
                 try:
@@ -965,7 +980,6 @@ def presence(
                         "or a column called class with names"
                     ) from None  # fmt: skip
                 states[text] = -1 if value is None else _MINUS_ONE if value < 0 else value
-        codes = coded.indices.to_numpy(zero_copy_only=False)
         out[:, c] = np.array([states[text] for text in texts], np.int8)[codes]
     if (out == _MINUS_ONE).any():
         occurring = (-1, 0) if (out == 0).any() else (-1,)
