@@ -63,16 +63,23 @@ def command(
     out : FOLDER
         The new project's folder.
     """
+    from simkit.data.dataset import read_spec
     from simkit.data.folder import classes_of
     from simkit.data.leaks import open_checked
     from simkit.orders import project as projects
     from simkit.orders.order import Order
     from simkit.orders.rounds import write_round
     from simkit.study.image_check import check_images, with_nearest
+    from simkit.study.sources import SCENES_NET
 
-    _check(spec, backbone, out)
+    _check_path(spec)
     spec = projects.with_absolute_paths(spec)
+    if backbone == SCENES_NET and read_spec(spec)[0].name != "scenes":
+        raise BadInput(f"backbone {SCENES_NET} was trained on the drawn data set scenes and does "
+                       "not fit photographs; give --backbone mobilenet_v2 --weights FILE, or "
+                       "--weights imagenet to download them")  # fmt: skip
     data = open_checked(spec)
+    _check_out(out)
     net = options.network(backbone, weights)
     classes = classes_of(classes_file, data)
     if backbone is not None:
@@ -101,7 +108,7 @@ def command(
     files += [str(out / projects.PICTURES), str(out / projects.FILE)]
     project.write()
     bill = simkit.cost(order.effort(order.table), project.prices)
-    _print_pictures(table, data.name, backbone, out)
+    _print_pictures(table, data.name, backbone, project)
     _print_order(project, plan, order, bill)
     left_out = table[table["left_out"] != ""].set_index("image")["left_out"]
     print_json({
@@ -113,23 +120,11 @@ def command(
     })  # fmt: skip
 
 
-def _check(spec: str, backbone: str | None, out: Path) -> None:
-    """Refuse an existing project, an unsuitable backbone, and a path that is not a folder."""
+def _check_path(spec: str) -> None:
+    """Refuse an image, and a folder that does not exist."""
     from simkit.data.dataset import sources
     from simkit.data.images import ENDINGS
-    from simkit.orders.project import FILE
-    from simkit.study.sources import SCENES_NET
 
-    if out.exists() and any(out.iterdir()):
-        done = (out / FILE).exists()
-        see = f"see simkit status {out}" if done else "it is no complete project: move it away"
-        raise BadInput(f"{out} exists and is not overwritten; {see}, or name another folder with "
-                       "--out")  # fmt: skip
-    may_write(out / FILE)
-    if backbone == SCENES_NET and spec.partition(":")[0].strip().lower() != "scenes":
-        raise BadInput(f"backbone {SCENES_NET} was trained on the drawn data set scenes and does "
-                       "not fit photographs; give --backbone mobilenet_v2 --weights FILE, or "
-                       "--weights imagenet to download them")  # fmt: skip
     place = expanded(spec)
     if ":" in spec or place.is_dir() or spec.strip().lower() in sources.names():
         return
@@ -141,7 +136,19 @@ def _check(spec: str, backbone: str | None, out: Path) -> None:
         raise unknown("folder or data set", place.name, folders)
 
 
-def _print_pictures(table: pd.DataFrame, name: str, backbone: str | None, out: Path) -> None:
+def _check_out(out: Path) -> None:
+    """Refuse an existing project."""
+    from simkit.orders.project import FILE
+
+    if out.exists() and any(out.iterdir()):
+        done = (out / FILE).exists()
+        see = f"see simkit status {out}" if done else "it is no complete project: move it away"
+        raise BadInput(f"{out} exists and is not overwritten; {see}, or name another folder with "
+                       "--out")  # fmt: skip
+    may_write(out / FILE)
+
+
+def _print_pictures(table: pd.DataFrame, name: str, backbone: str | None, project: Project) -> None:
     from simkit.orders.project import PICTURES
     from simkit.study.image_check import BROKEN, COPY
 
@@ -162,8 +169,11 @@ def _print_pictures(table: pd.DataFrame, name: str, backbone: str | None, out: P
     same = [f"{image} = {reason.removeprefix(COPY)}" for image, reason in copies.items()]
     some("exact duplicates", same, ", left out")
     if "distance" not in table:
-        say("near duplicates: not checked; add a network, such as "
-            "--backbone mobilenet_v2 --weights imagenet")  # fmt: skip
+        network = (
+            f"--backbone {project.backbone} --weights {project.weights} (or a file of weights)"
+        )
+        say("near duplicates: not checked, as the project computes features later; to check them, "
+            f"start another project with {network}")  # fmt: skip
     else:
         near = table[table["distance"] < NEAR].sort_values("distance", kind="stable")
         pairs = dict.fromkeys(
@@ -172,7 +182,7 @@ def _print_pictures(table: pd.DataFrame, name: str, backbone: str | None, out: P
         )
         title = f"near duplicates by {backbone} (cosine distance below {NEAR:g})"
         some(title, [*pairs], " pairs, kept")
-    say(f"table of all images: {out / PICTURES}")
+    say(f"table of all images: {project.folder / PICTURES}")
 
 
 def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: Cost) -> None:

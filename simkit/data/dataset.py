@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from html import escape
 from pathlib import Path
+from shlex import quote
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -187,6 +188,8 @@ def open(spec: str) -> Dataset:
     """
     source, settings, toml = read_spec(spec)
     paths = getattr(source, "paths", ())
+    for key in paths if source.name != "npz" else ():
+        _refuse_archive(str(settings.get(key, "")))
     try:
         data = build(source, settings, "data set").open()
     except BadInput as error:
@@ -310,10 +313,20 @@ def _raise_with_hint(spec: str) -> None:
         hint = write_spec("coco" if ending == ".json" else "npz", {"": spec}, "")
     if hint:
         raise BadInput(f"{spec!r} does not say what kind of data it is; write {hint}")
-    if ending in _ARCHIVES:
-        raise BadInput(f"{spec} is an archive; unpack it, and give the folder of its images")
+    _refuse_archive(spec)
     if os.path.isfile(spec):
         raise BadInput(f"{spec} is a file; give the folder of the images")
+    if ending or os.sep in spec:
+        raise BadInput(f"{spec} does not exist; give the folder of the images, or a data set")
+
+
+def _refuse_archive(path: str) -> None:
+    """Raise BadInput for a packed file, with the command that unpacks it."""
+    ending = next((end for end in _ARCHIVES if path.lower().endswith(end)), "")
+    if ending and os.path.isfile(expanded(path)):
+        folder, tool = path.removesuffix(path[-len(ending) :]), _ARCHIVES[ending]
+        command = tool and f" with: python -m {tool} -e {quote(path)} {quote(folder)}"
+        raise BadInput(f"{path} is an archive; unpack it{command}, and give the folder {folder}")
 
 
 def _read_toml(path: Path) -> tuple[type[Source], dict[str, Any], Path]:
@@ -331,7 +344,11 @@ def _read_toml(path: Path) -> tuple[type[Source], dict[str, Any], Path]:
     return source, settings, file
 
 
-_ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
+# Endings of packed folders, and the module of Python that unpacks them.
+_ARCHIVES = {
+    ".zip": "zipfile", ".7z": "", ".rar": "",
+    **dict.fromkeys((".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz"), "tarfile"),
+}  # fmt: skip
 _MARKS = {
     "ImageSets": "voc", "VOCdevkit": "voc", "VOC2012": "voc", "VOC2007": "voc",
     "train.bin": "cifar-100", "cifar-100-binary": "cifar-100", "Groundtruth": "nus-wide",

@@ -6,7 +6,10 @@ import base64
 import io
 import json
 import re
+import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -145,6 +148,43 @@ def test_a_misspelt_folder_and_a_single_image_are_refused(shell, tmp_path) -> No
     done = start(shell, "--classes", "line.txt")
     assert done.code == 2 and "line.txt" in done.err and "one name per line" in done.err
     assert not Path("project").exists()
+
+
+@pytest.mark.parametrize(("ending", "kind"), [(".zip", "zip"), (".tar.gz", "gztar")])
+def test_an_archive_is_unpacked_by_the_command_in_the_error(
+    shell, tmp_path, ending: str, kind: str
+) -> None:
+    photographs(tmp_path / "photos", 3)
+    shutil.make_archive("May photos", kind, tmp_path, "photos")
+    rest = ("--classes", "names.txt", "--budget", 50)
+    for spec in (f"May photos{ending}", f"folder:May photos{ending}"):
+        done = shell("quickstart", spec, *rest)
+        assert done.code == 2 and "is an archive" in done.err
+    command = re.search(r"python (-m \w+ -e .*), and give the folder (.*)", done.err)
+    assert command is not None
+    subprocess.run([sys.executable, *shlex.split(command[1])], check=True)
+    assert shell("quickstart", command[2], *rest).code == 0
+    assert "does not exist" in shell("quickstart", f"x{ending}", *rest).err
+
+
+def test_data_are_checked_before_the_project(shell, tmp_path) -> None:
+    photographs(tmp_path / "photos", 3)
+    assert start(shell).code == 0
+    for spec in ("lost", "folder:lost"):
+        assert "lost" in shell("quickstart", spec, "--classes", "names.txt", "--budget", 50).err
+    (tmp_path / "drawn.toml").write_text('source = "scenes"\nimages = 12\n')
+    done = shell("quickstart", "drawn.toml", "--budget", 50, "--backbone", "scenes-net",
+                 "--out", "drawn")  # fmt: skip
+    assert done.code == 0 and "near duplicates by scenes-net" in done.out
+
+
+def test_images_made_equal_by_conversion_are_no_duplicates(shell, tmp_path) -> None:
+    photos = photographs(tmp_path / "photos", 1)
+    for name, low in (("a", 3), ("b", 4), ("c", 4)):
+        deep = np.full((8, 8), 60_000, np.uint16)
+        deep[2, 2] += low
+        Image.fromarray(deep).save(photos / f"{name}.png")
+    assert "exact duplicates: 1, left out: c.png = b.png" in start(shell).out
 
 
 def test_short_work_is_told_in_seconds_and_few_classes_take_longer(shell, tmp_path) -> None:
