@@ -63,23 +63,17 @@ def command(
     out : FOLDER
         The new project's folder.
     """
-    from simkit.data.dataset import read_spec
     from simkit.data.folder import classes_of
     from simkit.data.leaks import open_checked
     from simkit.orders import project as projects
     from simkit.orders.order import Order
     from simkit.orders.rounds import write_round
     from simkit.study.image_check import check_images, with_nearest
-    from simkit.study.sources import SCENES_NET
 
     _check_path(spec)
     spec = projects.with_absolute_paths(spec)
-    if backbone == SCENES_NET and read_spec(spec)[0].name != "scenes":
-        raise BadInput(f"backbone {SCENES_NET} was trained on the drawn data set scenes and does "
-                       "not fit photographs; give --backbone mobilenet_v2 --weights FILE, or "
-                       "--weights imagenet to download them")  # fmt: skip
     data = open_checked(spec)
-    _check_out(out)
+    _check_project(spec, backbone, out)
     net = options.network(backbone, weights)
     classes = classes_of(classes_file, data)
     if backbone is not None:
@@ -136,10 +130,16 @@ def _check_path(spec: str) -> None:
         raise unknown("folder or data set", place.name, folders)
 
 
-def _check_out(out: Path) -> None:
-    """Refuse an existing project."""
+def _check_project(spec: str, backbone: str | None, out: Path) -> None:
+    """Refuse an unsuitable backbone and an existing project."""
+    from simkit.data.dataset import read_spec
     from simkit.orders.project import FILE
+    from simkit.study.sources import SCENES_NET
 
+    if backbone == SCENES_NET and read_spec(spec)[0].name != "scenes":
+        raise BadInput(f"backbone {SCENES_NET} was trained on the drawn data set scenes and does "
+                       "not fit photographs; give --backbone mobilenet_v2 --weights FILE, or "
+                       "--weights imagenet to download them")  # fmt: skip
     if out.exists() and any(out.iterdir()):
         done = (out / FILE).exists()
         see = f"see simkit status {out}" if done else "it is no complete project: move it away"
