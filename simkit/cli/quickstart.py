@@ -89,8 +89,7 @@ def command(
         raise BadInput(f"{spec} has no images; name their folder in the data")
     with progress("reading images", "features") as (looking, computing):
         table = check_images(data, split, looking)
-        if net is not None:
-            table = with_nearest(table, data, split, net, computing)
+        table = table if net is None else with_nearest(table, data, split, net, computing)
     images = data.truth[split].images[(table["left_out"] == "").to_numpy()]
     if not len(images):
         raise BadInput(f"none of the {len(table):,} images of {spec} can be read; replace them")
