@@ -6,6 +6,7 @@ of a question counts where it agrees with them.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -105,12 +106,13 @@ def image_places(texts: Sequence[str], images: Sequence[str]) -> dict[str, int]:
     """For each text that names an image, its place.
 
     Where no image has this id, the text may be a path or an address: then it is the image whose id
-    it ends in, or else the only one with the same file name. Files with one name in several folders
-    are not matched.
+    it ends in, or else the only one with the same file name, or with that name without its ending.
+    Files with one name in several folders are not matched.
     """
     names = [*map(_path, images)]
     places = _matched(texts, images, [plain, _path])
-    ids, files = _unique(names), _unique([name.rpartition("/")[2] for name in names])
+    lasts = [name.rpartition("/")[2] for name in names]
+    ids, files, stems = map(_unique, (names, lasts, [os.path.splitext(last)[0] for last in lasts]))
     ending, folders = dict[str, int](), dict[int, set[str]]()
     for text in texts:
         parts = _path(text).split("/")
@@ -118,6 +120,7 @@ def image_places(texts: Sequence[str], images: Sequence[str]) -> dict[str, int]:
         tails = ["/".join(parts[start:]) for start in range(1, len(parts))]
         tails += [parts[-1], re.sub("^[0-9a-f]{8}-", "", parts[-1])]
         found = [ids.get(tail) for tail in tails] + [files.get(tail) for tail in tails[-2:]]
+        found += [ids.get(os.path.splitext(parts[-1])[0]), stems.get(parts[-1])]
         place = next((place for place in found if place is not None), None)
         if text and text not in places and place is not None:
             ending[text] = place

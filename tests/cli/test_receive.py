@@ -41,7 +41,7 @@ def test_refused_rows_are_listed(rpa):
     keep(rpa, checked(rpa, raw).answers)
     flipped = raw.assign(answer=raw["answer"].map({"yes": "no", "no": "yes"}))
     strange = pd.DataFrame({
-        "question": [99999, 1, 2], "worker": ["bo", "bo", ""], "answer": ["yes", "perhaps", "no"],
+        "question": [99999, 1, 2], "worker": ["bo", "bo", ""], "answer": ["yes", "purple", "no"],
     })  # fmt: skip
     result = checked(rpa, pd.concat([flipped, strange], ignore_index=True))
     assert not len(result.answers) and len(result.problems) == len(raw) + 3
@@ -109,7 +109,8 @@ def test_receive_writes_labels_votes_and_measured_prices(rpa, tmp_path, capsys):
 
 
 def test_label_studio_keeps_the_three_states(rpa, tmp_path):
-    (place,) = label_studio.write(rpa, rpa.table, tmp_path, "http://images/")
+    addresses = [f"http://images/{image}" for image in rpa.images]
+    (place,) = label_studio.write(rpa, rpa.table, tmp_path, addresses)
     tasks = json.loads((place / "tasks.json").read_text())
     assert 'value="$ask"' in (place / "config.xml").read_text()
     present = TRUTH.present.toarray()
