@@ -190,7 +190,10 @@ class Ladder:
         bill = cost(labels, self.prices)
         spent = getattr(bill, self.unit)
         if spent is None:
-            raise BadInput(f"price list {self.prices.name!r} has no times; give dollars instead")
+            raise BadInput(
+                f"price list {self.prices.name!r} has no times; budget in dollars, or take a list "
+                "with times, such as hourly"
+            )
         texts = tuple(str(warning.message) for warning in caught)
         return Affordable(scheme, images, labels, bill, spent, step, texts)
 
@@ -207,6 +210,12 @@ class Ladder:
             if trial.cost.lines or step == self.steps:
                 return trial.cost
             step = min(10 * step, self.steps)
+
+
+def _up(amount: float) -> str:
+    """An amount in four digits, rounded up: as much is enough."""
+    unit = 10.0 ** (math.floor(math.log10(amount)) - 3)
+    return f"{math.ceil(round(amount / unit, 6)) * unit:,.6g}"
 
 
 def largest_affordable(ladder: Ladder, budget: float) -> tuple[Affordable, Affordable | None]:
@@ -247,7 +256,10 @@ def largest_affordable(ladder: Ladder, budget: float) -> tuple[Affordable, Affor
         raise above.refused
     if best is None or not best.cost.lines:
         smallest = math.inf if above is None else above.spent
-        costs = f", whose smallest amount costs {smallest:,.4g}" if smallest < math.inf else ""
+        costs = ""
+        if smallest < math.inf:
+            hours = f" ({_up(smallest / 3600)} hours)" if ladder.unit == "seconds" else ""
+            costs = f", whose smallest amount costs {_up(smallest)}{hours}"
         once = ladder.prices.setup + ladder.prices.setup_class * ladder.classes
         costs += f" with {once:,g} dollars of set-up" if once and ladder.unit == "dollars" else ""
         raise BadInput(

@@ -348,10 +348,17 @@ def cost(labels: PartialLabels | Effort, prices: Prices | str = DEFAULT) -> Cost
     Raises
     ------
     BadInput
-        If the list has no price for a kind of question that was asked.
+        If the list has no price for a kind of question that was asked, and for labels that do not
+        hold the questions.
     """
     listed = _listed(prices)
     effort = labels if isinstance(labels, Effort) else labels.effort
+    bought = isinstance(labels, Effort) or not labels.codes.nnz or effort.machine
+    if not (bought or effort.kinds()):
+        raise BadInput(
+            "these labels do not hold the questions asked, so they have no price; give those of "
+            "simkit.simulate, or the parquet or npz file that `simkit simulate` wrote"
+        )
     classes = len(effort.looks)  # those asked about: a hierarchy may have added more since
     if not classes and not isinstance(labels, Effort):
         classes = labels.shape[1]
@@ -360,7 +367,10 @@ def cost(labels: PartialLabels | Effort, prices: Prices | str = DEFAULT) -> Cost
     for kind in effort.kinds():
         rate = listed.rates.get(kind)
         if rate is None:
-            raise BadInput(f"price list {listed.name!r} has no price for {kind!r}; add [{kind}]")
+            raise BadInput(
+                f"price list {listed.name!r} has no price for {kind!r}; add a table [{kind}], or "
+                'like = "hourly" for all that it lacks'
+            )
         units = rate.units(effort, kind)
         amounts = _amounts(rate, units * workers, listed)
         pages = (units, rate.page, effort.images(kind)) if rate.per == "page" else ()

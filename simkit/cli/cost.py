@@ -56,11 +56,6 @@ def command(
     if wage is not None:
         chosen = chosen.at_wage(wage)
     labels = simkit.formats.for_path(file).read(file)
-    if not labels.effort.kinds():
-        raise BadInput(
-            f"{file} does not hold the questions asked, so it has no price; give the parquet or "
-            "npz file that `simkit simulate` wrote"
-        )
     bill, extra = simkit.cost(labels, chosen), None
     total: tuple[float | None, float] = None, 0.0
     if evaluation is not None:
