@@ -56,7 +56,9 @@ SIMULATE = f"simulate {PHOTOS} --out out.parquet --scheme"
 TRAIN = f"train {PHOTOS} --epochs 1 --labels rpa.parquet --method"
 ORDER = f"order {PHOTOS} --out order1 --scheme"
 LONG = "file,class\na00.png,cat\na01.png,dog\na02.png,dog\n"
-GRID = 'data = "scenes:images=60"\nschemes = ["rpa"]\nmethods = ["an"]\nbudgets = [1]\ndraws = 1\n'
+LOAD = "py:simkit.Grid.load('g.toml')"
+DATA = "folder:photos,test=0.3"
+GRID = f'data = "{DATA}"\nschemes = ["rpa"]\nmethods = ["an"]\nbudgets = [0.01]\ndraws = 1\n'
 
 # fmt: off
 COMMANDS = [
@@ -222,13 +224,10 @@ COMMANDS = [
          "short.csv => short.csv,{}",
          files={"short.csv": "file,class\na00,cat\na01,dog\na02,dog\n"}),
     mend(f"{SIMULATE} rpa --data folder:photos,labels=lost.csv,part=yes", "(drop_missing=yes)",
-         "part=yes => part=yes,{}",
-         files={"lost.csv": LONG + "lost.png,dog\n"}),
+         "part=yes => part=yes,{}", files={"lost.csv": LONG + "lost.png,dog\n"}),
     mend(f"{SIMULATE} knowledge-graph",
          "(simkit hierarchy --classes names.txt).*(hierarchy=)hierarchy.json or the name",
          "folder:photos => folder:photos,{1}coco-80"),
-    mend(f"{SIMULATE} single-positive --bias size", "such as (scenes) or",
-         "folder:photos => {}:images=60"),
     mend("neighbours --query a19.png --data folder:photos --split test", "add (test=0.2), to",
          "folder:photos --split => folder:photos,{} --split"),
     mend("neighbours --query a01.png --data folder:photos --split tset", "name one of (train),",
@@ -237,6 +236,156 @@ COMMANDS = [
            "note: .* add (between=.+?) if it names several", "part=yes' => part=yes,{}'",
            files={"x.csv": f'file,class\na00.png,"cat{sign}dog"\na01.png,cat\na02.png,dog\n'})
       for sign in ("|", ";", ", ", "/", "+", " ")],
+    # prices, budgets and people
+    mend("cost rpa.parquet --prices own.toml",
+         "has no price for 'verify'; .*or (like = \"hourly\")", "+ ",
+         files={"own.toml": "wage = 15\n[name]\nper = \"question\"\nseconds = 1\n"},
+         mended={"own.toml": "{}\nwage = 15\n"}),
+    mend("cost rpa.parquet --prices own.toml",
+         "no kind of question has a price; add a table such as (.verify.)", "+ ",
+         files={"own.toml": "wage = 15\n"},
+         mended={"own.toml": "wage = 15\n{}\nper = \"question\"\nseconds = 1\n"}),
+    mend("cost rpa.parquet --prices own.toml",
+         "give (dollars), or (seconds) and a (wage) for the list", "+ ",
+         files={"own.toml": "[verify]\nper = \"question\"\nseconds = 1\n"},
+         mended={"own.toml": "{2} = 15\n[verify]\nper = \"question\"\n{1} = 1\n"}),
+    mend("cost rpa.parquet --prices openimages --wage 20",
+         "leave the (wage) out, or take a list of seconds such as (hourly)", "- --{0}",
+         "openimages => {1}"),
+    mend("cost rpa.parquet --wage 0", "wage is .*, such as (15)", "--wage 0 => --wage {}"),
+    mend("cost rpa.parquet --wage abc", "write (2000), (2,000) or (2k)", "abc => {0}", "abc => {1}",
+         "abc => {2}"),
+    mend(f"{SIMULATE} fpc --budget 0.001", r"smallest amount costs ([\d.]+)", "0.001 => {}"),
+    mend(f"{SIMULATE} fpc --budget 0.0001 --unit hours", r"\(([\d.]+) hours\)", "0.0001 => {}"),
+    mend(f"{SIMULATE} rpa --budget 1 --unit hours --prices google",
+         "budget in (dollars), or take a list with times, such as (hourly)",
+         "--unit hours => --unit {0}", "google => {1}"),
+    mend(f"{SIMULATE} rpa --images many", "such as (0.5) or (50%), or a number", "many => {0}",
+         "many => {1}", "many => 5"),
+    mend(f"{SIMULATE} rpa --miss half", "such as (0.1), or one for each class, such as (0.1,0.3),",
+         "half => {0}", "half => {1}"),
+    mend(f"{SIMULATE} rpa --miss 0.1 --habits h.json", "(--miss) and (--habits)", "- {0}", "- {1}",
+         files={"h.json": '{"miss": 0.1}'}),
+    mend("habits votes.csv", "write a file by hand, such as ({.+}), for (--habits)",
+         f"{SIMULATE} rpa {{1}} h.json",
+         files={"votes.csv": "image,class,worker,answer\n1,cat,a,yes\n1,cat,b,no\n"},
+         mended={"h.json": "{}"}),
+    mend(f"{SIMULATE} machine", r"(--scores) FILE, from simkit score or simkit predict",
+         "+ {} scores.csv"),
+    mend(f"{SIMULATE} 'mixed(rest=fpc)'",
+         "such as (full-subset), (knowledge-graph), (proposals), (rpa)", "fpc => {0}",
+         "fpc => {3}"),
+    mend(f"{SIMULATE} single-positive --bias size", "such as (scenes) or",
+         "folder:photos => {}:images=60"),
+    mend(f"{SIMULATE} single-positive --bias most",
+         "(none), size, centre, (typical), (rare), or a .* columns (class) and (weight)",
+         "most => {0}", "most => {1}", "most => {2}", "most => w.csv",
+         mended={"w.csv": "{3},{4}\ncat,1\ndog,2\n"}),
+    mend(f"{SIMULATE} rpa --legacy-rng --split val", "(--split) val out", "- {}"),
+    # training
+    mend(f"{TRAIN} vlpl", "make them with (simkit score) and give the file as (--scores)",
+         "+ {1} s.npz"),
+    mend(f"{TRAIN} full", "train '(an)' or '(ignore)'", "method full => method {0}",
+         "method full => method {1}"),
+    mend(f"{TRAIN} an --labels oi.csv", "translate it: (simkit convert .*)", "{}",
+         files={"oi.csv": "ImageID,Source,LabelName,Confidence\na01.png,verification,/m/01,1\n",
+                "FILE": "/m/01,cat\n"}),
+    mend(f"{TRAIN} an --data folder:photos,labels=none", "name a table with (labels=)FILE",
+         "labels=none => {}photos/labels.csv"),
+    mend(f"{TRAIN} an --features features-24.npz", "as in (train=)FILE.npz",
+         "features-24 => {}features-24"),
+    mend(f"train --labels photos/labels.csv --method an --data {DATA} "
+         "--features train=features-17.npz",
+         "or (--features test=)FILE.npz", "+ {}features-7.npz"),
+    mend(f"{TRAIN} an --set ema", "as in (ema=0.999)", "--set ema => --set {}"),
+    mend(f"{TRAIN} an --set schedule=step", "training: (milestones) are",
+         "+ --epochs 3 --set {}=1,2"),
+    mend(f"{TRAIN} an --fine-tune --protocol csl", "(--weights) FILE, or imagenet .*, or (random)",
+         "+ --help"),
+    mend(f"{TRAIN} an+scl", "train longer, or set (warmup) lower", "an+scl => 'an+scl({}=0)'"),
+    mend(f"predict model {PHOTOS} --backbone resnet18 --weights random",
+         "name the network and the weights of the training",
+         " --backbone resnet18 --weights random => "),
+    mend("predict model --data folder:photos --split test", "name one of (train), (val),",
+         "test => {0}", "test => {1}"),
+    # comparisons and plans
+    mend(LOAD, "did you mean '(.+)'", "+ ", files={"g.toml": GRID.replace("schemes", "scheme")},
+         mended={"g.toml": GRID}),
+    mend(LOAD, "as in (methods = .+)", "+ ", files={"g.toml": GRID.replace('methods = ["an"]', "")},
+         mended={"g.toml": "{}\n" + GRID.replace('methods = ["an"]', "")}),
+    mend(LOAD, "such as (.+)", "+ ", files={"g.toml": GRID.replace('["rpa"]', "[]")},
+         mended={"g.toml": GRID.replace('["rpa"]', "{}")}),
+    mend(LOAD, "write it below (.train.)", "+ ", files={"g.toml": GRID + "epochs = 1\n"},
+         mended={"g.toml": GRID + "{}\nepochs = 1\n"}),
+    mend(LOAD, "set it to (last), or validation to (complete) or (partial)", "+ ",
+         files={"g.toml": GRID + '[train]\nselect = "best"\n'},
+         mended={"g.toml": GRID + '[train]\nselect = "{0}"\n'}),
+    mend(LOAD, "set it to last, or (validation) to (complete) or (partial)", "+ ",
+         files={"g.toml": GRID + '[train]\nselect = "best"\n'},
+         mended={"g.toml": GRID + '{0} = "{2}"\n[train]\nselect = "best"\n'}),
+    mend(LOAD, "set train.(select) to (best), or (validation) to (none)", "+ ",
+         files={"g.toml": GRID + 'validation = "complete"\n[train]\nselect = "last"\n'},
+         mended={"g.toml": GRID + '{2} = "{3}"\n[train]\nselect = "last"\n'}),
+    mend(LOAD, "change it in (.pictures.changed.)", "+ ",
+         files={"g.toml": GRID + '[pictures]\nprotocol = "csl"\n[train]\nepochs = 1\n'},
+         mended={"g.toml": GRID + 'validation = "complete"\n'
+                 '[pictures]\nprotocol = "csl"\n{}\nepochs = 1\n'}),
+    mend(LOAD, "these settings into (.train.)", "+ ",
+         files={"g.toml": GRID + "[pictures.changed]\nepochs = 1\n"},
+         mended={"g.toml": GRID + "[pictures]\n{}\nepochs = 1\n"}),
+    mend("compare g.toml --dry-run", "with (simkit score), and name the file, as in (.+)", "+ ",
+         files={"g.toml": GRID.replace("rpa", "machine")},
+         mended={"g.toml": GRID.replace("rpa", "machine") + "{1}\n"}),
+    mend("compare g.toml --dry-run", "such as (,hierarchy=coco-80)", "+ ",
+         files={"g.toml": GRID.replace("rpa", "knowledge-graph")},
+         mended={"g.toml": GRID.replace("rpa", "knowledge-graph").replace(DATA, DATA + "{}")}),
+    mend("compare g.toml --dry-run", "add (test=0.2)", "+ ",
+         files={"g.toml": GRID.replace(DATA, "folder:photos")},
+         mended={"g.toml": GRID.replace(DATA, "folder:photos,{}")}),
+    mend("compare g.toml --dry-run", "(labels=)...., or start with: (simkit quickstart)", "+ ",
+         files={"g.toml": GRID.replace(DATA, "folder:photos,labels=none")},
+         mended={"g.toml": GRID.replace(DATA, DATA + ",{}photos/labels.csv")}),
+    mend(LOAD, "which are equal; leave one out", "+ ",
+         files={"g.toml": GRID.replace('"rpa"', '"rpa", "RPA"')}, mended={"g.toml": GRID}),
+    mend(LOAD, "leave out one of both", "+ ",
+         files={"g.toml": GRID + 'validation = "complete"\n'
+                "[tuning]\nruns = 2\n[settings.rpa.an]\nlr = 0.1\n"},
+         mended={"g.toml": GRID + "[settings.rpa.an]\nlr = 0.1\n"}),
+    mend("compare g.toml --workers 1 --out r2",
+         r"take \S+ of .*raise the budget or set (validation) to (none)", "+ ",
+         files={"g.toml": GRID.replace("0.01", "0.005") + 'validation = "complete"\n'},
+         mended={"g.toml": GRID.replace("0.01", "0.005") + '{0} = "{1}"\n'}),
+    mend("compare g.toml --workers 1 --out r2", "train '(an)' or 'ignore'", "+ ",
+         files={"g.toml": GRID.replace('"an"', '"full"')},
+         mended={"g.toml": GRID.replace('"an"', '"{}"')}),
+    mend("compare g.toml --dry-run --part 5", "such as (1/16)", "5 => {}", files={"g.toml": GRID}),
+    mend("compare g.toml --scheduler tcp://127.0.0.1:1 --dry-run", "(--scheduler) and (--dry-run)",
+         "- {0}", files={"g.toml": GRID}),
+    mend("compare g.toml --workers 1", "another (--out) keeps both", "+ {} other",
+         files={"g.toml": GRID + "seed = 1\n"}),
+    mend("plan plain --budget 5", r"set (reference = true) in its grid and compare again",
+         "compare g.toml --workers 1 --out plain", mended={"g.toml": GRID + "{}\n"}),
+    mend("plan runs --budget 0.0001", r"raise it to \$([\d.]+)", "0.0001 => {}"),
+    mend("plan runs --budget 5 --classes 80", "leave (--classes) out", "- {}"),
+    mend("plan runs --budget 5 --confidence 80%", "needs (--target).*leave (--confidence) out",
+         "+ {0} 10", "- {1}"),
+    mend("plan photos --budget 5", "resume `(simkit compare)`, or give the folder that it wrote to",
+         "photos => runs"),
+    mend("order --data folder:photos --out z --plan plan.json", "(--images 24), or order",
+         "plan runs --budget 5 {}"),
+    mend("order --data folder:photos --out z --plan small.json --part b", "leave (--part) out",
+         " {} b => "),
+    mend("order --data folder:photos --out z --plan no.json",
+         "(simkit plan) RUNS --budget ... (--report) plan.json", "{0} runs --budget 5 {1} no.json",
+         files={"no.json": "{}"}),
+    mend("show runs --figure heat-map --set foo", "(simkit list figures heat-map)", "{}"),
+    mend("show runs --figure heatmap", "did you mean '(.+)'", "heatmap => {}"),
+    mend("show runs --figure heat-map --set budget=7", r"budgets in the table are \$(\S+)",
+         "budget=7 => budget={}"),
+    mend("show runs --figure confusion", "can be drawn: (class-difference), .*(heat-map),",
+         "confusion => {1}"),
+    mend("show runs --figure convergence", "compare again with (curves = true)",
+         "compare g.toml --workers 1 --out runs", mended={"g.toml": GRID + "{}\n"}),
 ]
 # fmt: on
 
@@ -254,11 +403,16 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows += [f"a{i:02}.png,{name}" for name in shown or [""]]
     (place / "photos" / "labels.csv").write_text("file,class\n" + "\n".join(rows) + "\n")
     (place / "names.txt").write_text("cat\ndog\n")
+    (place / "g.toml").write_text(GRID)
+    (place / "plain.toml").write_text(GRID + "reference = false\n")
+    for rows in (7, 17, 24):
+        np.savez(place / f"features-{rows}.npz", features=rng.random((rows, 4), np.float32))
     shutil.copytree(place / "photos", place / "my, photos")
     shutil.copytree(place / "photos", place / "noend")
     shutil.copytree(place / "photos", place / "two", ignore=shutil.ignore_patterns("*.csv"))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
+        patch.setenv("SIMKIT_CACHE", str(place.parent / "cache"))
         for line in (
             f"simulate {PHOTOS} --scheme rpa --out rpa.parquet --no-card",
             f"simulate {PHOTOS} --scheme full-subset --out full.parquet --no-card",
@@ -269,6 +423,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "order --data folder:photos --scheme rpa --out ordered",
             "quickstart photos --classes names.txt --budget 9 --out mine",
             f"order {PHOTOS} --scheme rpa --out inside/o1",
+            f"score {PHOTOS} --model simulated --quality 90 --out s.npz",
+            f"score {PHOTOS},test=0.3 --split train --model simulated --quality 95",
+            "compare g.toml --workers 1",
+            "compare plain.toml --workers 1 --out plain",
+            "plan runs --budget 5 --report plan.json",
+            "plan runs --budget 0.05 --report small.json",
         ):
             assert code(shlex.split(line)) == 0
     return place

@@ -476,6 +476,8 @@ def _precomputed(source: StudySource, data: Dataset, split: str) -> dict[Kind, F
     """
     files = dict(source.features)
     held_out = split not in files and "train" in files and WHOLE in data.truth
+    if split == "test" and held_out:  # not a part of train, but perhaps in the same folder
+        held_out = split in of_splits(Path(files["train"]))
     if split not in files and not held_out:
         raise BadInput(
             f'features names no file for the {split} split; add {split} = "FILE.npz" to the grid, '
