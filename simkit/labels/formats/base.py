@@ -327,7 +327,20 @@ def ids_of(names: Sequence[str]) -> NDArray[Any]:
     """
     if all(map(_is_number, names)):
         return np.array([int(name) for name in names], np.int64)
+    check_files(names)
     return text_ids(names)
+
+
+def check_files(names: Sequence[str]) -> None:
+    """Raise BadInput where two image ids are one file: ./a.jpg and a.jpg, or in Unicode forms."""
+    text = "\n".join(names)
+    if text.isascii() and "\\" not in text and "./" not in text and " " not in text:
+        return  # the usual case
+    first: dict[str, str] = {}
+    for name in names:
+        if first.setdefault(path_key(name), name) != name:
+            both = f"{first[path_key(name)][:80]!a} and {name[:80]!a}"
+            raise BadInput(f"image ids {both} name the same file; keep one")
 
 
 def _is_number(text: str) -> bool:
@@ -532,6 +545,7 @@ def from_lists(
         raise BadInput("a list of classes has an empty entry; remove it")
     if pa.types.is_integer(listed.type):
         columns, names = listed.to_numpy(), classes or ()
+        check_indices(sides[0].drop_null().to_pylist(), len(names))
         odd = columns[(columns < 0) | (columns >= len(names))]
         if len(odd):
             raise BadInput(f"a list holds class {odd[0]} of {len(names)} names; write ClassLabel")
@@ -567,8 +581,24 @@ def merged(
     pairs = [(name, first[plain(name)]) for name in names]
     others = [f"{name!a} and {other!a}" for name, other in pairs if name != other]
     note(path, others, "class names look alike and count as one ({}); rename one if they are two")
+    if joined := tables.offered(kept):
+        mark, text = joined
+        warnings.warn(
+            f"{path}: {text!r} counts as one class; write names apart if {mark!r} joins several",
+            stacklevel=3,
+        )
     note_alike(kept, path)
     return kept, matches(kept, names, plain)[codes]
+
+
+def check_indices(lists: Sequence[Sequence[int]], L: int) -> None:
+    """Raise BadInput for lists that are no indices of classes but a 0 or 1 for each of them."""
+    full = L > 1 and all(len(each) == L and {*each} <= {0, 1} for each in lists)
+    if full and any([*each] != sorted({*each}) for each in lists):
+        raise BadInput(
+            f"all lists have {L} entries of 0 and 1, one for each class; write the indices of the "
+            "present classes"
+        )
 
 
 def pairs(labels: PartialLabels) -> Iterator[tuple[list[int] | None, list[int] | None]]:

@@ -104,6 +104,9 @@ def _content(path: Path) -> tuple[tuple[str, ...] | None, dict[str, list[str] | 
     if classes is not None and not texts:
         raise BadInput("'classes' is not a list of texts; write null or a list of class names")
     names = None if classes is None else base.distinct(classes, path)
+    if not isinstance(content.get("labels"), dict):
+        raise BadInput("it has no 'labels'; export a FiftyOneImageClassificationDataset")
+    sure, indices = list[str](), list[list[int]]()
     listed: dict[str, list[str] | None] = {}
     for image, target in content["labels"].items():
         # A target is a class, its index, an object with a label, or a list of them.
@@ -111,7 +114,11 @@ def _content(path: Path) -> tuple[tuple[str, ...] | None, dict[str, list[str] | 
             listed[image] = None
             continue
         listed[image] = labels = []
-        for entry in target if isinstance(target, list) else [target]:
+        entries = target if isinstance(target, list) else [target]
+        indices.append([entry for entry in entries if type(entry) is int])
+        for entry in entries:
+            if isinstance(entry, dict) and entry.get("confidence") is not None:
+                sure.append(f"{str(entry['confidence'])[:9]} of {image[:40]!r}")
             label = base.as_integer(entry.get("label") if isinstance(entry, dict) else entry)
             if type(label) is int and names is not None and 0 <= label < len(names):
                 label = names[label]
@@ -119,4 +126,7 @@ def _content(path: Path) -> tuple[tuple[str, ...] | None, dict[str, list[str] | 
                 of = f"the label of {image[:100]!r} is {str(entry)[:60]}"
                 raise BadInput(f"{of}; a class name, or an index into 'classes', is expected")
             labels.append(label)
+    base.check_indices(indices, len(names or ()))
+    base.note(path, sure, "labels have a confidence ({}), as predictions do, and count whatever it "
+              "is; leave out those that are not sure")  # fmt: skip
     return names, listed

@@ -19,7 +19,7 @@ from simkit.files import AnyPath, reading, whole, whole_folder
 from simkit.history import content_id
 from simkit.labels.formats import base
 from simkit.labels.partial import PartialLabels
-from simkit.labels.tables import Column, listed, read_table
+from simkit.labels.tables import Column, key, listed, read_table
 from simkit.labels.truth import image_ids
 from simkit.registry import setting
 
@@ -126,8 +126,10 @@ class HuggingFace(base.Format):
             ids = base.decoded(table[named])
             numbers = pa.types.is_integer(ids.type)
             if ids.null_count or not (numbers or base.is_text(ids.type)):
-                kind = f"{str(ids.type)[:40]} or empty in a row"
+                kind = "empty in a row" if ids.null_count else str(ids.type)[:60]
                 raise BadInput(f"column {named!r} is {kind}; write the id or path of each image")
+            if typed and not numbers:
+                base.check_files(ids.to_pylist())
             texts = base.text_ids if typed else base.ids_of
             images = image_ids(ids.to_numpy()) if numbers else texts(ids.to_pylist())
             sides = []
@@ -213,12 +215,14 @@ def _rows_of(path: Path) -> pa.Table:
     """The rows of a metadata file, in any spelling of `simkit.labels.tables`."""
     table = read_table(path)
     columns = {}
+    usual = {key(name): name for name in (*_ROW, "image")}
     for column in table.columns:
-        if column.name not in _SIDES:
-            columns[column.name] = column.array
+        name = usual.get(key(column.name), column.name)
+        if name not in _SIDES:
+            columns[name] = column.array
             continue
         lists = [_names_in(column, text) if text else None for text in column.texts]
-        columns[column.name] = pa.array(lists, _LIST).take(pa.array(column.codes))
+        columns[name] = pa.array(lists, _LIST).take(pa.array(column.codes))
     return pa.table(columns)
 
 

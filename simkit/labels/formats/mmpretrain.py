@@ -117,6 +117,7 @@ def _content(path: Path) -> tuple[dict[str, Any], list[tuple[str, list[int]]]]:
     named = isinstance(classes, list) and all(isinstance(name, str) for name in classes)
     if not named or images is None:
         raise BadInput("'metainfo' needs a list 'classes' of texts, and 'data_list' images")
+    base.check_indices([listed for _, listed in images], len(metainfo["classes"]))
     most = max((c for _, listed in images for c in listed), default=-1)
     if most >= (L := len(metainfo["classes"])):
         raise BadInput(f"a 'gt_label' names class {most} of {L}, counted from 0")

@@ -100,7 +100,10 @@ class Parquet(base.Format):
             for name in COLUMNS:
                 if schema.names.count(name) != 1:
                     has = ", ".join(schema.names) or "no columns"
-                    raise BadInput(f"a column {name!r} is missing; the table has {has}")
+                    raise BadInput(
+                        f"a column {name!r} is missing; the table has {has}: call its columns "
+                        f"{', '.join(COLUMNS)}"
+                    )
                 kind = schema.field(name).type
                 value = kind.value_type if pa.types.is_dictionary(kind) else kind
                 text, number = base.is_text(value), _is_number(value)
@@ -126,6 +129,8 @@ class Parquet(base.Format):
 
             table, states = _known_rows(table, file)
             values, place = _coded(table["image_id"])
+            if values.dtype.kind == "U":
+                base.check_files(values.tolist())
             names, columns = base.encoded(table["class"])
             rows, order = pd.factorize(place)
             if pa.types.is_dictionary(schema.field("class").type):  # which lists all in order

@@ -1,6 +1,7 @@
 """FiftyOne's multi-label JSON."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,21 @@ def test_whole_floats_are_indices_and_names_are_compared_as_plain_text(tmp_path:
         FiftyOne().read(tmp_path / "x.json")
 
 
+@pytest.mark.parametrize(
+    ("labels", "noted"),
+    [
+        ({"a": "cat|dog", "b": ["dog"]}, "'cat|dog' counts as one class; write names apart"),
+        ({"a": {"label": "cat", "confidence": 0.25}}, "1 labels have a confidence (0.25 of 'a')"),
+    ],
+)
+def test_what_may_be_meant_otherwise_is_noted(
+    tmp_path: Path, labels: dict[str, object], noted: str
+) -> None:
+    (tmp_path / "x.json").write_text(json.dumps({"classes": None, "labels": labels}))
+    with pytest.warns(UserWarning, match=re.escape(noted)):
+        FiftyOne().read(tmp_path / "x.json")
+
+
 def test_file_names_come_from_a_pattern(tmp_path: Path) -> None:
     part = make("fiftyone(file='COCO_{:04d}.jpg')")
     part.write(PartialLabels.of([[1]], [7]), tmp_path / "x.json")
@@ -90,6 +106,10 @@ def test_file_names_come_from_a_pattern(tmp_path: Path) -> None:
         ('{"classes": ["x"]}', "labels"),
         ('{"classes": ["x"], "labels": {"a": ["0"]}}', "write an index without quotes"),
         ('{"classes": ["x"], "labels": {"a": [0], "a": []}}', "'a' occurs twice"),
+        ('{"classes": ["x", "y"], "labels": {"a": [1, 0]}}', "write the indices of the present"),
+        ('{"classes": ["x"], "labels": {"./a": [0], "a": []}}', "'./a' and 'a' name the same file"),
+        ('{"classes": ["x"], "labels": {"\u00e4": [0], "a\u0308": []}}', "name the same file"),
+        ('{"samples": []}', "no 'labels'; export a FiftyOneImage"),
     ],
 )
 def test_other_content_is_refused(tmp_path: Path, text: str, word: str) -> None:

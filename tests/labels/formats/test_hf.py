@@ -161,7 +161,7 @@ def test_only_present_labels_are_known_without_the_others(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "text",
     [
-        "file_name;present;absent\na.jpg;['cat'];['dog']\nb.jpg;[];\n",
+        "File Name;Present;absent\na.jpg;['cat'];['dog']\nb.jpg;[];\n",
         '\ufefffile_name\tpresent\tabsent\r\na.jpg\t["cat"]\t["dog"]\r\nb.jpg\t[]\t\r\n',
     ],
 )
@@ -245,7 +245,8 @@ def test_rows_that_are_none_are_refused(tmp_path: Path, text: str, word: str) ->
     [
         ({"image": ["a"], "label": [["x"]]}, "image, label"),
         ({"image": [{"bytes": b"", "path": ""}], "present": [["x"]]}, "'image'"),
-        ({"image": [None], "present": [["x"]]}, "'image'"),
+        ({"image": [None], "present": [["x"]]}, "'image' is empty in a row"),
+        ({"image": ["./a", "a"], "present": [["x"], ["x"]]}, "name the same file"),
         ({"image": ["a"], "present": ["x"]}, "lists of class names"),
         ({"image": ["a"], "present": [[3]]}, "ClassLabel"),
     ],

@@ -81,6 +81,11 @@ def _listed(*entries: Any) -> dict[str, Any]:
         (_listed({"img_path": "x", "gt_label": [3]}), "gt_label"),
         (_listed({"img_path": "x", "gt_label": [1, -1]}), "gt_label"),
         (_listed({"img_path": "x", "gt_label": [1, 2**40]}), "gt_label"),
+        (
+            _listed({"img_path": "x", "gt_label": [0, 1, 0]}),
+            "one for each class; write the indices",
+        ),
+        (_listed(*({"img_path": x, "gt_label": []} for x in ("x", "./x"))), "name the same file"),
     ],
 )
 def test_other_files_are_refused(tmp_path: Path, values: Any, word: str) -> None:

@@ -223,6 +223,7 @@ GOOD = {"image_id": [1, 2], "class": ["a", "b"], "state": [1, -1]}
         ({"state": ["1", "-1"]}, "state is "),
         ({"image_id": [0.5, 1]}, "image ids are float64"),
         ({"class": ["a", None]}, "class is empty"),
+        ({"image_id": ["a", "a\u200b"]}, "name the same file"),
         ({"image_id": [], "class": pd.Series([], dtype=str), "state": pd.Series([], dtype=int)},
          "no rows"),
         ({"image_id": np.array([1, 2**63], np.uint64)}, "image id"),
