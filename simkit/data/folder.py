@@ -55,7 +55,8 @@ class Folder:
     labels: the table (CSV, TSV, JSON Lines, .xlsx); by default labels.csv in the folder. A data
     set of Hugging Face is read too: metadata.jsonl or metadata.csv, the default if there is no
     labels.csv, parquet or a saved folder (see the label format hf). "none"
-    takes all images in the folder and its subfolders without labels, for features and neighbours.
+    takes all images in the folder and its subfolders without labels, for features and neighbours;
+    files that are hidden, made by programs or no pictures inside are left out with a note.
     suffix: appended to names without an image ending, such as .jpg.
     between: separator of several classes in one cell of a long table, such as | or its name: comma,
     semicolon, bar, slash, plus, space or tab.

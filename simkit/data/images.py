@@ -40,7 +40,7 @@ _HEADS = re.compile(
     rb"\xff\xd8\xff|\x89PNG|RIFF....WEBP|BM|GIF8|II[*+]\0|II\0\*|MM\0[*+]|MM\*\0|P[1-6fy]\s",
     re.DOTALL,
 )
-_MAY_BE_DEEP = (".png", ".tif", ".tiff")  # endings of files with 8, 16 or 32 bits for a value
+_HAS_MORE = (".png", ".tif", ".tiff", ".gif")  # endings of files with more bits, or several frames
 _DEPTHS = (8, 10, 12, 14, 16)  # bits that cameras and scanners use of 16 or 32
 _LOOKED_AT, _MEASURED = 256, 16  # files of a data set whose header is read, and whose values
 _OUTSIDE = re.compile(r"^(/|[A-Za-z]:/|[\w+.-]+://)|(^|/)\.\.(/|$)")
@@ -63,13 +63,25 @@ def decode(path: AnyPath, depths: tuple[int, int] = (16, 16)) -> NDArray[np.uint
         depth = _depth(image, depths)
         if not depth:
             ImageOps.exif_transpose(image, in_place=True)  # broken EXIF fields only give a warning
-            return np.array(image if image.mode == "RGB" else image.convert("RGB"))
+            pixels = np.array(image if image.mode == "RGB" else image.convert("RGB"))
+            return _on_ground(image, pixels) if image.has_transparency_data else pixels
         values = _values(image, file)
         shift = max(depth, int(values.max(initial=0)).bit_length()) - 8
         pixels = (values >> shift).astype(np.uint8)
         if getattr(image, "tag_v2", {}).get(_PHOTOMETRIC) == 0:  # white is 0, as on X-ray film
             pixels = 255 - pixels
         return pixels if pixels.ndim == 3 else np.repeat(pixels[:, :, None], 3, axis=2)
+
+
+def _on_ground(image: Image.Image, pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The pixels; if they are all alike and only their transparency shows a shape, on a ground."""
+    if not pixels.size or (pixels != pixels[0, 0]).any():
+        return pixels
+    alpha = np.asarray(image.convert("RGBA"))[:, :, 3:] / 255
+    if alpha.min() == alpha.max():
+        return pixels
+    ground = 255 * (pixels[0, 0].mean() < 128)
+    return (alpha * pixels + (1 - alpha) * ground).round().astype(np.uint8)
 
 
 def _raw_mode(image: Image.Image) -> str:
@@ -360,17 +372,25 @@ def with_depths(pictures: Mapping[str, FilePictures]) -> dict[str, FilePictures]
         part.folder / name
         for part in pictures.values()
         for name in part.files
-        if name.lower().endswith(_MAY_BE_DEEP)
+        if name.lower().endswith(_HAS_MORE)
     )
     kinds: dict[int, list[Path]] = {0: [], 1: []}
+    several = []
     for path in _spread([*paths], _LOOKED_AT):
         try:
             with _quiet, Image.open(path, formats=_FORMATS) as image:
                 kind = 0 if image.mode == "F" else _depth(image, (1, 2))
+                several += [path.name] * getattr(image, "is_animated", False)
         except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
             continue  # reported when the image is read
         if kind in (1, 2):
             kinds[kind - 1].append(path)
+    if several:
+        warnings.warn(
+            f"{next(iter(paths)).parent}: {len(several):,} images have several frames or pages, "
+            f"such as {several[0]}; only the first is used; save each as an image to use all",
+            stacklevel=3,
+        )
     depths = [16, 16]
     for kind, files in kinds.items():
         brightest = max((_brightest(path) for path in _spread(files, _MEASURED)), default=0)

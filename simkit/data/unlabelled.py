@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -71,6 +71,10 @@ class Unlabelled:
         train = Truth.of(nothing, ids, self.classes, nothing)
         if own is not None:
             pictures = {"train": own, **pictures}
+        files = {split: each for split, each in pictures.items() if isinstance(each, FilePictures)}
+        # One brightness in all splits, although each data set was measured alone.
+        bits = [max(bits) for bits in zip(*(each.depths for each in files.values()), strict=True)]
+        pictures |= {s: replace(each, depths=(bits[0], bits[1])) for s, each in files.items()}
         return Dataset(data.name, {"train": train, **truth}, pictures, spec=self.images)
 
 

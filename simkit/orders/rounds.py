@@ -26,6 +26,7 @@ from simkit.errors import BadInput
 from simkit.files import whole_folder
 from simkit.labels.effort import Effort
 from simkit.labels.partial import PartialLabels
+from simkit.labels.tables import plain
 from simkit.orders import label_studio, page, project_state, sheet
 from simkit.orders.order import SCHEMA, Order, Round, RoundSettings, effort_of
 from simkit.orders.order_crowd import JoinedAnswers
@@ -283,8 +284,8 @@ def _opened(order: Order) -> Dataset:
 
 def rows_in(order: Order, data: Dataset) -> NDArray[np.integer]:
     """(N,) the row of each image of the order in its data. Raises BadInput."""
-    ids = pd.Index(data.truth[order.settings.split].images.astype(str))
-    rows = ids.get_indexer(order.images.astype(str))
+    ids = pd.Index([*map(plain, data.truth[order.settings.split].images.astype(str).tolist())])
+    rows = ids.get_indexer([*map(plain, order.images.astype(str).tolist())])
     if (rows < 0).any():
         raise BadInput(
             f"{order.settings.data} no longer has image {order.images[rows < 0][0]}; restore it"

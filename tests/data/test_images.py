@@ -126,6 +126,17 @@ def test_a_tiff_says_how_many_bits_it_uses_and_that_white_is_zero(tmp_path: Path
         assert (read == (shown if photometric else 255 - shown)[:, :, None]).all()
 
 
+def test_frames_that_are_not_used_are_counted(tmp_path: Path) -> None:
+    for name in ("a.gif", "b.tif", "c.png"):
+        Image.fromarray(GREY).save(
+            tmp_path / name,
+            save_all=True,
+            append_images=[Image.fromarray(255 - GREY)] * (name < "c"),
+        )
+    with pytest.warns(UserWarning, match=r"2 images have several frames or pages, such as a\.gif"):
+        with_depths({"train": FilePictures.of(tmp_path, ["a.gif", "b.tif", "c.png"])})
+
+
 def test_images_that_only_look_alike_differ_before_conversion(tmp_path: Path) -> None:
     Image.fromarray(GREY.astype(np.uint16) + 60_000).save(tmp_path / "a.png")
     Image.fromarray((GREY ^ 1).astype(np.uint16) + 60_000).save(tmp_path / "b.png")
@@ -148,6 +159,16 @@ def test_palettes_and_transparent_parts_keep_their_colours(tmp_path: Path) -> No
     assert np.abs(palette.astype(int) - [200, 10, 10]).max() <= 8
     red.putalpha(0)
     assert (_saved(tmp_path / "x.png", red) == [200, 10, 10]).all()
+
+
+def test_a_shape_that_only_transparency_shows_is_seen(tmp_path: Path) -> None:
+    for colour, ground in ((0, 255), (250, 0)):
+        flat = Image.new("RGB", (7, 5), (colour, colour, colour))
+        shape = np.zeros((5, 7), np.uint8)
+        shape[2] = 255
+        flat.putalpha(Image.fromarray(shape))
+        read = _saved(tmp_path / "x.png", flat)
+        assert (read[2] == colour).all() and (read[0] == ground).all()
 
 
 def test_pictures_stand_upright(tmp_path: Path) -> None:
