@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, issparse
 
 from simkit.errors import BadInput
+from simkit.labels.coding import BLANK, is_frame, states
 from simkit.labels.truth import Truth
 
 _CACHE_BYTES = 1 << 22  # blocks of about this size are transposed and sorted fastest
@@ -40,10 +41,14 @@ def array(values: Any) -> NDArray[Any]:
 def scores_and_labels(scores: Any, present: Any, known: Any = None, form: Any = csr_array) -> Any:
     """Scores as an array, and labels as returned by `labels_of`.
 
-    The stored entries of sparse scores, which get the same form, are the known ones.
+    The stored entries of sparse scores, which get the same form, are the known ones. Frames and
+    truths are matched by name.
 
     Raises BadInput for scores that are not a matrix of numbers, and labels that do not fit them.
     """
+    numbers = _numbers(scores) if is_frame(scores) else scores
+    present, known = by_name(scores, present=present, known=known)
+    scores = numbers
     if issparse(scores):
         scores = form(scores, copy=True)  # ranking sorts its stored values in place
         scores.sum_duplicates()
@@ -63,12 +68,14 @@ def labels_of(
 ) -> tuple[Any, Any]:
     """Present and known labels, images x classes: arrays, or sparse in `form` without stored zeros.
 
-    A Truth provides both; known None means all. Raises BadInput for other shapes, and labels other
-    than 0 and 1.
+    A Truth provides both; known None means all but blank labels (nan, None). Raises BadInput for
+    other shapes, and labels other than 0 and 1.
     """
+    (known,) = by_name(present, known=known)
     if isinstance(present, Truth):
         known = present.known if known is None else known
         present = present.present
+    present, known = _without_blanks(present, known)
     read = []
     for what, labels in (("present", present), ("known", known)):
         if labels is not None:
@@ -90,7 +97,8 @@ def labels_of(
                 if strange.size:
                     raise BadInput(
                         f"{what} holds {strange[0]}, and only 0 and 1 or booleans are expected; of "
-                        "codes pass present = codes == 1 and known = codes != 0"
+                        "codes pass present = codes == 1 and known = codes != 0, or known = codes "
+                        ">= 0 if -1 is unknown"
                     )
             if issparse(labels):  # entries may be stored twice, or as zeros
                 labels = form(labels).astype(bool)
@@ -98,6 +106,105 @@ def labels_of(
                 labels.eliminate_zeros()
         read.append(labels)
     return read[0], read[1]
+
+
+def _without_blanks(present: Any, known: Any) -> tuple[Any, Any]:
+    """Labels of a frame, or of an array with blanks, as present and known ones."""
+    if is_frame(known):
+        known = states(known)
+        if (known == BLANK).any():
+            raise BadInput("known holds blank cells, and only 0 and 1 or booleans are expected")
+    if present is None or issparse(present):
+        return present, known
+    if not is_frame(present):
+        present = array(present)
+        if present.dtype.kind not in "fO" or not (present != present).any():
+            return present, known
+    codes = states(present, "present")
+    if (codes == -1).any():
+        return codes, known  # refused
+    blank, codes = codes == BLANK, codes == 1
+    if not blank.any():
+        return codes, known
+    if known is None:
+        return codes, ~blank
+    known = known.toarray() if issparse(known) else array(known)
+    return codes, (known != 0) & ~blank
+
+
+def _numbers(scores: Any) -> NDArray[Any]:
+    """The scores of a frame as an array. Raises BadInput for a column of anything else."""
+    for name, kind in scores.dtypes.items():
+        if getattr(kind, "kind", "O") not in "fiu":
+            raise BadInput(
+                f"column {name!r} of the scores is {kind}, and numbers are expected; make a column "
+                f"that names the images the index: scores.set_index({name!r})"
+            )
+    return scores.to_numpy(np.float64 if len({*scores.dtypes}) > 1 else None)
+
+
+def names_of(values: Any) -> tuple[Any, Any] | None:
+    """Images and classes of a frame or Truth; None for values without names."""
+    if isinstance(values, Truth):
+        return values.images, values.classes
+    return (values.index, values.columns) if is_frame(values) else None
+
+
+def by_name(first: Any, **others: Any) -> list[Any]:
+    """The others in the order of images and classes of the first that has names.
+
+    Raises BadInput if their names differ.
+    """
+    wanted, matched = names_of(first), []
+    for what, values in others.items():
+        names = names_of(values)
+        if wanted is None or names is None:
+            wanted = wanted or names
+        else:
+            if is_frame(values):
+                states(values)  # names a column that is none of labels
+            rows, columns = (
+                places_of(here, there, f"{what}: the {kind}")
+                for kind, here, there in zip(("images", "classes"), names, wanted, strict=True)
+            )
+            if isinstance(values, Truth):
+                known = None if values.known is None else values.known[rows][:, columns]
+                chosen = values.images[rows], np.array(values.classes, object)[columns]
+                values = Truth.of(values.present[rows][:, columns], *chosen, known)
+            else:
+                values = values.iloc[rows, columns]
+        matched.append(values)
+    return matched
+
+
+def series_by_name(scores: Any, values: Any, axis: int, what: str) -> Any:
+    """A pandas.Series in the order of the scores' names on this axis; other values unchanged."""
+    names = names_of(scores)
+    if names is None or not hasattr(values, "iloc") or is_frame(values):
+        return values
+    return values.iloc[places_of(values.index, names[axis], what)]
+
+
+def places_of(names: Any, wanted: Any, what: str) -> Any:
+    """The index of each of the `wanted` names, a slice if they are in order already.
+
+    Raises BadInput, naming `what`, if they differ.
+    """
+    import pandas as pd
+
+    names, wanted = pd.Index(names), pd.Index(wanted)
+    if names.equals(wanted):
+        return slice(None)
+    same = len(names) == len(wanted) and names.is_unique and wanted.is_unique
+    places = names.get_indexer(wanted) if names.is_unique else np.full(1, -1)
+    if not same or (places < 0).any():
+        lost = [*wanted.difference(names, sort=False), *names.difference(wanted, sort=False)]
+        odd = f", such as {lost[0]!r}" if lost else " in number, or occur twice"
+        raise BadInput(
+            f"{what} differ from those of the scores{odd}; give both the same names, or pass "
+            ".to_numpy() of both if their order is the same"
+        )
+    return places
 
 
 def at_entries(values: NDArray[Any], entries: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from simkit.errors import BadInput, located
+from simkit.labels.coding import is_frame
 from simkit.labels.truth import Truth
 from simkit.metrics.ap import BOTH, Convention, settled
 from simkit.metrics.ranking import (
@@ -19,6 +21,7 @@ from simkit.metrics.ranking import (
     refuse_diverged,
     row_blocks,
     scores_and_labels,
+    series_by_name,
     values_of,
 )
 
@@ -55,9 +58,9 @@ def f1(
 ) -> NDArray[np.float64]:
     """(L,) F1 of predicting a class present if its score is at least its threshold.
 
-    thresholds (L,), or one number for all;  the others, and the convention for nan, as in
-    `average_precision`. The mean, `mean_ap(f1(...))`, is mF1; with "spml" classes without present
-    labels count as 0.
+    thresholds (L,), or one number for all, on the scale of the scores;  the others, and the
+    convention for nan, as in `average_precision`. The mean, `mean_ap(f1(...))`, is mF1; with "spml"
+    classes without present labels count as 0.
     """
     hits, called, shown, counted = _counts(scores, present, thresholds, known)
     values = 2 * hits / np.maximum(called + shown, 1)
@@ -80,9 +83,24 @@ def precision_recall(
 
 def _counts(scores: Any, present: Any, thresholds: Any, known: Any) -> NDArray[np.int64]:
     """(4, L): numbers of true positives, predicted, present and known images."""
+    thresholds = series_by_name(scores, thresholds, 1, "thresholds: the classes")
     scores, present, known = scores_and_labels(scores, present, known)
     L = scores.shape[1]
     limits = np.asarray(thresholds, np.float64)
+    stored = scores.data if issparse(scores) else scores
+    if limits.ndim == 0 and stored.size and not stored.min() < limits <= stored.max():
+        warnings.warn(
+            f"scores lie between {stored.min():.3g} and {stored.max():.3g}, so the threshold "
+            f"{limits:g} divides none of them; state it on the scale of the scores",
+            stacklevel=3,
+        )
+    elif limits.ndim == 0 and 0 < limits < 1 and stored.size and stored.min() < 0:
+        warnings.warn(
+            f"scores go down to {stored.min():.3g}, so they are no probabilities, and the "
+            f"threshold {limits:g} is compared with them as they are; a probability p is "
+            "log(p / (1 - p)) among logits, 0 for 0.5",
+            stacklevel=3,
+        )
     counts = np.zeros((4, L), np.int64)
     for images in row_blocks(scores.shape):
         values, shown = values_of(scores, images), marked(present, images)
@@ -125,8 +143,9 @@ def top1(scores: Any, truth: Any) -> float:
     BadInput
         For shapes that differ, an invalid class index, and nan scores.
     """
-    scores, _ = scores_and_labels(scores, None)[:2]
-    if not isinstance(truth, Truth) and not issparse(truth):
+    named, scores = scores, scores_and_labels(scores, None)[0]
+    truth = series_by_name(named, truth, 0, "truth: the images")
+    if not isinstance(truth, Truth) and not issparse(truth) and not is_frame(truth):
         truth = array(truth)
         if truth.ndim == 1:
             classes = np.arange(scores.shape[1])
@@ -137,7 +156,7 @@ def top1(scores: Any, truth: Any) -> float:
                 )
             truth = classes == truth[:, None]
     with located("truth"):
-        scores, right, _ = scores_and_labels(scores, truth)
+        scores, right, _ = scores_and_labels(named, truth)
     hits = images = 0
     for block in row_blocks(scores.shape):
         labels, values = marked(right, block), values_of(scores, block)

@@ -357,7 +357,6 @@ def test_codes_are_refused_as_what_is_known(form, metric):
 @pytest.mark.parametrize(
     ("labels", "held"),
     [
-        (np.full((2, 2), np.nan), "nan"),
         (np.full((2, 2), "0"), "0"),
         (np.full((2, 2), 0.5), "0.5"),
         (np.full((2, 2), 2, np.uint8), "2"),
