@@ -10,7 +10,7 @@ import click
 import simkit
 from simkit.cli import options
 from simkit.cli.output import cost_table, counts_line, hours, print_json, say, table
-from simkit.errors import BadInput
+from simkit.errors import BadInput, located
 from simkit.quantities import exact_money
 from simkit.registry import Range
 
@@ -56,7 +56,8 @@ def command(
     if wage is not None:
         chosen = chosen.at_wage(wage)
     labels = simkit.formats.for_path(file).read(file)
-    bill, extra = simkit.cost(labels, chosen), None
+    with located(str(file)):
+        bill, extra = simkit.cost(labels, chosen), None
     total: tuple[float | None, float] = None, 0.0
     if evaluation is not None:
         extra = simkit.evaluation_set(

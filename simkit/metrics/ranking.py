@@ -47,7 +47,7 @@ def scores_and_labels(scores: Any, present: Any, known: Any = None, form: Any = 
     Raises BadInput for scores that are not a matrix of numbers, and labels that do not fit them.
     """
     numbers = _numbers(scores) if is_frame(scores) else scores
-    present, known = by_name(scores, present=present, known=known)
+    present, known = by_name(scores, {"present": present, "known": known})
     scores = numbers
     if issparse(scores):
         scores = form(scores, copy=True)  # ranking sorts its stored values in place
@@ -71,7 +71,7 @@ def labels_of(
     A Truth provides both; known None means all but blank labels (nan, None). Raises BadInput for
     other shapes, and labels other than 0 and 1.
     """
-    (known,) = by_name(present, known=known)
+    (known,) = by_name(present, {"known": known})
     if isinstance(present, Truth):
         known = present.known if known is None else known
         present = present.present
@@ -150,8 +150,8 @@ def names_of(values: Any) -> tuple[Any, Any] | None:
     return (values.index, values.columns) if is_frame(values) else None
 
 
-def by_name(first: Any, **others: Any) -> list[Any]:
-    """The others in the order of images and classes of the first that has names.
+def by_name(first: Any, others: dict[str, Any]) -> list[Any]:
+    """The others, by what they are, in the order of images and classes of the first with names.
 
     Raises BadInput if their names differ.
     """

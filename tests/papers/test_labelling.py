@@ -1,5 +1,7 @@
 """What labels reveal, counted by hand; and answers of people beside what was fitted to them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -26,7 +28,8 @@ PRICES = prices("openimages")
 
 def test_complete_labels_reveal_everything_and_cost_their_price() -> None:
     whole = simkit.simulate(TRUTH, "full-subset", images=2)
-    table = revealed(TRUTH, {"full": whole, "ours": LABELS}, 0, prices=PRICES)
+    ours = replace(LABELS, effort=whole.effort)
+    table = revealed(TRUTH, {"full": whole, "ours": ours}, 0, prices=PRICES)
     full, ours = (table[table["scheme"] == name] for name in ("full", "ours"))
     image = whole.rows([0])[0].any()  # whether the one left out is the first
     assert full["present"].tolist() == TRUE[0].tolist()
