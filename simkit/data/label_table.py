@@ -17,6 +17,7 @@ from simkit.data.images import ENDINGS
 from simkit.errors import BadInput
 from simkit.files import reading
 from simkit.labels.tables import (
+    NO_CLASS,
     USUAL,
     Column,
     Minus,
@@ -36,10 +37,6 @@ _SPLITS = {
 }  # fmt: skip
 _WHAT = "labels of images (a table with file and class)"
 _UNTIDY = ("\\", "//", "./", "/\n")  # one of these is in any name that can be shortened
-_NO_CLASS = re.compile(
-    r"(no|not|none)\W*(finding|label|object|class|tag|disease)s?\W*(ed|s)?|none|nothing|un\W?labell?ed"
-    r"|un\W?annotated|background|normal|negative|empty|healthy|no|null|n/?a"
-)  # fmt: skip
 # What spreadsheets make of names such as MARCH1, SEPT2 and 3-1.
 _MONTH = "(jan|feb|mar|mär|mrz|apr|may|mai|jun|jul|aug|sept?|oct|okt|nov|dec|dez)"
 _DATE = re.compile(
@@ -209,7 +206,7 @@ def _note_names(table: Table, classes: Sequence[str], present: csr_array) -> Non
     several = np.diff(present.indptr) > 1
     together = np.bincount(present[several].indices, minlength=len(classes))
     for c, name in enumerate(classes):
-        if len(classes) > 1 and _NO_CLASS.fullmatch(name.lower()) and not together[c]:
+        if len(classes) > 1 and NO_CLASS.fullmatch(name.lower()) and not together[c]:
             table.note(
                 f"class {name!r} never occurs with another and is priced and trained as a class; "
                 "if it means that no class is present, leave it out (an empty cell in a long "

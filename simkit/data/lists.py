@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
+from string import punctuation
+from typing import Any
+
+import numpy as np
 
 from simkit.errors import BadInput, printable
 from simkit.files import AnyPath, expanded, parse_json, reading
 from simkit.labels.formats.base import note_alike, text_ids
-from simkit.labels.tables import USUAL, listed, plain, read_table, text_of, text_rows
-from simkit.labels.tables import key as column_key
+from simkit.labels.tables import (
+    ENDINGS,
+    NO_CLASS,
+    USUAL,
+    Column,
+    Table,
+    key,
+    plain,
+    read_table,
+    text_of,
+)
 
 
 def folder(path: AnyPath, what: str) -> Path:
@@ -35,8 +48,7 @@ def inner(path: AnyPath, what: str, mark: str, name: str) -> Path:
 def lines(path: AnyPath, what: str) -> list[str]:
     """The nonempty lines, stripped. Raises BadInput if there are none."""
     with reading(path, what) as file:
-        text = file.read_bytes().decode("utf-8-sig")
-        entries = [line for each in text.split("\n") if (line := each.strip())]
+        entries = _lines(text_of(file, Table(file, [], np.zeros(0, np.int64)).note))
         if not entries:
             raise BadInput("it is empty; write one entry per line, or download it again")
         return entries
@@ -48,111 +60,8 @@ def unique_lines(path: AnyPath, what: str) -> list[str]:
         return different(lines(path, what))
 
 
-def class_names(path: AnyPath) -> tuple[str, ...]:
-    """The classes in a file, with notes about what is read otherwise than as a list of lines.
-
-    Parameters
-    ----------
-    path : path
-        Text with one name per line, a JSON list (or an object with one, such as a COCO file), or a
-        table with a column of names.
-
-    Returns
-    -------
-    tuple of str
-
-    Raises
-    ------
-    BadInput
-        For other files, lines that are more than a name, and names that occur twice.
-    """
-
-    def note(text: str) -> None:
-        warnings.warn(f"{path}: {text}", stacklevel=3)
-
-    with reading(path, "class names", f"write {_ONE_EACH}") as file:
-        kind = file.suffix.lower()
-        if kind in (".yaml", ".yml"):
-            raise BadInput(f"it is YAML; write the names alone, {_ONE_EACH}")
-        if kind in (".xlsx", ".xlsm", ".parquet", ".jsonl", ".ndjson"):
-            names = read_table(file).column(_COLUMNS, "the class names").texts
-        elif (text := text_of(file, note).strip())[:1] in ("[", "{") or kind == ".json":
-            names = _of_json(text)
-        elif text and (kind in (".csv", ".tsv") or all("\t" in s for s in text.splitlines())):
-            names = _of_rows(text_rows(file), note)
-        else:
-            names = _of_lines([line for each in text.splitlines() if (line := plain(each))], note)
-        if not names:
-            raise BadInput(f"it is empty; write {_ONE_EACH}")
-        if none := [name for name in names if _NO_CLASS.fullmatch(name)]:
-            note(f"class {none[0]!r} is asked about and priced like all others; leave it out if it "
-                 "is none")  # fmt: skip
-        note_alike(names, file)
-        return tuple(different(names))
-
-
-_ONE_EACH = "one name per line"
-_COLUMNS = ("display_name", *USUAL["class"], "classes", "name", "names")
-_ID = re.compile(r"\d+|[/]?[mgn][/]?\w*\d\w*")  # of Open Images, of WordNet, or a number
-_NO_CLASS = re.compile(r"_*(ignore|background|void)_*|\?+", re.IGNORECASE)
-_NUMBERED = re.compile(r"(\d+)(?:\s*[:.)]\s*|\s+)\S")
-
-
-def _of_json(text: str) -> list[str]:
-    """The names in JSON, or in a list as Python writes it. Raises BadInput."""
-    try:
-        value = parse_json(text)
-    except ValueError:
-        value = listed(text)
-    for key in ("categories", "names", "classes"):
-        value = value.get(key, value) if isinstance(value, dict) else value
-    if isinstance(value, dict) and all(map(str.isdigit, value)):  # as in id2label of transformers
-        value = [value[key] for key in sorted(value, key=int)]
-    if isinstance(value, list):
-        value = [each.get("name") if isinstance(each, dict) else each for each in value]
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise BadInput(f'it is no list of names, as in ["cat", "dog"]; write {_ONE_EACH}')
-    return [*map(plain, value)]
-
-
-def _of_rows(rows: list[list[str]], note: Callable[[str], None]) -> list[str]:
-    """The names in a table, with or without a header. Raises BadInput."""
-    header = [*map(column_key, rows[0])]
-    at = next((header.index(key) for key in map(column_key, _COLUMNS) if key in header), None)
-    columns = [*zip(*rows, strict=False)]
-    if at is not None and len(rows) > 1:
-        note(f"column {rows[0][at]!r} is read as the class names")
-        return [*dict.fromkeys(columns[at][1:])]
-    if len(columns) == 2 and all(map(_ID.fullmatch, columns[0])):
-        note(f"the second column is read as the class names, as in {columns[1][0]!r}")
-        return [*columns[1]]
-    if len(columns) > 1:
-        raise BadInput(f"it has {len(columns)} columns and none is called class; write {_ONE_EACH}")
-    return [*columns[0]]
-
-
-def _of_lines(names: list[str], note: Callable[[str], None]) -> list[str]:
-    """The names in lines of text. Raises BadInput for lines that are more than a name."""
-    if comments := [name for name in names if name.startswith("# ")]:
-        note(f"{len(comments)} lines that begin with # are left out, such as {comments[0][:60]!r}")
-        names = [name for name in names if not name.startswith("# ")]
-    if names and all(len(name) > 2 and name[0] == name[-1] in "\"'" for name in names):
-        names = [name[1:-1] for name in names]
-    if len(names) == 1 and "," in names[0]:
-        raise BadInput(f"it is one line with commas; write {_ONE_EACH}")
-    if len(names) > 1 and all(name.endswith(",") for name in names[:-1]):
-        raise BadInput(
-            f"line {names[0]!r} ends with a comma, like the others; leave the commas out"
-        )
-    if any(re.match(r"names\s*:", name) for name in names):
-        raise BadInput(f"it looks like YAML; write the names alone, {_ONE_EACH}")
-    numbers = [found[1] for name in names if (found := _NUMBERED.match(name))]
-    if numbers in [[str(first + n) for n in range(max(2, len(names)))] for first in (0, 1)]:
-        raise BadInput(
-            f"line {names[0]!r} is a number and a name, like the others; leave the numbers out, or "
-            "write a JSON list if they belong to the names"
-        )
-    return names
+def _lines(text: str) -> list[str]:
+    return [line for each in text.splitlines() if (line := each.strip())]
 
 
 def different(names: list[str]) -> list[str]:
@@ -164,4 +73,175 @@ def different(names: list[str]) -> list[str]:
     if len(set(names)) != len(names):
         ((twice, _),) = Counter(names).most_common(1)
         raise BadInput(f"{twice[:100]!r} occurs twice; keep one line")
+    return names
+
+
+# -- class names ----------------------------------------------------------------------------------
+
+_CLASS = (*USUAL["class"], "name", "names", "classes", "categories", "display_name")
+_CODE = r"/[a-z]/\w+|n\d{8}"  # of a class in Open Images or ImageNet, before its name
+_NUMBERED = (
+    re.compile(r"(?P<n>\d+)(\s*[:;,|=\t]\s*|[.)]?\s+)(?P<name>\S.*)"),
+    re.compile(r"(?P<name>\S.*?)\s*[:;,|=\t]\s*(?P<n>\d+)"),
+    re.compile(rf"({_CODE})[:;,|=\s]\s*(?P<name>\S.*)"),
+)
+_MARKED = re.compile(r"[-*•]\s+(?P<name>.*)")
+_QUOTED = re.compile(r"""^"([^"]*)",?$|^'([^']*)',?$""")
+_BETWEEN = re.compile(r"[,;|\t]")
+_TABLES = (".csv", ".tsv")
+
+
+def class_names(path: AnyPath) -> tuple[str, ...]:
+    """Read class names, each once.
+
+    Parameters
+    ----------
+    path : path
+        Text with one name per line, where numbers, codes, a header and comments are left out; a
+        table with a column class; JSON (a list of names, numbers and names, or categories); or a
+        YAML file with names.
+
+    Returns
+    -------
+    tuple of str
+
+    Warns
+    -----
+    UserWarning
+        Where something in the file is not read as a name, or a name may be none.
+
+    Raises
+    ------
+    BadInput
+        If the file names no classes, or one of them twice.
+    """
+    with reading(path, "class names") as file:
+        table = Table(file, [], np.zeros(0, np.int64))  # for its notes
+        names = [*map(plain, _names(file, table))]
+        for name in names:
+            if not name or name.endswith("{") or name[0] == "<" or not set(name) - {*punctuation}:
+                raise BadInput(f"{name[:60]!r} is no name of a class; write one name per line")
+        different(names)
+        note_alike(names, file)
+        for name in filter(NO_CLASS.fullmatch, map(str.lower, names)):
+            table.note(f"{name!r} counts as a class, which people are asked about; remove it if it "
+                       "means that no class is present")  # fmt: skip
+        return tuple(names)
+
+
+def _names(file: Path, table: Table) -> list[str]:
+    """The names in a file of any kind."""
+    kind = file.suffix.lower()
+    if kind in ENDINGS and kind not in (*_TABLES, ".txt", ".json"):
+        return _column(read_table(file))
+    notes: list[str] = []
+    text = text_of(file, notes.append)
+    entries = _lines(text)
+    if not entries:
+        raise BadInput("it is empty; write one class name per line")
+    cells = _BETWEEN.split(entries[0])
+    header = bool({*map(key, cells)} & {*map(key, _CLASS)}) and len(entries) > 1
+    in_yaml = kind in (".yaml", ".yml") or re.search(r"^names\s*:", text, re.MULTILINE)
+    in_json = kind == ".json" or re.match(r"\s*(\[\s*[\"{\]]|\{\s*\")", text)
+    if header and (len(cells) > 1 or kind in _TABLES) and not in_yaml and not in_json:
+        return _column(read_table(file))
+    for note in notes:
+        table.note(note)
+    if in_yaml or in_json:
+        return _of_yaml(text) if in_yaml else _of_json(parse_json(text))
+    if len(entries) == 1 and len(cells) > 1:
+        raise BadInput("it is one line with several names; write one name per line")
+    comments = [line for line in entries if line.startswith("#")]
+    if 0 < len(comments) < len(entries):
+        table.note(f"lines with # are comments, such as {comments[0][:60]!r}")
+        entries = [line for line in entries if line not in comments]
+    if header:
+        table.note(f"the first line, {entries[0]!r}, is read as a header")
+    names = _bare(entries[header:], table.note)
+    if kind in _TABLES and names[0] == entries[0]:
+        table.note(f"the first row, {names[0]!r}, counts as a class; call it class if it is a "
+                   "header")  # fmt: skip
+    several = [name for name in names if _BETWEEN.search(name)]
+    if several and kind in _TABLES:
+        raise BadInput("several columns, of which none is called class; call one class")
+    if several:
+        table.note(f"{several[0]!r} counts as one class, as do all lines with commas "
+                   f"({len(several):,}); write one name per line if it names several")  # fmt: skip
+    return names
+
+
+def _bare(entries: list[str], note: Callable[[str], None]) -> list[str]:
+    """The names in lines, without numbers, codes or marks that all of them have."""
+    names = [_QUOTED.sub(r"\1\2", entry) for entry in entries]
+    for pattern in (_MARKED, *_NUMBERED):
+        parts = [part for name in names if (part := pattern.fullmatch(name))]
+        if len(parts) == len(names):
+            inner = [_QUOTED.sub(r"\1\2", part["name"]) for part in parts]
+            if "n" not in pattern.groupindex or _count([part["n"] for part in parts], inner):
+                names = inner
+    if names != entries:
+        note(f"{entries[0]!r} names class {names[0]!r}; give a table with a column class if the "
+             "rest is part of the names")  # fmt: skip
+    return names
+
+
+def _count(numbers: list[str], names: list[str]) -> bool:
+    """Whether the numbers of all names count them, and the names alone are different."""
+    values = [*map(int, numbers)]
+    rising = all(a < b for a, b in pairwise(values))
+    return rising and values[0] < 2 and len({*names}) == len(names)
+
+
+def _column(table: Table) -> list[str]:
+    """The column of class names in a table."""
+
+    def fits(column: Column) -> bool:
+        return not all(text.isdigit() or re.fullmatch(_CODE, text) for text in column.texts)
+
+    column = table.column(("class", "display_name", *_CLASS), "the class", fits=fits)
+    assert column is not None
+    return column.cells()
+
+
+def _of_json(value: Any) -> list[str]:
+    """The names in JSON: a list, numbers with names, names with numbers, or categories."""
+    if isinstance(value, dict):
+        for name in ("names", "classes", "categories", "labels"):
+            if isinstance(value.get(name), list | dict):
+                return _of_json(value[name])
+        if value and all(number.isdigit() for number in value):
+            value = [value[number] for number in sorted(value, key=int)]
+        elif value and all(type(number) is int for number in value.values()):
+            value = sorted(value, key=value.__getitem__)
+    if isinstance(value, list) and all(isinstance(each, dict) for each in value):
+        value = [next((each[name] for name in _CLASS if name in each), None) for each in value]
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise BadInput("it is JSON without a list of class names; write one name per line")
+    if not value:
+        raise BadInput("it is empty; write one class name per line")
+    return value
+
+
+def _of_yaml(text: str) -> list[str]:
+    """The names in the YAML file of a data set: a list or numbers with names."""
+    text = re.sub(r"(^|[ \t])#.*$", "", text, flags=re.MULTILINE)
+    block = re.search(
+        r"^names[ \t]*:[ \t]*\n((?:[ \t]*\n|[ \t]+\S.*\n|-.*\n)*)", text + "\n", re.MULTILINE
+    )
+    flow = re.search(r"^names[ \t]*:\s*[\[{]([^\]}]*)[\]}]", text, re.MULTILINE)
+    entries = []
+    if flow:
+        parts = re.finditer(r"""((?:"[^"]*"|'[^']*'|[^,"'])+)(?:,|$)""", flow[1])
+        entries = [entry for part in parts if (entry := part[1].strip())]
+    elif block:
+        entries = _lines(block[1])
+    entries = [re.sub(r"^\d+\s*:\s*", "", entry) for entry in entries]
+    if not entries:
+        raise BadInput("it has no list called names; write one class name per line")
+    names, number = (
+        _bare(entries, lambda _: None),
+        re.search(r"^nc\s*:\s*(\d+)", text, re.MULTILINE),
+    )
+    if number and int(number[1]) != len(names):
+        raise BadInput(f"nc is {number[1]}, and there are {len(names)} names; correct it")
     return names

@@ -82,6 +82,12 @@ ENDINGS = (
 _INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad\u202a-\u202e\u2066-\u2069]")
 _PICTURE = re.compile(r"\.(jpe?g|png|webp|bmp|gif|tiff?)$", re.IGNORECASE)
 _WIDE = 2_000  # columns; pyarrow needs ten thousand bytes for each
+_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+NO_CLASS = re.compile(
+    r"_*((no|not|none)\W*(finding|label|object|class|tag|disease)s?\W*(ed|s)?|none|nothing"
+    r"|un\W?labell?ed|un\W?annotated|background|ignore|void|normal|negative|empty|healthy|no|null|n/?a)_*"
+)
+"""Names, in lower case, of classes that may mean that there is none."""
 _ROWS = 20  # first rows, from which the separator and the header are detected
 _SEPARATORS = ",;\t|"
 _COMMENT = "# "  # at the start of lines above the header
@@ -107,11 +113,12 @@ _WHOLE = re.compile(r"^(\d+)[.,]0+$")  # a number of a person that a spreadsheet
 def plain(text: str) -> str:
     """The text in Unicode's form NFC, without zero-width characters and outer spaces.
 
-    All names of classes, files, people and columns are compared in this form.
+    All names of classes, files, people and columns are compared in this form. Other kinds of
+    spaces, as between words that no line may divide, are plain ones.
     """
     if text.isascii():
         return text.strip()
-    return _INVISIBLE.sub("", unicodedata.normalize("NFC", text)).strip()
+    return _INVISIBLE.sub("", _SPACES.sub(" ", unicodedata.normalize("NFC", text))).strip()
 
 
 def key(name: str) -> str:

@@ -107,10 +107,10 @@ def test_what_does_not_fit_together(shell, given: str, message: str) -> None:
 def test_bad_input(shell) -> None:
     Path("empty.txt").write_text("\n")
     Path("twice.txt").write_text("dog\ndog\n")
-    Path("numbered.txt").write_text("0 dog\n1 cat\n")
+    Path("damaged.txt").write_bytes("café\n".encode() * 9 + b"caf\xe9\n")
     for name, message in (
         ("nowhere.txt", "does not exist"), ("empty.txt", "is empty"),
-        ("twice.txt", "twice.txt: 'dog' occurs twice"), ("numbered.txt", "'0 dog'"),
+        ("twice.txt", "twice.txt: 'dog' occurs twice"), ("damaged.txt", "not UTF-8"),
     ):  # fmt: skip
         done = shell("hierarchy", "--classes", name)
         assert done.code == 2
