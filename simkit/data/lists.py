@@ -123,9 +123,9 @@ def class_names(path: AnyPath) -> tuple[str, ...]:
                 raise BadInput(f"{name[:60]!r} is no name of a class; write one name per line")
         different(names)
         note_alike(names, file)
-        for name in filter(NO_CLASS.fullmatch, map(str.lower, names)):
-            table.note(f"{name!r} counts as a class, which people are asked about; remove it if it "
-                       "means that no class is present")  # fmt: skip
+        if none := [name for name in names if NO_CLASS.fullmatch(name.lower())]:
+            table.note(f"{none[0]!r} counts as a class, which people are asked about; remove it if "
+                       "it means that no class is present")  # fmt: skip
         return tuple(names)
 
 
