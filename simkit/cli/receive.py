@@ -81,7 +81,8 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
     print_json({
         "order": order.id, "added": added, "answers": len(state.answers),
         "open": len(state.open), "counts": state.labels.counts(), "tied": state.tied,
-        "labels": state.labels.id, "seconds": state.seconds.to_dict(), "files": written,
+        "labels": state.labels.id, "seconds": state.seconds.to_dict(),
+        "pauses": state.pauses, "files": written,
         "problems": problems[["file", "row", "problem"]].to_dict("records"),
         "left_out": result.left_out,
     })  # fmt: skip
@@ -102,7 +103,8 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
             say(f"  ... and {len(causes) - 5:,} other problems (--json lists all rows)")
     if len(state.seconds):
         times = ", ".join(f"{kind} {value:.1f} s" for kind, value in state.seconds.items())
-        say(f"mean time per question: {times}")
+        cut = f" (times cut for a pause: {state.pauses:,})" if state.pauses else ""
+        say(f"mean time per question: {times}{cut}")
     people = [
         [str(who), int(one.answers), f"{one.unsure:.0%}",
          "" if one.seconds != one.seconds else f"{one.seconds:.1f}",

@@ -6,7 +6,6 @@ of a question counts where it agrees with them.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -112,7 +111,7 @@ def image_places(texts: Sequence[str], images: Sequence[str]) -> dict[str, int]:
     names = [*map(_path, images)]
     places = _matched(texts, images, [plain, _path])
     lasts = [name.rpartition("/")[2] for name in names]
-    ids, files, stems = map(_unique, (names, lasts, [os.path.splitext(last)[0] for last in lasts]))
+    ids, files, stems = map(_unique, (names, lasts, [*map(_stem, lasts)]))
     ending, folders = dict[str, int](), dict[int, set[str]]()
     for text in texts:
         parts = _path(text).split("/")
@@ -120,7 +119,7 @@ def image_places(texts: Sequence[str], images: Sequence[str]) -> dict[str, int]:
         tails = ["/".join(parts[start:]) for start in range(1, len(parts))]
         tails += [parts[-1], re.sub("^[0-9a-f]{8}-", "", parts[-1])]
         found = [ids.get(tail) for tail in tails] + [files.get(tail) for tail in tails[-2:]]
-        found += [ids.get(os.path.splitext(parts[-1])[0]), stems.get(parts[-1])]
+        found += [ids.get(_stem(parts[-1])), stems.get(parts[-1])]
         place = next((place for place in found if place is not None), None)
         if text and text not in places and place is not None:
             ending[text] = place
@@ -137,6 +136,11 @@ def _path(text: str) -> str:
     elif "://" in text:
         text = re.split("[?#]", text.partition("://")[2])[0]
     return re.sub("^[./]*/", "", plain(unquote(text)).replace("\\", "/"))
+
+
+def _stem(name: str) -> str:
+    """The name of a file without its ending."""
+    return re.sub(r"\.[A-Za-z]\w{1,4}$", "", name)
 
 
 def _unique(names: Sequence[str]) -> dict[str, int | None]:
@@ -303,6 +307,8 @@ class _Answers:
         """A note about a column that is left out, or an error where it would decide."""
         text = next(text for text, value in zip(column.cells(), coded, strict=True)
                     if value is None and text.lower() not in BLANK)  # fmt: skip
+        if name == "class":
+            expected = _misnamed(_single(text), self.order.classes)
         mends = [f"name another column with --columns {name}=NAME"]
         if name == "answer":
             names = class_places(tables.listed(text) or [text], self.order.classes)
@@ -328,11 +334,12 @@ class _Answers:
     def _places(self, name: str, values: Callable[[Column], list[int | None]]) -> NDArray[np.int64]:
         """(m,) the image or class of each row: -1 if it is none of the order, -2 if blank."""
         kind = {"image": "images", "class": "classes"}[name]
-        column = self._column(name, values, f"{kind} of the order are expected")
+        names = self.images if name == "image" else self.order.classes
+        such = f"{kind} of the order are expected, such as {names[0]!r}"
+        column = self._column(name, values, such)
         if column is None:
             return np.full(len(self.table), -2)
         self.cells[name] = column.cells()
-        names = self.images if name == "image" else self.order.classes
         places, other = [], []
         for text, place in zip(column.texts, values(column), strict=True):
             blank = place is None and text.lower() in BLANK

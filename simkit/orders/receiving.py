@@ -379,13 +379,22 @@ class OrderState:
             return None
 
     @cached_property
+    def _times(self) -> pd.DataFrame:
+        """Columns kind, each (seconds per question and person) and most (`LONG` medians)."""
+        each = self.answers["seconds"] / self.answers["shared"]
+        timed = self.answers[["kind"]].assign(each=each)[each >= FASTEST]
+        return timed.assign(most=LONG * timed.groupby("kind")["each"].transform("median"))
+
+    @cached_property
     def seconds(self) -> pd.Series[float]:
         """Mean seconds per question and person, by kind; long pauses are cut at `LONG` medians."""
-        each = self.answers["seconds"] / self.answers["shared"]
-        timed = self.answers[each >= FASTEST]
-        each = timed["seconds"] / timed["shared"]
-        longest = LONG * each.groupby(timed["kind"]).transform("median")
-        return each.clip(upper=longest).groupby(timed["kind"]).mean()
+        times = self._times
+        return times["each"].clip(upper=times["most"]).groupby(times["kind"]).mean()
+
+    @property
+    def pauses(self) -> int:
+        """The number of times that are cut."""
+        return int((self._times["each"] > self._times["most"]).sum())
 
     @cached_property
     def people(self) -> pd.DataFrame:

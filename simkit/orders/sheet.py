@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pandas as pd
 from simkit.files import reading, whole
 from simkit.labels.formats.base import write_lines
 from simkit.labels.partial import PRESENT, PartialLabels
+from simkit.labels.tables import text_of
 from simkit.orders.order import Order
 
 TEXTS = {
@@ -74,7 +76,7 @@ def descriptions(order: Order, file: Path | None = None) -> str:
                 *lines,
             ])  # fmt: skip
     with reading(file, "instructions", "save it as UTF-8 text") as place:
-        text = place.read_text("utf-8-sig")
+        text = text_of(place, lambda note: warnings.warn(f"{place}: {note}", stacklevel=4))
     return (text.partition(CLASSES)[2] or text).partition(EXAMPLES)[0].strip()
 
 
