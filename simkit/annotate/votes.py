@@ -342,6 +342,7 @@ def _from_table(path: Path, minus: Minus) -> Votes:
     for column in (image, of_class, worker):
         if "" in column.texts:
             raise column.refused("", "fill it in or leave the row out")
+    image.note_shortened()
     worker = worker.people()
     pairs, question = np.unique(
         image.codes.astype(np.int64) * len(of_class.texts) + of_class.codes, return_inverse=True

@@ -59,7 +59,7 @@ class Folder:
     files that are hidden, made by programs or no pictures inside are left out with a note.
     suffix: appended to names without an image ending, such as .jpg.
     between: separator of several classes in one cell of a long table, such as | or its name: comma,
-    semicolon, bar, slash, plus, space or tab.
+    semicolon, bar, slash, plus, space, tab or line.
     minus: "absent" or "unknown": what -1 means in a wide table that has no 0.
     unknown: "keep" keeps unknown labels unknown: metrics leave them out, and a simulated crowd
     cannot answer questions about them. "absent" assumes them absent, "absent-in-train" only in the
@@ -188,7 +188,7 @@ class Folder:
 
 _SEPARATORS = {
     "comma": ",", "semicolon": ";", "bar": "|", "slash": "/", "plus": "+", "space": " ",
-    "tab": "\t",
+    "tab": "\t", "line": "\n",
 }  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from simkit.labels.tables import (
     Column,
     Minus,
     Table,
+    damaged_list,
     listed,
     means_state,
     offered,
@@ -115,6 +116,7 @@ def read_content(path: Path, *, between: str = "", suffix: str = "", minus: Minu
 def _files(table: Table, suffix: str) -> Column:
     """The column of image files, with tidy names."""
     files = table.column(("file", *USUAL["image"]), "the image files", fits=_no_states)
+    files.note_shortened()
     if "" in files.texts:
         raise BadInput(f"row {files.row('')} names no file; fill it in or remove the row")
     text = "\n".join([*files.texts, ""])
@@ -171,7 +173,7 @@ def _long(
             table.note(f"classes {first!r} and {name!r} differ only in case, spaces or .0 and "
                        "count as two; spell them alike if they are one")  # fmt: skip
     if (joined := offered([*index])) is not None:
-        mark = {" ": "space", ",": "comma"}.get(joined[0], joined[0])
+        mark = {" ": "space", ",": "comma", "\n": "line"}.get(joined[0], joined[0])
         table.note(f"{joined[1]!r} in column {kind.name!r} counts as one class; add between={mark} "
                    "if it names several")  # fmt: skip
     of_text = from_indices([[index[name] for name in names] for names in lists], len(index))
@@ -184,13 +186,11 @@ def _long(
 
 def _several(kind: Column, text: str, between: str) -> list[str]:
     """The classes in a cell."""
-    try:
-        names = listed(text)
-    except ValueError:
-        expected = 'a list of names in quotation marks, as in ["cat", "dog"], is expected'
-        raise kind.refused(text, expected) from None
-    if names is not None:
+    if (names := listed(text)) is not None:
         return names
+    if damaged_list(text):
+        expected = 'a list of names in quotation marks, as in ["cat", "dog"], is expected'
+        raise kind.refused(text, expected)
     return [name for name in map(str.strip, text.split(between) if between else [text]) if name]
 
 

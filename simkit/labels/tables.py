@@ -107,6 +107,7 @@ UNSURE = frozenset((
 ))  # fmt: skip
 """Answers of people who cannot decide, in lower case; looked up before `PRESENCE`, with ? too."""
 _ONE = re.compile(r"([+-]?)0*([01])(?:[.,]0*)?")
+_SHORTENED = re.compile(r"\d[.,]\d{1,5}E\+\d\d")
 _WHOLE = re.compile(r"^(\d+)[.,]0+$")  # a number of a person that a spreadsheet made a fraction
 
 
@@ -251,6 +252,7 @@ class Column:
 
         earlier : names of people from before, such as those in other files.
         """
+        self.note_shortened()
         before = [*earlier]
         names = people(self.texts, before)
         firsts = dict(zip(map(person, before), before, strict=True))
@@ -266,6 +268,17 @@ class Column:
                 "different names"
             )
         return self.cleaned(names.__getitem__)
+
+    def note_shortened(self) -> None:
+        """A note if ids look like 1.23457E+12, which several long numbers may have become."""
+        if not pc.any(pc.match_substring(self.array, "E+")).as_py():  # in a hundredth of the time
+            return
+        short = next((text for text in self.texts if _SHORTENED.fullmatch(text)), None)
+        if short is not None:
+            self.table.note(
+                f"column {self.name!r} holds {short!r}: spreadsheets shorten long numbers so, and "
+                "different ones may have become one; export it again with this column as text"
+            )
 
     def row(self, text: str) -> int:
         """The first row of the file that holds `text`; the first line of the file is row 1."""
@@ -997,7 +1010,7 @@ def presence(
 
 # -- several things in one cell -------------------------------------------------------------------
 
-SEPARATORS = ("|", ";", ",", "/", "+", " ")
+SEPARATORS = ("|", ";", "\n", ",", "/", "+", " ")
 _LISTS = (
     "choices",
     "labels",
@@ -1018,7 +1031,7 @@ _OF_NUMPY = re.compile(rf"\[(?:\s*(?:{_QUOTED.pattern}))+\s*\]")
 def listed(text: str) -> list[str] | None:
     """The names in a cell that is a list of JSON, Python or numpy, or an object of Label Studio.
 
-    None for any other cell. Raises ValueError for a list that cannot be read.
+    None for any other cell.
     """
     if printed := _PRINTED.fullmatch(text):
         text = printed[1] or "[]"
@@ -1034,11 +1047,13 @@ def listed(text: str) -> list[str] | None:
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             value = None
     names: list[Any] = [None] if value is None else [*_names(value)]
-    if all(isinstance(name, str) for name in names):
-        return names
-    if text[0] in "[{" and re.search("[,'\"]", text):  # not a name such as [unclear] or (other)
-        raise ValueError(text)
-    return None
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def damaged_list(text: str) -> bool:
+    """Whether a cell is a list that cannot be read, not a name such as [unclear] or (other)."""
+    inside = re.fullmatch(r"\[.*\]|\{.*\}", text, re.DOTALL)
+    return inside is not None and bool(re.search("[,'\"]", text)) and listed(text) is None
 
 
 def _names(value: Any) -> Iterator[Any]:
@@ -1057,8 +1072,8 @@ def _names(value: Any) -> Iterator[Any]:
 def offered(texts: Sequence[str]) -> tuple[str, str] | None:
     """A separator that seems to join several names in some of the cells, and such a cell.
 
-    | and ; count if a part occurs in another cell, too; the others if, in most of the cells that
-    hold them, every part does. None if there is no such separator.
+    |, ; and a line break count if a part occurs in another cell, too; the others if, in most of the
+    cells that hold them, every part does. None if there is no such separator.
     """
     for mark in SEPARATORS:
         split = [[part for part in map(str.strip, text.split(mark)) if part] for text in texts]
@@ -1066,6 +1081,6 @@ def offered(texts: Sequence[str]) -> tuple[str, str] | None:
         joined = [n for n, parts in enumerate(split) if len(parts) > 1]
         again = [min(cells[part] for part in split[n]) > 1 for n in joined]
         some = [max(cells[part] for part in split[n]) > 1 for n in joined]
-        if any(some) if mark in "|;" else sum(again) * 2 > len(joined) > 0:
+        if any(some) if mark in "|;\n" else sum(again) * 2 > len(joined) > 0:
             return mark, texts[joined[0]]
     return None

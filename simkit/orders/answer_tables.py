@@ -200,10 +200,10 @@ def _single(text: str) -> str:
 
 
 def _number(text: str) -> int:
-    """A number of a question: -1 if blank, 0 for other text."""
+    """A number of a question: -1 if blank, 0 for other text, such as 1.000 for 1000."""
     if text.lower() in BLANK:
         return -1
-    whole = re.fullmatch(r"(\d{1,18})(?:[.,]0+)?", text)
+    whole = re.fullmatch(r"(\d{1,18})(?:[.,]0(?:0|0{3,})?)?", text)
     return int(whole[1]) if whole else 0
 
 
@@ -250,6 +250,7 @@ class _Answers:
         if self.worker is None:
             more = ", or add a column worker with the names of the people"
             raise self._missing("worker", "for worker", more)
+        self.worker.note_shortened()
         seconds, shared = self._seconds()
         return pd.DataFrame({
             "row": self.table.rows, "question": questions, "worker": self.worker.cells(),

@@ -39,11 +39,13 @@ def check_images(data: Dataset, split: str, progress: Progress = silent) -> pd.D
     -------
     DataFrame
         One row per image: image (id), width and height in pixels (0: unreadable), and left_out, the
-        reason for leaving the image out: "copy of X" if the file of an earlier image X has the same
-        pixels, "cannot be read: ...", or "".
+        reason for leaving the image out: "copy of X" if the file of image X has the same pixels,
+        "cannot be read: ...", or "". Of copies that of the shortest name is kept, or the earliest:
+        a.jpg and not "a (1).jpg".
     """
     pictures, ids = data.pictures[split], data.truth[split].images.tolist()
     rows, alike, first = [], dict[str, int](), dict[str, int]()
+    copies: dict[int, list[int]] = {}
     with ThreadPoolExecutor(cores()) as pool:
         looks = pool.map(partial(_seen, pictures), range(len(ids)))
         for row, (width, height, digest, left_out) in enumerate(looks):
@@ -52,10 +54,13 @@ def check_images(data: Dataset, split: str, progress: Progress = silent) -> pd.D
                 # Images may be equal only because they were cut to 8 bits or to the first frame.
                 first.setdefault(pictures.exact(other), other)
                 other = first.setdefault(pictures.exact(row), row)
-            if other != row:
-                left_out = f"{COPY}{ids[other]}"
+            copies.setdefault(other, []).append(row)
             rows.append((ids[row], width, height, left_out))
             progress(len(rows), len(ids))
+    for group in copies.values():
+        kept = min(group, key=lambda row: len(str(ids[row])))
+        for row in {*group} - {kept}:
+            rows[row] = (*rows[row][:3], f"{COPY}{ids[kept]}")
     return pd.DataFrame(rows, columns=["image", "width", "height", "left_out"])
 
 
