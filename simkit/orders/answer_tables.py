@@ -135,7 +135,8 @@ def _path(text: str) -> str:
         text = text.partition("?d=")[2].partition("&")[0]
     elif "://" in text:
         text = re.split("[?#]", text.partition("://")[2])[0]
-    return re.sub("^[./]*/", "", plain(unquote(text)).replace("\\", "/"))
+    path = re.sub("^[./]*/", "", plain(unquote(text)).replace("\\", "/"))
+    return re.sub(r"\.[A-Za-z]\w{1,4}$", lambda ending: ending[0].lower(), path)
 
 
 def _stem(name: str) -> str:

@@ -122,6 +122,7 @@ def test_numbers_alone_count_if_all_are_questions_of_the_order(order, tmp_path):
         lambda name: f"C:\\photos\\{name}",
         lambda name: name.rpartition("/")[2],
         lambda name: name.removesuffix(".jpg"),
+        lambda name: name.replace(".jpg", ".JPG"),
         lambda name: f"/data/upload/3/0a1b2c3d-{name.rpartition('/')[2]}",
     ],
 )
