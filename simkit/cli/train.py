@@ -127,6 +127,10 @@ def command(
     others = " and the others" if training["unasked"] == "absent" else ""
     images = f"{done.asked:,} asked images{others}"
     say(f"{short(made)} on {labels_file}: {images}, {settings.epochs} epochs")
+    if done.unasked and not others:
+        say(f"left out of training: {done.unasked:,} images without a question")
+    if done.unlabelled:
+        say(f"{done.unlabelled:,} of the asked images have no known label")
     _print(done, data_spec)
     if team.processes > 1:
         say(f"{team.processes} processes trained it together")
@@ -247,7 +251,10 @@ def _reporting(checkpoint: Path | None, team: Team) -> Iterator[TrainingBar]:
 
 
 def _facts(done: Trial) -> dict[str, Any]:
-    names = ("asked", "held_out", "map", "map_all", "chosen_by", "split", "images", "left_out")
+    names = (
+        "asked", "held_out", "unasked", "unlabelled", "map", "map_all", "chosen_by", "split",
+        "images", "left_out",
+    )  # fmt: skip
     facts = {name: getattr(done, name) for name in names}
     report = {"report": asdict(done.detailed)} if done.detailed else {}
     return {**facts, "id": done.trained.id, "epoch": done.trained.epoch, **done.scored, **report}

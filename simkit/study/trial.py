@@ -100,6 +100,8 @@ class Trial:
         absent labels in the split are left out.
     asked, held_out
         Number of asked images that were trained on, and of those in the validation split.
+    unasked, unlabelled
+        Number of training images without a question, and of asked ones without a known label.
     chosen_by
         Number of images whose complete labels chose the epoch; 0 for the last epoch.
     detailed
@@ -117,6 +119,8 @@ class Trial:
     map_all: float
     asked: int
     held_out: int
+    unasked: int = 0
+    unlabelled: int = 0
     chosen_by: int = 0
     detailed: Detailed | None = None
     scored: Mapping[str, int] = field(default_factory=dict)
@@ -208,10 +212,10 @@ def trial(
     task = prepare(task, method, **options)
     trained = train(task, method, checkpoint=checkpoint, progress=progress, **options)
     trained = _with_data(trained, run)
-    asked = int(labels.asked.sum())
     chosen_by = len(run.inputs("val")) if chooses else 0
+    images = _image_counts(labels, all_asked)
     if not split:
-        return Trial(trained, "", 0, math.nan, math.nan, asked, all_asked - asked)
+        return Trial(trained, "", 0, math.nan, math.nan, *images)
     test, detailed = run.scored(trained, split), None
     if report:
         pointing = team.in_turn(lambda: _pointing(run, trained, source, split, progress))
@@ -225,8 +229,15 @@ def trial(
     counts |= {f"{name}_scored": int((~np.isnan(aps)).sum()) for name, aps in ap_of.items()}
     return Trial(
         trained, split, test.scores.shape[0], metrics.mean_ap(ap_of["leaves"]), metrics.mean_ap(ap),
-        asked, all_asked - asked, chosen_by, detailed, counts, unscored,
+        *images, chosen_by, detailed, counts, unscored,
     )  # fmt: skip
+
+
+def _image_counts(labels: PartialLabels, all_asked: int) -> tuple[int, int, int, int]:
+    """asked, held_out, unasked and unlabelled of a `Trial`."""
+    asked, known = labels.asked, np.diff(labels.codes.indptr)
+    number = int(asked.sum())
+    return number, all_asked - number, len(asked) - number, int((known[asked] == 0).sum())
 
 
 def _with_splits(source: StudySource, data: Dataset, *, chooses: bool, report: bool) -> StudySource:

@@ -137,6 +137,16 @@ def test_test_labels_of_one_kind_are_refused_before_training(tmp_path):
     assert done.left_out == said and 0 <= done.map <= 1
 
 
+def test_images_without_a_question_or_a_label_are_counted(tmp_path):
+    truth = open(DATA).truth["train"]
+    codes = np.zeros(truth.shape, np.int8)
+    codes[:2, :3] = [[1, -1, 1], [-1, 1, -1]]
+    labels = PartialLabels.of(codes, truth.images, truth.classes, np.arange(120) < 5)
+    files = planted(tmp_path, DATA)
+    done = trial(labels, methods.make("an"), source(files=files), settings=Settings(epochs=1))
+    assert (done.asked, done.held_out, done.unasked, done.unlabelled) == (5, 0, 115, 3)
+
+
 LEAVES, ANNOTATIONS = np.array([0, 2]), np.array([7, 0, 3])
 #                  class 1 is no leaf and is looked at nowhere
 SCORES = np.array([[3, 9, 0], [2, 9, 1], [1, 9, 2], [0, 9, 3]], np.float32)
