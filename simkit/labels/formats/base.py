@@ -591,10 +591,10 @@ def merged(
     return kept, matches(kept, names, plain)[codes]
 
 
-def check_indices(lists: Sequence[Sequence[int]], L: int) -> None:
+def check_indices(lists: Sequence[Sequence[Any]], L: int) -> None:
     """Raise BadInput for lists that are no indices of classes but a 0 or 1 for each of them."""
-    full = L > 1 and all(len(each) == L and {*each} <= {0, 1} for each in lists)
-    if full and any([*each] != sorted({*each}) for each in lists):
+    full = (len(each) == L and all(type(c) is int and c in (0, 1) for c in each) for each in lists)
+    if L > 1 and all(full) and any([*each] != sorted({*each}) for each in lists):
         raise BadInput(
             f"all lists have {L} entries of 0 and 1, one for each class; write the indices of the "
             "present classes"

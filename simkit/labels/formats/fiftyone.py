@@ -7,7 +7,7 @@ import re
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -106,7 +106,7 @@ def _content(path: Path) -> tuple[tuple[str, ...] | None, dict[str, list[str] | 
     names = None if classes is None else base.distinct(classes, path)
     if not isinstance(content.get("labels"), dict):
         raise BadInput("it has no 'labels'; export a FiftyOneImageClassificationDataset")
-    sure, indices = list[str](), list[list[int]]()
+    sure, given = list[str](), list[list[Any]]()
     listed: dict[str, list[str] | None] = {}
     for image, target in content["labels"].items():
         # A target is a class, its index, an object with a label, or a list of them.
@@ -115,18 +115,22 @@ def _content(path: Path) -> tuple[tuple[str, ...] | None, dict[str, list[str] | 
             continue
         listed[image] = labels = []
         entries = target if isinstance(target, list) else [target]
-        indices.append([entry for entry in entries if type(entry) is int])
+        given.append(entries)
         for entry in entries:
-            if isinstance(entry, dict) and entry.get("confidence") is not None:
-                sure.append(f"{str(entry['confidence'])[:9]} of {image[:40]!r}")
-            label = base.as_integer(entry.get("label") if isinstance(entry, dict) else entry)
+            label = entry
+            if isinstance(entry, dict):
+                label = entry.get("label")
+                if entry.get("confidence") is not None:
+                    sure.append(f"{str(entry['confidence'])[:9]} of {image[:40]!r}")
+            if type(label) is float:
+                label = base.as_integer(label)
             if type(label) is int and names is not None and 0 <= label < len(names):
                 label = names[label]
             if not isinstance(label, str):
                 of = f"the label of {image[:100]!r} is {str(entry)[:60]}"
                 raise BadInput(f"{of}; a class name, or an index into 'classes', is expected")
             labels.append(label)
-    base.check_indices(indices, len(names or ()))
+    base.check_indices(given, len(names or ()))
     base.note(path, sure, "labels have a confidence ({}), as predictions do, and count whatever it "
               "is; leave out those that are not sure")  # fmt: skip
     return names, listed

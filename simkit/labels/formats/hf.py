@@ -6,6 +6,7 @@ import json
 import re
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import json as arrow_json
 
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading, whole, whole_folder
@@ -26,6 +28,7 @@ from simkit.registry import setting
 STATE = "state.json"  # in a folder that `Dataset.save_to_disk` wrote
 _SIDES = ["present", "absent"]
 _LIST = pa.list_(pa.string())
+_BLOCK = 1 << 24  # bytes; a longer row is read slowly
 _ROW = ["file_name", *_SIDES]
 _WHAT = "a data set of Hugging Face (image or file_name, present, absent)"
 
@@ -213,12 +216,21 @@ def _table_of(path: Path) -> pa.Table:
 
 def _rows_of(path: Path) -> pa.Table:
     """The rows of a metadata file, in any spelling of `simkit.labels.tables`."""
+    if path.suffix.lower() == ".jsonl":
+        schema = pa.schema({"file_name": pa.string(), **dict.fromkeys(_SIDES, _LIST)})
+        options = arrow_json.ParseOptions(schema, unexpected_field_behavior="ignore")
+        with suppress(pa.ArrowInvalid):  # ten times faster, but strict, and its errors name no row
+            table = arrow_json.read_json(path, arrow_json.ReadOptions(block_size=_BLOCK), options)
+            if table["present"].null_count < len(table) and not table["file_name"].null_count:
+                return table
     table = read_table(path)
     columns = {}
     usual = {key(name): name for name in (*_ROW, "image")}
     for column in table.columns:
         name = usual.get(key(column.name), column.name)
         if name not in _SIDES:
+            if name == "file_name" and "" in column.texts and path.suffix.lower() == ".jsonl":
+                raise column.refused("", "the path of an image is expected")
             columns[name] = column.array
             continue
         lists = [_names_in(column, text) if text else None for text in column.texts]

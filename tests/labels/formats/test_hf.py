@@ -226,7 +226,15 @@ def test_classes_that_look_alike_are_one(tmp_path: Path) -> None:
     [
         ('{"file_name": "a", "present": "x"}', "present"),
         ('{"file_name": "a", "present": [1]}', "present"),
-        ('{"file_name": "a", "present": [null]}', "'present' holds '[null]' in row 1"),
+        ('{"file_name": "a", "present": [null]}', "empty entry"),
+        (
+            '{"file_name": "a", "present": ["x"]}\n{"present": ["x"]}',
+            "'file_name' holds '' in row 2",
+        ),
+        (
+            '{"file_name": "a", "present": ["x"]}\n{"file_name": "b", "present": "x"}',
+            "'x' in row 2",
+        ),
         ('{"file_name": "a", "present": ["x", "x"]}', "'x'"),
         ('{"file_name": "a", "present": ["x"], "absent": ["x"]}', "'x'"),
         ('{"present": ["x"]}', "file_name"),
