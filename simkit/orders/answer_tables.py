@@ -118,9 +118,9 @@ def image_places(texts: Sequence[str], images: Sequence[str]) -> dict[str, int]:
         # Label Studio puts eight digits before the names of uploads.
         tails = ["/".join(parts[start:]) for start in range(1, len(parts))]
         tails += [parts[-1], re.sub("^[0-9a-f]{8}-", "", parts[-1])]
-        found = [ids.get(tail) for tail in tails] + [files.get(tail) for tail in tails[-2:]]
-        found += [ids.get(_stem(parts[-1])), stems.get(parts[-1])]
-        place = next((place for place in found if place is not None), None)
+        candidates = [ids.get(tail) for tail in tails] + [files.get(tail) for tail in tails[-2:]]
+        candidates += [ids.get(_stem(parts[-1])), stems.get(parts[-1])]
+        place = next((place for place in candidates if place is not None), None)
         if text and text not in places and place is not None:
             ending[text] = place
             folders.setdefault(place, set()).add(_path(text).removesuffix(names[place]))
@@ -458,9 +458,9 @@ class _Answers:
                     f"{answer.refused(text, expected)}, or name another column with --columns "
                     "answer=NAME"
                 )
-        known = [state for state in states.values() if not isinstance(state, str)]
-        absent = tables.meaning_of_minus(known, self.minus, "--minus ") == 0
-        if -1 in known and not self.minus:
+        codes = [state for state in states.values() if not isinstance(state, str)]
+        absent = tables.meaning_of_minus(codes, self.minus, "--minus ") == 0
+        if -1 in codes and not self.minus:
             self.table.note(f"-1 in column {answer.name!r} is read as unsure, because 0 is no")
         word = "no" if absent else "unsure"
         return answer.cleaned(lambda text: word if states[text] == -1 else text)
