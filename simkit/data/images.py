@@ -213,7 +213,9 @@ def as_on_disk(place: Path, names: Sequence[str]) -> list[str]:
                     f"{meant[file][-100:]!r} and {name[-100:]!r} would both be {place / file}; "
                     "write names that start in this folder"
                 )
-        pairs = ", ".join(f"{names[row][-80:]!r} is {spelled[row]!r}" for row in matched[:3])
+        pairs = ", ".join(  # Unicode forms that look alike are told apart by their escapes
+            f"{names[row][-80:]!a} is {spelled[row]!a}" for row in matched[:3]
+        )
         warnings.warn(
             f"{place}: {len(matched):,} of {len(names):,} names of images are spelled otherwise "
             "than their files (Unicode form, slashes, case of the ending, folders before) and were "
