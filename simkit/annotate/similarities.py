@@ -268,7 +268,8 @@ def _from_table(
     rows = _rows(table, wanted, ids.texts)
     if extra := [column.name for column in others if column is not ids]:
         table.note(f"columns of other classes, not used: {_few(extra)}")
-    if left := sorted({*ids.texts} - {*np.array(ids.texts, object)[rows]}):
+    if len(ids.texts) > len(wanted):
+        left = sorted({*ids.texts} - {*np.array(ids.texts, object)[rows]})
         table.note(f"images that are not in {split}, not used: {_few(left)}")
     scores = np.array([by_name[name].numbers() for name in names])[:, rows].T
     if (empty := np.isnan(scores)).any():
