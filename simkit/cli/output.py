@@ -36,9 +36,13 @@ def wants_json() -> bool:
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """With --json, print one object and the notes on one line; nan and infinity become null."""
+    """With --json, print one object on one line, with the notes if there are any.
+
+    nan and infinity become null.
+    """
     if wants_json():
-        value = value | {"notes": click.get_current_context().meta.get(NOTES, [])}
+        if notes := click.get_current_context().meta.get(NOTES):
+            value = value | {"notes": notes}
         strict = json.loads(json.dumps(value), parse_constant=lambda _: None)
         click.echo(json.dumps(strict, ensure_ascii=False, allow_nan=False))
 
