@@ -103,7 +103,7 @@ def test_a_file_that_was_there_is_replaced_and_told(shell, given) -> None:
         ("x.parquet y.csv --to npz-triple", "did you mean 'npy-triple'?"),
         ("x.parquet y.xls", "y.xls has the ending '.xls', which no label format has"),
         ("x.parquet x.parquet", "x.parquet is a file that is read here"),
-        ("x.parquet y.csv --from csv", "x.parquet"),
+        ("x.parquet y.csv --from coco", "x.parquet"),
         ("x.parquet formatted_train_labels_obs.npy --data npz:t.npz", "no split of t has all 4"),
         ("x.parquet y --to npy-triple(file='x')", "gives no image names that differ"),
         ("x.parquet y.csv --to coco", "y.csv has the ending '.csv', but coco is written with"),
