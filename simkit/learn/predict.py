@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -107,6 +108,12 @@ def predict(
             features = extract(data, name, network, kinds=(kind,), progress=progress, **how)[kind]
             inputs = FeatureInputs(cast(Any, features.values), features.id)
             lost = np.array([image.row for image in features.skipped], np.int64)
+            if len(lost):
+                warnings.warn(
+                    f"{len(lost):,} of {len(features.values):,} images of {name} could not be read "
+                    f"and have no scores, such as {features.skipped[0].image!r}; mend the files",
+                    stacklevel=2,
+                )
         scores = model.scores(inputs, device=device)
         scores[lost] = np.nan
         images = pd.Index(data.truth[name].images, name="image")

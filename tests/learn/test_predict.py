@@ -57,7 +57,10 @@ def test_unreadable_images_are_nan_if_skipped(head: tuple[Trained, Path], tmp_pa
     data = f"folder:{tmp_path},labels=none"
     with pytest.raises(BadInput, match=r"1\.png"):
         simkit.predict(head[1], data)
-    table = simkit.predict(head[1], data, unreadable="skip")
+    with pytest.warns(
+        UserWarning, match=r"1 of \d+ images of \w+ could not be read and have no scores"
+    ):
+        table = simkit.predict(head[1], data, unreadable="skip")
     assert table.isna().all(axis=1).tolist() == [False, True, False]
 
 
