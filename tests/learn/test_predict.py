@@ -53,7 +53,7 @@ def test_a_saved_model_scores_a_folder_of_images(head: tuple[Trained, Path], tmp
 
 def test_unreadable_images_are_nan_if_skipped(head: tuple[Trained, Path], tmp_path: Path):
     photos(tmp_path)
-    (tmp_path / "1.png").write_bytes(b"no image")
+    (tmp_path / "1.png").write_bytes((tmp_path / "1.png").read_bytes()[:60])  # torn
     data = f"folder:{tmp_path},labels=none"
     with pytest.raises(BadInput, match=r"1\.png"):
         simkit.predict(head[1], data)
