@@ -386,6 +386,78 @@ COMMANDS = [
          "confusion => {1}"),
     mend("show runs --figure convergence", "compare again with (curves = true)",
          "compare g.toml --workers 1 --out runs", mended={"g.toml": GRID + "{}\n"}),
+    mend("train --labels sp.parquet --epochs 1 --method epr --data folder:photos",
+         r"as in (epr\(expected=[\d.]+\))", "method epr => method '{}'"),
+    mend("train --labels sp.parquet --epochs 1 --method ignore --data folder:photos",
+         "train '(an)' or '(ll-r)' instead", "method ignore => method {0}",
+         "method ignore => method {1}"),
+    mend(f"{TRAIN} csl", r"choose a smaller (top_k), or (p-asl\(mode=ignore\))",
+         "method csl => method 'csl({0}=1)'", "method csl => method '{1}'"),
+    mend(f"{TRAIN} 'an+scl(warmup=0)'", "add (--fine-tune) .in Python", "+ {}"),
+    mend(f"{TRAIN} 'em-apl(warmup=30)'", r"an epoch from (\d) to (\d), before",
+         "warmup=30 => warmup={0}", "warmup=30 => warmup={1}"),
+    mend(f"{TRAIN} role --set state_gb=1e-9",
+         "train (a method without a state for each image), or raise (state_gb)",
+         "method role => method an", " --set state_gb=1e-9 => "),
+    mend(f"{TRAIN} an --device cuda:99", "use (auto) or (cpu)", "cuda:99 => {0}", "cuda:99 => {1}"),
+    mend(f"{TRAIN} an --checkpoint used.ckpt --epochs 2", "choose another file or delete it",
+         "used.ckpt => new.ckpt"),
+    # Python
+    mend("py:simkit.train(Task(labels), an)", r"give (Task\(labels, FeatureInputs\()\.\.\.\)\) or",
+         "py:simkit.train({}features)), an)"),
+    mend("py:simkit.train(task, an, settings=simkit.Settings(select='best'))",
+         r"give (validation=[\w.]+\(inputs, labels\)), or (select='last')",
+         "py:simkit.train(task, an, settings=simkit.Settings(select='best'), {0})",
+         "py:simkit.train(task, an, settings=simkit.Settings({1}))"),
+    mend("py:simkit.train(task, simkit.methods.make('se'))",
+         r"`(prepare\(task, method\))` builds it", "py:simkit.train(simkit.{}, method)"),
+    mend("py:Task(labels, features)", r"give (FeatureInputs\(features\)), or",
+         "py:Task(labels, {})"),
+    mend("py:simkit.methods.make('imcl').start(simkit.methods.Sizes(3, 2))",
+         r"give (Task\(labels)=...\) instead of Sizes",
+         "py:simkit.methods.make('imcl').start({}, FeatureInputs(features)))"),
+    mend("py:simkit.methods.make('epr').start(simkit.methods.Sizes(3, 2))",
+         r"as in (epr\(expected=[\d.]+\))",
+         "py:simkit.methods.make('{}').start(simkit.methods.Sizes(3, 2))"),
+    mend("py:simkit.simulate(data.truth['train'], 'rpa', habits=habits)",
+         r"use (habits.for_classes\(truth.classes\))",
+         "py:simkit.simulate(truth, 'rpa', habits={})"),
+    mend("py:simkit.simulate(data.truth['train'], 'knowledge-graph')",
+         "pass (hierarchy=data.hierarchy) as well",
+         "py:simkit.simulate(data.truth['train'], 'knowledge-graph', {})"),
+    mend("py:simkit.simulate(data.truth['train'], 'single-positive(bias=size)')",
+         r"pass (boxes=data.boxes\[split\])",
+         "py:simkit.simulate(data.truth['train'], 'single-positive(bias=size)', {})"),
+    mend("py:simkit.simulate(truth, 'picked')", r"pass (features=) or choose (by=random)",
+         "py:simkit.simulate(truth, 'picked', {0}features)",
+         "py:simkit.simulate(truth, 'picked({1})')"),
+    mend("py:simkit.simulate(truth, 'machine')", r"pass (scores=) ",
+         "py:simkit.simulate(truth, 'machine', {}scores)"),
+    mend("py:simkit.simulate(truth, 'machine', scores=p)",
+         r"(log\(p / \(1 - p\)\)) for a probability p",
+         "py:simkit.simulate(truth, 'machine', scores=np.{})"),
+    mend("py:simkit.replay(published.history, truth)",
+         "call (replay_published) from (simkit.papers.published_simulators)",
+         "py:__import__('{1}', fromlist=['x']).{0}(published.history, truth)"),
+    mend("py:simkit.Truth.of(codes)", '(present = codes == 1), (known = codes != 0)',
+         "py:simkit.Truth.of(codes == 1, known=codes != 0)"),
+    mend("py:simkit.Truth.of(np.array([[1, -1], [-1, 1]]))",
+         'add (minus="unknown"), or (minus="absent")',
+         "py:simkit.Truth.of(np.array([[1, -1], [-1, 1]]), {0})",
+         "py:simkit.Truth.of(np.array([[1, -1], [-1, 1]]), {1})"),
+    mend("py:simkit.cost(simkit.formats.for_path('labels.csv').read('labels.csv'))",
+         "give those of (simkit.simulate),", "py:simkit.cost({}(truth, 'rpa'))"),
+    mend("py:simkit.plan_pilot(200)", "(classes) and (per_image)",
+         "py:simkit.plan_pilot(200, {0}=80, {1}=2.9)"),
+    mend("py:simkit.figures.make('heat-map')(pd.DataFrame())",
+         "pass the result of (simkit.open_runs)", "py:simkit.figures.make('heat-map')({}('runs'))"),
+    mend("py:simkit.data.open('unlabelled:folder:photos')",
+         'a TOML file with (source = "unlabelled"), (images) and (classes)',
+         "py:simkit.data.open('u.toml')",
+         mended={"u.toml": '{0}\n{1} = "folder:photos"\n{2} = ["cat"]\n'}),
+    mend("py:simkit.backbone('resnet18')", "or `(imagenet)` to download",
+         "py:simkit.backbone('resnet18', 'random')"),
+    mend("py:simkit.prices('hourlyy')", "did you mean '(.+)'", "py:simkit.prices('{}')"),
 ]
 # fmt: on
 
@@ -416,9 +488,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for line in (
             f"simulate {PHOTOS} --scheme rpa --out rpa.parquet --no-card",
             f"simulate {PHOTOS} --scheme full-subset --out full.parquet --no-card",
+            f"simulate {PHOTOS} --scheme single-positive --out sp.parquet --no-card",
             "convert full.parquet full --to hf",
             "convert rpa.parquet labels.csv",
-            f"train {PHOTOS} --labels rpa.parquet --method an --epochs 1 --out model",
+            f"train {PHOTOS} --labels rpa.parquet --method an --epochs 1 --out model "
+            "--checkpoint used.ckpt",
             f"predict model {PHOTOS}",
             "order --data folder:photos --scheme rpa --out ordered",
             "quickstart photos --classes names.txt --budget 9 --out mine",
@@ -462,8 +536,22 @@ def said(
 
 def values() -> dict[str, Any]:
     """What cases in Python speak of."""
-    data = simkit.data.open("folder:photos")
-    return {"data": data, "truth": data.truth["train"]}
+    from simkit.papers.published_simulators import simulate_published
+
+    data = simkit.data.open("scenes:images=60")
+    truth = simkit.data.open("folder:photos").truth["train"]
+    labels = simkit.simulate(truth, "full-subset")
+    features = np.random.default_rng(0).random((len(truth.images), 4), np.float32)
+    inputs = simkit.FeatureInputs(features)
+    return {
+        "data": data, "split": "train", "truth": truth, "labels": labels,
+        "features": features, "inputs": inputs, "task": simkit.Task(labels, inputs),
+        "an": simkit.methods.make("an"), "method": simkit.methods.make("se"),
+        "habits": simkit.Habits(miss=(0.1, 0.2), classes=("cat", "dog")),
+        "published": simulate_published(truth, "rpa"), "codes": np.array([[1, -1], [0, 1]]),
+        "p": np.full(truth.shape, 0.4), "scores": np.full(truth.shape, -2.0), "log": np.log,
+        "Task": simkit.Task, "FeatureInputs": simkit.FeatureInputs,
+    }  # fmt: skip
 
 
 def followed(line: str, way: str, groups: tuple[str, ...]) -> str:

@@ -78,8 +78,8 @@ def check_training(
     if comparing and getattr(first.inputs, "crop", None) is None:
         notes.append(
             f"method {comparing[0]!r} compares crops of an image, and these inputs show every "
-            "image whole, so each is compared with itself; train it on ImageInputs(..., "
-            "crop=(0.25, 1)) with a backbone"
+            "image whole, so each is compared with itself; add --fine-tune (in Python, a backbone "
+            "and ImageInputs(..., crop=(0.25, 1)))"
         )
     for note in dict.fromkeys(notes):
         warnings.warn(note, stacklevel=4)
@@ -184,7 +184,7 @@ def _check_validation(task: Task, settings: Settings, validation: Validation | N
         if settings.select == "best":
             raise BadInput(
                 "select is 'best', but there are no validation labels to choose by; give "
-                "validation=Validation(inputs, labels), or select='last'"
+                "validation=simkit.learn.validation.Validation(inputs, labels), or select='last'"
             )
         return
     inputs, labels = validation.inputs, validation.labels

@@ -75,11 +75,14 @@ class ExpectedCount(Method):
             return float(each.sum(axis=1).mean())
         estimate = None if isinstance(task, Sizes) else positives_per_image(task.labels)
         if estimate is None:
-            source = "sizes" if isinstance(task, Sizes) else "these labels"
+            source, sizes = (
+                ("sizes", task) if isinstance(task, Sizes) else ("these labels", task.sizes)
+            )
+            example = min(_COCO, sizes.classes / 2)
             raise BadInput(
                 f"{self.name}: the number of positives per image (expected) cannot be estimated "
                 f"from {source}, only from images that are labelled completely and from labels of "
-                f"scheme rpa; give it, as in {self.name}(expected={_COCO}) (the papers: VOC 1.5, "
+                f"scheme rpa; give it, as in {self.name}(expected={example}) (the papers: VOC 1.5, "
                 "COCO 2.9, NUS-WIDE 1.9, CUB 31.4)"
             )
         return estimate
