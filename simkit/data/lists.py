@@ -23,6 +23,7 @@ from simkit.labels.tables import (
     Column,
     Table,
     key,
+    listed,
     plain,
     read_table,
     text_of,
@@ -139,6 +140,8 @@ def _names(file: Path, table: Table) -> list[str]:
     entries = _lines(text)
     if not entries:
         raise BadInput("it is empty; write one class name per line")
+    if text.lstrip().startswith("['") and (names := listed(text.strip())):
+        return names  # as Python writes them
     cells = _BETWEEN.split(entries[0])
     header = bool({*map(key, cells)} & {*map(key, _CLASS)}) and len(entries) > 1
     in_yaml = kind in (".yaml", ".yml") or re.search(r"^names\s*:", text, re.MULTILINE)
@@ -173,6 +176,8 @@ def _names(file: Path, table: Table) -> list[str]:
 def _bare(entries: list[str], note: Callable[[str], None]) -> list[str]:
     """The names in lines, without numbers, codes or marks that all of them have."""
     names = [_QUOTED.sub(r"\1\2", entry) for entry in entries]
+    if len(names) > 1 and all(name.endswith(",") for name in names[:-1]):
+        names = [name.removesuffix(",") for name in names]
     for pattern in (_MARKED, *_NUMBERED):
         parts = [part for name in names if (part := pattern.fullmatch(name))]
         if len(parts) == len(names):

@@ -1,0 +1,93 @@
+"""Tables of scores, weights and classes, and amounts of money: the numbers and names they mean."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simkit.annotate.label_preference import spelled
+from simkit.annotate.similarities import read_scores
+from simkit.data.lists import class_names
+from simkit.quantities import dollars
+from tests.cases.reading import Case, check, written
+
+RIGHT = [[1.5, -2.5], [-0.25, 4.0]]  # cat and dog in a.jpg and b.jpg
+TABLE = "image,cat,dog\na.jpg,1.5,-2.5\nb.jpg,-0.25,4\n"
+SCORES = {
+    "another-order": Case("image,dog,cat\nb.jpg,4,-0.25\na.jpg,-2.5,1.5\n", RIGHT),
+    "exponents": Case("image,cat,dog\na.jpg,15e-1,-2.5E+00\nb.jpg,-.25,4e0\n", RIGHT),
+    "decimal-commas": Case(
+        "image;cat;dog\na.jpg;1,5;-25E-1\nb.jpg;-0,25;4,0\n", RIGHT, note="decimal commas",
+    ),
+    "row-numbers": Case(",image,cat,dog\n0,a.jpg,1.5,-2.5\n1,b.jpg,-0.25,4\n", RIGHT),
+    "header-again": Case(TABLE.replace("b.jpg", "image,cat,dog\nb.jpg"), RIGHT, note="row 3"),
+    "comments": Case("# model 3\n" + TABLE, RIGHT, note="model 3"),
+    "image-twice": Case(f"{TABLE}a.jpg,3,3\n", RIGHT, asks="a.jpg", mended=TABLE),
+    "per-cent": Case("image,cat,dog\na.jpg,150%,-250%\nb.jpg,-25%,400 %\n", RIGHT),
+    "infinite": Case(TABLE.replace("4", "inf"), RIGHT, asks="inf", mended=TABLE),
+    "one-per-row": Case(
+        "image,class,score\na.jpg,cat,1.5\na.jpg,dog,-2.5\n", RIGHT, asks="class", mended=TABLE,
+    ),
+    "case": Case(TABLE.replace("cat", "Cat"), RIGHT, asks="cat", mended=TABLE),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_scores(name: str, tmp_path: Path) -> None:
+    def read(text: str, _: str) -> Any:
+        file, images = written(tmp_path / "scores.csv", text), np.array(["a.jpg", "b.jpg"])
+        return read_scores(file, "train", images, ["cat", "dog"]).tolist()
+
+    check(SCORES[name], read)
+
+
+WEIGHTS = {
+    "thousands": Case('class,weight\ncat,"2,590"\ndog,"1,010.5"\n', {"cat": 2590, "dog": 1010.5}),
+    "european": Case(
+        "class;weight\ncat;2.155,25\ndog;19,47\n", {"cat": 2155.25, "dog": 19.47},
+        note="decimal commas",
+    ),
+    "mixed": Case(
+        "class;weight\ncat;2.155\ndog;19,47\n", {"cat": 2155, "dog": 19.47}, asks="19,47",
+        mended="class;weight\ncat;2155\ndog;19.47\n",
+    ),
+    "per-cent": Case("class,weight\ncat,85%\ndog,15 %\n", {"cat": 0.85, "dog": 0.15}),
+    "exponents": Case("class,weight\ncat,1e-3\ndog,2.5E+0\n", {"cat": 0.001, "dog": 2.5}),
+    "header-again": Case(
+        "class,weight\ncat,3\nclass,weight\ndog,1\n", {"cat": 3, "dog": 1}, note="row 3",
+    ),
+    "other-names": Case("label,Weight \ncat,3\ndog,1\n", {"cat": 3, "dog": 1}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_weights(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "weights.csv"
+    check(WEIGHTS[name], lambda text, _: json.loads(spelled(str(written(file, text)))))
+
+
+CATS = ("cat", "dog")
+LISTS = {
+    "windows": Case("cat \r\ndog\r\n", CATS),
+    "numbered": Case("0 cat\n1 dog\n", CATS, note="'0 cat'"),
+    "labelme": Case("background\ncat\ndog\n", ("background", *CATS), note="'background'"),
+    "comments": Case("# classes of 2024\ncat\ndog\n", CATS, note="# classes of 2024"),
+    "quoted": Case('"cat"\n"dog"\n', CATS),
+    "commas": Case("cat,\ndog,\n", CATS, note="'cat,'"),
+    "python": Case("['cat',\n 'dog']\n", CATS),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_of_classes(name: str, tmp_path: Path) -> None:
+    check(LISTS[name], lambda text, _: class_names(written(tmp_path / "names.txt", text)))
+
+
+@pytest.mark.parametrize("text", ["1.299", "1.299,99", "1'299.50", "1 299,50", "1,5", "500 EUR"])
+def test_amounts_of_other_countries(text: str) -> None:
+    case = Case(text, 1299.5, asks="write ", mended="1,299.50")
+    check(case, lambda typed, _: dollars(typed, "--budget"))
