@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -105,11 +107,12 @@ def read_content(path: Path, *, between: str = "", suffix: str = "", minus: Minu
         if kind is None:
             return _wide(table, files, splits, others, minus)
         if len(others) > 1:
-            odd = next(column.name for column in others if column is not kind)[:60]
-            raise BadInput(
-                f"column {odd!r} is not understood beside {kind.name!r}; keep file, class and "
-                "split only, or give every class a column with 0 and 1"
-            )
+            odd = next(column for column in others if column is not kind)
+            said = all(map(means_state, odd.texts))
+            rows = "keep the rows of present classes, without this column" if said else (
+                "keep file, class and split only")  # fmt: skip
+            raise BadInput(f"column {odd.name[:60]!r} is not understood beside {kind.name!r}; "
+                           f"{rows}, or give every class a column with 0 and 1")  # fmt: skip
         return _long(table, files, splits, kind, between)
 
 
@@ -165,13 +168,9 @@ def _long(
     index = {name: c for c, name in enumerate(dict.fromkeys(chain.from_iterable(lists)))}
     if not index:
         raise BadInput(f"column {kind.name!r} names no class; fill it in")
-    # Names may be one class spelled twice, or several classes in one cell.
-    spellings: dict[str, str] = {}
-    for name in index:
-        first = spellings.setdefault(person(name), name)  # as for people: 3.0 looks like 3
-        if first != name:
-            table.note(f"classes {first!r} and {name!r} differ only in case, spaces or .0 and "
-                       "count as two; spell them alike if they are one")  # fmt: skip
+    if {*index} <= {"0", "1"} and any(len({*names}) < len(names) for names in lists):
+        raise kind.refused(kind.texts[0], "names of classes are expected; give every class a "
+                           "column with 0 and 1 if each is one number of the list")  # fmt: skip
     if (joined := offered([*index])) is not None:
         mark = {" ": "space", ",": "comma", "\n": "line"}.get(joined[0], joined[0])
         table.note(f"{joined[1]!r} in column {kind.name!r} counts as one class; add between={mark} "
@@ -194,8 +193,21 @@ def _several(kind: Column, text: str, between: str) -> list[str]:
     return [name for name in map(str.strip, text.split(between) if between else [text]) if name]
 
 
+def _look(name: str) -> str:
+    """A name as it looks: without entities of HTML, garbled letters, quotes, - and _; 3 for 3.0."""
+    with suppress(UnicodeError):
+        name = name.encode("cp1252").decode("utf-8")  # Ã© was é
+    return person(re.sub(r"[\s_-]+", " ", html.unescape(name)).strip("\"'“”„‘’"))
+
+
 def _note_names(table: Table, classes: Sequence[str], present: csr_array) -> None:
-    """Notes about names that programs gave, and a class whose name says that there is none."""
+    """Notes about names that look alike or that programs gave, and a class that names none."""
+    spellings: dict[str, str] = {}
+    for name in classes:
+        first = spellings.setdefault(_look(name), name)
+        if first != name:
+            table.note(f"classes {first!r} and {name!r} differ only in case, spaces or signs and "
+                       "count as two; spell them alike if they are one")  # fmt: skip
     if dates := [name for name in classes if _DATE.fullmatch(name.lower())]:
         table.note(f"class {dates[0]!r} looks like a date, into which spreadsheets turn names such "
                    "as MARCH1 and 3-1; correct the names if this happened")  # fmt: skip

@@ -35,6 +35,10 @@ CASES = {
         "file_path,class_name,confidence\na.jpg,cat,0.9\nb.jpg,dog,0.8\n", ONE_EACH,
         asks="'confidence'", mended="file_path,class_name\na.jpg,cat\nb.jpg,dog\n",
     ),
+    "state": Case(
+        "file,class,present\na.jpg,cat,1\na.jpg,dog,0\nb.jpg,dog,1\n", ONE_EACH,
+        asks="keep the rows of present classes, without", mended=LONG,
+    ),
     "no-header": Case("a.jpg,cat\nb.jpg,dog\n", ONE_EACH, asks="'a.jpg'", mended=LONG),
     # The states of a label
     "uncertain": Case(
@@ -75,6 +79,16 @@ CASES = {
         mended="file,class\na.jpg,MARCH1\nb.jpg,SEPT2\n",
     ),
     "line-end": Case('file,class\na.jpg,"cat\n"\nb.jpg,dog\n', ONE_EACH),
+    **{
+        name: Case(
+            f"file,class\na.jpg,{one}\nb.jpg,{other}\n", ([other], {"a.jpg": "1", "b.jpg": "1"}),
+            asks=f"'{one}' and '{other}'", mended=f"file,class\na.jpg,{other}\nb.jpg,{other}\n",
+        )
+        for name, one, other in (
+            ("entities", "R&amp;D", "R&D"), ("underscores", "fire_truck", "fire truck"),
+            ("garbled", "caf\u00c3\u00a9", "caf\u00e9"), ("curled-quotes", "“cat”", "cat"),
+        )
+    },
     # Several in one cell
     "numpy": Case(
         "file,class\na.jpg,['cat' 'dog']\nb.jpg,['dog']\nc.jpg,[]\n", NONE_IN_C, note="several",
@@ -104,6 +118,10 @@ CASES = {
         "file,class\na.jpg,25000|2720\nb.jpg,2720\n",
         (["25000", "2720"], {"a.jpg": "11", "b.jpg": "01"}),
         asks=r"between=\|", options="between=|",
+    ),
+    "one-hot": Case(
+        'file,labels\na.jpg,"[1, 0, 0]"\nb.jpg,"[0, 1, 0]"\n', ONE_EACH, asks="row 2.*a column",
+        mended=WIDE,
     ),
     "one-column-each": Case(
         "file,label1,label2\na.jpg,cat,\nb.jpg,dog,\n", ONE_EACH, asks="'label1'", mended=LONG,
