@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any
 
 LONGEST = 900  # characters of a message
@@ -44,6 +45,12 @@ def located(where: str) -> Iterator[None]:
         yield
     except BadInput as error:
         raise BadInput(f"{where}: {error}") from None
+
+
+def examples(values: Iterable[object], n: int = 3) -> str:
+    """The first `n` of the values, for a message."""
+    texts = [str(value)[:200] for value in islice(values, n + 1)]
+    return ", ".join([*texts[:n], *["..."] * (len(texts) > n)])
 
 
 _LISTED = 60  # names in a message

@@ -18,8 +18,9 @@ from simkit.annotate.annotators import Ints
 from simkit.annotate.sparse_draws import lookup
 from simkit.errors import BadInput, unknown
 from simkit.files import AnyPath, reading
+from simkit.labels.names import find_names, plain
 from simkit.labels.partial import PRESENT, PartialLabels
-from simkit.labels.tables import ENDINGS, find_names, plain, read_table
+from simkit.labels.tables import ENDINGS, read_table
 from simkit.labels.truth import Truth
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from simkit.errors import BadInput, unknown
 from simkit.files import reading, whole
 from simkit.history import History, content_id
 from simkit.labels.formats.npz import Arrays
-from simkit.labels.tables import USUAL, Table, find_names, plain, read_table
+from simkit.labels.names import find_names, plain
+from simkit.labels.tables import USUAL, Table, read_table
 from simkit.labels.truth import Truth, locked
 from simkit.metrics.ap import ap_of_classes, mean_ap
 

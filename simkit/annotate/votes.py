@@ -15,16 +15,9 @@ from simkit.annotate.annotators import Ints
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading
+from simkit.labels.cells import UNSURE, Minus, meaning_of_minus, state
 from simkit.labels.formats.npz import Arrays
-from simkit.labels.tables import (
-    UNSURE,
-    USUAL,
-    Column,
-    Minus,
-    meaning_of_minus,
-    read_table,
-    state,
-)
+from simkit.labels.tables import USUAL, Column, read_table
 
 NO, MAYBE, YES = 0, 1, 2
 WORDS = ("no", "maybe", "yes")

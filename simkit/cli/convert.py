@@ -81,7 +81,7 @@ def command(
 
 def _truth(spec: str, labels: simkit.PartialLabels) -> simkit.Truth:
     """The truth of the split of a data set that the labels are about."""
-    from simkit.labels.formats.base import matches
+    from simkit.labels.names import matches
 
     data = simkit.data.open(spec)
     for split in (data.to_label, *data.truth):

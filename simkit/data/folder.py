@@ -28,10 +28,11 @@ from simkit.data.splits import (
 )
 from simkit.errors import BadInput, located
 from simkit.files import expanded, made_by_programs
+from simkit.labels.cells import Minus
 from simkit.labels.formats.base import complete, for_path, text_ids
 from simkit.labels.formats.hf import HuggingFace
+from simkit.labels.names import plain
 from simkit.labels.partial import PartialLabels
-from simkit.labels.tables import Minus, plain
 from simkit.labels.truth import Truth, places
 from simkit.registry import setting
 

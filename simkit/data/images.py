@@ -8,12 +8,10 @@ import re
 import sys
 import threading
 import warnings
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
@@ -24,7 +22,7 @@ from PIL import Image, ImageOps, ImageSequence
 from simkit.errors import BadInput, printable
 from simkit.files import AnyPath, expanded, made_by_programs, reading
 from simkit.history import content_id
-from simkit.labels.tables import plain
+from simkit.labels.names import ends, matches, plain, respelled, same_end
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 # Pillow would also start programs (Ghostscript for PostScript), whatever the suffix of the file.
@@ -186,72 +184,46 @@ def as_on_disk(place: Path, names: Sequence[str]) -> list[str]:
     ]
     if not missing:
         return spelled
-    on_disk: dict[str, set[str]] = {}
-    by_last: dict[str, list[str]] = {}
-    for root, _, files in os.walk(place):
-        for file in files:
-            name = os.path.relpath(os.path.join(root, file), place).replace(os.sep, "/")
-            on_disk.setdefault(_spelling(name), set()).add(name)
-            if not made_by_programs(name):
-                by_last.setdefault(_spelling(file), []).append(name)
+    files = [
+        Path(root, file).relative_to(place).as_posix()
+        for root, _, inside in os.walk(place)
+        for file in inside
+    ]
     start = re.compile(rf"(\.\./)?{re.escape(plain(place.resolve().name))}/")
-    keys = [_spelling(name) for name in names]
-    keys = [key if key in on_disk else start.sub("", key, count=1) for key in keys]
-    wanted = Counter(dict(zip(names, keys, strict=True)).values())
+    without = lambda name: start.sub("", _spelling(name), count=1)  # noqa: E731
+    rows = matches(files, names, _spelling, without, once=True)
+    of_people = [file for file in files if not made_by_programs(file)]
+    by_end = ends(map(_spelling, of_people))
     for row in missing:
-        alike = on_disk.get(keys[row], set())
-        if len(alike) == 1 and wanted[keys[row]] == 1:
-            (spelled[row],) = alike
-        elif outside(names[row]):
-            spelled[row] = _by_end(by_last, names[row])
-    matched = [row for row in missing if spelled[row] != names[row]]
-    if matched:
-        meant: dict[str, str] = {}
-        for name, file in zip(names, spelled, strict=True):
-            if meant.setdefault(file, name) != name and outside(name):
-                raise BadInput(
-                    f"{meant[file][-100:]!r} and {name[-100:]!r} would both be {place / file}; "
-                    "write names that start in this folder"
-                )
-        pairs = ", ".join(  # Unicode forms that look alike are told apart by their escapes
-            f"{names[row][-80:]!a} is {spelled[row]!a}" for row in matched[:3]
-        )
-        warnings.warn(
-            f"{place}: {len(matched):,} of {len(names):,} names of images are spelled otherwise "
-            "than their files (Unicode form, slashes, case of the ending, folders before) and were "
-            f"matched: {pairs}{', ...' if len(matched) > 3 else ''}; if they are others, correct "
-            "the names",
-            stacklevel=4,
-        )
+        name, alike = names[row], list[int]()
+        if rows[row] >= 0:
+            spelled[row] = files[rows[row]]
+        elif outside(name):
+            path = name.replace("\\", "/")
+            address = unquote(path.split("?d=")[-1].split("?")[0])  # as in URLs of Label Studio
+            alike = same_end(_spelling(path), by_end) or same_end(_spelling(address), by_end)
+            spelled[row] = of_people[alike[0]] if alike else name
+        if len(alike) > 1:
+            one, other = sorted(of_people[n] for n in alike)[:2]
+            raise BadInput(
+                f"{name[-100:]!r} may be {one} or {other} in the folder of the images; write names "
+                "that start in this folder"
+            )
+    meant: dict[str, str] = {}
+    for name, file in zip(names, spelled, strict=True):
+        if meant.setdefault(file, name) != name and outside(name):
+            raise BadInput(
+                f"{meant[file][-100:]!r} and {name[-100:]!r} would both be {place / file}; write "
+                "names that start in this folder"
+            )
+    if pairs := [(names[row][-80:], spelled[row]) for row in missing if spelled[row] != names[row]]:
+        warnings.warn(f"{place}: {respelled(pairs, len(names))}", stacklevel=4)
     return spelled
 
 
 def outside(name: str) -> bool:
     """Whether a file name is absolute, a URL, or leads out of its folder."""
     return _OUTSIDE.search(name.replace("\\", "/")) is not None
-
-
-def _by_end(by_last: Mapping[str, Sequence[str]], name: str) -> str:
-    """The file that shares most of its last parts with a path, or else the path.
-
-    Raises BadInput where there are several.
-    """
-    path = name.replace("\\", "/")
-    for form in (path, unquote(path.split("?d=")[-1].split("?")[0])):  # as in URLs of Label Studio
-        parts = _spelling(form).split("/")
-        shared = {}
-        for file in by_last.get(parts[-1], ()):
-            pairs = zip(reversed(_spelling(file).split("/")), reversed(parts), strict=False)
-            shared[file] = len([*takewhile(lambda pair: pair[0] == pair[1], pairs)])
-        best = sorted(file for file in shared if shared[file] == max(shared.values()))
-        if len(best) > 1:
-            raise BadInput(
-                f"{name[-100:]!r} may be {best[0]} or {best[1]} in the folder of the images; write "
-                "names that start in this folder"
-            )
-        if best:
-            return best[0]
-    return name
 
 
 def _spelling(name: str) -> str:

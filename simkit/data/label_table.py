@@ -18,20 +18,9 @@ from scipy.sparse import csr_array
 from simkit.data.images import ENDINGS
 from simkit.errors import BadInput
 from simkit.files import reading
-from simkit.labels.tables import (
-    NO_CLASS,
-    USUAL,
-    Column,
-    Minus,
-    Table,
-    damaged_list,
-    listed,
-    means_state,
-    offered,
-    person,
-    presence,
-    read_table,
-)
+from simkit.labels.cells import Minus, damaged_list, listed, means_state, offered
+from simkit.labels.names import NO_CLASS, person
+from simkit.labels.tables import USUAL, Column, Table, presence, read_table
 from simkit.labels.truth import from_indices
 
 _SPLITS = {

@@ -15,19 +15,10 @@ import numpy as np
 
 from simkit.errors import BadInput, printable
 from simkit.files import AnyPath, expanded, parse_json, reading
+from simkit.labels.cells import listed
 from simkit.labels.formats.base import note_alike, text_ids
-from simkit.labels.tables import (
-    ENDINGS,
-    NO_CLASS,
-    USUAL,
-    Column,
-    Table,
-    key,
-    listed,
-    plain,
-    read_table,
-    text_of,
-)
+from simkit.labels.names import NO_CLASS, key, plain
+from simkit.labels.tables import ENDINGS, USUAL, Column, Table, read_table, text_of
 
 
 def folder(path: AnyPath, what: str) -> Path:

@@ -18,9 +18,8 @@ from simkit.data.dataset import SPLITS, WHOLE, Boxes, Dataset, Pictures, write_s
 from simkit.data.images import FilePictures, as_on_disk, outside, with_depths
 from simkit.errors import BadInput
 from simkit.files import expanded, made_by_programs
-from simkit.labels.formats.base import matches
 from simkit.labels.hierarchy import by_name_or_file
-from simkit.labels.tables import plain
+from simkit.labels.names import matches, plain
 from simkit.labels.truth import Truth
 from simkit.registry import setting
 

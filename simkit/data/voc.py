@@ -19,7 +19,7 @@ from simkit.data.splits import Part, assemble, published_order, with_pictures
 from simkit.errors import BadInput
 from simkit.files import reading
 from simkit.labels.formats.base import note, text_ids
-from simkit.labels.tables import plain
+from simkit.labels.names import plain
 from simkit.labels.truth import Truth
 from simkit.registry import setting
 

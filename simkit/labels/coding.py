@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 from simkit.errors import BadInput
 
 if TYPE_CHECKING:
-    from simkit.labels.tables import Minus
+    from simkit.labels.cells import Minus
 
 BLANK = -2  # an unknown label, as long as the meaning of -1 is open
 
@@ -58,7 +58,7 @@ def presence(
     BadInput
         For other values, and for a -1 whose meaning is open.
     """
-    from simkit.labels.tables import meaning_of_minus
+    from simkit.labels.cells import meaning_of_minus
 
     if is_frame(values) and (kinds := [*values.dtypes]):
         sparse = [getattr(kind, "fill_value", None) == 0 for kind in kinds]
@@ -155,7 +155,8 @@ def _of_columns(
     """Columns of any type; each different value is read as the text of a table would be."""
     import pandas as pd
 
-    from simkit.labels.tables import plain, state
+    from simkit.labels.cells import state
+    from simkit.labels.names import plain
 
     out = np.empty(shape, np.int8)
     for c, column in enumerate(columns):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from simkit.labels.tables import Minus
+    from simkit.labels.cells import Minus
 
 PRESENT, ABSENT, UNKNOWN = 1, -1, 0
 formats: Registry[Any] = Registry("format", "simkit.labels.formats")  # imported at first use

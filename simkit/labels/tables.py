@@ -6,22 +6,19 @@ says what is read, decided and asked, for the documentation.
 
 from __future__ import annotations
 
-import ast
 import codecs
 import csv
 import functools
 import io
 import json
 import re
-import unicodedata
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -30,8 +27,8 @@ from numpy.typing import NDArray
 
 from simkit.errors import BadInput
 from simkit.files import parse_json
-
-Minus = Literal["", "absent", "unknown"]  # the meaning of -1 in a table that does not decide it
+from simkit.labels.cells import BLANK, Minus, meaning_of_minus, parse_number, parse_seconds, state
+from simkit.labels.names import key, people, person, plain
 
 RULES = {
     "files": "CSV, TSV and text, JSON (a list of objects), JSON Lines, parquet, and .xlsx (with "
@@ -79,120 +76,12 @@ ENDINGS = (
     ".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".xlsx", ".xlsm",
 )  # fmt: skip
 
-_INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad\u202a-\u202e\u2066-\u2069]")
 _PICTURE = re.compile(r"\.(jpe?g|png|webp|bmp|gif|tiff?)$", re.IGNORECASE)
 _WIDE = 2_000  # columns; pyarrow needs ten thousand bytes for each
-_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-NO_CLASS = re.compile(
-    r"_*((no|not|none)\W*(finding|label|object|class|tag|disease)s?\W*(ed|s)?|none|nothing"
-    r"|un\W?labell?ed|un\W?annotated|background|ignore|void|normal|negative|empty|healthy|no|null|n/?a)_*"
-)
-"""Names, in lower case, of classes that may mean that there is none."""
 _ROWS = 20  # first rows, from which the separator and the header are detected
 _SEPARATORS = ",;\t|"
 _COMMENT = "# "  # at the start of lines above the header
-_TRUE = (
-    "1 yes y true t present x+ positive on wahr ja richtig vrai oui verdadero si sí vero sì waar "
-    "prawda tak verdadeiro sim"
-)
-_FALSE = "0 no n false f absent x- negative off falsch nein faux non falso onwaar nee fałsz nie não"
-BLANK = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "none", "<na>", "nil", "?", "-", "–"))
-PRESENCE = dict.fromkeys(_TRUE.split(), 1) | dict.fromkeys(_FALSE.split(), 0) | dict.fromkeys(BLANK)
-"""1 present, 0 absent, None unknown; by the text of a cell in lower case. -1 is not among them."""
-UNSURE = frozenset((
-    "unsure", "maybe", "not sure", "uncertain", "unclear", "perhaps", "skip", "skipped", "?",
-    "unknown", "don't know", "dont know", "can't tell", "cannot tell", "unsicher", "vielleicht",
-    "weiß nicht", "peut-être", "incertain", "quizás", "no sé", "forse", "non so", "misschien",
-    "onzeker", "talvez", "não sei", "może", "nie wiem",
-))  # fmt: skip
-"""Answers of people who cannot decide, in lower case; looked up before `PRESENCE`, with ? too."""
-_ONE = re.compile(r"([+-]?)0*([01])(?:[.,]0*)?")
 _SHORTENED = re.compile(r"\d[.,]\d{1,5}E\+\d\d")
-_WHOLE = re.compile(r"^(\d+)[.,]0+$")  # a number of a person that a spreadsheet made a fraction
-
-
-def plain(text: str) -> str:
-    """The text in Unicode's form NFC, without zero-width characters and outer spaces.
-
-    All names of classes, files, people and columns are compared in this form. Other kinds of
-    spaces, as between words that no line may divide, are plain ones.
-    """
-    if text.isascii():
-        return text.strip()
-    return _INVISIBLE.sub("", _SPACES.sub(" ", unicodedata.normalize("NFC", text))).strip()
-
-
-def key(name: str) -> str:
-    """A name of a column in the form in which such names are compared: File Name is filename."""
-    return re.sub(r"[\W_]+", "", plain(name).casefold())
-
-
-def person(name: str) -> str:
-    """A name of a person in the form in which such names are compared: 7.0 is 7, Anna is anna."""
-    return _WHOLE.sub(r"\1", " ".join(plain(name).split()).casefold())
-
-
-def people(names: Iterable[str], earlier: Iterable[str] = ()) -> dict[str, str]:
-    """The name of the person behind each spelling: the first spelling, also of those before.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Spellings, such as 7, 7.0, Anna and anna.
-    earlier : iterable of str
-        Names of people from before.
-    """
-    spellings, first = [*names], dict[str, str]()
-    for name in (*earlier, *spellings):
-        first.setdefault(person(name), _WHOLE.sub(r"\1", plain(name)))
-    return {name: first[person(name)] for name in spellings}
-
-
-def find_names(names: Sequence[str], among: Sequence[str]) -> tuple[NDArray[np.int64], str]:
-    """Find names of images in a list, also where only the spelling differs.
-
-    Parameters
-    ----------
-    names : sequence of str
-        m names.
-    among : sequence of str
-        Different names.
-
-    Returns
-    -------
-    (m,) int
-        The index of each name among the others; -1 for none, and for one that could be several.
-    str
-        A note on those that are spelled otherwise (Unicode form, slashes, folders before the name),
-        or "".
-    """
-    if names == among:
-        return np.arange(len(names)), ""
-    index = {name: place for place, name in enumerate(among)}
-    places = np.array([index.get(name, -1) for name in names], np.int64)
-    pairs: dict[str, str] = {}
-    for form in (_in_short, lambda name: _in_short(name).rpartition("/")[2]):
-        if (missing := np.flatnonzero(places < 0)).size:
-            forms = [*map(form, among)]
-            alike, asked = Counter(forms), Counter(form(name) for name in {*names})
-            first = {text: place for place, text in enumerate(forms)}
-            for row in missing.tolist():
-                text = form(names[row])
-                if alike[text] == asked[text] == 1:
-                    places[row] = first[text]
-                    pairs[names[row]] = among[first[text]]
-    if not pairs:
-        return places, ""
-    shown = ", ".join(f"{name!r} is {other!r}" for name, other in [*pairs.items()][:3])
-    return places, (
-        f"{len(pairs):,} names of images are spelled otherwise (Unicode, slashes, folders) and "
-        f"were matched: {shown}{', ...' if len(pairs) > 3 else ''}; correct them if they are others"
-    )
-
-
-def _in_short(name: str) -> str:
-    """A name of a file with slashes, and without ./ in front."""
-    return plain(name).replace("\\", "/").removeprefix("./")
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,7 +189,7 @@ class Column:
                 return values
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             pass
-        return self._parsed(_number, expected)
+        return self._parsed(parse_number, expected)
 
     def seconds(
         self, *, milliseconds: bool | None = None, strict: bool = True
@@ -317,7 +206,7 @@ class Column:
         expected = "seconds, as in 1.8, 1.8 s, 300 ms or 00:00:02, are expected"
         named = bool(re.search(r"ms$|msecs?$|millis|milliseconds?", key(self.name)))
         thousandth = named if milliseconds is None else milliseconds
-        parse = functools.partial(_seconds, unit=1e-3 if thousandth else 1)
+        parse = functools.partial(parse_seconds, unit=1e-3 if thousandth else 1)
         values = self._parsed(parse, expected, strict=strict)
         bare = any(re.fullmatch("[^a-zA-Z:]+", text) for text in self.texts)
         if named and milliseconds is None and bare:
@@ -365,38 +254,6 @@ class Column:
             commas[0], "it may be a decimal comma or one of thousands; write numbers with a point "
             "and without commas"
         )  # fmt: skip
-
-
-def _number(text: str) -> float:
-    """A number as text, also as a percentage."""
-    if text.endswith("%"):
-        return float(text[:-1]) / 100
-    if "_" in text:  # which Python would read
-        raise ValueError
-    value = float(text)
-    if not np.isfinite(value):
-        raise ValueError
-    return value
-
-
-_UNITS = {
-    "ms": 1e-3, "msec": 1e-3, "millisecond": 1e-3, "milliseconds": 1e-3,
-    "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1, "sek": 1, "sekunden": 1,
-    "min": 60, "mins": 60, "minute": 60, "minutes": 60, "m": 60,
-    "h": 3600, "hr": 3600, "hour": 3600, "hours": 3600,
-}  # fmt: skip
-_CLOCK = re.compile(r"(?:(\d+) days?,? )?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
-
-
-def _seconds(text: str, unit: float = 1) -> float:
-    """A time as text: a number with a unit, or without it in `unit` seconds, or a clock."""
-    if clock := _CLOCK.fullmatch(text):
-        days, hours, minutes, seconds = (float(part or 0) for part in clock.groups())
-        return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
-    parts = re.fullmatch(r"([^a-zA-Z]*?(?:e[+-]?\d+)?)\s*([a-zA-Z]*)\.?", text)
-    if parts is None or parts[2].lower() not in ("", *_UNITS):
-        raise ValueError
-    return _number(parts[1]) * (_UNITS[parts[2].lower()] if parts[2] else unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -895,68 +752,6 @@ def _windows(path: Path, note: Callable[[str], None]) -> str:
 
 # -- presence -------------------------------------------------------------------------------------
 
-
-def state(text: str) -> int | None:
-    """1 for a cell that says present, 0 for absent, -1 for -1 and None for unknown.
-
-    Raises
-    ------
-    KeyError
-        For any other text.
-    """
-    lower = text.lower()
-    if lower in PRESENCE:
-        return PRESENCE[lower]
-    if number := _ONE.fullmatch(lower):
-        return -int(number[2]) if number[1] == "-" else int(number[2])
-    raise KeyError(text)
-
-
-def means_state(text: str) -> bool:
-    """Whether the text of a cell says present, absent or unknown."""
-    try:
-        state(text)
-    except KeyError:
-        return False
-    return True
-
-
-def meaning_of_minus(states: Iterable[int | None], minus: Minus, option: str) -> int | None:
-    """The state of -1 in a table: 0 absent or None unknown.
-
-    Parameters
-    ----------
-    states : iterable of int or None
-        The states of all cells of the table, each at least once, as `state` gives them.
-    minus : {"", "absent", "unknown"}
-        Its meaning if it is stated.
-    option : str
-        How to state it, for the message, such as "minus=".
-
-    Returns
-    -------
-    int or None
-
-    Raises
-    ------
-    BadInput
-        If neither the table nor `minus` decides it: with -1 and without 0.
-    """
-    present = {*states}
-    if minus not in ("", "absent", "unknown"):
-        raise BadInput(f"{option}{minus} is not understood; absent or unknown is expected")
-    if -1 not in present:
-        return None
-    if not minus and 0 not in present:
-        raise BadInput(
-            f"no cell is 0, so -1 may mean absent or unknown; add {option}absent or {option}unknown"
-        )
-    if minus == "absent" and 0 in present:
-        raise BadInput(f"it has both 0 and -1, so {option}absent is wrong: -1 is unknown; leave "
-                       "it out")  # fmt: skip
-    return 0 if minus == "absent" else None
-
-
 _MINUS_ONE = -2  # a cell that says -1, until it is decided what that means
 
 
@@ -1005,81 +800,3 @@ def presence(
         absent = meaning_of_minus(occurring, minus, option) == 0
         out[out == _MINUS_ONE] = 0 if absent else -1
     return out
-
-
-# -- several things in one cell -------------------------------------------------------------------
-
-SEPARATORS = ("|", ";", "\n", ",", "/", "+", " ")
-_LISTS = (
-    "choices",
-    "labels",
-    "rectanglelabels",
-    "polygonlabels",
-    "brushlabels",
-    "taxonomy",
-    "value",
-)
-
-
-# Lists as programs print them: numpy leaves the commas out, which Python would take for one name.
-_PRINTED = re.compile(r"(?:frozenset|set|array)\((.*?)(?:,\s*dtype=.*)?\)", re.DOTALL)
-_QUOTED = re.compile(r"""'([^']*)'|"([^"]*)\"""")
-_OF_NUMPY = re.compile(rf"\[(?:\s*(?:{_QUOTED.pattern}))+\s*\]")
-
-
-def listed(text: str) -> list[str] | None:
-    """The names in a cell that is a list of JSON, Python or numpy, or an object of Label Studio.
-
-    None for any other cell.
-    """
-    if printed := _PRINTED.fullmatch(text):
-        text = printed[1] or "[]"
-    if not (text.startswith(("[", "(", "{")) and text.endswith(("]", ")", "}"))):
-        return None
-    if _OF_NUMPY.fullmatch(text):
-        return [plain(one or other) for one, other in _QUOTED.findall(text)]
-    try:
-        value = json.loads(text)
-    except ValueError:
-        try:
-            value = ast.literal_eval(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            value = None
-    names: list[Any] = [None] if value is None else [*_names(value)]
-    return names if all(isinstance(name, str) for name in names) else None
-
-
-def damaged_list(text: str) -> bool:
-    """Whether a cell is a list that cannot be read, not a name such as [unclear] or (other)."""
-    inside = re.fullmatch(r"\[.*\]|\{.*\}", text, re.DOTALL)
-    return inside is not None and bool(re.search("[,'\"]", text)) and listed(text) is None
-
-
-def _names(value: Any) -> Iterator[Any]:
-    """The names in a value of JSON: texts, and the choices or labels of objects."""
-    if isinstance(value, Mapping):
-        inner = [value[name] for name in _LISTS if name in value]
-        if value:
-            yield from _names(inner[0]) if inner else [None]
-    elif isinstance(value, list | tuple | set):
-        for each in sorted(value, key=str) if isinstance(value, set) else value:
-            yield from _names(each)
-    elif value is not None:
-        yield plain(str(value)) if type(value) in (str, int) else value
-
-
-def offered(texts: Sequence[str]) -> tuple[str, str] | None:
-    """A separator that seems to join several names in some of the cells, and such a cell.
-
-    |, ; and a line break count if a part occurs in another cell, too; the others if, in most of the
-    cells that hold them, every part does. None if there is no such separator.
-    """
-    for mark in SEPARATORS:
-        split = [[part for part in map(str.strip, text.split(mark)) if part] for text in texts]
-        cells = Counter(part for parts in split for part in {*parts})
-        joined = [n for n, parts in enumerate(split) if len(parts) > 1]
-        again = [min(cells[part] for part in split[n]) > 1 for n in joined]
-        some = [max(cells[part] for part in split[n]) > 1 for n in joined]
-        if any(some) if mark in "|;\n" else sum(again) * 2 > len(joined) > 0:
-            return mark, texts[joined[0]]
-    return None

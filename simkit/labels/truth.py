@@ -18,7 +18,7 @@ from simkit.history import content_id
 from simkit.labels.coding import is_frame, presence
 
 if TYPE_CHECKING:
-    from simkit.labels.tables import Minus
+    from simkit.labels.cells import Minus
 
 T = TypeVar("T")
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
@@ -21,7 +20,9 @@ from numpy.typing import NDArray
 from simkit.errors import BadInput, unknown
 from simkit.files import reading
 from simkit.labels import tables
-from simkit.labels.tables import BLANK, UNSURE, Column, Minus, Table, key, plain
+from simkit.labels.cells import BLANK, UNSURE, Minus, listed, meaning_of_minus, means_state, state
+from simkit.labels.names import class_places, image_places, key, person, plain, respelled
+from simkit.labels.tables import Column, Table
 from simkit.orders import label_studio
 from simkit.orders.order import NOTHING, Order
 
@@ -96,76 +97,6 @@ def read(
 # -- names and answers as people write them -------------------------------------------------------
 
 
-def class_places(texts: Iterable[str], classes: Sequence[str]) -> dict[str, int]:
-    """For each text that names a class, its place; by spelling, or else ignoring case."""
-    return _matched(texts, classes, [plain, lambda text: plain(text).casefold()])
-
-
-def image_places(texts: Sequence[str], images: Sequence[str]) -> dict[str, int]:
-    """For each text that names an image, its place.
-
-    Where no image has this id, the text may be a path or an address: then it is the image whose id
-    it ends in, or else the only one with the same file name, or with that name without its ending.
-    Files with one name in several folders are not matched.
-    """
-    names = [*map(_path, images)]
-    places = _matched(texts, images, [plain, _path])
-    lasts = [name.rpartition("/")[2] for name in names]
-    ids, files, stems = map(_unique, (names, lasts, [*map(_stem, lasts)]))
-    ending, folders = dict[str, int](), dict[int, set[str]]()
-    for text in texts:
-        parts = _path(text).split("/")
-        # Label Studio puts eight digits before the names of uploads.
-        tails = ["/".join(parts[start:]) for start in range(1, len(parts))]
-        tails += [parts[-1], re.sub("^[0-9a-f]{8}-", "", parts[-1])]
-        candidates = [ids.get(tail) for tail in tails] + [files.get(tail) for tail in tails[-2:]]
-        candidates += [ids.get(_stem(parts[-1])), stems.get(parts[-1])]
-        place = next((place for place in candidates if place is not None), None)
-        if text and text not in places and place is not None:
-            ending[text] = place
-            folders.setdefault(place, set()).add(_path(text).removesuffix(names[place]))
-    return places | {text: n for text, n in ending.items() if len(folders[n]) == 1}
-
-
-def _path(text: str) -> str:
-    """The path in an address: /data/local-files/?d=photos%2Fa.jpg is photos/a.jpg; 7.0 is 7."""
-    if re.fullmatch(r"\d+[.,]0+", text):
-        return re.split("[.,]", text)[0]
-    if "?d=" in text:
-        text = text.partition("?d=")[2].partition("&")[0]
-    elif "://" in text:
-        text = re.split("[?#]", text.partition("://")[2])[0]
-    path = re.sub("^[./]*/", "", plain(unquote(text)).replace("\\", "/"))
-    return re.sub(r"\.[A-Za-z]\w{1,4}$", lambda ending: ending[0].lower(), path)
-
-
-def _stem(name: str) -> str:
-    """The name of a file without its ending."""
-    return re.sub(r"\.[A-Za-z]\w{1,4}$", "", name)
-
-
-def _unique(names: Sequence[str]) -> dict[str, int | None]:
-    """The place of each name; None if it occurs again."""
-    places: dict[str, int | None] = {}
-    for place, name in enumerate(names):
-        places[name] = None if name in places else place
-    return places
-
-
-def _matched(
-    texts: Iterable[str], names: Sequence[str], forms: Sequence[Callable[[str], str]]
-) -> dict[str, int]:
-    """For each text, the place of the only name with the same form; earlier forms come first."""
-    places: dict[str, int] = {}
-    for form in forms:
-        unique = _unique([*map(form, names)])
-        for text in texts:
-            place = None if text in places else unique.get(form(text))
-            if place is not None:
-                places[text] = place
-    return places
-
-
 @cache
 def _misnamed(name: str, classes: tuple[str, ...]) -> str:
     return str(unknown("class of this order", name, classes))
@@ -190,13 +121,13 @@ def standard_names(texts: Sequence[str], classes: Sequence[str]) -> dict[str, st
 
 
 def _state(text: str) -> int | str | None:
-    """The state in a cell as `tables.state` has it, and any other text as it is."""
-    return tables.state(text) if tables.means_state(text) else text
+    """The state in a cell as `state` has it, and any other text as it is."""
+    return state(text) if means_state(text) else text
 
 
 def _single(text: str) -> str:
     """The name in a list of one, such as {"choices": ["yes"]}; other texts as they are."""
-    names = tables.listed(text)
+    names = listed(text)
     return text if names is None or len(names) > 1 else "".join(names)
 
 
@@ -313,7 +244,7 @@ class _Answers:
             expected = _misnamed(_single(text), self.order.classes)
         mends = [f"name another column with --columns {name}=NAME"]
         if name == "answer":
-            names = class_places(tables.listed(text) or [text], self.order.classes)
+            names = class_places(listed(text) or [text], self.order.classes)
             mends.append("write a row for each image and class" if names else "correct the column")
         elif name == "seconds" or self.table.named(USUAL["question"]):
             mends.append(f"leave it out with --columns {name}={ABSENT}")
@@ -347,12 +278,9 @@ class _Answers:
             blank = place is None and text.lower() in BLANK
             places.append(-2 if blank else -1 if place is None else place)
             if place is not None and plain(names[place]) != text:
-                other.append(f"{text!r} is {names[place]!r}")
+                other.append((text, names[place]))
         if other:
-            self.table.note(
-                f"names in column {column.name!r} that are spelled otherwise in the order are "
-                f"read as its {kind} ({len(other):,}): {', '.join(other[:3])}; correct wrong ones"
-            )
+            self.table.note(f"column {column.name!r}: {respelled(other, len(column.texts), kind)}")
         return np.array(places, np.int64)[column.codes]
 
     def _questions(self) -> tuple[NDArray[np.int64], list[tuple[str, str, str]]]:
@@ -450,23 +378,23 @@ class _Answers:
         if self.naming.all():
             return answer
         states = {text: _state(text) for text in answer.texts}
-        for text, state in states.items():
-            number = isinstance(state, str) and re.fullmatch(r"[+-]?\d*[.,]?\d+\s*%?", text)
+        for text, said in states.items():
+            number = isinstance(said, str) and re.fullmatch(r"[+-]?\d*[.,]?\d+\s*%?", text)
             if number and text not in self.order.classes:
                 expected = "numbers say 1 (yes), 0 (no) or -1; write yes, no or unsure"
                 raise BadInput(
                     f"{answer.refused(text, expected)}, or name another column with --columns "
                     "answer=NAME"
                 )
-        codes = [state for state in states.values() if not isinstance(state, str)]
-        absent = tables.meaning_of_minus(codes, self.minus, "--minus ") == 0
+        codes = [said for said in states.values() if not isinstance(said, str)]
+        absent = meaning_of_minus(codes, self.minus, "--minus ") == 0
         if -1 in codes and not self.minus:
             self.table.note(f"-1 in column {answer.name!r} is read as unsure, because 0 is no")
         word = "no" if absent else "unsure"
         return answer.cleaned(lambda text: word if states[text] == -1 else text)
 
     def _people(self, column: Column) -> list[str | None]:
-        return [tables.person(text) or None for text in column.texts]
+        return [person(text) or None for text in column.texts]
 
     def _times(self, column: Column) -> list[float | None]:
         self.times[column] = column.seconds(strict=False)

@@ -19,8 +19,9 @@ import pandas as pd
 
 from simkit.errors import BadInput
 from simkit.files import parse_json
+from simkit.labels.cells import listed
 from simkit.labels.formats.base import write_lines
-from simkit.labels.tables import Table, listed, text_of
+from simkit.labels.tables import Table, text_of
 from simkit.orders.order import NOTHING, Order
 
 PRESENT, NAMED = "present", "named"

@@ -29,8 +29,8 @@ from simkit.files import parse_json, reading, toml_lines, whole
 from simkit.history import History, sha256
 from simkit.labels.formats import for_path
 from simkit.labels.formats.base import write_lines
+from simkit.labels.names import person, plain
 from simkit.labels.partial import PartialLabels
-from simkit.labels.tables import person, plain
 from simkit.orders import project_state
 from simkit.orders.answer_tables import DAY, FASTEST, RAW, standard, standard_names
 from simkit.orders.order import LABELS, NOTHING, Order, effort_of

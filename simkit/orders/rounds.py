@@ -25,8 +25,8 @@ from simkit.data.images import FilePictures
 from simkit.errors import BadInput
 from simkit.files import whole_folder
 from simkit.labels.effort import Effort
+from simkit.labels.names import plain
 from simkit.labels.partial import PartialLabels
-from simkit.labels.tables import plain
 from simkit.orders import label_studio, page, project_state, sheet
 from simkit.orders.order import SCHEMA, Order, Round, RoundSettings, effort_of
 from simkit.orders.order_crowd import JoinedAnswers

@@ -28,10 +28,10 @@ from simkit.embed.neighbours import Neighbours
 from simkit.embed.networks import Backbone
 from simkit.errors import BadInput
 from simkit.history import content_id
-from simkit.labels.formats.base import id_key, matches, note, some
+from simkit.labels.formats.base import note, some
 from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.names import id_key, matches, plain
 from simkit.labels.partial import PartialLabels
-from simkit.labels.tables import plain
 from simkit.labels.truth import Truth, places
 from simkit.learn.inputs import FeatureInputs, ImageInputs, SizedPictures, sized
 from simkit.learn.label_embeddings import LabelMeans, LabelMedians

@@ -9,6 +9,8 @@ import pytest
 from simkit.errors import BadInput
 from simkit.files import reading
 from simkit.labels import tables
+from simkit.labels.cells import damaged_list, listed, meaning_of_minus, offered, state
+from simkit.labels.names import people
 
 A, B = '{"file": "a.jpg", "class": "Käfer"}', '{"class": "dog", "file": "b.jpg"}'
 PLAIN = "file,class\na.jpg,Käfer\nb.jpg,dog\n"
@@ -129,7 +131,7 @@ def test_one_person_in_several_spellings(tmp_path):
     )
     with pytest.warns(UserWarning, match="'Anna' and 'anna' .* one person, and 1 more"):
         assert read(path)[1].columns[0].people().cells() == ["7", "Anna", "Anna", "7", "Bo"]
-    assert tables.people(["ANNA", "Bo"], ["anna"]) == {"ANNA": "anna", "Bo": "Bo"}
+    assert people(["ANNA", "Bo"], ["anna"]) == {"ANNA": "anna", "Bo": "Bo"}
 
 
 @pytest.mark.parametrize("cell", ["1,234", "2024-05-01 10:00:00", "soon", "inf", "1_0"])
@@ -145,14 +147,14 @@ def test_times_that_may_be_anything_are_refused(tmp_path, cell):
     [("1 0", "", None), ("1 -1 0", "", None), ("1 -1", "absent", 0), ("1 -1,0", "unknown", None)],
 )
 def test_minus_one(cells, minus, meaning):
-    states = [tables.state(cell) for cell in cells.split()]
-    assert tables.meaning_of_minus(states, minus, "minus=") is meaning
+    states = [state(cell) for cell in cells.split()]
+    assert meaning_of_minus(states, minus, "minus=") is meaning
 
 
 @pytest.mark.parametrize(("cells", "minus"), [("1 -1", ""), ("1 -1 0", "absent"), ("1", "maybe")])
 def test_minus_one_is_asked_about(cells, minus):
     with pytest.raises(BadInput, match="minus="):
-        tables.meaning_of_minus(map(tables.state, cells.split()), minus, "minus=")
+        meaning_of_minus(map(state, cells.split()), minus, "minus=")
 
 
 @pytest.mark.parametrize(
@@ -166,13 +168,13 @@ def test_minus_one_is_asked_about(cells, minus):
     ],
 )  # fmt: skip
 def test_lists_in_a_cell(text, names):
-    assert tables.listed(text) == names
+    assert listed(text) == names
 
 
 @pytest.mark.parametrize("text", ["['Bob's cat', 'dog']", "['a' ... 'z']", "{'cat': 1}"])
 def test_lists_that_cannot_be_read(text):
-    assert tables.listed(text) is None and tables.damaged_list(text)
-    assert not any(map(tables.damaged_list, ("[unclear]", "(a, b)", "['cat']")))
+    assert listed(text) is None and damaged_list(text)
+    assert not any(map(damaged_list, ("[unclear]", "(a, b)", "['cat']")))
 
 
 @pytest.mark.parametrize(
@@ -186,4 +188,4 @@ def test_lists_that_cannot_be_read(text):
     ],
 )  # fmt: skip
 def test_separators_are_offered(cells, mark):
-    assert (tables.offered(cells) or (None,))[0] == mark
+    assert (offered(cells) or (None,))[0] == mark

@@ -128,7 +128,7 @@ def test_numbers_alone_count_if_all_are_questions_of_the_order(order, tmp_path):
 )
 def test_names_of_images_may_be_paths_and_addresses(order, tmp_path, spelled):
     rows = table()
-    with pytest.warns(UserWarning, match="spelled otherwise in the order are read as its images"):
+    with pytest.warns(UserWarning, match="names of images are spelled otherwise"):
         result = received(order, written(tmp_path, rows.assign(image=rows["image"].map(spelled))))
     assert said(order, result) == TRUE
 

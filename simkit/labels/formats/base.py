@@ -21,16 +21,16 @@ from scipy.sparse import coo_array, csr_array
 
 from simkit.errors import BadInput
 from simkit.files import AGAIN, AnyPath, whole
-from simkit.labels import partial, tables
+from simkit.labels import partial
+from simkit.labels.cells import offered
+from simkit.labels.names import matches, path_key, plain
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
-from simkit.labels.tables import plain
 from simkit.labels.truth import Truth, image_ids, sealed
 from simkit.registry import Registry
 
 MOST_ENTRIES = 1 << 27  # of a matrix that is written or labelled completely: 0.7 GB
 LONGEST_ID = 1024  # letters; numpy pads every text to the longest
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")  # the spelling of numeric ids
-_SPELLED = re.compile(r"([+-]?[0-9]{1,19})(?:\.0+)?")  # of a number, in any usual way
 _INT64 = range(-(2**63), 2**63)
 _QUOTE = '"'
 _QUOTED = re.compile(r'[",\r\n]')
@@ -258,7 +258,7 @@ def lost_with_label_rows(
 def lost_spelling(labels: PartialLabels) -> tuple[str, ...]:
     """What tables do not keep of names that differ from their plain form."""
     names = [*map(str, labels.images[labels.asked].tolist()), *labels.classes]
-    changed = sum(name != tables.plain(name) for name in names)
+    changed = sum(name != plain(name) for name in names)
     why = "because outer spaces and invisible characters are left out"
     return (f"the spelling of {changed:,} names, {why}",) if changed else ()
 
@@ -323,7 +323,7 @@ def text_ids(values: Sequence[str] | NDArray[Any], what: str = "image id") -> ND
 def ids_of(names: Sequence[str]) -> NDArray[Any]:
     """Image ids from text: numbers if all are written without leading zeros, otherwise text.
 
-    `matches` joins them to the ids of a data set whichever of the two they are there.
+    `names.matches` joins them to the ids of a data set whichever of the two they are there.
     """
     if all(map(_is_number, names)):
         return np.array([int(name) for name in names], np.int64)
@@ -350,41 +350,6 @@ def _is_number(text: str) -> bool:
 def as_integer(value: Any) -> Any:
     """7 for the float 7.0, as programs with tables write it; any other value unchanged."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def id_key(identity: Any) -> int | str:
-    """An image id in the form in which ids of different files are compared.
-
-    7, 7.0, "7" and "007" are one number; other text is `plain`, with slashes for backslashes.
-    """
-    text = path_key(str(identity))
-    number = _SPELLED.fullmatch(text)
-    return int(number[1]) if number else text
-
-
-def path_key(name: str) -> str:
-    """The name of a file in the form in which such names are compared."""
-    return plain(name).replace("\\", "/").removeprefix("./")
-
-
-def matches(
-    ids: Sequence[Any], wanted: Sequence[Any], key: Callable[[Any], Any] = id_key
-) -> NDArray[np.int64]:
-    """(m,) the index in `ids` of each of `wanted`, -1 where there is none.
-
-    Equal values match, and then those of the same `key` if only one of `ids` has it: "007" is 7,
-    but "07" is none of "7" and "007".
-    """
-    index = {identity: i for i, identity in enumerate(ids)}
-    rows = [index.get(identity, -1) for identity in wanted]
-    if -1 in rows:
-        keys = [key(identity) for identity in ids]
-        single = {each for each, number in Counter(keys).items() if number == 1}
-        alike = {each: i for i, each in enumerate(keys) if each in single}
-        for place, identity in enumerate(wanted):
-            if rows[place] < 0:
-                rows[place] = alike.get(key(identity), -1)
-    return np.array(rows, np.int64)
 
 
 def file_names(images: NDArray[Any], pattern: str) -> list[str]:
@@ -581,7 +546,7 @@ def merged(
     pairs = [(name, first[plain(name)]) for name in names]
     others = [f"{name!a} and {other!a}" for name, other in pairs if name != other]
     note(path, others, "class names look alike and count as one ({}); rename one if they are two")
-    if joined := tables.offered(kept):
+    if joined := offered(kept):
         mark, text = joined
         warnings.warn(
             f"{path}: {text!r} counts as one class; write names apart if {mark!r} joins several",

@@ -19,8 +19,8 @@ from simkit.errors import BadInput
 from simkit.files import AnyPath, reading, whole
 from simkit.labels.formats import base
 from simkit.labels.formats.json_stream import members
+from simkit.labels.names import id_key, matches, path_key, plain
 from simkit.labels.partial import PRESENT, PartialLabels
-from simkit.labels.tables import plain
 from simkit.labels.truth import Boxes, Truth, check_distinct, from_indices
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ def _ordered(categories: list[Row]) -> dict[Any, int]:
             name = str(row.get("name"))[:40]
             raise BadInput(f"the name is {name} in entry {place} of 'categories'; write a text")
     ids = _ids(categories, "categories")
-    keys: list[Any] = [base.id_key(identity) for identity in ids]
+    keys: list[Any] = [id_key(identity) for identity in ids]
     if not all(type(each) is int for each in keys):  # not even as text
         keys = ids
     return {ids[place]: place for place in sorted(range(len(ids)), key=keys.__getitem__)}
@@ -292,7 +292,7 @@ def _joined(images: list[Row], ids: list[Any], path: Path) -> tuple[dict[Any, in
         file = image.get("file_name") or ""
         if not isinstance(file, str):
             raise BadInput("a file_name in 'images' is not text; write the name of the image file")
-        row[identity] = of_file.setdefault(base.path_key(file), len(kept)) if file else len(kept)
+        row[identity] = of_file.setdefault(path_key(file), len(kept)) if file else len(kept)
         if row[identity] == len(kept):
             kept.append(place)
         else:
@@ -311,7 +311,7 @@ def _link(named: Iterable[Any], index: dict[Any, int], kind: str, path: Path) ->
     ids = [*index]
     others = [identity for identity in named if identity not in index]
     spelled = []
-    for other, place in zip(others, base.matches(ids, others).tolist(), strict=True):
+    for other, place in zip(others, matches(ids, others).tolist(), strict=True):
         if place < 0:
             raise BadInput(
                 f"{kind}_id is {str(other)[:40]} in 'annotations'; no {kind} has this id (they are "
@@ -411,8 +411,8 @@ def write_labels(
     if original:
         with reading(original, what) as file:
             held = read_content(file, what)
-            of_image = base.matches(held.ids.tolist(), identities)
-            of_class = base.matches(held.classes, labels.classes, plain)
+            of_image = matches(held.ids.tolist(), identities)
+            of_class = matches(held.classes, labels.classes, plain)
             missing = [f"image {identities[i]}" for i in np.flatnonzero(of_image < 0)]
             missing += [f"class {labels.classes[c]}" for c in np.flatnonzero(of_class < 0)]
             if missing:

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading
 from simkit.labels import tables
+from simkit.labels.cells import Minus
 from simkit.labels.formats import base
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.registry import setting
@@ -48,7 +49,7 @@ class CslCsv(base.Format):
     )
 
     file: str = setting("{}", "image file, with {} in place of the id")
-    minus: tables.Minus = setting("", "absent or unknown: what -1 means in a file without 0")
+    minus: Minus = setting("", "absent or unknown: what -1 means in a file without 0")
 
     def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Write one row per asked image. Raises BadInput, also above 2**27 entries."""

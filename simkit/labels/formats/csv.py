@@ -11,6 +11,7 @@ import numpy as np
 
 from simkit.files import AnyPath, reading
 from simkit.labels import tables
+from simkit.labels.cells import BLANK
 from simkit.labels.formats import base
 from simkit.labels.partial import PartialLabels
 from simkit.registry import setting
@@ -71,11 +72,7 @@ class Csv(base.Format):
             code = {text: _STATES.get(text) for text in state.texts}
             if not {0, -1} - {*code.values()}:  # then 0 is absent, and -1 unknown
                 code = {text: None if code[text] == -1 else code[text] for text in code}
-            odd = [
-                text
-                for text in code
-                if code[text] is None and text not in (*_STATES, *tables.BLANK)
-            ]
+            odd = [text for text in code if code[text] is None and text not in (*_STATES, *BLANK)]
             if odd:
                 raise state.refused(odd[0], "1 (present) and -1 or 0 (absent) are expected")
             known = np.array([value is not None for value in code.values()])[state.codes]

@@ -19,9 +19,11 @@ from pyarrow import json as arrow_json
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading, whole, whole_folder
 from simkit.history import content_id
+from simkit.labels.cells import listed
 from simkit.labels.formats import base
+from simkit.labels.names import key
 from simkit.labels.partial import PartialLabels
-from simkit.labels.tables import Column, key, listed, read_table
+from simkit.labels.tables import Column, read_table
 from simkit.labels.truth import image_ids
 from simkit.registry import setting
 

@@ -16,6 +16,7 @@ from simkit.errors import BadInput
 from simkit.files import AnyPath, readable, reading, whole
 from simkit.labels.formats import base
 from simkit.labels.formats.npz import check_text
+from simkit.labels.names import matches
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth, class_names, image_ids, matrix_of
 from simkit.registry import setting
@@ -68,7 +69,7 @@ class NpyTriple(base.Format):
             raise BadInput(f"{other}; give the new one (--data), remove it or use another folder")
         rows = None
         if truth is not None:
-            index = base.matches(truth.images.tolist(), asked.images.tolist())
+            index = matches(truth.images.tolist(), asked.images.tolist())
             if truth.classes != asked.classes or (index < 0).any():
                 raise BadInput(
                     "the truth is of other images or classes; give the data set of the labels"

@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 
 from simkit.errors import BadInput
 from simkit.labels.formats import make
+from simkit.labels.names import plain
 from simkit.labels.partial import PartialLabels
-from simkit.labels.tables import plain
 from tests.labels.formats.examples import EFFORT, HISTORY, as_table, target
 
 

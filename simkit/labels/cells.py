@@ -1,0 +1,210 @@
+"""Cells of tables: presence, numbers, times, and several names in one."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from simkit.errors import BadInput
+from simkit.labels.names import plain
+
+Minus = Literal["", "absent", "unknown"]  # the meaning of -1 in a table that does not decide it
+
+# -- presence -------------------------------------------------------------------------------------
+
+_TRUE = (
+    "1 yes y true t present x+ positive on wahr ja richtig vrai oui verdadero si sí vero sì waar "
+    "prawda tak verdadeiro sim"
+)
+_FALSE = "0 no n false f absent x- negative off falsch nein faux non falso onwaar nee fałsz nie não"
+BLANK = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "none", "<na>", "nil", "?", "-", "–"))
+PRESENCE = dict.fromkeys(_TRUE.split(), 1) | dict.fromkeys(_FALSE.split(), 0) | dict.fromkeys(BLANK)
+"""1 present, 0 absent, None unknown; by the text of a cell in lower case. -1 is not among them."""
+UNSURE = frozenset((
+    "unsure", "maybe", "not sure", "uncertain", "unclear", "perhaps", "skip", "skipped", "?",
+    "unknown", "don't know", "dont know", "can't tell", "cannot tell", "unsicher", "vielleicht",
+    "weiß nicht", "peut-être", "incertain", "quizás", "no sé", "forse", "non so", "misschien",
+    "onzeker", "talvez", "não sei", "może", "nie wiem",
+))  # fmt: skip
+"""Answers of people who cannot decide, in lower case; looked up before `PRESENCE`, with ? too."""
+_ONE = re.compile(r"([+-]?)0*([01])(?:[.,]0*)?")
+
+
+def state(text: str) -> int | None:
+    """1 for a cell that says present, 0 for absent, -1 for -1 and None for unknown.
+
+    Raises
+    ------
+    KeyError
+        For any other text.
+    """
+    lower = text.lower()
+    if lower in PRESENCE:
+        return PRESENCE[lower]
+    if number := _ONE.fullmatch(lower):
+        return -int(number[2]) if number[1] == "-" else int(number[2])
+    raise KeyError(text)
+
+
+def means_state(text: str) -> bool:
+    """Whether the text of a cell says present, absent or unknown."""
+    try:
+        state(text)
+    except KeyError:
+        return False
+    return True
+
+
+def meaning_of_minus(states: Iterable[int | None], minus: Minus, option: str) -> int | None:
+    """The state of -1 in a table: 0 absent or None unknown.
+
+    Parameters
+    ----------
+    states : iterable of int or None
+        The states of all cells of the table, each at least once, as `state` gives them.
+    minus : {"", "absent", "unknown"}
+        Its meaning if it is stated.
+    option : str
+        How to state it, for the message, such as "minus=".
+
+    Returns
+    -------
+    int or None
+
+    Raises
+    ------
+    BadInput
+        If neither the table nor `minus` decides it: with -1 and without 0.
+    """
+    present = {*states}
+    if minus not in ("", "absent", "unknown"):
+        raise BadInput(f"{option}{minus} is not understood; absent or unknown is expected")
+    if -1 not in present:
+        return None
+    if not minus and 0 not in present:
+        raise BadInput(
+            f"no cell is 0, so -1 may mean absent or unknown; add {option}absent or {option}unknown"
+        )
+    if minus == "absent" and 0 in present:
+        raise BadInput(f"it has both 0 and -1, so {option}absent is wrong: -1 is unknown; leave "
+                       "it out")  # fmt: skip
+    return 0 if minus == "absent" else None
+
+
+# -- numbers and times -----------------------------------------------------------------------------
+
+
+def parse_number(text: str) -> float:
+    """A number as text, also as a percentage."""
+    if text.endswith("%"):
+        return float(text[:-1]) / 100
+    if "_" in text:  # which Python would read
+        raise ValueError
+    value = float(text)
+    if not np.isfinite(value):
+        raise ValueError
+    return value
+
+
+_UNITS = {
+    "ms": 1e-3, "msec": 1e-3, "millisecond": 1e-3, "milliseconds": 1e-3,
+    "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1, "sek": 1, "sekunden": 1,
+    "min": 60, "mins": 60, "minute": 60, "minutes": 60, "m": 60,
+    "h": 3600, "hr": 3600, "hour": 3600, "hours": 3600,
+}  # fmt: skip
+_CLOCK = re.compile(r"(?:(\d+) days?,? )?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
+
+
+def parse_seconds(text: str, unit: float = 1) -> float:
+    """A time as text: a number with a unit, or without it in `unit` seconds, or a clock."""
+    if clock := _CLOCK.fullmatch(text):
+        days, hours, minutes, seconds = (float(part or 0) for part in clock.groups())
+        return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    parts = re.fullmatch(r"([^a-zA-Z]*?(?:e[+-]?\d+)?)\s*([a-zA-Z]*)\.?", text)
+    if parts is None or parts[2].lower() not in ("", *_UNITS):
+        raise ValueError
+    return parse_number(parts[1]) * (_UNITS[parts[2].lower()] if parts[2] else unit)
+
+
+# -- several things in one cell -------------------------------------------------------------------
+
+SEPARATORS = ("|", ";", "\n", ",", "/", "+", " ")
+_LISTS = (
+    "choices",
+    "labels",
+    "rectanglelabels",
+    "polygonlabels",
+    "brushlabels",
+    "taxonomy",
+    "value",
+)
+
+
+# Lists as programs print them: numpy leaves the commas out, which Python would take for one name.
+_PRINTED = re.compile(r"(?:frozenset|set|array)\((.*?)(?:,\s*dtype=.*)?\)", re.DOTALL)
+_QUOTED = re.compile(r"""'([^']*)'|"([^"]*)\"""")
+_OF_NUMPY = re.compile(rf"\[(?:\s*(?:{_QUOTED.pattern}))+\s*\]")
+
+
+def listed(text: str) -> list[str] | None:
+    """The names in a cell that is a list of JSON, Python or numpy, or an object of Label Studio.
+
+    None for any other cell.
+    """
+    if printed := _PRINTED.fullmatch(text):
+        text = printed[1] or "[]"
+    if not (text.startswith(("[", "(", "{")) and text.endswith(("]", ")", "}"))):
+        return None
+    if _OF_NUMPY.fullmatch(text):
+        return [plain(one or other) for one, other in _QUOTED.findall(text)]
+    try:
+        value = json.loads(text)
+    except ValueError:
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            value = None
+    names: list[Any] = [None] if value is None else [*_names(value)]
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def damaged_list(text: str) -> bool:
+    """Whether a cell is a list that cannot be read, not a name such as [unclear] or (other)."""
+    inside = re.fullmatch(r"\[.*\]|\{.*\}", text, re.DOTALL)
+    return inside is not None and bool(re.search("[,'\"]", text)) and listed(text) is None
+
+
+def _names(value: Any) -> Iterator[Any]:
+    """The names in a value of JSON: texts, and the choices or labels of objects."""
+    if isinstance(value, Mapping):
+        inner = [value[name] for name in _LISTS if name in value]
+        if value:
+            yield from _names(inner[0]) if inner else [None]
+    elif isinstance(value, list | tuple | set):
+        for each in sorted(value, key=str) if isinstance(value, set) else value:
+            yield from _names(each)
+    elif value is not None:
+        yield plain(str(value)) if type(value) in (str, int) else value
+
+
+def offered(texts: Sequence[str]) -> tuple[str, str] | None:
+    """A separator that seems to join several names in some of the cells, and such a cell.
+
+    |, ; and a line break count if a part occurs in another cell, too; the others if, in most of the
+    cells that hold them, every part does. None if there is no such separator.
+    """
+    for mark in SEPARATORS:
+        split = [[part for part in map(str.strip, text.split(mark)) if part] for text in texts]
+        cells = Counter(part for parts in split for part in {*parts})
+        joined = [n for n, parts in enumerate(split) if len(parts) > 1]
+        again = [min(cells[part] for part in split[n]) > 1 for n in joined]
+        some = [max(cells[part] for part in split[n]) > 1 for n in joined]
+        if any(some) if mark in "|;\n" else sum(again) * 2 > len(joined) > 0:
+            return mark, texts[joined[0]]
+    return None

@@ -1,0 +1,216 @@
+"""Names of images, classes, people and columns: the forms in which they are compared.
+
+A name is that of another list that equals it, or else the only one with the same form; a name that
+could be several is none of them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simkit.errors import examples
+
+NO_CLASS = re.compile(
+    r"_*((no|not|none)\W*(finding|label|object|class|tag|disease)s?\W*(ed|s)?|none|nothing"
+    r"|un\W?labell?ed|un\W?annotated|background|ignore|void|normal|negative|empty|healthy|no|null|n/?a)_*"
+)
+"""Names, in lower case, of classes that may mean that there is none."""
+_INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad\u202a-\u202e\u2066-\u2069]")
+_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_WHOLE = re.compile(r"^(\d+)[.,]0+$")  # a number that a spreadsheet made a fraction
+_SPELLED = re.compile(r"([+-]?[0-9]{1,19})(?:\.0+)?")  # of a number, in any usual way
+_ENDING = re.compile(r"\.[A-Za-z]\w{1,4}$")  # of the name of a file
+_UPLOADED = re.compile("(^|/)[0-9a-f]{8}-(?=[^/]*$)")  # before names of uploads in Label Studio
+
+
+# -- forms ----------------------------------------------------------------------------------------
+
+
+def plain(text: str) -> str:
+    """The text in Unicode's form NFC, without zero-width characters and outer spaces.
+
+    All names of classes, files, people and columns are compared in this form. Other kinds of
+    spaces, as between words that no line may divide, are plain ones.
+    """
+    if text.isascii():
+        return text.strip()
+    return _INVISIBLE.sub("", _SPACES.sub(" ", unicodedata.normalize("NFC", text))).strip()
+
+
+def key(name: str) -> str:
+    """A name of a column in the form in which such names are compared: File Name is filename."""
+    return re.sub(r"[\W_]+", "", plain(name).casefold())
+
+
+def person(name: str) -> str:
+    """A name of a person in the form in which such names are compared: 7.0 is 7, Anna is anna."""
+    return _WHOLE.sub(r"\1", " ".join(plain(name).split()).casefold())
+
+
+def people(names: Iterable[str], earlier: Iterable[str] = ()) -> dict[str, str]:
+    """The name of the person behind each spelling: the first spelling, also of those before.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Spellings, such as 7, 7.0, Anna and anna.
+    earlier : iterable of str
+        Names of people from before.
+    """
+    spellings, first = [*names], dict[str, str]()
+    for name in (*earlier, *spellings):
+        first.setdefault(person(name), _WHOLE.sub(r"\1", plain(name)))
+    return {name: first[person(name)] for name in spellings}
+
+
+def path_key(name: str) -> str:
+    """The name of a file with slashes, and without ./ in front."""
+    return plain(name).replace("\\", "/").removeprefix("./")
+
+
+def id_key(identity: Any) -> int | str:
+    """An image id: 7, 7.0, "7" and "007" are one number; other text is as in `path_key`."""
+    text = path_key(str(identity))
+    number = _SPELLED.fullmatch(text)
+    return int(number[1]) if number else text
+
+
+def _address(text: str) -> str:
+    """The path in an address: /data/local-files/?d=photos%2Fa.JPG is photos/a.jpg; 7.0 is 7."""
+    if _WHOLE.match(text):
+        return _WHOLE.sub(r"\1", text)
+    if "?d=" in text:
+        text = text.partition("?d=")[2].partition("&")[0]
+    elif "://" in text:
+        text = re.split("[?#]", text.partition("://")[2])[0]
+    path = re.sub("^[./]*/", "", plain(unquote(text)).replace("\\", "/"))
+    return _ENDING.sub(lambda ending: ending[0].lower(), path)
+
+
+# -- matching -------------------------------------------------------------------------------------
+
+
+def matches(
+    among: Sequence[Any],
+    wanted: Sequence[Any],
+    *forms: Callable[[Any], Hashable],
+    once: bool = False,
+) -> NDArray[np.int64]:
+    """Find names in a list, also where only the spelling differs.
+
+    Parameters
+    ----------
+    among : sequence
+    wanted : sequence
+        m names.
+    *forms : callable
+        A form of a name in which it is compared; the earlier ones come first. By default `id_key`.
+    once : bool, default False
+        Match none of several different names of one form.
+
+    Returns
+    -------
+    (m,) int
+        The index in `among` of each wanted name; -1 for none, and for one that could be several.
+    """
+    index = _unique(among)
+    rows = [index.get(name, -1) for name in wanted]
+    for form in forms or (id_key,):
+        if -1 not in rows:
+            break
+        index = _unique([*map(form, among)])
+        asked = Counter(map(form, {*wanted})) if once else Counter[Hashable]()
+        for place, name in enumerate(wanted):
+            if rows[place] < 0 and asked[text := form(name)] < 2:
+                rows[place] = index.get(text, -1)
+    return np.array(rows, np.int64)
+
+
+def _unique(names: Sequence[Hashable]) -> dict[Hashable, int]:
+    """The place of each name that occurs once."""
+    places = {name: place for place, name in enumerate(names)}
+    if len(places) == len(names):
+        return places
+    counts = Counter(names)
+    return {name: place for name, place in places.items() if counts[name] == 1}
+
+
+def ends(paths: Iterable[str]) -> dict[str, list[int]]:
+    """The places of the paths with each end: of a/b/c these are a/b/c, b/c and c."""
+    places: dict[str, list[int]] = {}
+    for place, path in enumerate(paths):
+        for end in _ends(path):
+            places.setdefault(end, []).append(place)
+    return places
+
+
+def _ends(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[start:]) for start in range(len(parts))]
+
+
+def same_end(path: str, among: Mapping[str, list[int]]) -> list[int]:
+    """The places of the paths that share most of their last parts with this one; see `ends`."""
+    return next((among[end] for end in _ends(path) if end in among), [])
+
+
+def class_places(texts: Sequence[str], classes: Sequence[str]) -> dict[str, int]:
+    """For each text that names a class, its place; by spelling, or else ignoring case."""
+    rows = matches([*map(plain, classes)], texts, plain, lambda text: plain(text).casefold())
+    return {text: n for text, n in zip(texts, rows.tolist(), strict=True) if n >= 0}
+
+
+def image_places(texts: Sequence[str], images: Sequence[str]) -> dict[str, int]:
+    """For each text that names an image, its place.
+
+    Where no image has this id, the text may be a path or an address: then it is the image whose id
+    it ends in, or else the one that shares most of the last parts, also without the ending. Files
+    of different folders are not matched to one image.
+    """
+    rows = matches(images, texts, plain, _address)
+    places = {text: n for text, n in zip(texts, rows.tolist(), strict=True) if n >= 0}
+    paths = [*map(_address, images)]
+    parts, stems = ends(paths), ends(_ENDING.sub("", path) for path in paths)
+    wholes = {path: [n for n in parts[path] if paths[n] == path] for path in paths}
+    by_end, asked = dict[str, int](), dict[int, set[str]]()
+    for text in texts:
+        if text and text not in places:
+            path = _address(text)
+            forms = (path, _UPLOADED.sub(r"\1", path), _ENDING.sub("", path))
+            tries = [same_end(form, index) for form in forms for index in (wholes, parts)]
+            tries.append(same_end(path, stems))
+            if place := next((alike for alike in tries if len(alike) == 1), None):
+                by_end[text] = place[0]
+                asked.setdefault(place[0], set()).add(path)
+    return places | {text: n for text, n in by_end.items() if len(asked[n]) == 1}
+
+
+def find_names(names: Sequence[str], among: Sequence[str]) -> tuple[NDArray[np.int64], str]:
+    """The index of each name of an image among others, -1 for none, and a note on spellings."""
+    last = lambda name: path_key(name).rpartition("/")[2]  # noqa: E731
+    rows = matches(among, names, path_key, last, once=True)
+    pairs = {
+        name: among[row] for name, row in zip(names, rows, strict=True)
+        if row >= 0 and name != among[row]
+    }  # fmt: skip
+    return rows, respelled([*pairs.items()], len({*names})) if pairs else ""
+
+
+def respelled(pairs: Sequence[tuple[str, str]], total: int, kind: str = "images") -> str:
+    """A note on names and those with which they were matched; some of so many names in all."""
+    shown = [  # Unicode forms that look alike are told apart by their escapes
+        f"{name!a} is {other!a}" if plain(name) == plain(other) else f"{name!r} is {other!r}"
+        for name, other in pairs[:4]
+    ]
+    return (
+        f"{len(pairs):,} of {total:,} names of {kind} are spelled otherwise and were matched: "
+        f"{examples(shown)}; correct them if they are others"
+    )
