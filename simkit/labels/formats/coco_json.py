@@ -1,15 +1,14 @@
-"""Shared parts of COCO-like JSON files: reading into pycocotools' index, and writing labels."""
+"""Shared parts of COCO-like JSON files: reading their content, and writing labels."""
 
 from __future__ import annotations
 
-import io
 import json
+import math
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +22,6 @@ from simkit.labels.names import id_key, matches, path_key, plain
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.labels.truth import Boxes, Truth, check_distinct, from_indices
 
-if TYPE_CHECKING:
-    from pycocotools.coco import COCO
-
 Row = dict[str, Any]
 
 LARGEST = 1e9  # pixels
@@ -36,7 +32,6 @@ _KEPT = {
     },
     "categories": {"id", "name", "supercategory"},
 }  # fmt: skip
-_LISTS = ("images", "annotations", "categories")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +55,6 @@ class Instances:
 
     def without(self, parents: Collection[str]) -> Instances:
         """The content without these classes, which have no annotation."""
-        if not parents:
-            return self
         kept = [c for c, name in enumerate(self.truth.classes) if name not in parents]
         present, known, difficult = (
             None if matrix is None else csr_array(matrix[:, kept])
@@ -70,27 +63,29 @@ class Instances:
         names = [self.truth.classes[c] for c in kept]
         truth = Truth.of(present, self.truth.images, names, known)
         boxes = replace(self.boxes, classes=np.searchsorted(kept, self.boxes.classes))
-        return Instances(truth, difficult, self.file_names, boxes)
+        return replace(self, truth=truth, difficult=difficult, boxes=boxes)
 
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """A file in pycocotools' index.
+    """A file without its masks.
 
-    coco        its images, categories and annotations, without masks.
-    images      N entries; of several entries with the same file the first.
+    entries     of 'images';  images: N of them, of several with the same file the first.
     categories  L entries in ascending order of their ids.
     ids         (N,) image ids in the order of the file.
     row         index of each image id, as any list of the file spells it;  column: index of each
                 category id, likewise.
+    annotated   (N, L) bool;  boxes: see `Instances`.
     """
 
-    coco: COCO
+    entries: list[Row]
     images: list[Row]
     categories: list[Row]
     ids: NDArray[Any]
     row: dict[Any, int]
     column: dict[Any, int]
+    annotated: csr_array
+    boxes: Boxes
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -99,18 +94,14 @@ class Content:
 
     def truth(self) -> Truth:
         """Complete: a class is present where it has an annotation."""
-        shown: list[list[int]] = [[] for _ in self.categories]
-        for identity, images in self.coco.catToImgs.items():
-            shown[self.column[identity]] += [self.row[image] for image in images]
-        return Truth.of(from_indices(shown, len(self.ids)).T, self.ids, self.classes)
+        return Truth.of(self.annotated, self.ids, self.classes)
 
     def listed(self, key: str) -> csr_array | None:
         """(N, L) bool: the categories listed under `key` by each image; None if no image has it."""
-        images = self.coco.dataset["images"]
-        if not any(key in image for image in images):
+        if not any(key in image for image in self.entries):
             return None
         columns: list[list[int]] = [[] for _ in self.ids]
-        for image in images:
+        for image in self.entries:
             listed = image.get(key) or []
             scalars = isinstance(listed, list) and {*map(type, listed)} <= {int, float, str}
             if not scalars or not self.column.keys() >= {*listed}:
@@ -121,35 +112,17 @@ class Content:
         return from_indices(columns, len(self.categories))
 
     def instances(self, truth: Truth, difficult: csr_array | None = None) -> Instances:
-        """The whole content, with this truth. Raises BadInput."""
-        sizes = [(image.get("width"), image.get("height")) for image in self.images]
-        sized = all(type(v) is int and 0 < v <= LARGEST for size in sizes for v in size)
-        boxed = [each for each in self.coco.dataset["annotations"] if "bbox" in each]
-        corners = np.array([each["bbox"] for each in boxed], np.float64).reshape(-1, 4)
-        corners[:, 2:] += corners[:, :2]
-        areas: list[float | None] = [each.get("area") for each in boxed]
-        seen = truth.counts if difficult is None else truth.counts + difficult.sum(axis=0)
+        """The whole content, with this truth."""
         above = {
             plain(str(category.get("supercategory")))
             for category in self.categories
             if category.get("supercategory") != category["name"]
         } - {"none", "None", ""}  # which names no class
-        return Instances(
-            truth=truth,
-            difficult=difficult,
-            file_names=tuple(image.get("file_name") or "" for image in self.images),
-            boxes=Boxes(
-                np.array([self.row[each["image_id"]] for each in boxed], np.int64),
-                np.array([self.column[each["category_id"]] for each in boxed], np.int64),
-                corners.astype(np.float32),
-                np.array(sizes, np.int64).reshape(-1, 2) if sized else None,
-                np.array(areas, np.float64) if areas and None not in areas else None,
-            ),
-            parents=frozenset(
-                name for name, number in zip(self.classes, seen.tolist(), strict=True)
-                if not number and plain(name) in above
-            ),
-        )  # fmt: skip
+        seen = truth.counts if difficult is None else truth.counts + difficult.sum(axis=0)
+        empty = [self.classes[c] for c in np.flatnonzero(seen == 0)]
+        parents = frozenset(name for name in empty if plain(name) in above)
+        files = tuple(image.get("file_name") or "" for image in self.images)
+        return Instances(truth, difficult, files, self.boxes, parents)
 
 
 def with_classes(contents: Mapping[str, Instances]) -> dict[str, Instances]:
@@ -165,7 +138,7 @@ def with_classes(contents: Mapping[str, Instances]) -> dict[str, Instances]:
                 "images and no annotation: all classes count as absent in all of them",
             )
     parents = frozenset.intersection(*(content.parents for content in contents.values()))
-    if any(parents >= {*content.truth.classes} for content in contents.values()):
+    if not parents or any(parents >= {*each.truth.classes} for each in contents.values()):
         return dict(contents)
     base.note(
         " and ".join(contents),
@@ -179,7 +152,7 @@ def with_classes(contents: Mapping[str, Instances]) -> dict[str, Instances]:
 def read_content(
     path: Path, what: str, *, objects: Callable[[Row], Iterable[Row]] = lambda row: (row,)
 ) -> Content:
-    """Read a COCO-like file into pycocotools' index, without masks.
+    """Read a COCO-like file, without masks.
 
     Parameters
     ----------
@@ -199,48 +172,67 @@ def read_content(
     BadInput, ValueError
         For an invalid file.
     """
-    from pycocotools.coco import COCO
-
-    coco = COCO()
+    lists: dict[str, Any] = {}
     for key, value in members(path):
-        if key in coco.dataset:  # the json module would keep the last
+        if key in lists:  # the json module would keep the last
             raise BadInput(f"{key!r} occurs twice; join the lists")
-        if key in _LISTS:
+        if key == "annotations":
             entries = enumerate(_rows(value, key, what))
-            if key == "annotations":
-                kept = [_object(row, n) for n, entry in entries for row in objects(entry)]
-            else:
-                kept = [{k: row[k] for k in _KEPT[key] if k in row} for _, row in entries]
-            coco.dataset[key] = kept
-    for key in _LISTS:
-        if key not in coco.dataset:
-            list(_rows(None, key, what))
-    images, categories = coco.dataset["images"], coco.dataset["categories"]
-    ids, places = _ids(images, "images"), _ordered(categories)
-    row, first = _joined(images, ids, path)
-    column = {identity: c for c, identity in enumerate(places)}
-    ordered = [categories[place] for place in places.values()]
-    base.note_alike([each["name"] for each in ordered], path)
-    for number, each in enumerate(coco.dataset["annotations"]):
-        each["id"] = number + 1  # the index needs unique ids, and files may omit or repeat them
+            lists[key] = _objects((n, each) for n, entry in entries for each in objects(entry))
+        elif key in _KEPT:
+            lists[key] = [
+                {k: entry[k] for k in _KEPT[key] if k in entry} for entry in _rows(value, key, what)
+            ]
+    for key in ("images", "annotations", "categories"):
+        if key not in lists:
+            next(_rows(None, key, what))
+    ids, categories = _ids(lists["images"], "images"), _ordered(lists["categories"])
+    row, first = _joined(lists["images"], ids, path)
+    column = {base.as_integer(each["id"]): c for c, each in enumerate(categories)}
+    base.note_alike([each["name"] for each in categories], path)
+    (named, table), images = lists["annotations"], [lists["images"][place] for place in first]
     base.note(
         path,
-        [each.pop("score") for each in coco.dataset["annotations"] if "score" in each],
+        named["score"],
         "annotations have a score ({}), as predictions do, and count as present whatever it is; "
         "leave out those of low score",
     )
-    with redirect_stdout(io.StringIO()):
-        coco.createIndex()
-    _link(coco.imgToAnns, row, "image", path)
-    _link(coco.catToImgs, column, "category", path)
+    rows = _places(named["image_id"], row, "image", path)
+    columns = _places(named["category_id"], column, "category", path)
+    shape = len(images), len(categories)
     single = [ids[place] for place in first]
     text = bool(single) and isinstance(single[0], str)
-    array = base.text_ids(single) if text else np.array(single, np.int64)
-    return Content(coco, [images[place] for place in first], ordered, array, row, column)
+    return Content(
+        entries=lists["images"],
+        images=images,
+        categories=categories,
+        ids=base.text_ids(single) if text else np.array(single, np.int64),
+        row=row,
+        column=column,
+        annotated=csr_array((np.ones_like(rows, bool), (rows, columns)), shape),
+        boxes=_boxes(table, rows, columns, images),
+    )
 
 
-def _ordered(categories: list[Row]) -> dict[Any, int]:
-    """The place in the list of each category id, in ascending order of ids. Raises BadInput."""
+def _boxes(
+    table: NDArray[np.float64], rows: NDArray[Any], columns: NDArray[Any], images: list[Row]
+) -> Boxes:
+    """The boxes of a table of `_objects`, given the row and column of every object."""
+    places, corners, areas = table[:, 0].astype(np.int64), table[:, 1:5], table[:, 5].copy()
+    corners[:, 2:] += corners[:, :2]
+    sizes = [(image.get("width"), image.get("height")) for image in images]
+    sized = all(type(v) is int and 0 < v <= LARGEST for size in sizes for v in size)
+    return Boxes(
+        rows[places],
+        columns[places],
+        corners.astype(np.float32),
+        np.array(sizes, np.int64).reshape(-1, 2) if sized else None,
+        areas if len(areas) and not np.isnan(areas).any() else None,
+    )
+
+
+def _ordered(categories: list[Row]) -> list[Row]:
+    """The categories in ascending order of their ids. Raises BadInput."""
     for place, row in enumerate(categories):
         if not isinstance(row.get("name"), str):
             name = str(row.get("name"))[:40]
@@ -249,7 +241,7 @@ def _ordered(categories: list[Row]) -> dict[Any, int]:
     keys: list[Any] = [id_key(identity) for identity in ids]
     if not all(type(each) is int for each in keys):  # not even as text
         keys = ids
-    return {ids[place]: place for place in sorted(range(len(ids)), key=keys.__getitem__)}
+    return [categories[place] for place in sorted(range(len(ids)), key=keys.__getitem__)]
 
 
 def _ids(rows: list[Row], key: str) -> list[Any]:
@@ -269,18 +261,16 @@ def _ids(rows: list[Row], key: str) -> list[Any]:
                 f"id {identity} in {key!r} needs more than 64 bits; write all ids as text, in "
                 "quotes, also in 'annotations'"
             )
-    texts = [place for place, identity in enumerate(ids) if type(identity) is str]
-    if 0 < len(texts) < len(ids):
-        kind, others, odd = "text", "numbers", texts
-        if 2 * len(texts) > len(ids):
-            kind, others = "a number", "text"
-            odd = [place for place in range(len(ids)) if place not in {*texts}]
+    texts = [type(identity) is str for identity in ids]
+    if any(texts) and not all(texts):
+        rarely = 2 * sum(texts) <= len(ids)
+        kind, others = ("text", "numbers") if rarely else ("a number", "text")
         raise BadInput(
-            f"id {ids[odd[0]]!r} in {key!r} is {kind} and the others are {others}; write all as "
-            "numbers or all as text, also in 'annotations'"
+            f"id {ids[texts.index(rarely)]!r} in {key!r} is {kind} and the others are {others}; "
+            "write all as numbers or all as text, also in 'annotations'"
         )
     what = {"images": "image id", "categories": "category id"}[key]
-    check_distinct(np.array(ids, object if texts else np.int64), what)
+    check_distinct(np.array(ids, object if any(texts) else np.int64), what)
     return ids
 
 
@@ -306,10 +296,13 @@ def _joined(images: list[Row], ids: list[Any], path: Path) -> tuple[dict[Any, in
     return row, kept
 
 
-def _link(named: Iterable[Any], index: dict[Any, int], kind: str, path: Path) -> None:
-    """Add ids to an index that only 'annotations' spell in this way. Raises BadInput."""
+def _places(named: list[Any], index: dict[Any, int], kind: str, path: Path) -> NDArray[np.int64]:
+    """The index of each id that 'annotations' name. Raises BadInput.
+
+    Ids that only they spell in this way are added to the index.
+    """
     ids = [*index]
-    others = [identity for identity in named if identity not in index]
+    others = [identity for identity in dict.fromkeys(named) if identity not in index]
     spelled = []
     for other, place in zip(others, matches(ids, others).tolist(), strict=True):
         if place < 0:
@@ -325,6 +318,7 @@ def _link(named: Iterable[Any], index: dict[Any, int], kind: str, path: Path) ->
         f"{kind} ids in 'annotations' are spelled otherwise than in the list ({{}}) and are read "
         "as the same; spell them alike if they are",
     )
+    return np.array([index[identity] for identity in named], np.int64)
 
 
 def _rows(value: Any, key: str, what: str) -> Iterator[Row]:
@@ -335,29 +329,37 @@ def _rows(value: Any, key: str, what: str) -> Iterator[Row]:
         yield row
 
 
-def _object(row: Row, place: int) -> Row:
-    """The fields kept of an object in entry `place` of 'annotations'. Raises BadInput."""
-    kept = {}
-    for key in ("image_id", "category_id"):
-        kept[key] = row.get(key)
-        if kept[key] is None and "segments_info" in row:
-            raise BadInput("its annotations have segments_info; open it as coco-panoptic")
-        if type(kept[key]) not in (int, float, str):  # True is 1 for Python
-            shown = str(kept[key])[:40]
-            raise BadInput(f"{key} is {shown} in entry {place} of 'annotations'; an id is expected")
-    box = row.get("bbox")
-    if box not in (None, []) and row.get("bbox_is", "object") == "object":
+def _objects(entries: Iterable[tuple[int, Row]]) -> tuple[dict[str, list[Any]], NDArray[Any]]:
+    """Ids and scores of objects, and (n, 6) of those with a box: place, x, y, width, height, area.
+
+    entries: the place in 'annotations' and the fields of each object. An area is nan where the
+    file has none. Raises BadInput.
+    """
+    named: dict[str, list[Any]] = {"image_id": [], "category_id": [], "score": []}
+    table = array("d")
+    for place, row in entries:
+        for key in ("image_id", "category_id"):
+            identity = row.get(key)
+            if identity is None and "segments_info" in row:
+                raise BadInput("its annotations have segments_info; open it as coco-panoptic")
+            if type(identity) not in (int, float, str):  # True is 1 for Python
+                odd = f"{key} is {str(identity)[:40]} in entry {place} of 'annotations'"
+                raise BadInput(f"{odd}; an id is expected")
+            named[key].append(identity)
+        if "score" in row:
+            named["score"].append(row["score"])
+        box = row.get("bbox")
+        if box in (None, []) or row.get("bbox_is", "object") != "object":
+            continue
         numbers = isinstance(box, list) and len(box) == 4 and {*map(type, box)} <= {int, float}
         if not numbers or not all(abs(v) <= LARGEST for v in box) or min(box[2:]) < 0:
             shown = str(box)[:60]
             raise BadInput(f"a bbox is {shown}; [x, y, width, height] in pixels is expected")
-        kept["bbox"] = array("d", box)
         area = row.get("area")
-        if isinstance(area, int | float) and 0 <= area <= LARGEST**2:
-            kept["area"] = area
-    if "score" in row:
-        kept["score"] = row["score"]
-    return kept
+        if not isinstance(area, int | float) or not 0 <= area <= LARGEST**2:
+            area = math.nan
+        table.extend((len(named["image_id"]) - 1, *box, area))
+    return named, np.array(table).reshape(-1, 6)
 
 
 def write_labels(
@@ -425,11 +427,10 @@ def write_labels(
             for inner in [{place: i for i, place in enumerate(of.tolist())}]
         )
         content = members(Path(original))
-    of_row = {i: identity for identity, i in reversed([*rows.items()])}
-    ids = {c: identity for identity, c in reversed([*columns.items()])}
+    ids = {c: identity for identity, c in reversed(columns.items())}
     lists = {
         "images": lambda found: (image(v, rows[v["id"]], ids) for v in found if v["id"] in rows),
-        "annotations": lambda found: _annotations(found, labels, (rows, columns), (of_row, ids)),
+        "annotations": lambda found: _annotations(found, labels, rows, columns),
         "categories": lambda found: map(category, found),
     }
     encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -449,20 +450,18 @@ def write_labels(
 
 
 def _annotations(
-    entries: Iterable[Row],
-    labels: PartialLabels,
-    places: tuple[dict[Any, int], dict[Any, int]],
-    ids: tuple[dict[int, Any], dict[int, Any]],
+    entries: Iterable[Row], labels: PartialLabels, row: dict[Any, int], column: dict[Any, int]
 ) -> Iterator[Row]:
     """The entries about present labels, and one for each other present label.
 
-    places: row and column of the labels by image and by category id;  ids: the inverse of both.
+    row, column: the places in the labels of image and category ids.
     """
-    (row, column), (images, categories) = places, ids
     L, codes = labels.shape[1], labels.codes.tocoo()
     rows, columns = (axis.astype(np.int64)[codes.data == PRESENT] for axis in codes.coords)
     present = set((rows * L + columns).tolist())
     without, last = set(present), 0
+    images = {i: identity for identity, i in reversed(row.items())}
+    categories = {c: identity for identity, c in reversed(column.items())}
     for each in entries:
         i, c = row.get(each["image_id"]), column.get(each["category_id"])
         if type(each.get("id")) is int:
@@ -473,6 +472,6 @@ def _annotations(
     for number, pair in enumerate(sorted(without)):
         i, c = divmod(pair, L)
         # Area 0: pycocotools and multi-label loaders count it, detector training ignores it.
-        place = {"image_id": images[i], "category_id": categories[c]}
         without_box = {"area": 0, "iscrowd": 0, "segmentation": []}
-        yield {"id": last + number + 1, **place, **without_box}
+        ids = {"image_id": images[i], "category_id": categories[c]}
+        yield {"id": last + number + 1, **ids, **without_box}
