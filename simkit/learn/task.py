@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from simkit.errors import BadInput
+from simkit.history import History
 from simkit.labels.partial import PartialLabels
 
 A = TypeVar("A")
@@ -63,7 +64,8 @@ class Task:
             array = self.labels.cpu() if isinstance(self.labels, Tensor) else self.labels
             codes = np.asarray(array)
             everyone = np.ones(codes.shape[:1], bool)
-            object.__setattr__(self, "labels", PartialLabels.of(codes, asked=everyone))
+            labels = PartialLabels.of(codes, asked=everyone, history=History("given"))
+            object.__setattr__(self, "labels", labels)
         N = self.labels.shape[0]
         if self.inputs is not None and not hasattr(type(self.inputs), "batch"):
             raise BadInput(

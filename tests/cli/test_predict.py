@@ -38,7 +38,7 @@ def folder(model: str) -> str:
 def test_a_folder_without_labels_is_scored(shell, model: str, folder: str, out: str) -> None:
     done = shell("predict", model, "--data", folder, "--out", out, "--json")
     assert done.code == 0, done.err
-    assert done.json == {"file": out, "images": 3, "classes": 52, "notes": []}
+    assert done.json == {"file": out, "images": 3, "classes": 52}
     table = pd.read_csv(out) if out.endswith("csv") else pd.read_parquet(out)
     expected = simkit.predict(model, f"{folder},labels=none")
     assert table["image"].tolist() == ["0.png", "1.png", "2.png"] == expected.index.tolist()

@@ -29,8 +29,8 @@ def answers(file: str, order: Order, *, share: float = 1.0, worker: str = "ann")
 
 
 @pytest.fixture
-def project(shell, tmp_path) -> Order:
-    photographs(tmp_path / "photos", 12, side=32)
+def project(shell, tmp_path, request) -> Order:
+    photographs(tmp_path / "photos", getattr(request, "param", 12), side=32)
     done = start(shell, "--backbone", "mobilenet_v2", "--weights", "random", "--per-image", 1)
     assert done.code == 0, done.err
     return Order.read("project/order1")
@@ -63,6 +63,7 @@ def test_spent_is_the_price_of_the_answers(shell, project) -> None:
     assert f"${expected * 36 * 2 * 15 / 3600:.2f} of $50.00" in shell("status", "project").out
 
 
+@pytest.mark.parametrize("project", [24], indirect=True)  # enough for both labels of a class
 def test_the_next_command_runs_as_printed(shell, project) -> None:
     done = shell("receive", "project", answers("all.jsonl", project))
     assert done.code == 0 and "../labels.csv" in done.out

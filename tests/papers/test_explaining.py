@@ -202,7 +202,7 @@ def test_top_scores_are_those_of_every_image(scenes, trained) -> None:
             lambda s: damage(*PAIR, INPUTS, TRUTH.select([0, 1])),
             "6 inputs came for 2",
         ),
-        (lambda s: damage(*PAIR, INPUTS, Truth.of(PRESENT, classes="abc")), "on other classes"),
+        (lambda s: damage(*PAIR, INPUTS, Truth.of(PRESENT, classes=[*"abc"])), "on other classes"),
     ],
 )
 def test_what_cannot_be_explained_is_refused(scenes, act, said) -> None:

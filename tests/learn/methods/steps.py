@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from scipy.sparse import csr_array
 
 from simkit.labels.partial import PartialLabels
 from simkit.learn.method import Method
@@ -24,7 +25,8 @@ def started(spec: str | Method, codes) -> tuple[Method, torch.nn.Module]:
     """A method and a state of it, on the labels `codes` (N, L); rows with one were asked."""
     method = make(spec) if isinstance(spec, str) else spec
     codes = np.asarray(codes)
-    give = Task(labels=PartialLabels.of(codes)) if method.needs.labels else Sizes(*codes.shape)
+    labels = PartialLabels.of(csr_array(codes))
+    give = Task(labels=labels) if method.needs.labels else Sizes(*codes.shape)
     return method, method.start(give)
 
 

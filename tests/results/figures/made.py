@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from simkit import analysis
+from simkit import analysis, simulate
 from simkit.annotate.dawid_skene import fit_annotators
 from simkit.annotate.prices import prices
 from simkit.annotate.votes import YES, Votes
@@ -146,6 +146,7 @@ def _of_labels() -> dict[str, pa.Table]:
     truth, labels, inputs = _drawn()
     votes = drawn_votes(90)
     some = {"fpc": labels, "rpa": labels}
+    priced = dict.fromkeys(some, simulate(truth, "rpa"))
     tree = Hierarchy.of(CLASSES, [("b", "a"), ("c", "a"), ("d", "b")])
     task = Task(labels, FeatureInputs(inputs.batch(np.arange(N)).mean((2, 3)).numpy()))
     distributed = analysis.distributions(truth, some)
@@ -157,7 +158,7 @@ def _of_labels() -> dict[str, pa.Table]:
         "named-share": distributed,
         "label-depths": analysis.depths(truth, some, tree),
         "hierarchy": tree.table(),
-        "revealed": analysis.revealed(truth, some, 0, prices=prices("openimages")),
+        "revealed": analysis.revealed(truth, priced, 0, prices=prices("openimages")),
         "neighbours": analysis.neighbours(truth, inputs, "0", k=3, labels=labels),
         "label-distances": analysis.label_distances(psi, CLASSES),
         "temperature-curve": analysis.temperature_curves(["se", "se-l"], points=9),
