@@ -1,4 +1,4 @@
-"""Write the catalogue, docs/catalogue.md, from the registries, and the rules of tables in data.md.
+"""Write the catalogue, docs/catalogue.md, from the registries, and the names of columns in data.md.
 
 python scripts/catalogue.py
 """
@@ -90,19 +90,18 @@ def _setting(f: dataclasses.Field[object]) -> str:
     return f"{f.name}={f.default!r}" if f.default != "" else f.name
 
 
-def rules() -> str:
-    """Markdown: what the reader of tables reads, decides and asks, from its own rules."""
-    lines = [f"* **{name[:1].upper()}{name[1:]}**: {rule}." for name, rule in tables.RULES.items()]
-    usual = [f"`{first}` ({', '.join(more)})" for first, *more in tables.USUAL.values() if more]
-    return "\n".join([*lines, f"* **Usual names of columns**: {'; '.join(usual)}.", ""])
+def usual() -> str:
+    """Markdown: the usual names of columns."""
+    names = [f"`{first}` ({', '.join(more)})" for first, *more in tables.USUAL.values() if more]
+    return f"* **Usual names of columns**: {'; '.join(names)}.\n"
 
 
-def with_rules(page: str) -> str:
-    """The page with the rules between its two marks."""
+def with_names(page: str) -> str:
+    """The page with the names between its two marks."""
     before, _, rest = page.partition(BEGIN)
-    return f"{before}{BEGIN}{rules()}{END}{rest.partition(END)[2]}"
+    return f"{before}{BEGIN}{usual()}{END}{rest.partition(END)[2]}"
 
 
 if __name__ == "__main__":
-    DATA.write_text(with_rules(DATA.read_text(encoding="utf-8")), encoding="utf-8")
+    DATA.write_text(with_names(DATA.read_text(encoding="utf-8")), encoding="utf-8")
     PAGE.write_text(catalogue(), encoding="utf-8")

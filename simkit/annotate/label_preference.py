@@ -37,9 +37,7 @@ def spelled(bias: str) -> str:
             for text, value in zip(weights.cells(), values, strict=True):
                 if not value > 0:
                     raise weights.refused(text, "a number above 0 is expected")
-            if len(names.texts) < len(table):
-                twice = names.texts[int(np.argmax(np.bincount(names.codes) > 1))]
-                raise BadInput(f"class {twice!r} has two rows; keep one")
+            names.check_different("class")
             return _as_json(dict(zip(names.cells(), values.tolist(), strict=True)))
     try:
         return _as_json({plain(name): float(weight) for name, weight in json.loads(bias).items()})

@@ -250,9 +250,7 @@ def _from_table(
     table: Table, split: str, images: NDArray[Any], classes: Sequence[str]
 ) -> NDArray[np.float64]:
     """(n, L) the scores in a table, those that are missing very low."""
-    by_name = {column.name: column for column in table.columns}
-    if len(by_name) < len(table.columns):
-        raise BadInput("two columns have the same name; rename one")
+    by_name = table.by_name()
     names = [*map(plain, classes)]
     for name in names:
         if name not in by_name:
@@ -262,9 +260,7 @@ def _from_table(
     ids = next((column for column in table.named(USUAL["image"]) if column in others), None)
     if (ids := ids or table.columns[0]) not in others:
         raise BadInput("no column holds the images' ids; call it image")
-    if len(ids.texts) < len(table):
-        twice = ids.texts[int(np.argmax(np.bincount(ids.codes) > 1))]
-        raise BadInput(f"image {twice!r} has two rows; keep one")
+    ids.check_different("image")
     wanted = images.astype(str)
     rows = _rows(table, wanted, ids.texts)
     if extra := [column.name for column in others if column is not ids]:

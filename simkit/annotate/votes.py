@@ -15,7 +15,7 @@ from simkit.annotate.annotators import Ints
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading
-from simkit.labels.cells import UNSURE, Minus, meaning_of_minus, state
+from simkit.labels.cells import UNSURE, Minus, meaning_of_minus
 from simkit.labels.formats.npz import Arrays
 from simkit.labels.tables import USUAL, Column, read_table
 
@@ -357,13 +357,8 @@ def _from_table(path: Path, minus: Minus) -> Votes:
 
 def _said(column: Column, minus: Minus, unsure: frozenset[str]) -> NDArray[np.int8]:
     """(m,) 0 no, 1 maybe, 2 yes and 3 nothing for each row."""
-    states: dict[str, int | None] = {}
-    for text in column.texts:
-        try:
-            states[text] = None if text.lower() in unsure else state(text)
-        except KeyError:
-            expected = "write yes, maybe or no" if unsure else "write yes, no or nothing"
-            raise column.refused(text, expected) from None
+    expected = "write yes, maybe or no" if unsure else "write yes, no or nothing"
+    states = column.states(expected, unsure)
     codes = {1: YES, 0: NO, None: _NOTHING}
     codes[-1] = codes[meaning_of_minus(states.values(), minus, "minus=")]
     answers = [MAYBE if text.lower() in unsure else codes[each] for text, each in states.items()]

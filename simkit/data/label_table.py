@@ -221,13 +221,9 @@ def _wide(
     """A wide table: one column per class, whose cells say present, absent or unknown."""
     if not classes:
         raise BadInput("it has no column with classes; add a column class, or one per class")
-    if len(files.codes) != len(files.texts):
-        twice = files.texts[int(np.argmax(np.bincount(files.codes) > 1))]
-        raise BadInput(f"file {twice[:100]!r} has two rows; keep one")
+    files.check_different("file")
+    table.by_name()  # no name occurs twice
     names = [column.name for column in classes]
-    if len({*names}) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise BadInput(f"two columns are called {twice!r}; rename one")
     codes = presence(classes, minus)
     known, present = None if (codes >= 0).all() else csr_array(codes >= 0), csr_array(codes == 1)
     _note_names(table, names, present)

@@ -54,11 +54,7 @@ def state(text: str) -> int | None:
 
 def means_state(text: str) -> bool:
     """Whether the text of a cell says present, absent or unknown."""
-    try:
-        state(text)
-    except KeyError:
-        return False
-    return True
+    return text.lower() in PRESENCE or _ONE.fullmatch(text) is not None
 
 
 def meaning_of_minus(states: Iterable[int | None], minus: Minus, option: str) -> int | None:

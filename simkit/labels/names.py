@@ -52,23 +52,12 @@ def key(name: str) -> str:
 
 def person(name: str) -> str:
     """A name of a person in the form in which such names are compared: 7.0 is 7, Anna is anna."""
-    return _WHOLE.sub(r"\1", " ".join(plain(name).split()).casefold())
+    return whole(" ".join(plain(name).split()).casefold())
 
 
-def people(names: Iterable[str], earlier: Iterable[str] = ()) -> dict[str, str]:
-    """The name of the person behind each spelling: the first spelling, also of those before.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Spellings, such as 7, 7.0, Anna and anna.
-    earlier : iterable of str
-        Names of people from before.
-    """
-    spellings, first = [*names], dict[str, str]()
-    for name in (*earlier, *spellings):
-        first.setdefault(person(name), _WHOLE.sub(r"\1", plain(name)))
-    return {name: first[person(name)] for name in spellings}
+def whole(name: str) -> str:
+    """7 for 7.0, which a spreadsheet made of it; any other name unchanged."""
+    return _WHOLE.sub(r"\1", name)
 
 
 def path_key(name: str) -> str:
@@ -85,8 +74,8 @@ def id_key(identity: Any) -> int | str:
 
 def _address(text: str) -> str:
     """The path in an address: /data/local-files/?d=photos%2Fa.JPG is photos/a.jpg; 7.0 is 7."""
-    if _WHOLE.match(text):
-        return _WHOLE.sub(r"\1", text)
+    if (number := whole(text)) != text:
+        return number
     if "?d=" in text:
         text = text.partition("?d=")[2].partition("&")[0]
     elif "://" in text:
@@ -213,4 +202,13 @@ def respelled(pairs: Sequence[tuple[str, str]], total: int, kind: str = "images"
     return (
         f"{len(pairs):,} of {total:,} names of {kind} are spelled otherwise and were matched: "
         f"{examples(shown)}; correct them if they are others"
+    )
+
+
+def same_people(pairs: Sequence[tuple[str, str]]) -> str:
+    """A note on names of people that count as one person."""
+    shown = examples([f"{one!r} and {other!r}" for one, other in pairs])
+    return (
+        f"{len(pairs):,} names of people count as those of others ({shown}); give different people "
+        "different names"
     )

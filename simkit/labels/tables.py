@@ -1,7 +1,7 @@
 """The one reader of tables from outside: as people and other programs write them.
 
-Every decision that was not trivial is a note: a warning, and an entry of `Table.notes`. `RULES`
-says what is read, decided and asked, for the documentation.
+Every decision that was not trivial is a note: a warning, and an entry of `Table.notes`. What is
+read, decided and asked stands in docs/data.md.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import io
 import json
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
@@ -27,46 +28,29 @@ from numpy.typing import NDArray
 
 from simkit.errors import BadInput
 from simkit.files import parse_json
-from simkit.labels.cells import BLANK, Minus, meaning_of_minus, parse_number, parse_seconds, state
-from simkit.labels.names import key, people, person, plain
-
-RULES = {
-    "files": "CSV, TSV and text, JSON (a list of objects), JSON Lines, parquet, and .xlsx (with "
-    "openpyxl; the first sheet)",
-    "encoding": "UTF-8 and UTF-16, with or without a byte-order mark; other text is read as "
-    "cp1252, with a note. Text that is UTF-8 but for a few bytes is damaged, and refused",
-    "separator": "comma, semicolon, tab or |, detected from the first rows, or named in a "
-    "line such as sep=;",
-    "header": "the first row with as many cells as the others; rows of a single cell above it, "
-    "and those that begin with # and a space, are titles (note). A header that is repeated "
-    "further down is left out (note)",
-    "names of columns": "ignoring case, spaces, hyphens and underscores: File Name is file_name",
-    "text": "in Unicode's form NFC, without zero-width characters and outer spaces; where two "
-    "texts become one, a note names them",
-    "people": "names of people are compared without case, and 7.0 is 7; a note names those that "
-    "become one",
-    "presence": "1, yes, true, present (also in German, French, Spanish, Italian, Dutch, Polish "
-    "and Portuguese) are present; 0, no, false, absent are absent; an empty cell, NaN, NA, null, "
-    "none and ? are unknown. -1 is unknown in a table that also has 0. A table with 1 and -1 but "
-    "no 0 is refused until minus=absent or minus=unknown says what -1 is",
-    "numbers": "1.5, 1e-3, 85 %; decimal commas where every number allows them (note). 1,234 alone "
-    "is refused, for it may be 1234 or 1.234",
-    "times": "seconds, or with a unit (1.8 s, 300 ms, 2 min), or as a clock 00:00:02 or 0:02; "
-    "milliseconds by the name of the column, as in duration_ms. A date is refused",
-    "several in one cell": "a list of JSON, Python or numpy, or objects of Label Studio, name "
-    "several (note); a separator counts where between= says so, and is offered where parts occur "
-    "again",
-}
+from simkit.labels.cells import (
+    BLANK,
+    Minus,
+    meaning_of_minus,
+    means_state,
+    parse_number,
+    parse_seconds,
+    state,
+)
+from simkit.labels.names import key, person, plain, same_people, whole
 
 USUAL = {
     "question": ("question", "question_id", "id"),
     "image": ("image", "file", "file_name", "file_path", "image_name", "image_id", "image_path",
               "image_file", "path", "picture", "photo", "img", "img_name", "img_path"),
     "class": ("class", "label", "labels", "category", "class_name", "label_name", "tag", "tags"),
-    "answer": ("answer", "value", "response", "result", "present", "vote", "judgment", "judgement"),
+    "answer": ("answer", "value", "response", "result", "present", "vote", "judgment", "judgement",
+               "choice", "choices", "annotation", "decision", "is_present"),
     "worker": ("worker", "annotator", "worker_id", "annotator_id", "user", "user_id", "username",
                "rater", "rater_id", "labeler", "labeller", "completed_by", "who"),
-    "seconds": ("seconds", "time", "duration", "lead_time", "work_time", "time_spent"),
+    "seconds": ("seconds", "time", "duration", "lead_time", "work_time", "time_spent",
+                "seconds_spent", "duration_s", "milliseconds", "time_ms", "duration_ms", "elapsed",
+                "elapsed_ms", "response_time", "response_time_ms"),
     "split": ("split", "set", "subset", "partition"),
     "weight": ("weight", "weights"),
     "gold": ("gold",),
@@ -136,27 +120,14 @@ class Column:
         texts = pa.array([clean(text) for text in self.texts], pa.string())
         return Column(self.name, texts.take(pa.array(self.codes)), self.table)
 
-    def people(self, earlier: Iterable[str] = ()) -> Column:
-        """The column with one name for each person, as `people` has it; a note if any becomes one.
-
-        earlier : names of people from before, such as those in other files.
-        """
+    def people(self) -> Column:
+        """The column with one name for each person; a note if several spellings are one."""
         self.note_shortened()
-        before = [*earlier]
-        names = people(self.texts, before)
-        firsts = dict(zip(map(person, before), before, strict=True))
-        merged = [
-            (other, text) for text in self.texts
-            if (other := firsts.setdefault(person(text), text)) != text
-        ]  # fmt: skip
-        if merged:
-            both = " and ".join(map(repr, merged[0]))
-            more = f", and {len(merged) - 1:,} more such" if len(merged) > 1 else ""
-            self.table.note(
-                f"{both} in column {self.name!r} count as one person{more}; give different people "
-                "different names"
-            )
-        return self.cleaned(names.__getitem__)
+        first: dict[str, str] = {}
+        pairs = [(first.setdefault(person(text), text), text) for text in self.texts]
+        if merged := [(one, other) for one, other in pairs if one != other]:
+            self.table.note(same_people(merged))
+        return self.cleaned(lambda text: whole(first[person(text)]))
 
     def note_shortened(self) -> None:
         """A note if ids look like 1.23457E+12, which several long numbers may have become."""
@@ -177,6 +148,29 @@ class Column:
         return BadInput(
             f"column {self.name[:60]!r} holds {text[:40]!r} in row {self.row(text)}; {expected}"
         )
+
+    def states(self, expected: str, unsure: frozenset[str] = frozenset()) -> dict[str, int | None]:
+        """The state of each text as `state` has it. Raises BadInput, naming the row.
+
+        unsure: texts, in lower case, that say nothing.
+        """
+        said = [None if text.lower() in unsure else text for text in self.texts]
+        for text in said:
+            if text is not None and not means_state(text):
+                raise self.refused(text, expected)
+        states = [None if text is None else state(text) for text in said]
+        return dict(zip(self.texts, states, strict=True))
+
+    @property
+    def filled(self) -> NDArray[np.bool_]:
+        """(m,) whether each cell says something."""
+        return np.array([text.lower() not in BLANK for text in self.texts])[self.codes]
+
+    def check_different(self, content: str) -> None:
+        """Raise BadInput, naming the content, if two rows have the same text."""
+        if len(self.texts) < len(self.codes):
+            twice = self.texts[int(np.argmax(np.bincount(self.codes) > 1))]
+            raise BadInput(f"{content} {twice[:100]!r} has two rows; keep one")
 
     def numbers(self, expected: str = "a number is expected") -> NDArray[np.float64]:
         """(m,) the cells as numbers, nan where blank. Raises BadInput, naming the row."""
@@ -345,9 +339,15 @@ class Table:
 
     def pick(self, field: str) -> Column:
         """The column with a usual name of this field. Raises BadInput as `column` does."""
-        column = self.column(USUAL[field], f"the {field}")
-        assert column is not None
-        return column
+        return self.column(USUAL[field], f"the {field}")
+
+    def by_name(self) -> dict[str, Column]:
+        """The columns by their names. Raises BadInput if two have the same."""
+        columns = {column.name: column for column in self.columns}
+        if len(columns) < len(self.columns):
+            ((twice, _),) = Counter(column.name for column in self.columns).most_common(1)
+            raise BadInput(f"two columns are called {twice[:60]!r}; rename one")
+        return columns
 
     def select(self, kept: NDArray[np.bool_]) -> Table:
         """The table of some rows; (m,) bool. Notes stay those of the whole."""
@@ -362,7 +362,7 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """Read a table; see `RULES`.
+    """Read a table; see docs/data.md.
 
     Parameters
     ----------
@@ -512,7 +512,7 @@ def _cell(value: Any) -> str:
 
 def _records(path: Path, notes: list[str]) -> list[dict[str, Any]]:
     """The objects in a JSON or JSON Lines file."""
-    text = _decoded(path, notes)
+    text = text_of(path, notes.append)
     if path.suffix.lower() == ".json":
         rows = parse_json(text, "replace")
         if isinstance(rows, dict) and rows and all(isinstance(v, list) for v in rows.values()):
@@ -676,7 +676,7 @@ _BLOCK = 1 << 22  # bytes that are checked at a time
 
 
 def text_of(path: Path, note: Callable[[str], None]) -> str:
-    """The text of a file in any encoding of `RULES`; `note` takes what was decided.
+    """The text of a file in any encoding that is read; `note` takes what was decided.
 
     Raises
     ------
@@ -685,10 +685,6 @@ def text_of(path: Path, note: Callable[[str], None]) -> str:
     """
     encoding = _encoding(path, note)
     return path.read_bytes().decode(encoding).removeprefix("\ufeff")
-
-
-def _decoded(path: Path, notes: list[str]) -> str:
-    return text_of(path, notes.append)
 
 
 def _utf8(path: Path, notes: list[str]) -> BinaryIO:
@@ -779,22 +775,16 @@ def presence(
     BadInput
         For other cells, naming column and row, and for a -1 whose meaning is not decided.
     """
-    states: dict[str, int] = {}
+    expected = (
+        "1 (present), 0 (absent) and an empty cell (unknown) are expected, or a column called "
+        "class with names"
+    )
+    code = {1: 1, 0: 0, None: -1, -1: _MINUS_ONE}
     out = np.empty((len(columns[0].raw), len(columns)), np.int8)
     for c, column in enumerate(columns):
         fresh = Column(column.name, column.raw, column.table)  # keeps nothing of many columns
-        texts, codes = fresh.texts, fresh.codes
-        for text in texts:
-            if text not in states:
-                try:
-                    value = state(text)
-                except KeyError:
-                    raise column.refused(
-                        text, "1 (present), 0 (absent) and an empty cell (unknown) are expected, "
-                        "or a column called class with names"
-                    ) from None  # fmt: skip
-                states[text] = -1 if value is None else _MINUS_ONE if value < 0 else value
-        out[:, c] = np.array([states[text] for text in texts], np.int8)[codes]
+        codes = [code[value] for value in fresh.states(expected).values()]
+        out[:, c] = np.array(codes, np.int8)[fresh.codes]
     if (out == _MINUS_ONE).any():
         occurring = (-1, 0) if (out == 0).any() else (-1,)
         absent = meaning_of_minus(occurring, minus, option) == 0
