@@ -50,7 +50,7 @@ USUAL = {
                "rater", "rater_id", "labeler", "labeller", "completed_by", "who"),
     "seconds": ("seconds", "time", "duration", "lead_time", "work_time", "time_spent",
                 "seconds_spent", "duration_s", "milliseconds", "time_ms", "duration_ms", "elapsed",
-                "elapsed_ms", "response_time", "response_time_ms"),
+                "elapsed_ms", "response_time", "response_time_ms", "WorkTimeInSeconds"),
     "split": ("split", "set", "subset", "partition"),
     "weight": ("weight", "weights"),
     "gold": ("gold",),

@@ -7,7 +7,7 @@ of a question counts where it agrees with them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,16 +26,12 @@ from simkit.labels.tables import Column, Table
 from simkit.orders import label_studio
 from simkit.orders.order import NOTHING, Order
 
-ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".parquet")
-USUAL: dict[str, tuple[str, ...]] = {
-    **{name: tables.USUAL[name] for name in ("question", "image", "class", "worker")},
-    "answer": (*tables.USUAL["answer"], "label", "choice", "choices", "annotation", "decision",
-               "judgment", "is_present"),
-    "seconds": (*tables.USUAL["seconds"], "seconds_spent", "duration_s", "milliseconds",
-                "time_ms", "duration_ms", "elapsed", "elapsed_ms", "response_time",
-                "response_time_ms", "WorkTimeInSeconds"),
-}  # fmt: skip
+USUAL = {
+    name: tables.USUAL[name]
+    for name in ("question", "image", "class", "answer", "worker", "seconds")
+}
 """Usual names of columns by field; the first is that of simkit."""
+USUAL["answer"] += ("label",)
 FIELDS = (*USUAL, "milliseconds")
 ABSENT = "none"  # FIELD=none: no column has this field
 DAY = 86_400  # seconds; longer times count as not measured
@@ -77,8 +73,8 @@ def read(
     for name in columns:
         if name not in FIELDS:
             raise unknown("field", name, FIELDS)
-    if file.suffix.lower() not in ENDINGS:
-        raise BadInput(f"{file} is not a file of answers; give one of {', '.join(ENDINGS)}")
+    if file.suffix.lower() not in tables.ENDINGS:
+        raise BadInput(f"{file} is not a file of answers; give one of {', '.join(tables.ENDINGS)}")
     with reading(file, "answers", "save it again as CSV UTF-8, or restore the file"):
         tasks = label_studio.exported(file)
         if tasks is None:
@@ -155,11 +151,9 @@ class _Answers:
         self.images = [*map(str, self.order.images.tolist())]
         self.naming = (self.order.table["kind"] == "name").to_numpy()
         self.cells: dict[str, list[str]] = {}  # of the columns image and class
-        self.times: dict[Column, NDArray[np.float64]] = {}
         columns = {key(column.name): column for column in self.table.columns}
-        self.chosen: dict[str, Column | None] = {}
+        self.chosen = {name: columns.get(key(text)) for name, text in self.stated.items()}
         for name, text in self.stated.items():
-            self.chosen[name] = columns.get(key(text))
             if self.chosen[name] is None and text != ABSENT:
                 raise self._missing(name, repr(text))
         if {"seconds", "milliseconds"} <= {*self.chosen}:
@@ -168,21 +162,15 @@ class _Answers:
 
     def rows(self) -> pd.DataFrame:
         """The raw answers."""
-        self.image = self._places("image", self._images)
+        self.image = self._places("image", self.images)
         self.class_ = np.full(len(self.table), -2)
         if not self.naming.all():  # otherwise the column may hold the classes that people named
-            self.class_ = self._places("class", self._classes)
-        expected = "classes of the order" if self.naming.all() else "yes, no or unsure"
-        answer = self._column("answer", self._said, f"{expected} are expected")
-        self.worker = self._column("worker", self._people, "names are expected")
-        if answer is None:
-            more = ", or add a column answer with yes, no or unsure"
-            raise self._missing("answer", "for answer", more)
-        questions, why = self._questions()
-        if self.worker is None:
-            more = ", or add a column worker with the names of the people"
-            raise self._missing("worker", "for worker", more)
+            self.class_ = self._places("class", self.order.classes)
+        said = "classes of the order" if self.naming.all() else "yes, no or unsure"
+        answer = self._needed("answer", said, "yes, no or unsure")
+        self.worker = self._needed("worker", "names", "the names of the people")
         self.worker.note_shortened()
+        questions, why = self._questions()
         seconds, shared = self._seconds()
         return pd.DataFrame({
             "row": self.table.rows, "question": questions, "worker": self.worker.cells(),
@@ -197,31 +185,42 @@ class _Answers:
             f"{name}=NAME{more}"
         )
 
-    def _column(
-        self, name: str, values: Callable[[Column], list[Any]], expected: str
-    ) -> Column | None:
+    def _needed(self, name: str, expected: str, words: str) -> Column:
+        """As `_column`. Raises BadInput, with the words to write into a new column, for none."""
+        column = self._column(name, expected)
+        if column is None:
+            raise self._missing(name, f"for {name}", f", or add a column {name} with {words}")
+        return column
+
+    def _column(self, name: str, expected: str) -> Column | None:
         """The stated column of a field, or the first usual one whose cells fit; None without one.
 
-        values: a value for each different text of a column, None where it is none of the field.
+        Cells fit if at least half of those that are not blank have a value of the field.
         """
         if name in self.chosen:
             return self.chosen[name]
         columns = [c for c in self.table.named(USUAL[name]) if c not in self.taken]
-        filled = [c for c in columns if any(text.lower() not in BLANK for text in c.texts)]
-        coded = {c: np.array([*values(c), None], object)[c.codes] for c in filled}
-        fitting = [c for c in filled if _fits(c, coded[c])]
+        filled = [c for c in columns if c.filled.any()]
+        values = {c: np.array([*self._values(name, c), None], object)[c.codes] for c in filled}
+        fitting = [c for c in filled if 2 * _some(values[c]).sum() >= c.filled.sum()]
         if name == "worker":  # one account in all rows says less than names of people
-            fitting.sort(key=lambda column: len({*coded[column]} - {None}) < 2)
+            fitting.sort(key=lambda column: len({*values[column]} - {None}) < 2)
         if not fitting:
             if filled:
-                self._misfit(name, filled[0], coded[filled[0]], expected)
+                self._misfit(name, filled[0], values[filled[0]], expected)
             return columns[0] if columns and not filled else None
         first = fitting[0]
         self.taken.append(first)
         for other in filled:
-            differ = _differing(coded[first], coded[other], renamed=name == "worker")
-            if other in fitting[1:] and differ is not None:
-                row, twice = self.table.row(differ), key(other.name) == key(first.name)
+            one, two = values[first], values[other]
+            both = np.flatnonzero(_some(one) & _some(two))
+            if name == "worker":  # who may have different names in two columns
+                one = pd.Series(two[both]).groupby(one[both]).transform("first").to_numpy()
+            else:
+                one = one[both]
+            differ = both[one != two[both]]
+            if other in fitting[1:] and len(differ):
+                row, twice = self.table.row(differ[0]), key(other.name) == key(first.name)
                 mend = "rename one" if twice else f"name one with --columns {name}=NAME"
                 if twice or key(first.name) != key(USUAL[name][0]):
                     raise BadInput(
@@ -236,10 +235,33 @@ class _Answers:
             )
         return first
 
-    def _misfit(self, name: str, column: Column, coded: NDArray[Any], expected: str) -> None:
+    def _values(self, name: str, column: Column) -> list[Any]:
+        """A value of the field for each different text of a column, None where it is none."""
+        texts, classes = column.texts, self.order.classes
+        single = [*map(_single, texts)]
+        if name == "worker":
+            return [person(text) or None for text in texts]
+        if name == "seconds":
+            values = np.full(len(texts), np.nan)
+            values[column.codes] = column.seconds(strict=False)
+            return [None if np.isnan(value) else value for value in values.tolist()]
+        if name == "image":
+            return [*map(image_places(texts, self.images).get, texts)]
+        if name == "class":
+            return [*map(class_places(single, classes).get, single)]
+        said = standard_names(single, classes) if self.naming.any() else {}
+        words = {} if self.naming.all() else standard(single)
+        minus = [not self.naming.all() and _state(text) == -1 for text in single]
+        return [
+            said.get(text) or ("-1" if negative else words.get(text)) or None
+            for text, negative in zip(single, minus, strict=True)
+        ]
+
+    def _misfit(self, name: str, column: Column, values: NDArray[Any], expected: str) -> None:
         """A note about a column that is left out, or an error where it would decide."""
-        text = next(text for text, value in zip(column.cells(), coded, strict=True)
-                    if value is None and text.lower() not in BLANK)  # fmt: skip
+        odd = column.filled & ~_some(values)
+        text = column.texts[column.codes[np.argmax(odd)]]
+        expected = f"{expected} are expected"
         if name == "class":
             expected = _misnamed(_single(text), self.order.classes)
         mends = [f"name another column with --columns {name}=NAME"]
@@ -255,33 +277,19 @@ class _Answers:
 
     # images, classes and questions
 
-    def _images(self, column: Column) -> list[int | None]:
-        places = image_places(column.texts, self.images)
-        return [places.get(text) for text in column.texts]
-
-    def _classes(self, column: Column) -> list[int | None]:
-        texts = [*map(_single, column.texts)]
-        places = class_places(texts, self.order.classes)
-        return [places.get(text) for text in texts]
-
-    def _places(self, name: str, values: Callable[[Column], list[int | None]]) -> NDArray[np.int64]:
+    def _places(self, name: str, names: Sequence[str]) -> NDArray[np.int64]:
         """(m,) the image or class of each row: -1 if it is none of the order, -2 if blank."""
         kind = {"image": "images", "class": "classes"}[name]
-        names = self.images if name == "image" else self.order.classes
-        such = f"{kind} of the order are expected, such as {names[0]!r}"
-        column = self._column(name, values, such)
+        column = self._column(name, f"{kind} of the order, such as {names[0]!r},")
         if column is None:
             return np.full(len(self.table), -2)
         self.cells[name] = column.cells()
-        places, other = [], []
-        for text, place in zip(column.texts, values(column), strict=True):
-            blank = place is None and text.lower() in BLANK
-            places.append(-2 if blank else -1 if place is None else place)
-            if place is not None and plain(names[place]) != text:
-                other.append((text, names[place]))
-        if other:
+        places = [-1 if place is None else place for place in self._values(name, column)]
+        pairs = zip(column.texts, places, strict=True)
+        if other := [(t, names[n]) for t, n in pairs if n >= 0 and plain(names[n]) != t]:
             self.table.note(f"column {column.name!r}: {respelled(other, len(column.texts), kind)}")
-        return np.array(places, np.int64)[column.codes]
+        rows = np.array(places, np.int64)[column.codes]
+        return np.where((rows < 0) & ~column.filled, -2, rows)
 
     def _questions(self) -> tuple[NDArray[np.int64], list[tuple[str, str, str]]]:
         """(m,) the number of each row's question, or -1, and why there is none (`WHY`)."""
@@ -363,15 +371,6 @@ class _Answers:
 
     # answers, people and times
 
-    def _said(self, column: Column) -> list[str | None]:
-        texts = [*map(_single, column.texts)]
-        said = standard_names(texts, self.order.classes) if self.naming.any() else {}
-        if not self.naming.all():
-            words = {text: "-1" if _state(text) == -1 else word
-                     for text, word in standard(texts).items()}  # fmt: skip
-            said = {text: said.get(text) or words[text] for text in texts}
-        return [said[text] or None for text in texts]
-
     def _decided(self, answer: Column) -> Column:
         """The answers, with no or unsure for -1. Raises BadInput for scales and undecided -1."""
         answer = answer.cleaned(_single)
@@ -393,84 +392,53 @@ class _Answers:
         word = "no" if absent else "unsure"
         return answer.cleaned(lambda text: word if states[text] == -1 else text)
 
-    def _people(self, column: Column) -> list[str | None]:
-        return [person(text) or None for text in column.texts]
-
-    def _times(self, column: Column) -> list[float | None]:
-        self.times[column] = column.seconds(strict=False)
-        of_text = np.full(len(column.texts), np.nan)
-        of_text[column.codes] = self.times[column]
-        return [None if np.isnan(value) else value for value in of_text.tolist()]
-
     def _seconds(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """(m,) the time of each row, and the number of questions that it was for."""
-        m, stated = len(self.table), self.chosen.get("milliseconds")
-        column = stated or self._column("seconds", self._times, "times are expected")
+        m, thousandths = len(self.table), self.chosen.get("milliseconds")
+        column = thousandths or self._column("seconds", "times")
         self.untimed = np.full(m, "", object)
         if column is None:
             return np.full(m, np.nan), np.ones(m, np.int64)
-        if column in self.times:
-            seconds = self.times[column]
-        else:
-            seconds = column.seconds(milliseconds=True if stated else None)
-        blank = np.array([text.lower() in BLANK for text in column.texts])[column.codes]
-        self.untimed[np.isnan(seconds) & ~blank] = "time not readable"
+        stated = column in self.chosen.values()
+        seconds = column.seconds(milliseconds=True if thousandths else None, strict=stated)
+        self.untimed[np.isnan(seconds) & column.filled] = "time not readable"
         shared = self._shared(column, seconds)
         each = (seconds / shared)[(seconds > 0) & (seconds <= DAY)]
         of_page = self.table.named(["shared"]) and self.table.named(["order"])
-        if len(each) and not of_page and column in self.times:
-            median, name = float(np.median(each)), column.name
+        median = float(np.median(each)) if len(each) and not of_page else FASTEST
+        if not stated and not FASTEST <= median <= SLOWEST:
             shown = f"{median:,.0f}" if median > 10 else f"{median:.2g}"
-            text = f"{self.table.path}: column {name!r} has a median of {shown} s a question"
-            if median > SLOWEST:
-                raise BadInput(
-                    f"{text}; if it has milliseconds, add --columns milliseconds={name}, for "
-                    f"seconds --columns seconds={name}, and for anything else --columns "
-                    f"seconds={ABSENT}"
-                )
+            name, leave = column.name, f"--columns seconds={ABSENT}"
+            mend = (
+                f"if it has milliseconds, add --columns milliseconds={name}, for seconds --columns "
+                f"seconds={name}, and for anything else {leave}"
+            )
             if median < FASTEST:
-                raise BadInput(f"{text}; write seconds, or times such as 00:00:02, or leave it out "
-                               f"with --columns seconds={ABSENT}")  # fmt: skip
+                mend = f"write seconds, or times such as 00:00:02, or leave it out with {leave}"
+            raise BadInput(f"{self.table.path}: column {name!r} has a median of {shown} s a "
+                           f"question; {mend}")  # fmt: skip
         return seconds, shared
 
-    def _shared(self, times: Column, seconds: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _shared(self, column: Column, seconds: NDArray[np.float64]) -> NDArray[np.int64]:
         """(m,) the number of questions that the time of each row was for."""
-        for column in self.table.named(["shared"]):
-            counts = np.array([*map(_number, column.texts)], np.int64)
-            return np.where((counts > 0) & (counts <= len(self.order.table)), counts, 1)[
-                column.codes
-            ]
-        times_of = pd.Series(seconds)
-        for column in self.table.named(["annotation_id", "AssignmentId"]):
-            groups = times_of.groupby(column.codes)
-            if "" not in column.texts and groups.nunique().le(1).all() and groups.size().max() > 1:
-                self.table.note(f"column {times.name!r} has one time for all rows with the same "
-                                f"{column.name}, which share it")  # fmt: skip
-                return groups.transform("size").to_numpy(np.int64)
-        assert self.worker is not None
-        groups = times_of.groupby([self.image, self.worker.codes])
-        again = groups.size() > 1
-        equal = groups.nunique().le(1).all() and times_of.nunique() > 1
-        if "image" in self.cells and equal and again.sum() > 2:
-            self.table.note(f"column {times.name!r} has one time for all answers of a person about "
-                            "an image, which share it")  # fmt: skip
-            return groups.transform("size").to_numpy(np.int64)
+        for shared in self.table.named(["shared"]):
+            counts = np.array([*map(_number, shared.texts)], np.int64)[shared.codes]
+            return np.where((counts > 0) & (counts <= len(self.order.table)), counts, 1)
+        times = pd.Series(seconds)
+        kinds = [
+            (f"rows with the same {task.name}", times.groupby(task.codes), "" not in task.texts)
+            for task in self.table.named(["annotation_id", "AssignmentId"])
+        ]
+        groups = times.groupby([self.image, self.worker.codes])
+        several = (groups.size() > 1).sum() > 2 and times.nunique() > 1 and "image" in self.cells
+        for rows, each, sure in (*kinds, ("answers of a person about an image", groups, several)):
+            if sure and each.nunique().le(1).all() and each.size().max() > 1:
+                self.table.note(
+                    f"column {column.name!r} has one time for all {rows}, which share it"
+                )
+                return each.transform("size").to_numpy(np.int64)
         return np.ones(len(seconds), np.int64)
 
 
-def _fits(column: Column, coded: NDArray[Any]) -> bool:
-    """Whether at least half of the cells that are not blank have a value of the field."""
-    filled = np.array([text.lower() not in BLANK for text in column.texts])[column.codes]
-    return 2 * (coded != None).sum() >= filled.sum()  # noqa: E711
-
-
-def _differing(first: NDArray[Any], other: NDArray[Any], *, renamed: bool) -> int | None:
-    """The first row in which two columns have different values, or None.
-
-    renamed: the columns may have different names for one person.
-    """
-    names: dict[Any, Any] = {}
-    for place, (a, b) in enumerate(zip(first, other, strict=True)):
-        if a is not None and b is not None and (names.setdefault(a, b) if renamed else a) != b:
-            return place
-    return None
+def _some(values: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.asarray(values != None)  # noqa: E711

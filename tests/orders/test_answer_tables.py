@@ -173,7 +173,7 @@ def test_columns_count_by_their_content(order, tmp_path, columns, note):
     [
         ({"answer": 0.93}, "column 'answer' holds '0.93' in row 2"),
         ({"answer": [1, 1, 1, 1, 2, 2]}, "holds '2' in row 6; numbers say"),
-        ({"image": "1.jpg"}, "images of the order are expected"),
+        ({"image": "1.jpg"}, "images of the order, such as .a.jpg., are"),
         ({"class": "cats"}, "did you mean 'cat'"),
     ],
 )
