@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +19,7 @@ from scipy.special import expit, log_softmax, softmax
 
 from simkit.annotate.schemes import MISSING
 from simkit.chance import Chance
-from simkit.errors import BadInput, unknown
+from simkit.errors import BadInput, examples, unknown
 from simkit.files import reading, whole
 from simkit.history import History, content_id
 from simkit.labels.formats.npz import Arrays
@@ -262,7 +263,15 @@ def _from_table(
         raise BadInput("no column holds the images' ids; call it image")
     ids.check_different("image")
     wanted = images.astype(str)
-    rows = _rows(table, wanted, ids.texts)
+    rows, note = find_names(wanted.tolist(), ids.texts)
+    if note:
+        table.note(note)
+    if (rows < 0).any():
+        raise BadInput(
+            f"of {len(wanted):,} images these have no row: {_few(wanted[rows < 0].tolist())} (its "
+            f"first row is of {ids.texts[0]!r}); score them, as simkit predict does, or add rows "
+            "with empty cells for images without scores"
+        )
     if extra := [column.name for column in others if column is not ids]:
         table.note(f"columns of other classes, not used: {_few(extra)}")
     if len(ids.texts) > len(wanted):
@@ -277,23 +286,9 @@ def _from_table(
     return scores
 
 
-def _rows(table: Table, wanted: NDArray[Any], ids: list[str]) -> NDArray[np.int64]:
-    """The row of each image. Raises BadInput for images without one."""
-    rows, note = find_names(wanted.tolist(), ids)
-    if note:
-        table.note(note)
-    if (rows < 0).any():
-        raise BadInput(
-            f"of {len(wanted):,} images these have no row: {_few(wanted[rows < 0].tolist())} (its "
-            f"first row is of {ids[0]!r}); score them, as simkit predict does, or add rows with "
-            "empty cells for images without scores"
-        )
-    return rows
-
-
 def _few(names: list[str]) -> str:
     """The number of the names and the first three."""
-    return f"{len(names):,} ({', '.join(map(repr, names[:3]))}{', ...' if len(names) > 3 else ''})"
+    return f"{len(names):,} ({examples(map(repr, names))})"
 
 
 def _indices(what: str, wanted: NDArray[Any], named: Any, count: int) -> NDArray[np.intp]:
@@ -306,8 +301,8 @@ def _indices(what: str, wanted: NDArray[Any], named: Any, count: int) -> NDArray
             )
         return np.arange(count)
     index = [*map(str, np.asarray(named).tolist())]
-    if len({*index}) < len(index):
-        twice = next(name for place, name in enumerate(index) if name in index[:place])
+    ((twice, count),) = Counter(index).most_common(1)
+    if count > 1:
         raise BadInput(f"the similarities have {twice!r} twice among the {what}; keep one")
     found, note = find_names([*map(str, wanted.tolist())], index)
     if note:

@@ -173,19 +173,14 @@ def _bare(entries: list[str], note: Callable[[str], None]) -> list[str]:
         parts = [part for name in names if (part := pattern.fullmatch(name))]
         if len(parts) == len(names):
             inner = [_QUOTED.sub(r"\1\2", part["name"]) for part in parts]
-            if "n" not in pattern.groupindex or _count([part["n"] for part in parts], inner):
+            numbers = [int(part["n"]) for part in parts] if "n" in pattern.groupindex else [0]
+            rising = numbers[0] < 2 and all(a < b for a, b in pairwise(numbers))
+            if len(numbers) < len(names) or (rising and len({*inner}) == len(inner)):
                 names = inner
     if names != entries:
         note(f"{entries[0]!r} names class {names[0]!r}; give a table with a column class if the "
              "rest is part of the names")  # fmt: skip
     return names
-
-
-def _count(numbers: list[str], names: list[str]) -> bool:
-    """Whether the numbers of all names count them, and the names alone are different."""
-    values = [*map(int, numbers)]
-    rising = all(a < b for a, b in pairwise(values))
-    return rising and values[0] < 2 and len({*names}) == len(names)
 
 
 def _column(table: Table) -> list[str]:
@@ -194,9 +189,7 @@ def _column(table: Table) -> list[str]:
     def fits(column: Column) -> bool:
         return not all(text.isdigit() or re.fullmatch(_CODE, text) for text in column.texts)
 
-    column = table.column(("class", "display_name", *_CLASS), "the class", fits=fits)
-    assert column is not None
-    return column.cells()
+    return table.column(("class", "display_name", *_CLASS), "the class", fits=fits).cells()
 
 
 def _of_json(value: Any) -> list[str]:
@@ -225,19 +218,14 @@ def _of_yaml(text: str) -> list[str]:
         r"^names[ \t]*:[ \t]*\n((?:[ \t]*\n|[ \t]+\S.*\n|-.*\n)*)", text + "\n", re.MULTILINE
     )
     flow = re.search(r"^names[ \t]*:\s*[\[{]([^\]}]*)[\]}]", text, re.MULTILINE)
-    entries = []
+    entries = _lines(block[1]) if block else []
     if flow:
-        parts = re.finditer(r"""((?:"[^"]*"|'[^']*'|[^,"'])+)(?:,|$)""", flow[1])
-        entries = [entry for part in parts if (entry := part[1].strip())]
-    elif block:
-        entries = _lines(block[1])
-    entries = [re.sub(r"^\d+\s*:\s*", "", entry) for entry in entries]
+        parts = re.findall(r"""((?:"[^"]*"|'[^']*'|[^,"'])+)(?:,|$)""", flow[1])
+        entries = [entry for part in parts if (entry := part.strip())]
     if not entries:
         raise BadInput("it has no list called names; write one class name per line")
-    names, number = (
-        _bare(entries, lambda _: None),
-        re.search(r"^nc\s*:\s*(\d+)", text, re.MULTILINE),
-    )
+    names = _bare([re.sub(r"^\d+\s*:\s*", "", entry) for entry in entries], lambda _: None)
+    number = re.search(r"^nc\s*:\s*(\d+)", text, re.MULTILINE)
     if number and int(number[1]) != len(names):
         raise BadInput(f"nc is {number[1]}, and there are {len(names)} names; correct it")
     return names

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from simkit.data.dataset import SPLITS, WHOLE, Boxes, Dataset, Pictures, write_spec
 from simkit.data.images import FilePictures, as_on_disk, outside, with_depths
-from simkit.errors import BadInput
+from simkit.errors import BadInput, examples
 from simkit.files import expanded, made_by_programs
 from simkit.labels.hierarchy import by_name_or_file
 from simkit.labels.names import matches, plain
@@ -108,10 +108,9 @@ def with_pictures(
     return replace(part, pictures=FilePictures.of(place, names, can_drop=can_drop))
 
 
-def _note(place: Path, text: str, examples: Sequence[str]) -> None:
+def _note(place: Path, text: str, names: Sequence[str]) -> None:
     """Warn of images in a folder, with up to three examples."""
-    more = ", ..." if len(examples) > 3 else ""
-    warnings.warn(f"{place}: {text}: {', '.join(examples[:3])}{more}", stacklevel=3)
+    warnings.warn(f"{place}: {text}: {examples(names)}", stacklevel=3)
 
 
 @dataclass(frozen=True)

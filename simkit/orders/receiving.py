@@ -29,7 +29,7 @@ from simkit.files import parse_json, reading, toml_lines, whole
 from simkit.history import History, sha256
 from simkit.labels.formats import for_path
 from simkit.labels.formats.base import write_lines
-from simkit.labels.names import person, plain
+from simkit.labels.names import person, plain, same_people
 from simkit.labels.partial import PartialLabels
 from simkit.orders import project_state
 from simkit.orders.answer_tables import DAY, FASTEST, RAW, standard, standard_names
@@ -155,7 +155,8 @@ def _pseudonyms(order: Order, rows: pd.DataFrame, stored: set[str]) -> dict[str,
     def pseudonym(text: str) -> str:
         return f"w-{sha256(f'{order.id} {text}'.encode())[:10]}"
 
-    workers, first, merged, files = {"": ""}, dict[str, str](), list[str](), list[str]()
+    workers, first = {"": ""}, dict[str, str]()
+    merged, files = list[tuple[str, str]](), list[str]()
     for name, file in (
         rows[["worker", "file"]].astype(str).drop_duplicates("worker").itertuples(False)
     ):
@@ -165,15 +166,10 @@ def _pseudonyms(order: Order, rows: pd.DataFrame, stored: set[str]) -> dict[str,
         workers[name] = used if compared else ""
         other = first.setdefault(compared, text)
         if other != text or compared != text.casefold():
-            merged.append(f"{other if other != text else compared!r} and {text!r}")
+            merged.append((other if other != text else compared, text))
             files.append(file)
     if merged:
-        more = f" (and {len(merged) - 3:,} more such pairs)" * (len(merged) > 3)
-        warnings.warn(
-            f"{files[0]}: names of people that count as one person: {', '.join(merged[:3])}{more}; "
-            "give different people different names",
-            stacklevel=3,
-        )
+        warnings.warn(f"{files[0]}: {same_people(merged)}", stacklevel=3)
     return workers
 
 
