@@ -155,7 +155,7 @@ def _of_columns(
     """Columns of any type; each different value is read as the text of a table would be."""
     import pandas as pd
 
-    from simkit.labels.cells import state
+    from simkit.labels.cells import means_state, state
     from simkit.labels.names import plain
 
     out = np.empty(shape, np.int8)
@@ -163,10 +163,9 @@ def _of_columns(
         places, values = pd.factorize(np.asarray(column, object))  # -1 for nan, None and NA
         found = [BLANK]
         for value in values:
-            try:
-                code = state(plain(str(value)))
-            except KeyError:
-                raise refused(value, c) from None
+            if not means_state(text := plain(str(value))):
+                raise refused(value, c)
+            code = state(text)
             found.insert(-1, BLANK if code is None else code)
         out[:, c] = np.array(found, np.int8)[places]
     return out

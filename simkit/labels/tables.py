@@ -413,7 +413,10 @@ def _filled(table: Table, names: list[str], arrow: pa.Table) -> Table:
         raise BadInput("it has no rows below the first; add one per image")
     for place, header in enumerate(names):
         name = "" if re.fullmatch(r"Unnamed: \d+", header) else header
-        column = Column(name or f"column {place + 1}", _combined(arrow.column(place)), table)
+        cells = arrow.column(place)
+        if pa.types.is_dictionary(cells.type):
+            cells = cells.cast(cells.type.value_type)
+        column = Column(name or f"column {place + 1}", cells.combine_chunks(), table)
         if name:
             table.columns.append(column)
         elif any(texts := column.cells()):
@@ -443,13 +446,6 @@ def _all_equal(columns: list[Column], text: Callable[[Column], str]) -> NDArray[
         if not rows.any():
             break
     return rows
-
-
-def _combined(column: pa.ChunkedArray) -> pa.Array:
-    """A column in one piece, without a dictionary."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return column.combine_chunks()
 
 
 def _plain_texts(column: Column, raw: pa.Array) -> tuple[list[str], NDArray[np.int32]]:
@@ -550,8 +546,6 @@ def _sheet(path: Path, notes: list[str]) -> list[tuple[Any, ...]]:
     if len(full) > 1:
         others = ", ".join(map(repr, [*full][1:4]))
         notes.append(f"only its first sheet, {name!r}, is read, not {others}")
-    while rows and not any(value is not None for value in rows[-1]):
-        rows = rows[:-1]
     return rows
 
 
@@ -751,9 +745,7 @@ def _windows(path: Path, note: Callable[[str], None]) -> str:
 _MINUS_ONE = -2  # a cell that says -1, until it is decided what that means
 
 
-def presence(
-    columns: Sequence[Column], minus: Minus = "", *, option: str = "minus="
-) -> NDArray[np.int8]:
+def presence(columns: Sequence[Column], minus: Minus = "") -> NDArray[np.int8]:
     """The cells of columns as labels.
 
     Parameters
@@ -762,8 +754,6 @@ def presence(
         L columns of m cells.
     minus : {"", "absent", "unknown"}
         Meaning of -1 if the columns have no 0.
-    option : str
-        How a user states `minus`, for the message.
 
     Returns
     -------
@@ -787,6 +777,6 @@ def presence(
         out[:, c] = np.array(codes, np.int8)[fresh.codes]
     if (out == _MINUS_ONE).any():
         occurring = (-1, 0) if (out == 0).any() else (-1,)
-        absent = meaning_of_minus(occurring, minus, option) == 0
+        absent = meaning_of_minus(occurring, minus, "minus=") == 0
         out[out == _MINUS_ONE] = 0 if absent else -1
     return out

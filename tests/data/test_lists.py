@@ -49,25 +49,20 @@ def test_one_list_in_many_forms(tmp_path, name, text, note):
     assert [note in str(each.message) for each in caught] == [True] * bool(note)
 
 
-@pytest.mark.parametrize("names", [
-    ("class 0", "class 1"), ("1 euro", "2 euro"), ("1", "2", "3"), ("tench, Tinca", "dog"),
-    ("cat", "Cat"), ("cat", "__background__"), ("dog.n.01", "Käfer"),
-])  # fmt: skip
-@pytest.mark.filterwarnings("ignore")
-def test_names_that_stay_as_they_are(tmp_path, names):
-    (tmp_path / "n.txt").write_text("\n".join(names), encoding="cp1252")
-    assert class_names(tmp_path / "n.txt") == names
-
-
 @pytest.mark.parametrize(
-    ("text", "note"),
-    [("cat\nbackground\n", "no class is present"), ("Cat\ncat\n", "look like another one"),
-     ("tench, Tinca\ndog\n", "counts as one class")],
+    ("names", "note"),
+    [
+        (("class 0", "class 1"), ""), (("1 euro", "2 euro"), ""), (("1", "2", "3"), ""),
+        (("dog.n.01", "Käfer"), "cp1252"), (("tench, Tinca", "dog"), "counts as one class"),
+        (("cat", "Cat"), "look like another one"), (("cat", "__background__"), "no class is"),
+    ],
 )  # fmt: skip
-def test_names_that_may_be_meant_otherwise_get_a_note(tmp_path, text, note):
-    (tmp_path / "n.txt").write_text(text)
-    with pytest.warns(UserWarning, match=note):
-        assert len(class_names(tmp_path / "n.txt")) == 2
+def test_names_that_stay_as_they_are(tmp_path, names, note):
+    (tmp_path / "n.txt").write_text("\n".join(names), encoding="cp1252")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert class_names(tmp_path / "n.txt") == names
+    assert [note in str(each.message) for each in caught] == [True] * bool(note)
 
 
 @pytest.mark.parametrize(
