@@ -48,7 +48,7 @@ def located(where: str) -> Iterator[None]:
 
 
 def examples(values: Iterable[object], n: int = 3) -> str:
-    """The first `n` of the values, for a message."""
+    """The first `n` values, for a message."""
     texts = [str(value)[:200] for value in islice(values, n + 1)]
     return ", ".join([*texts[:n], *["..."] * (len(texts) > n)])
 

@@ -206,9 +206,9 @@ _OF_PROGRAMS = {
 
 
 def made_by_programs(name: str) -> bool:
-    """Whether no person put this file there: it is hidden, or in a folder of a program.
+    """Whether a program made this file: it is hidden, or in a folder of a program.
 
-    name: relative to the folder that a person named, with slashes.
+    name: relative to the folder that the user named, with slashes.
     """
     return any(
         (part.startswith(".") and part.strip(".")) or part.lower() in _OF_PROGRAMS

@@ -45,7 +45,7 @@ def dollars(value: Any, name: str) -> float:
     Raises
     ------
     BadInput
-        For other values; "2,5" and "1.299" are ambiguous between countries and refused.
+        For other values, among them "2,5" and "1.299", which differ between countries.
     """
     number, marks = _read(value)
     text = str(value).strip()

@@ -258,7 +258,7 @@ COMMANDS = [
     mend(f"{SIMULATE} fpc --budget 0.001", r"smallest amount costs ([\d.]+)", "0.001 => {}"),
     mend(f"{SIMULATE} fpc --budget 0.0001 --unit hours", r"\(([\d.]+) hours\)", "0.0001 => {}"),
     mend(f"{SIMULATE} rpa --budget 1 --unit hours --prices google",
-         "budget in (dollars), or take a list with times, such as (hourly)",
+         "the budget in (dollars), or use a list with times, such as (hourly)",
          "--unit hours => --unit {0}", "google => {1}"),
     mend(f"{SIMULATE} rpa --images many", "such as (0.5) or (50%), or a number", "many => {0}",
          "many => {1}", "many => 5"),

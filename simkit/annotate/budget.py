@@ -191,8 +191,8 @@ class Ladder:
         spent = getattr(bill, self.unit)
         if spent is None:
             raise BadInput(
-                f"price list {self.prices.name!r} has no times; budget in dollars, or take a list "
-                "with times, such as hourly"
+                f"price list {self.prices.name!r} has no times; set the budget in dollars, or use "
+                "a list with times, such as hourly"
             )
         texts = tuple(str(warning.message) for warning in caught)
         return Affordable(scheme, images, labels, bill, spent, step, texts)
@@ -213,7 +213,7 @@ class Ladder:
 
 
 def _up(amount: float) -> str:
-    """An amount in four digits, rounded up: as much is enough."""
+    """An amount in four digits, rounded up so that it suffices."""
     unit = 10.0 ** (math.floor(math.log10(amount)) - 3)
     return f"{math.ceil(round(amount / unit, 6)) * unit:,.6g}"
 

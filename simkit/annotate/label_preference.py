@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 
 def spelled(bias: str) -> str:
-    """Weights by class as JSON text, from such text or a table of class and weight; or BadInput."""
+    """Weights by class as JSON text, from JSON text or a table of class and weight.
+
+    Raises BadInput.
+    """
     if Path(bias).suffix.lower() in ENDINGS:
         with reading(bias, "a table with the columns class and weight") as file:
             table = read_table(file)
@@ -101,8 +104,8 @@ def fit_naming(named: pd.DataFrame, labels: PartialLabels) -> pd.DataFrame:
     Warns
     -----
     UserWarning
-        With the numbers of answers that are left out: about other images, images with unknown
-        labels or fewer than two classes, and those that name no class or an absent one.
+        With the number of answers left out by reason: about other images, about images with
+        unknown labels or fewer than two classes, and naming no class or an absent one.
 
     Raises
     ------
@@ -120,20 +123,20 @@ def fit_naming(named: pd.DataFrame, labels: PartialLabels) -> pd.DataFrame:
         raise unknown("class", name, labels.classes)
     L, present = labels.shape[1], csr_array(labels.codes == PRESENT)
     reasons = {
-        "name no class": classes < 0,
-        "are about images without labels": images < 0,
-        "are about images with unknown labels": np.diff(labels.codes.indptr)[images] < L,
-        "are about images with fewer than two classes": np.diff(present.indptr)[images] < 2,
-        "name an absent class": ~lookup(present, images.clip(0), classes.clip(0)),
+        "no class named": classes < 0,
+        "image not in the labels": images < 0,
+        "image with unknown labels": np.diff(labels.codes.indptr)[images] < L,
+        "image with fewer than two classes": np.diff(present.indptr)[images] < 2,
+        "absent class named": ~lookup(present, images.clip(0), classes.clip(0)),
     }
     kept, left_out = np.ones(len(images), bool), []
     for reason, these in reasons.items():
         if n := int((kept & these).sum()):
             first = int(np.argmax(kept & these))
-            left_out.append(f"{n:,} {reason} ({named['image'].iloc[first]}: {names[first]!r})")
+            left_out.append(f"{reason}: {n:,} ({names[first]!r} in {named['image'].iloc[first]})")
         kept &= ~these
     if left_out:
-        warnings.warn(f"{(~kept).sum():,} of {len(kept):,} answers are left out, because "
+        warnings.warn(f"answers left out: {(~kept).sum():,} of {len(kept):,}; "
                       f"{'; '.join(left_out)}", stacklevel=2)  # fmt: skip
     if not kept.any():
         raise BadInput("no answer names one of several present classes of an image with complete "

@@ -348,15 +348,15 @@ def cost(labels: PartialLabels | Effort, prices: Prices | str = DEFAULT) -> Cost
     Raises
     ------
     BadInput
-        If the list has no price for a kind of question that was asked, and for labels that do not
-        hold the questions.
+        If the list has no price for a question kind of the labels, or the labels do not record
+        their questions.
     """
     listed = _listed(prices)
     effort = labels if isinstance(labels, Effort) else labels.effort
     bought = isinstance(labels, Effort) or not labels.codes.nnz or effort.machine
     if not (bought or effort.kinds()):
         raise BadInput(
-            "these labels do not hold the questions asked, so they have no price; give those of "
+            "these labels do not record their questions, so they have no price; give labels from "
             "simkit.simulate, or the parquet or npz file that `simkit simulate` wrote"
         )
     classes = len(effort.looks)  # those asked about: a hierarchy may have added more since
@@ -369,7 +369,7 @@ def cost(labels: PartialLabels | Effort, prices: Prices | str = DEFAULT) -> Cost
         if rate is None:
             raise BadInput(
                 f"price list {listed.name!r} has no price for {kind!r}; add a table [{kind}], or "
-                'like = "hourly" for all that it lacks'
+                'like = "hourly" for all missing prices'
             )
         units = rate.units(effort, kind)
         amounts = _amounts(rate, units * workers, listed)

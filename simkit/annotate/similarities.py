@@ -250,17 +250,17 @@ def read_scores(
 def _from_table(
     table: Table, split: str, images: NDArray[Any], classes: Sequence[str]
 ) -> NDArray[np.float64]:
-    """(n, L) the scores in a table, those that are missing very low."""
+    """(n, L) the scores in a table, with very low values for missing ones."""
     by_name = table.by_name()
     names = [*map(plain, classes)]
     for name in names:
         if name not in by_name:
-            raise BadInput(f"{unknown('column', name, by_name)} A column with the images' ids and "
-                           "one for each class are expected, as simkit predict writes")  # fmt: skip
+            raise BadInput(f"{unknown('column', name, by_name)} A column with the image ids and "
+                           "one per class are expected, as written by simkit predict")  # fmt: skip
     others = [column for column in table.columns if column.name not in names]
     ids = next((column for column in table.named(USUAL["image"]) if column in others), None)
     if (ids := ids or table.columns[0]) not in others:
-        raise BadInput("no column holds the images' ids; call it image")
+        raise BadInput("no column holds the image ids; call it image")
     ids.check_different("image")
     wanted = images.astype(str)
     rows, note = find_names(wanted.tolist(), ids.texts)
@@ -268,20 +268,20 @@ def _from_table(
         table.note(note)
     if (rows < 0).any():
         raise BadInput(
-            f"of {len(wanted):,} images these have no row: {_few(wanted[rows < 0].tolist())} (its "
-            f"first row is of {ids.texts[0]!r}); score them, as simkit predict does, or add rows "
-            "with empty cells for images without scores"
+            f"of {len(wanted):,} images, these have no row: {_few(wanted[rows < 0].tolist())} (the "
+            f"first row is for {ids.texts[0]!r}); score them with simkit predict, or add rows with "
+            "empty cells"
         )
     if extra := [column.name for column in others if column is not ids]:
-        table.note(f"columns of other classes, not used: {_few(extra)}")
+        table.note(f"columns left out because they are not classes of the data: {_few(extra)}")
     if len(ids.texts) > len(wanted):
         left = sorted({*ids.texts} - {*np.array(ids.texts, object)[rows]})
-        table.note(f"images that are not in {split}, not used: {_few(left)}")
+        table.note(f"images left out because they are not in {split}: {_few(left)}")
     scores = np.array([by_name[name].numbers() for name in names])[:, rows].T
     if (empty := np.isnan(scores)).any():
         without = wanted[empty.any(axis=1)].tolist()
-        table.note(f"images without some scores, by which nothing is proposed or labelled: "
-                   f"{_few(without)}; {empty.sum():,} cells in all")  # fmt: skip
+        table.note(f"images with empty scores, for which no label is proposed: {_few(without)}; "
+                   f"empty cells: {empty.sum():,}")  # fmt: skip
         scores[empty] = MISSING
     return scores
 

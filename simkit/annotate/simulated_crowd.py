@@ -234,7 +234,7 @@ class SimulatedCrowd(Crowd):
             raise BadInput(
                 "questions down a class hierarchy need one, and none was given; make one with "
                 "`simkit hierarchy --classes names.txt`, and open the data under it with "
-                "hierarchy=hierarchy.json or the name of a shipped one (in Python, pass "
+                "hierarchy=hierarchy.json or the name of an included one (in Python, pass "
                 "hierarchy=data.hierarchy as well)"
             )
         images, descent = np.asarray(images, np.int64), Descent(self.hierarchy)

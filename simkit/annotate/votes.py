@@ -23,7 +23,7 @@ NO, MAYBE, YES = 0, 1, 2
 WORDS = ("no", "maybe", "yes")
 COLUMNS = ("image", "class", "worker", "answer")
 Maybe = Literal["yes", "no", "drop"]
-_NOTHING = 3  # code of a row without an answer
+_NOTHING = 3  # code for a row without an answer
 _WHAT = "votes (a table with image, class, worker and answer, or .npz)"
 
 
@@ -326,15 +326,15 @@ def _from_table(path: Path, minus: Minus) -> Votes:
     answer = _said(table.pick("answer"), minus, UNSURE)
     if len(left_out := np.flatnonzero(answer == _NOTHING)):
         table.note(
-            f"{len(left_out):,} of {len(table):,} rows have no answer, such as row "
-            f"{table.row(left_out[0])}, and are left out; write maybe where somebody is unsure"
+            f"rows left out because they have no answer: {len(left_out):,} of {len(table):,}, such "
+            f"as row {table.row(left_out[0])}; write maybe where somebody is unsure"
         )
         kept = answer != _NOTHING
         table, answer, gold = table.select(kept), answer[kept], gold[kept]
     image, of_class, worker = (table.pick(name) for name in COLUMNS[:3])
     for column in (image, of_class, worker):
         if "" in column.texts:
-            raise column.refused("", "fill it in or leave the row out")
+            raise column.refused("", "fill in the cell or remove the row")
     image.note_shortened()
     worker = worker.people()
     pairs, question = np.unique(
@@ -357,7 +357,7 @@ def _from_table(path: Path, minus: Minus) -> Votes:
 
 def _said(column: Column, minus: Minus, unsure: frozenset[str]) -> NDArray[np.int8]:
     """(m,) 0 no, 1 maybe, 2 yes and 3 nothing for each row."""
-    expected = "write yes, maybe or no" if unsure else "write yes, no or nothing"
+    expected = "write yes, maybe or no" if unsure else "write yes or no, or leave it empty"
     states = column.states(expected, unsure)
     codes = {1: YES, 0: NO, None: _NOTHING}
     codes[-1] = codes[meaning_of_minus(states.values(), minus, "minus=")]

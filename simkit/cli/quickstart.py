@@ -136,12 +136,12 @@ def _check_project(spec: str, backbone: str | None, out: Path) -> None:
     from simkit.study.sources import SCENES_NET
 
     if backbone == SCENES_NET and read_spec(spec)[0].name != "scenes":
-        raise BadInput(f"backbone {SCENES_NET} was trained on the drawn data set scenes and does "
-                       "not fit photographs; give --backbone mobilenet_v2 --weights FILE, or "
+        raise BadInput(f"backbone {SCENES_NET} was trained on the synthetic data set scenes and "
+                       "does not fit photos; give --backbone mobilenet_v2 --weights FILE, or "
                        "--weights imagenet to download them")  # fmt: skip
     if out.exists() and any(out.iterdir()):
         done = (out / FILE).exists()
-        see = f"see simkit status {out}" if done else "it is no complete project: move it away"
+        see = f"see simkit status {out}" if done else "the project is incomplete: move it away"
         raise BadInput(f"{out} exists and is not overwritten; {see}, or name another folder with "
                        "--out")  # fmt: skip
     may_write(out / FILE)

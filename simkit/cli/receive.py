@@ -36,7 +36,7 @@ def command(
     ----------
     columns : FIELD=NAME
         Column of a table for question, image, class, answer, worker, seconds or milliseconds; none
-        if no column has it.
+        if the table has no such column.
     minus
         Meaning of -1 in answers with 1 and -1 but no 0.
     """

@@ -81,7 +81,7 @@ def command(
         if quality is None:
             raise BadInput("--model simulated needs the mAP of its scores; add --quality 90")
         if not all(data.truth[each].present.nnz for each in splits):
-            raise BadInput("--model simulated makes scores from labels; name labelled --data")
+            raise BadInput("--model simulated makes scores from labels; give labelled --data")
     classes = classes_of(classes_file, data)
     if model == SIMULATED:
         if classes != data.classes:
@@ -114,7 +114,7 @@ def command(
 
 
 def _map(data: simkit.data.Dataset, split: str, part: simkit.Similarities) -> float | None:
-    """mAP of the whole images' logits; None if no class has both present and absent labels."""
+    """mAP of the logits of whole images; None if no class has both present and absent labels."""
     from simkit.metrics.ap import LabelCounts, ap_of_classes, mean_ap
 
     truth = data.truth[split]

@@ -280,9 +280,9 @@ def _annotate(
         part = request.images not in (1.0, truth.shape[0])
         if request.draw or part or habits != simkit.Habits():
             raise BadInput(
-                "--draw, --images or errors of annotators are given, but the published simulators "
-                "label all images once, without errors; leave these or --legacy-rng out (another "
-                "seed gives other labels)"
+                "--draw, --images and annotator errors do not apply to the published simulators, "
+                "which label all images once, without errors; leave these or --legacy-rng out "
+                "(another seed gives other labels)"
             )
         return _published(data, split, scheme, request.seed)
     how: dict[str, Any] = {

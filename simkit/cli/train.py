@@ -128,9 +128,9 @@ def command(
     images = f"{done.asked:,} asked images{others}"
     say(f"{short(made)} on {labels_file}: {images}, {settings.epochs} epochs")
     if done.unasked and not others:
-        say(f"left out of training: {done.unasked:,} images without a question")
+        say(f"images left out of training because they have no question: {done.unasked:,}")
     if done.unlabelled:
-        say(f"{done.unlabelled:,} of the asked images have no known label")
+        say(f"asked images without a known label: {done.unlabelled:,}")
     _print(done, data_spec)
     if team.processes > 1:
         say(f"{team.processes} processes trained it together")
@@ -145,7 +145,7 @@ def _labels(file: Path, spec: str) -> simkit.PartialLabels:
     from simkit.labels.tables import read_table
 
     form = simkit.formats.for_path(file)
-    if form.name == "csv":  # only the names of the columns tell a table of a folder from this
+    if form.name == "csv":  # only its column names distinguish it from a table of a folder
         with reading(file, "labels") as table:
             long = bool(read_table(table).named(STATE))
         if not long:

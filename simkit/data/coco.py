@@ -67,8 +67,8 @@ class AnnotationFiles(SplitFiles):
                 if not len(kept):
                     raise BadInput(f"{file}: no image has an annotation; leave drop_empty out")
                 empty = np.delete(truth.images, kept).tolist()
-                left_out = "have no annotation ({}), and drop_empty leaves them out"
-                note(file, empty, f"of {truth.shape[0]:,} images {left_out}")
+                left_out = "images without an annotation, left out because of drop_empty: {}"
+                note(file, empty, left_out, total=truth.shape[0])
                 part, names = part.select(kept), tuple(names[i] for i in kept)
             if self.folder(split) and "" in names:
                 image = part.truth.images[names.index("")].item()

@@ -5,9 +5,8 @@ labels.
 from __future__ import annotations
 
 import os
-import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 
@@ -16,16 +15,17 @@ import numpy as np
 from simkit.data.dataset import SPLITS, Dataset, open
 from simkit.data.images import FilePictures
 from simkit.files import file_digest
+from simkit.labels.formats.base import note
 
 _PART = 4096  # bytes of a file that are compared before the whole file is
 
 
 def open_checked(spec: str) -> Dataset:
-    """Open a data set as `simkit.data.open`, with notes on what makes labels or scores worthless.
+    """Open a data set as `simkit.data.open` does, with notes on problems of its labels or scores.
 
-    These are copies of images in several splits, empty image files, classes without a present
-    label, and classes that only some splits show. Copies are files with equal content: sizes are
-    compared first, so that 100,000 files take seconds. Raises BadInput.
+    Notes name copies of images in several splits, empty image files, classes without a present
+    label, and classes that occur in some splits only. Copies are files with equal content. Sizes
+    are compared first, so that 100,000 files take seconds. Raises BadInput.
     """
     data = open(spec)
     _note_copies(data)
@@ -43,7 +43,7 @@ def _note_copies(data: Dataset) -> None:
     ]
     sized = [(os.stat(path).st_size, (split, path)) for split, path in files]
     if empty := [path.name for size, (_, path) in sized if not size]:
-        _note(data, f"{len(empty):,} image files are empty; replace them", empty)
+        note(data.name, empty, "empty image files: {}; replace them")
     groups = _alike((size, file) for size, file in sized if size)
     for digest in (_middle, file_digest):
         groups = [alike for group in groups for alike in _alike((digest(f[1]), f) for f in group)]
@@ -52,13 +52,13 @@ def _note_copies(data: Dataset) -> None:
                  for group in groups]  # fmt: skip
         copies = [f"{name} = {others[0]}" for names, others in named if others for name in names]
         if copies:
-            of = f"{len(copies):,} of {data.truth[second].shape[0]:,} {second} images"
-            _note(data, f"{of} are copies of {first} images, so that scores are too high; remove "
-                  "them from one of the two splits", copies)  # fmt: skip
+            what = f"{second} images that are copies of {first} images and make scores too high"
+            note(data.name, copies, f"{what}: {{}}; remove them from one of the two splits",
+                 total=data.truth[second].shape[0])  # fmt: skip
 
 
 def _alike(keyed: Iterable[tuple[object, tuple[str, Path]]]) -> list[list[tuple[str, Path]]]:
-    """Files with equal keys, where they are of more than one split."""
+    """Groups of files with equal keys from more than one split."""
     groups: dict[object, list[tuple[str, Path]]] = defaultdict(list)
     for key, file in keyed:
         groups[key].append(file)
@@ -73,24 +73,19 @@ def _middle(path: Path) -> bytes:
 
 
 def _note_classes(data: Dataset) -> None:
-    """Warn of classes that no image shows, or only images of some splits."""
+    """Warn of classes that occur in no image, or in some splits only."""
     shown = {
         split: truth.counts > 0
         for split, truth in data.truth.items()
         if split in SPLITS and (truth.known is None or truth.known.nnz)
     }
     held_out = [shown[split] for split in SPLITS[1:] if split in shown]
-    absent = {"in no image": ~np.any([*shown.values()], axis=0)} if shown else {}
+    absent = {"present in no image": ~np.any([*shown.values()], axis=0)} if shown else {}
     if held_out and "train" in shown:
         train, scored = shown["train"], np.any(held_out, axis=0)
-        absent["in no training image"] = scored & ~train
-        absent["in training images only, so that they are not scored"] = train & ~scored
+        absent["present in no training image"] = scored & ~train
+        absent["present in training images only, and so not scored"] = train & ~scored
     for where, classes in absent.items():
         if classes.any():
             names = [data.classes[c] for c in np.flatnonzero(classes)]
-            _note(data, f"{len(names):,} of {len(classes):,} classes are present {where}", names)
-
-
-def _note(data: Dataset, text: str, examples: Sequence[str]) -> None:
-    more = ", ..." if len(examples) > 3 else ""
-    warnings.warn(f"{data.name}: {text}: {', '.join(examples[:3])}{more}", stacklevel=4)
+            note(data.name, names, f"classes {where}: {{}}", total=len(classes))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -16,8 +15,9 @@ from scipy.sparse import csr_array
 
 from simkit.data.dataset import SPLITS, WHOLE, Boxes, Dataset, Pictures, write_spec
 from simkit.data.images import FilePictures, as_on_disk, outside, with_depths
-from simkit.errors import BadInput, examples
+from simkit.errors import BadInput
 from simkit.files import expanded, made_by_programs
+from simkit.labels.formats.base import note
 from simkit.labels.hierarchy import by_name_or_file
 from simkit.labels.names import matches, plain
 from simkit.labels.truth import Truth
@@ -75,8 +75,8 @@ def with_pictures(
     """The part with its files in `folder`, one name per image; folder "" for no image files.
 
     Names that differ from those on disk only in Unicode form, in the kind of slashes or in the case
-    of the ending are matched, and paths of other machines by their ends. A warning tells what is
-    matched, left out or doubtful.
+    of the ending are matched, and paths of other machines by their last parts. Warnings name the
+    images that are matched, left out or doubtful.
 
     drop_missing: leave out images whose file is missing. If all are missing, BadInput is raised all
     the same, since the folder is probably wrong. None: the data set has no such setting.
@@ -88,29 +88,25 @@ def with_pictures(
     exist = [row for row, name in enumerate(names) if os.path.isfile(os.path.join(place, name))]
     if drop_missing and 0 < len(exist) < len(names):
         lost = [names[row] for row in sorted({*range(len(names))} - {*exist})]
-        what = f"{len(lost):,} of {len(names):,} images are left out, as their file is missing"
-        _note(place, what, lost)
+        what = "images left out because their file is missing: {}"
+        note(place, lost, what, total=len(names))
         part, names, ids = part.select(np.array(exist)), [names[row] for row in exist], ids[exist]
     for name in [name for name in names if outside(name)][:1]:
         raise BadInput(
-            f"{name[-200:]!r} is a path outside {place}, and no file below that folder ends like "
-            "it; give the folder that holds the image files"
+            f"{name[-200:]!r} is a path outside {place}, and no file in that folder matches it; "
+            "give the folder that holds the image files"
         )
     several = [name for name, count in Counter(names).items() if count > 1]
     if several:
         both = [str(image) for image, name in zip(ids, names, strict=True) if name == several[0]]
-        what = f"{len(several):,} files have several ids, and count as several images ({several[0]}"
-        _note(place, f"{what}: {', '.join(both[:3])}); give each file one id", several)
-    if odd := [name for name in names if made_by_programs(name)]:
-        what = f"{len(odd):,} images are hidden files or in folders of programs"
-        _note(place, f"{what}; remove them from the list if no person put them there", odd)
+        shown = f"the first has ids {', '.join(both[:3])}"
+        what = f"files with several ids, counted as several images: {{}}, and {shown}"
+        note(place, several, f"{what}; give each file one id")
+    odd = [name for name in names if made_by_programs(name)]
+    note(place, odd, "images in hidden folders or folders of programs: {}; remove them from the "
+         "list unless they are meant")  # fmt: skip
     can_drop = drop_missing is not None
     return replace(part, pictures=FilePictures.of(place, names, can_drop=can_drop))
-
-
-def _note(place: Path, text: str, names: Sequence[str]) -> None:
-    """Warn of images in a folder, with up to three examples."""
-    warnings.warn(f"{place}: {text}: {examples(names)}", stacklevel=3)
 
 
 @dataclass(frozen=True)
@@ -159,8 +155,8 @@ def assemble(name: str, parts: Mapping[str, Part], source: Any) -> Dataset:
             odd += [name for name, c in zip(part.truth.classes, others, strict=True) if c < 0]
             if odd:
                 raise BadInput(
-                    f"the classes of {split} are not those of train: {odd[0]!r} is in one of them "
-                    "only; give files of one data set"
+                    f"the classes of {split} and train differ: only one of them has {odd[0]!r}; "
+                    "give files of one data set"
                 )
             splits[split] = part.with_classes(classes, order)
 

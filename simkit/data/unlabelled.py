@@ -72,7 +72,7 @@ class Unlabelled:
         if own is not None:
             pictures = {"train": own, **pictures}
         files = {split: each for split, each in pictures.items() if isinstance(each, FilePictures)}
-        # One brightness in all splits, although each data set was measured alone.
+        # The same brightness in all splits, although each data set was measured separately.
         bits = [max(bits) for bits in zip(*(each.depths for each in files.values()), strict=True)]
         pictures |= {s: replace(each, depths=(bits[0], bits[1])) for s, each in files.items()}
         return Dataset(data.name, {"train": train, **truth}, pictures, spec=self.images)

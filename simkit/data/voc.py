@@ -129,7 +129,7 @@ def _read(
         path = folder / f"{kind}_{name}.txt"
         if not states and not path.exists():
             raise BadInput(
-                f"{path} does not exist, and voc reads the 20 classes of PASCAL VOC alone; write "
+                f"{path} does not exist, and voc reads only the 20 classes of PASCAL VOC; write "
                 "others as a COCO file (coco:FILE) or a table of file and class (folder:)"
             )
         with reading(path, _WHAT):
@@ -151,11 +151,11 @@ def _read(
     doubtful = has[0] & has[1] & ~has[-1]
     if doubtful.all():
         raise BadInput(
-            f"{folder}: no line of the lists of {name} is -1; write -1 for absent, as 0 marks "
-            "classes whose objects are difficult to see"
+            f"{folder}: no line of the lists of {name} is -1; write -1 for absent, because 0 marks "
+            "objects that are difficult to see"
         )
-    why = "have 0 and no -1; 0 is read as difficult, not as absent"
-    note(folder, np.array(CLASSES)[doubtful], f"classes of {name} ({{}}) {why}")
+    why = "0 is read as difficult, not as absent; write -1 for absent"
+    note(folder, np.array(CLASSES)[doubtful], f"classes of {name} with 0 but no -1: {{}}; {why}")
     ids = text_ids(images)
     order = published_order(ids)
     codes = matrix[order]
@@ -211,7 +211,7 @@ def read_boxes(folder: Path, truth: Truth, *, difficult: bool) -> Boxes:
             others += [f"{name!r} in {image}.xml"] * (c < 0)
             if c >= 0 and present[i, c] and (difficult or not hard):
                 kept.append((i, c, *corners))
-    note(folder, others, "objects are of other classes ({}), and their boxes are left out")
+    note(folder, others, "objects of other classes, whose boxes are left out: {}")
     table = np.array(kept, np.float64).reshape(-1, 6)
     images, classes = (table[:, side].astype(np.int64) for side in (0, 1))
     return Boxes(images, classes, table[:, 2:].astype(np.float32), np.array(sizes, np.int64))

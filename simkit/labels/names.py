@@ -1,7 +1,7 @@
 """Names of images, classes, people and columns: the forms in which they are compared.
 
-A name is that of another list that equals it, or else the only one with the same form; a name that
-could be several is none of them.
+A name matches the equal name of another list, or else the only one with the same form. A name that
+fits several matches none.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NO_CLASS = re.compile(
     r"_*((no|not|none)\W*(finding|label|object|class|tag|disease)s?\W*(ed|s)?|none|nothing"
     r"|un\W?labell?ed|un\W?annotated|background|ignore|void|normal|negative|empty|healthy|no|null|n/?a)_*"
 )
-"""Names, in lower case, of classes that may mean that there is none."""
+"""Names, in lower case, that may mean the absence of all classes."""
 _INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad\u202a-\u202e\u2066-\u2069]")
 _SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _WHOLE = re.compile(r"^(\d+)[.,]0+$")  # a number that a spreadsheet made a fraction
@@ -38,7 +38,7 @@ def plain(text: str) -> str:
     """The text in Unicode's form NFC, without zero-width characters and outer spaces.
 
     All names of classes, files, people and columns are compared in this form. Other kinds of
-    spaces, as between words that no line may divide, are plain ones.
+    spaces, such as non-breaking ones, become plain spaces.
     """
     if text.isascii():
         return text.strip()
@@ -56,7 +56,7 @@ def person(name: str) -> str:
 
 
 def whole(name: str) -> str:
-    """7 for 7.0, which a spreadsheet made of it; any other name unchanged."""
+    """7 for 7.0, as spreadsheets write it; any other name unchanged."""
     return _WHOLE.sub(r"\1", name)
 
 
@@ -93,7 +93,7 @@ def matches(
     *forms: Callable[[Any], Hashable],
     once: bool = False,
 ) -> NDArray[np.int64]:
-    """Find names in a list, also where only the spelling differs.
+    """Find names in a list, even where the spelling differs.
 
     Parameters
     ----------
@@ -101,14 +101,14 @@ def matches(
     wanted : sequence
         m names.
     *forms : callable
-        A form of a name in which it is compared; the earlier ones come first. By default `id_key`.
+        Forms in which names are compared, in order of preference. By default `id_key`.
     once : bool, default False
         Match none of several different names of one form.
 
     Returns
     -------
     (m,) int
-        The index in `among` of each wanted name; -1 for none, and for one that could be several.
+        The index in `among` of each wanted name; -1 for a name that fits none or several.
     """
     index = _unique(among)
     rows = [index.get(name, -1) for name in wanted]
@@ -133,7 +133,7 @@ def _unique(names: Sequence[Hashable]) -> dict[Hashable, int]:
 
 
 def ends(paths: Iterable[str]) -> dict[str, list[int]]:
-    """The places of the paths with each end: of a/b/c these are a/b/c, b/c and c."""
+    """The places of the paths with each end: the ends of a/b/c are a/b/c, b/c and c."""
     places: dict[str, list[int]] = {}
     for place, path in enumerate(paths):
         for end in _ends(path):
@@ -160,9 +160,9 @@ def class_places(texts: Sequence[str], classes: Sequence[str]) -> dict[str, int]
 def image_places(texts: Sequence[str], images: Sequence[str]) -> dict[str, int]:
     """For each text that names an image, its place.
 
-    Where no image has this id, the text may be a path or an address: then it is the image whose id
-    it ends in, or else the one that shares most of the last parts, also without the ending. Files
-    of different folders are not matched to one image.
+    Where no image has this id, the text may be a path or an address. It then matches the image
+    whose id it ends in, or else the image that shares most of its last parts, even without the
+    ending. Files of different folders are not matched to one image.
     """
     rows = matches(images, texts, plain, _address)
     places = {text: n for text, n in zip(texts, rows.tolist(), strict=True) if n >= 0}
@@ -194,14 +194,14 @@ def find_names(names: Sequence[str], among: Sequence[str]) -> tuple[NDArray[np.i
 
 
 def respelled(pairs: Sequence[tuple[str, str]], total: int, kind: str = "images") -> str:
-    """A note on names and those with which they were matched; some of so many names in all."""
-    shown = [  # Unicode forms that look alike are told apart by their escapes
+    """A note on names that were matched with differently spelled ones; total: of all names."""
+    shown = [  # escapes distinguish Unicode forms that look alike
         f"{name!a} is {other!a}" if plain(name) == plain(other) else f"{name!r} is {other!r}"
         for name, other in pairs[:4]
     ]
     return (
-        f"{len(pairs):,} of {total:,} names of {kind} are spelled otherwise and were matched: "
-        f"{examples(shown)}; correct them if they are others"
+        f"names of {kind} that are spelled differently and were matched: {len(pairs):,} of "
+        f"{total:,} ({examples(shown)}); correct them if they are different"
     )
 
 
@@ -209,6 +209,6 @@ def same_people(pairs: Sequence[tuple[str, str]]) -> str:
     """A note on names of people that count as one person."""
     shown = examples([f"{one!r} and {other!r}" for one, other in pairs])
     return (
-        f"{len(pairs):,} names of people count as those of others ({shown}); give different people "
-        "different names"
+        f"names of people that count as one person: {len(pairs):,} ({shown}); give different "
+        "people different names"
     )

@@ -112,7 +112,7 @@ class PartialLabels:
         Warns
         -----
         UserWarning
-            For an array of 1 and 0 alone, in which 0 may be meant as absent.
+            For an array of only 1 and 0, in which 0 may mean absent.
         """
         numbers = _codes(codes, quiet=history is not None)
         matrix = csr_array(numbers.astype(np.int8))
@@ -152,8 +152,8 @@ class PartialLabels:
             Ids of all asked images, including those without a label; by default the ids in the
             order of their first rows.
         minus : {"", "absent", "unknown"}
-            Meaning of -1. Beside 0 it is unknown, with a warning. Without any 0 it is absent in a
-            long table, as `to_pandas` writes it, and must be stated for a wide one.
+            Meaning of -1. In a frame that also has 0 it is unknown, with a warning. Otherwise it is
+            absent in a long table, as in `to_pandas`, and must be stated for a wide one.
 
         Returns
         -------
@@ -163,7 +163,7 @@ class PartialLabels:
         ------
         BadInput
             If a column is missing, a row names another image or class, two rows have the same
-            image and class, a label is none, or the meaning of -1 is open.
+            image and class, a label has another value, or the meaning of -1 is unclear.
         """
         import pandas as pd
 
@@ -195,7 +195,8 @@ class PartialLabels:
         known = states >= 0
         if not known.all():
             warnings.warn(
-                f"{(~known).sum():,} of {len(known):,} rows are unknown and give no label",
+                f"rows left out because their state is unknown: {(~known).sum():,} of "
+                f"{len(known):,}",
                 stacklevel=2,
             )
         signs = np.where(states == 1, PRESENT, ABSENT)[known]
@@ -334,36 +335,36 @@ _CODED = "+1 (present), -1 (absent) and 0 (unknown)"
 
 
 def _codes(codes: Any, *, quiet: bool) -> Any:
-    """The codes as a sparse matrix. Raises BadInput for other codings, and warns of a likely one.
+    """The codes as a sparse matrix. Raises BadInput for other codings, and warns if one is likely.
 
-    quiet: no warning, as another program of this package made them.
+    quiet: no warning, because this package made the codes.
     """
     if is_frame(codes):
         raise BadInput(
             "labels are a frame; PartialLabels.from_pandas(frame) reads 1 (present), 0 (absent) "
-            f"and nan (unknown); of the codes {_CODED} pass frame.to_numpy(), frame.index and "
+            f"and nan (unknown); for the codes {_CODED}, pass frame.to_numpy(), frame.index and "
             "list(frame.columns)"
         )
     numbers = matrix_of(codes)
     if numbers.dtype == bool:
         raise BadInput(
-            f"labels are bool; {_CODED} are expected: numpy.where(labels, 1, -1) if False is "
-            "absent, labels.astype(int) if it is unknown"
+            f"labels are bool; {_CODED} are expected: pass numpy.where(labels, 1, -1) if False is "
+            "absent, or labels.astype(int) if it is unknown"
         )
     odd = numbers.data[~np.isin(numbers.data, (-1, 0, 1))]
     if len(odd):
-        mend = "translate them first"
+        mend = "recode them first"
         if np.isnan(odd[0]):
             mend = (
-                "numpy.nan_to_num(labels) if -1 is absent, and pass a frame of 1, 0 and nan to "
+                "pass numpy.nan_to_num(labels) if -1 is absent, or a frame of 1, 0 and nan to "
                 "PartialLabels.from_pandas"
             )
         raise BadInput(f"labels hold {odd[0]}; the values {_CODED} are expected; {mend}")
     zeros = math.prod(numbers.shape) - numbers.nnz
     if not quiet and not issparse(codes) and 0 < numbers.nnz == numbers.sum() and zeros:
         warnings.warn(
-            f"labels hold 1 and 0 and no -1: {zeros:,} zeros are read as unknown; if they are "
-            "absent, pass numpy.where(labels == 1, 1, -1)",
+            f"labels have 1 and 0 but no -1; zeros read as unknown: {zeros:,}; if they are absent, "
+            "pass numpy.where(labels == 1, 1, -1)",
             stacklevel=3,
         )
     return numbers
@@ -373,8 +374,8 @@ def _of_wide(frame: pd.DataFrame, classes: Any, images: Any, minus: Minus) -> Pa
     """Labels of a frame with a row for each image and a column for each class."""
     if classes is not None or images is not None:
         raise BadInput(
-            "a frame with a column for each class has them and its images as names; leave classes "
-            "and images out, or name the columns of a long table image, class and state"
+            "a frame with a column for each class names its classes and images itself; leave "
+            "classes and images out, or name the columns of a long table image, class and state"
         )
     try:
         states = presence(frame, minus)

@@ -65,7 +65,7 @@ def check_training(
     if not fine_tuned and (settings.head_epochs or settings.precision != "fp32"):
         raise BadInput(
             f"head_epochs is {settings.head_epochs} and precision {settings.precision!r}, which "
-            "are for the training of a backbone; add --fine-tune (in Python, backbone=... and "
+            "are for training a backbone; add --fine-tune (in Python, backbone=... and "
             "ImageInputs), or set them to 0 and fp32"
         )
     _check_memory(runs, settings.state_gb)
@@ -78,7 +78,7 @@ def check_training(
     if comparing and getattr(first.inputs, "crop", None) is None:
         notes.append(
             f"method {comparing[0]!r} compares crops of an image, and these inputs show every "
-            "image whole, so each is compared with itself; add --fine-tune (in Python, a backbone "
+            "whole image, so each is compared with itself; add --fine-tune (in Python, a backbone "
             "and ImageInputs(..., crop=(0.25, 1)))"
         )
     for note in dict.fromkeys(notes):

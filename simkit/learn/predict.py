@@ -110,8 +110,9 @@ def predict(
             lost = np.array([image.row for image in features.skipped], np.int64)
             if len(lost):
                 warnings.warn(
-                    f"{len(lost):,} of {len(features.values):,} images of {name} could not be read "
-                    f"and have no scores, such as {features.skipped[0].image!r}; mend the files",
+                    f"{name}: images without scores because their file cannot be read: "
+                    f"{len(lost):,} of {len(features.values):,}, such as "
+                    f"{features.skipped[0].image!r}; replace the files",
                     stacklevel=2,
                 )
         scores = model.scores(inputs, device=device)

@@ -1,8 +1,8 @@
 """Average precision, exact with ties and incomplete ground truth; mAP overall and of subsets.
 
 AP depends only on the number of scores at least as high as that of each present image. It measures
-something only where a class has both present and absent labels: among present images alone any
-order has an AP of 1. `LabelCounts` is the one place that says which classes these are.
+something only where a class has both present and absent labels: among present images alone, any
+order has an AP of 1. `LabelCounts` alone decides which classes have one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simkit.metrics.ranking import labels_of, marked, ranked, row_blocks, scores
 Convention = Literal["csl", "nan", "spml", "cvpr22", "imcl"]
 BOTH: Convention = "csl"  # a class has an AP if it has both present and absent labels
 _NONE = np.zeros(0, np.int64)
-_LABEL_BOTH = "give labels of both kinds; known=None means that all that is not present is absent"
+_LABEL_BOTH = "give labels of both kinds (with known=None, labels other than 1 are absent)"
 
 
 def average_precision(
@@ -41,7 +41,7 @@ def average_precision(
     Parameters
     ----------
     scores
-        (N, L), higher is likelier: an array, a frame or a tensor on any device; of a sparse matrix
+        (N, L), higher is likelier: an array, a frame or a tensor on any device. In a sparse matrix
         the stored entries are the known ones, whatever `known` is.
     present
         (N, L) bool, dense, sparse, a frame or a tensor; or a Truth, which also provides `known` by
@@ -65,8 +65,8 @@ def average_precision(
     Raises
     ------
     BadInput
-        For shapes or names that differ, nan scores, labels other than 0, 1 or booleans, an unknown
-        convention, and if no class has an AP.
+        For different shapes or names, nan scores, labels other than 0, 1 or booleans, an unknown
+        convention, or if no class has an AP.
     """
     values, shown, counted = _measured(scores, present, known)
     ap = settled(values, shown, counted, convention)
@@ -78,7 +78,7 @@ def average_precision(
 def ap_of_classes(
     scores: Any, present: Any, known: Any = None, *, convention: Convention = BOTH
 ) -> NDArray[np.float64]:
-    """`average_precision` where it may be that no class has an AP, as in subsets of images."""
+    """`average_precision` where perhaps no class has an AP, as in subsets of images."""
     return settled(*_measured(scores, present, known), convention)
 
 
@@ -184,8 +184,8 @@ class LabelCounts:
         if not self.scored.any():
             raise BadInput(
                 f"{where}: no class has both present and absent labels "
-                f"({self.present.sum():,} present and {self.absent.sum():,} absent ones in all), "
-                f"so there is no average precision to measure; {mend}"
+                f"({self.present.sum():,} present and {self.absent.sum():,} absent labels in all), "
+                f"so there is no average precision; {mend}"
             )
 
     def left_out(self, names: Sequence[str], where: str) -> str:

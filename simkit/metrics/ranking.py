@@ -109,11 +109,11 @@ def labels_of(
 
 
 def _without_blanks(present: Any, known: Any) -> tuple[Any, Any]:
-    """Labels of a frame, or of an array with blanks, as present and known ones."""
+    """Present and known labels of a frame, or of an array with blanks."""
     if is_frame(known):
         known = states(known)
         if (known == BLANK).any():
-            raise BadInput("known holds blank cells, and only 0 and 1 or booleans are expected")
+            raise BadInput("known has blank cells; only 0 and 1 or booleans are expected")
     if present is None or issparse(present):
         return present, known
     if not is_frame(present):
@@ -133,12 +133,12 @@ def _without_blanks(present: Any, known: Any) -> tuple[Any, Any]:
 
 
 def _numbers(scores: Any) -> NDArray[Any]:
-    """The scores of a frame as an array. Raises BadInput for a column of anything else."""
+    """The scores of a frame as an array. Raises BadInput for a column without numbers."""
     for name, kind in scores.dtypes.items():
         if getattr(kind, "kind", "O") not in "fiu":
             raise BadInput(
-                f"column {name!r} of the scores is {kind}, and numbers are expected; make a column "
-                f"that names the images the index: scores.set_index({name!r})"
+                f"column {name!r} of the scores is {kind}, and numbers are expected; if it names "
+                f"the images, make it the index: scores.set_index({name!r})"
             )
     return scores.to_numpy(np.float64 if len({*scores.dtypes}) > 1 else None)
 
@@ -151,7 +151,7 @@ def names_of(values: Any) -> tuple[Any, Any] | None:
 
 
 def by_name(first: Any, others: dict[str, Any]) -> list[Any]:
-    """The others, by what they are, in the order of images and classes of the first with names.
+    """The other values, in the order of images and classes of the first value with names.
 
     Raises BadInput if their names differ.
     """
@@ -162,7 +162,7 @@ def by_name(first: Any, others: dict[str, Any]) -> list[Any]:
             wanted = wanted or names
         else:
             if is_frame(values):
-                states(values)  # names a column that is none of labels
+                states(values)  # its error names a column without labels
             rows, columns = (
                 places_of(here, there, f"{what}: the {kind}")
                 for kind, here, there in zip(("images", "classes"), names, wanted, strict=True)
@@ -178,7 +178,7 @@ def by_name(first: Any, others: dict[str, Any]) -> list[Any]:
 
 
 def series_by_name(scores: Any, values: Any, axis: int, what: str) -> Any:
-    """A pandas.Series in the order of the scores' names on this axis; other values unchanged."""
+    """A pandas.Series in the order of the names on this axis of scores; other values unchanged."""
     names = names_of(scores)
     if names is None or not hasattr(values, "iloc") or is_frame(values):
         return values

@@ -90,15 +90,15 @@ def _counts(scores: Any, present: Any, thresholds: Any, known: Any) -> NDArray[n
     stored = scores.data if issparse(scores) else scores
     if limits.ndim == 0 and stored.size and not stored.min() < limits <= stored.max():
         warnings.warn(
-            f"scores lie between {stored.min():.3g} and {stored.max():.3g}, so the threshold "
-            f"{limits:g} divides none of them; state it on the scale of the scores",
+            f"scores lie between {stored.min():.3g} and {stored.max():.3g}, all on one side of the "
+            f"threshold {limits:g}; set it on the scale of the scores",
             stacklevel=3,
         )
     elif limits.ndim == 0 and 0 < limits < 1 and stored.size and stored.min() < 0:
         warnings.warn(
-            f"scores go down to {stored.min():.3g}, so they are no probabilities, and the "
-            f"threshold {limits:g} is compared with them as they are; a probability p is "
-            "log(p / (1 - p)) among logits, 0 for 0.5",
+            f"scores go down to {stored.min():.3g}, so they are not probabilities, but are "
+            f"compared with the threshold {limits:g}; for logits, use log(p / (1 - p)) instead of "
+            "a probability p, such as 0 for 0.5",
             stacklevel=3,
         )
     counts = np.zeros((4, L), np.int64)

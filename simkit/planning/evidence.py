@@ -487,8 +487,8 @@ def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSplit]:
     scored = class_indices[~np.isnan(mean_ap[class_indices])]
     if not len(scored):
         raise BadInput(
-            f"{first.folder}: no class has an average precision; compare on a test split that has "
-            "both present and absent labels of some class"
+            f"{first.folder}: no class has an average precision; compare on a test split with both "
+            "present and absent labels of some class"
         )
     if data is not None and data.truth["train"].id == ids["truth"]:
         truth = data.truth["train"]

@@ -40,8 +40,8 @@ def check_images(data: Dataset, split: str, progress: Progress = silent) -> pd.D
     DataFrame
         One row per image: image (id), width and height in pixels (0: unreadable), and left_out, the
         reason for leaving the image out: "copy of X" if the file of image X has the same pixels,
-        "cannot be read: ...", or "". Of copies that of the shortest name is kept, or the earliest:
-        a.jpg and not "a (1).jpg".
+        "cannot be read: ...", or "". Of several copies, the one with the shortest name is kept, or
+        else the earliest: a.jpg, not "a (1).jpg".
     """
     pictures, ids = data.pictures[split], data.truth[split].images.tolist()
     rows, alike, first = [], dict[str, int](), dict[str, int]()
@@ -51,7 +51,7 @@ def check_images(data: Dataset, split: str, progress: Progress = silent) -> pd.D
         for row, (width, height, digest, left_out) in enumerate(looks):
             other = alike.setdefault(digest, row) if digest else row
             if other != row and isinstance(pictures, FilePictures):
-                # Images may be equal only because they were cut to 8 bits or to the first frame.
+                # Perhaps they are only equal after the reduction to 8 bits or to the first frame.
                 first.setdefault(pictures.exact(other), other)
                 other = first.setdefault(pictures.exact(row), row)
             copies.setdefault(other, []).append(row)

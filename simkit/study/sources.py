@@ -318,7 +318,7 @@ def open_source(
 
 
 def _for_split(spec: str, split: str, data: Dataset) -> str:
-    """The mend for a split that a data set does not have: the setting that names or makes it."""
+    """The mend for a split that a data set lacks: the setting that names or makes it."""
     for entry in dataclasses.fields(read_spec(spec)[0]):  # type: ignore[arg-type]
         if entry.name == split:
             share = "0.2, to hold out a share" if entry.default == 0.0 else "FILE"
@@ -402,7 +402,7 @@ def labels_of_train(labels: PartialLabels, data: Dataset, where: str) -> Partial
     train, whole = data.truth["train"], data.truth[data.to_label]
     if data.classes == UNLABELLED:
         raise BadInput(
-            f"{data.name} has no classes, as labels=none says; name a table with labels=FILE, or "
+            f"{data.name} has no classes because of labels=none; name a table with labels=FILE, or "
             "the data.toml that simkit receive wrote beside the labels"
         )
     if labels.history.command != "simulate":
@@ -425,9 +425,9 @@ def _over_all(labels: PartialLabels, data: Dataset, where: str) -> PartialLabels
     for split in {"val", "test"} & {*data.truth}:
         scored |= ~here & (matches(data.truth[split].images.tolist(), images) >= 0)
     if scored.all():
-        raise BadInput(f"{where} is about images of val and test alone; label training images")
-    why = "are of val or test ({}), so their labels are not trained on"
-    note(where, labels.images[scored], f"of {len(images):,} images {why}")
+        raise BadInput(f"{where} has only images of val and test; label training images")
+    why = "images in val or test, whose labels are not used for training: {}"
+    note(where, labels.images[scored], why, total=len(images))
     labels = labels.of_images(labels.images[~scored])
     rows = _places_in("image", whole.images.tolist(), labels.images.tolist(), where)
     columns = _places_in("class", whole.classes, labels.classes, where)
@@ -443,9 +443,10 @@ def _over_all(labels: PartialLabels, data: Dataset, where: str) -> PartialLabels
 def _places_in(
     kind: Literal["image", "class"], names: Sequence[Any], wanted: Sequence[Any], where: str
 ) -> NDArray[np.int64]:
-    """The index of each wanted image or class in a data set; a note tells of other spellings.
+    """The index of each wanted image or class in a data set, with a note on other spellings.
 
-    Raises BadInput, naming `where`, for one that the data set lacks, and for two that are one.
+    Raises BadInput, naming `where`, for one that is not in the data set, and for two that are the
+    same.
     """
     index = matches(names, wanted, id_key if kind == "image" else plain)
     pairs = [(str(name), str(names[place])) for name, place in zip(wanted, index, strict=True)]
@@ -454,17 +455,17 @@ def _places_in(
         if name.startswith(("/m/", "/g/", "/t/")):
             form = "\"openimages(names='FILE')\""
             mend = f"translate it: simkit convert {where} labels.parquet --from {form}"
-        lacks = f"which the data set lacks (it has {some(names)})"
-        raise BadInput(f"{where} is about {kind} {name!r}, {lacks}; {mend}")
+        lacks = f"which is not in the data set (it has {some(names)})"
+        raise BadInput(f"{where} has {kind} {name!r}, {lacks}; {mend}")
     first: dict[str, str] = {}
     for name, same in pairs:
         if first.setdefault(same, name) != name:
-            both = f"{first[same]!r} and {name!r}, which are one {kind} of the data set"
-            raise BadInput(f"{where} is about {both}; keep one")
+            both = f"{first[same]!r} and {name!r}, which are the same {kind} of the data set"
+            raise BadInput(f"{where} has {both}; keep one")
     spelled = [f"{name!r} is {same!r}" for name, same in pairs if name != same]
     what = {"image": "image ids", "class": "class names"}[kind]
-    note(where, spelled, f"{what} are spelled otherwise in the data set ({{}}) and are read as the "
-         "same; spell them alike if they are")  # fmt: skip
+    note(where, spelled, f"{what} that are spelled differently in the data set and were matched: "
+         "{}; correct them if they are different")  # fmt: skip
     return index
 
 

@@ -187,8 +187,8 @@ def trial(
     ------
     BadInput
         For labels of another data set, if there are neither images nor features, if no class of the
-        scored split has both present and absent labels, and if an epoch shall be chosen without a
-        split for it.
+        scored split has both present and absent labels, and if no split is available for choosing
+        the epoch.
     """
     team, dataset = current_team(), open_checked(source.data)
     all_asked = int(labels.asked.sum())

@@ -463,7 +463,7 @@ def left_out(data: StudyData, split: str) -> str:
     """
     truth = data.truth(split)
     mend = (
-        f"score more images: name a larger {split} set, by {split}=... in the data set or in the "
+        f"score more images: name a larger {split} set with {split}=... in the data set or in the "
         "column split of a table"
     )
     if truth.known is not None:
@@ -472,7 +472,7 @@ def left_out(data: StudyData, split: str) -> str:
         if "unknown" in getattr(source, "__dataclass_fields__", ()):
             before = settings.get("unknown", "keep")
             mend += (
-                ", or set unknown=absent in the data set if all that is not labelled there is "
+                ", or set unknown=absent in the data set if all classes without a label are "
                 f"absent (unknown is {before!r})"
             )
     counts = LabelCounts.of(truth.present, data.known(split), data.data.leaves)

@@ -59,7 +59,7 @@ def test_answers_without_a_choice_are_left_out():
     rows = [("p", "b"), ("r", "c"), ("r", "a")]
     without = [("q", "a"), ("p", "c"), ("s", "a"), ("t", "a")]
     # One class, a class that is not there, unknown labels, an image of another data set.
-    with pytest.warns(UserWarning, match="4 of 7 .* 1 are about .* without labels .t: 'a'.; 1 "):
+    with pytest.warns(UserWarning, match="4 of 7; image not in the labels: 1 .'a' in t.; "):
         fitted = fit_naming(pd.DataFrame(rows + without, columns=["image", "class"]), labels)
     assert fitted["named"].tolist() == [1, 1, 1] and fitted["choices"].tolist() == [3, 3, 2]
 
@@ -81,7 +81,7 @@ def test_names_of_images_may_be_spelled_otherwise(tmp_path):
     )
     path = tmp_path / "named.csv"
     path.write_bytes("file;label\nphotos\\ka\u0308.jpg;a\n./b.jpg;b\n".encode())
-    with pytest.warns(UserWarning, match=r"2 names .* 'photos\\\\kä.jpg' is 'kä.jpg'"):
+    with pytest.warns(UserWarning, match=r"names .*: 2 of 2 .*'photos\\\\kä.jpg' is 'kä.jpg'"):
         assert fit_naming(read_named(path), labels)["named"].tolist() == [1, 1]
 
 

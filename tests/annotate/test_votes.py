@@ -310,5 +310,5 @@ def test_minus_one_is_asked_about_and_the_mend_works(tmp_path):
     with pytest.raises(BadInput, match="add minus=absent or minus=unknown"):
         read_votes(path)
     assert read_votes(path, minus="absent").vote_answer.tolist() == [2, 0]
-    with pytest.warns(UserWarning, match="1 of 2 rows"):
+    with pytest.warns(UserWarning, match="no answer: 1 of 2"):
         assert read_votes(path, minus="unknown").vote_answer.tolist() == [2]

@@ -27,7 +27,7 @@ def test_a_file_without_questions_has_no_price(shell) -> None:
     shell("simulate", "--scheme", "rpa", "--data", SMALL, "--out", "a.csv")
     done = shell("cost", "a.csv")
     assert done.code == 2
-    assert "these labels do not hold the questions asked, so they have no price" in done.err
+    assert "these labels do not record their questions, so they have no price" in done.err
 
 
 def test_table_names_the_source(shell) -> None:

@@ -140,7 +140,7 @@ def test_paths_of_other_machines_are_identified_by_their_ends(
         warnings.simplefilter("always")
         opened = data.open(f"coco:{train},images={tmp_path / folder}")
     assert [picture[0, 0, 0] for picture in opened.pictures[WHOLE].read(range(5))] == [*range(5)]
-    assert ["5 of 5 names of images are spelled otherwise" in str(n.message) for n in notes] == [
+    assert ["spelled differently and were matched: 5 of 5" in str(n.message) for n in notes] == [
         True
     ]
 
@@ -190,8 +190,8 @@ def test_images_that_are_left_out_are_counted(tmp_path: Path) -> None:
     with pytest.warns(UserWarning) as notes:
         data.open(f"coco:{train},images={tmp_path / 'pictures'},drop_missing=yes,drop_empty=yes")
     empty, missing = (str(each.message) for each in notes)
-    assert f"{train}: 3 of 9 images have no annotation (2, 5, 8)" in empty
-    assert "2 of 6 images are left out, as their file is missing: 0.png, 4.png" in missing
+    assert f"{train}: images without an annotation" in empty and ": 3 of 9 (2, 5, 8)" in empty
+    assert "left out because their file is missing: 2 of 6 (0.png, 4.png)" in missing
 
 
 def test_names_in_another_form_of_unicode_are_the_same_files_and_classes(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_names_in_another_form_of_unicode_are_the_same_files_and_classes(tmp_pat
         both.append(_write(tmp_path, f"{form}.json", 3, **changed))
     for i in range(3):
         (tmp_path / "pictures" / f"{i}.png").rename(tmp_path / "pictures" / f"a\u0308{i}.png")
-    with pytest.warns(UserWarning, match="3 of 3 names of images are spelled otherwise"):
+    with pytest.warns(UserWarning, match="spelled differently and were matched: 3 of 3"):
         opened = data.open(f"coco:{both[0]},val={both[1]},images={tmp_path / 'pictures'}")
     assert opened.truth["val"].classes == opened.classes == ("cat", "car", "k\u00e4fer")
     assert (opened.truth["val"].present != opened.truth["train"].present).nnz == 0

@@ -264,7 +264,7 @@ def test_names_that_are_spelled_otherwise_find_their_file(
 ) -> None:
     folder = layouts.write(tmp_path / "photos", dict.fromkeys(on_disk, layouts.jpeg(0)))
     part = Part(Truth.of(csr_array((1, 1), dtype=bool), np.array(["1"]), ["cat"]))
-    with pytest.warns(UserWarning, match="1 of 1 names .* were matched"):
+    with pytest.warns(UserWarning, match="names .* were matched: 1 of 1"):
         pictures = with_pictures(part, folder, [name], drop_missing=False).pictures
     assert isinstance(pictures, FilePictures) and pictures.files == (file,)
 
@@ -294,9 +294,9 @@ def test_images_that_are_left_out_or_have_two_ids_are_counted(tmp_path: Path, re
     left = with_pictures(part, tmp_path, names, drop_missing=True)
     assert left.truth.images.tolist() == ["1", "2", "5"]
     texts = [str(note.message) for note in recwarn]
-    assert "2 of 5 images are left out, as their file is missing: x.jpg, y.jpg" in texts[0]
-    assert "1 files have several ids" in texts[1] and "(a.jpg: 1, 2)" in texts[1]
-    assert "1 images are hidden files or in folders of programs" in texts[2]
+    assert "left out because their file is missing: 2 of 5 (x.jpg, y.jpg)" in texts[0]
+    assert "files with several ids, counted as several images: 1 (a.jpg)" in texts[1]
+    assert "has ids 1, 2;" in texts[1] and "hidden folders or folders of programs: 1 " in texts[2]
 
 
 @pytest.mark.parametrize(

@@ -29,13 +29,14 @@ def test_copies_in_other_splits_and_classes_without_labels_are_counted(
     layouts.write(tmp_path, {f"{n}.jpg": layouts.jpeg(shade) for n, shade in shades.items()})
     (tmp_path / "labels.csv").write_text(WIDE)
     open_checked(f"folder:{tmp_path}")
-    copies = "are copies of train images, so that scores are too high; remove them from one of the"
+    copies = "images that are copies of train images and make scores too high"
+    mend = "remove them from one of the two splits"
     assert _notes(recwarn) == [
-        f"1 of 1 val images {copies} two splits: c.jpg = a.jpg",
-        f"1 of 2 test images {copies} two splits: d.jpg = b.jpg",
-        "1 of 4 classes are present in no image: fish",
-        "1 of 4 classes are present in no training image: bird",
-        "1 of 4 classes are present in training images only, so that they are not scored: dog",
+        f"val {copies}: 1 of 1 (c.jpg = a.jpg); {mend}",
+        f"test {copies}: 1 of 2 (d.jpg = b.jpg); {mend}",
+        "classes present in no image: 1 of 4 (fish)",
+        "classes present in no training image: 1 of 4 (bird)",
+        "classes present in training images only, and so not scored: 1 of 4 (dog)",
     ]
 
 
@@ -59,4 +60,4 @@ def test_empty_files_in_a_table_are_counted(
         "file,cat,split\na.jpg,1,train\nb.jpg,1,val\nc.jpg,1,train"
     )
     open_checked(f"folder:{tmp_path}")
-    assert _notes(recwarn) == ["2 image files are empty; replace them: a.jpg, b.jpg"]
+    assert _notes(recwarn) == ["empty image files: 2 (a.jpg, b.jpg); replace them"]

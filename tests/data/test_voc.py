@@ -183,7 +183,7 @@ def test_zeros_for_absent_are_asked_about(tmp_path: Path) -> None:
         if refused:
             layouts.refused(f"voc:{place}", "no line of the lists of train is -1; write -1 for")
         else:
-            with pytest.warns(UserWarning, match=r"classes of train \(cow.* have 0 and no -1"):
+            with pytest.warns(UserWarning, match=r"classes of train with 0 but no -1: \d+ \(cow"):
                 data.open(f"voc:{place}")
 
 
@@ -193,11 +193,11 @@ def test_other_classes_are_refused_and_objects_of_them_counted(tmp_path: Path) -
     text = layouts.voc_xml(objects).decode()
     (tmp_path / "a.xml").write_text(text, encoding="utf-16")
     (tmp_path / "a.xml").write_bytes((tmp_path / "a.xml").read_bytes())
-    with pytest.warns(UserWarning, match=r"1 objects are of other classes \('zebra' in a.xml\)"):
+    with pytest.warns(UserWarning, match=r"of other classes.*: 1 \('zebra' in a.xml\)"):
         assert len(read_boxes(tmp_path, truth, difficult=False).images) == 2
     (tmp_path / "ImageSets" / "Main").mkdir(parents=True)
     (tmp_path / "ImageSets" / "Main" / "train.txt").write_text("a\n")
-    layouts.refused(f"voc:{tmp_path}", "voc reads the 20 classes of PASCAL VOC alone; write others")
+    layouts.refused(f"voc:{tmp_path}", "voc reads only the 20 classes of PASCAL VOC; write")
 
 
 def test_a_missing_picture_or_annotation_is_named(tmp_path: Path) -> None:

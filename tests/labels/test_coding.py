@@ -98,7 +98,7 @@ def test_states_of_a_long_table(state, minus, rows) -> None:
         warnings.simplefilter("always")
         assert PartialLabels.from_pandas(frame, minus=minus).rows([0, 1]).tolist() == rows
     unknown = sum(row == [0, 0] for row in rows)
-    assert any("1 of 2 rows are unknown" in str(each.message) for each in caught) == bool(unknown)
+    assert any("state is unknown: 1 of 2" in str(each.message) for each in caught) == bool(unknown)
 
 
 def test_a_forgotten_column_is_named_and_the_mend_works() -> None:
@@ -125,7 +125,7 @@ def test_codes_of_another_coding_are_refused(codes, words) -> None:
 
 
 def test_zeros_without_any_minus_one_are_noted() -> None:
-    with pytest.warns(UserWarning, match="no -1: 2 zeros are read as unknown; .*numpy.where"):
+    with pytest.warns(UserWarning, match="no -1; zeros read as unknown: 2; .*numpy.where"):
         assert PartialLabels.of(np.eye(2, dtype=int)).counts()["unknown"] == 2
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -58,7 +58,7 @@ def test_unreadable_images_are_nan_if_skipped(head: tuple[Trained, Path], tmp_pa
     with pytest.raises(BadInput, match=r"1\.png"):
         simkit.predict(head[1], data)
     with pytest.warns(
-        UserWarning, match=r"1 of \d+ images of \w+ could not be read and have no scores"
+        UserWarning, match=r"without scores because their file cannot be read: 1 of \d+"
     ):
         table = simkit.predict(head[1], data, unreadable="skip")
     assert table.isna().all(axis=1).tolist() == [False, True, False]

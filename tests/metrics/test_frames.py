@@ -86,9 +86,9 @@ def test_thresholds_and_classes_are_matched_too() -> None:
 @pytest.mark.parametrize(
     ("scores", "limit", "words"),
     [
-        (100 * SCORES, 0.5, "between 10 and 90, so the threshold 0.5 divides none"),
-        (SCORES, 50, "between 0.1 and 0.9, so the threshold 50 divides none"),
-        (SCORES - 0.5, 0.3, "go down to -0.4, so they are no probabilities"),
+        (100 * SCORES, 0.5, "between 10 and 90, all on one side of the threshold 0.5"),
+        (SCORES, 50, "between 0.1 and 0.9, all on one side of the threshold 50"),
+        (SCORES - 0.5, 0.3, "go down to -0.4, so they are not probabilities"),
         (SCORES, 0.5, ""),
         (SCORES - 0.5, 0, ""),
     ],

@@ -125,7 +125,7 @@ def test_numbers_alone_count_if_all_are_questions_of_the_order(order, tmp_path):
 )
 def test_names_of_images_may_be_paths_and_addresses(order, tmp_path, spelled):
     rows = table()
-    with pytest.warns(UserWarning, match="names of images are spelled otherwise"):
+    with pytest.warns(UserWarning, match="names of images that are spelled differently"):
         result = received(order, written(tmp_path, rows.assign(image=rows["image"].map(spelled))))
     assert said(order, result) == TRUE
 

@@ -26,7 +26,7 @@ __all__ = ["Scheme", "get", "make", "names", "of_labels", "register", "schemes",
 
 MOST = 10**15  # of anything that is counted
 MISSING = -1e9  # score of an image that has none: certainly absent
-_CODES = (-1, -9, -99, -999, -9999)  # by which others mark missing scores
+_CODES = (-1, -9, -99, -999, -9999)  # other programs mark missing scores with these
 Count = Annotated[int, Range(1, MOST)]
 # Of a machine's candidates: fractions with denominators up to a million.
 Precision = Annotated[float, Range(1e-6, 1)]
@@ -166,7 +166,7 @@ spell = schemes.spell
 
 
 def check_scale(given: NDArray[np.float64]) -> None:
-    """Raise BadInput for scores that are no logits, and warn of scores that may be none."""
+    """Raise BadInput for scores that are not logits, and warn of scores that may not be."""
     if not given.size:
         return
     low, high = given.min(), given.max()
@@ -175,18 +175,18 @@ def check_scale(given: NDArray[np.float64]) -> None:
     if least >= 0 and (code is None or least < high):
         kind, mend = f"{least:g} and {high:g}", "numbers below 0 where a class is unlikely"
         if high <= 1 + 1e-6:
-            kind, mend = "0 and 1, as probabilities do", "log(p / (1 - p)) for a probability p"
+            kind, mend = "0 and 1, like probabilities", "log(p / (1 - p)) for a probability p"
         elif high <= 100 + 1e-4:
-            kind, mend = "0 and 100, as percentages do", "log(p / (100 - p)) for p percent"
-        but = "" if code is None else f" but {code:g}, in place of which cells are left empty,"
+            kind, mend = "0 and 100, like percentages", "log(p / (100 - p)) for p percent"
+        but = "" if code is None else f" except {code:g} (leave such cells empty)"
         raise BadInput(
-            f"all scores{but} lie between {kind}; logits are expected, such as simkit predict "
-            f"writes: {mend}"
+            f"all scores{but} lie between {kind}; logits are expected, as written by simkit "
+            f"predict: {mend}"
         )
     if high <= 1 and (low >= -1 or high <= 0):
         warnings.warn(
-            f"all scores lie between {low:.3g} and {high:.3g} and count as logits; cosines (simkit "
-            "score makes logits of them) and logarithms of probabilities are none",
+            f"all scores lie between {low:.3g} and {high:.3g} and count as logits; do not give "
+            "cosines (simkit score turns them into logits) or logarithms of probabilities",
             stacklevel=3,
         )
 

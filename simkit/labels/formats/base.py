@@ -101,7 +101,7 @@ def for_path(path: AnyPath, *, writing: bool = False) -> Format:
         if not writing and Path(path).is_dir():
             kind = "npy-triple" if any(Path(path).glob("*.npy")) else "hf"
             mend = f"simkit convert {shlex.quote(str(path))} labels.parquet --from {kind}"
-            raise BadInput(f"{path} is a folder; make a file of its labels with: {mend}")
+            raise BadInput(f"{path} is a folder; write its labels to a file with: {mend}")
         suffixes = ", ".join(sorted({suffix for form in formats for suffix in form.suffixes}))
         raise BadInput(
             f"{path} has the ending {suffix!r}, which no label format has; use one of {suffixes}"
@@ -411,11 +411,18 @@ def some(texts: Sequence[Any] | NDArray[Any]) -> str:
     return ", ".join(str(text)[:80] for text in texts[:3]) + " ..." * (len(texts) > 3)
 
 
-def note(path: AnyPath, cases: Sequence[Any] | NDArray[Any], sentence: str) -> None:
-    """Warn of the number of `cases`, if any; {} in the sentence becomes up to three of them."""
+def note(
+    where: AnyPath, cases: Sequence[Any] | NDArray[Any], sentence: str, *, total: int | None = None
+) -> None:
+    """Warn of `cases`, if any; {} in the sentence becomes their number and up to three of them.
+
+    where: a file, or the name of a data set.  total: the number they are part of.
+    """
     if len(cases):
-        text = sentence.replace("{}", some(cases))
-        warnings.warn(f"{path}: {len(cases):,} {text}", stacklevel=3)
+        number = f"{len(cases):,}" if total is None else f"{len(cases):,} of {total:,}"
+        warnings.warn(
+            f"{where}: {sentence.replace('{}', f'{number} ({some(cases)})')}", stacklevel=3
+        )
 
 
 def note_alike(names: Iterable[str], path: AnyPath) -> None:
@@ -429,8 +436,8 @@ def note_alike(names: Iterable[str], path: AnyPath) -> None:
     note(
         path,
         cases,
-        "class names look like another one ({}) and count as two classes; make them one entry if "
-        "they are one class",
+        "class names that look alike and count as different classes: {}; spell them alike if they "
+        "are one class",
     )
 
 
@@ -533,9 +540,9 @@ def from_lists(
 def merged(
     names: Sequence[str], codes: NDArray[np.integer], path: AnyPath
 ) -> tuple[list[str], NDArray[np.int64]]:
-    """Class names of which those that only look alike are one, and the codes of rows among them.
+    """Class names, with those that look alike merged, and the codes of the rows among them.
 
-    The one is the plain spelling if it occurs, and else the first.
+    The merged name is the plain spelling if it occurs, and otherwise the first.
     """
     first: dict[str, str] = {}
     for name in names:
@@ -545,11 +552,13 @@ def merged(
     kept = [*first.values()]
     pairs = [(name, first[plain(name)]) for name in names]
     others = [f"{name!a} and {other!a}" for name, other in pairs if name != other]
-    note(path, others, "class names look alike and count as one ({}); rename one if they are two")
+    note(path, others, "class names that look alike and count as one class: {}; rename one if they "
+         "are two")  # fmt: skip
     if joined := offered(kept):
         mark, text = joined
         warnings.warn(
-            f"{path}: {text!r} counts as one class; write names apart if {mark!r} joins several",
+            f"{path}: {text!r} counts as one class; write the names separately if {mark!r} "
+            "separates several",
             stacklevel=3,
         )
     note_alike(kept, path)
@@ -557,11 +566,11 @@ def merged(
 
 
 def check_indices(lists: Sequence[Sequence[Any]], L: int) -> None:
-    """Raise BadInput for lists that are no indices of classes but a 0 or 1 for each of them."""
+    """Raise BadInput for lists with a 0 or 1 for each class instead of indices of classes."""
     full = (len(each) == L and all(type(c) is int and c in (0, 1) for c in each) for each in lists)
     if L > 1 and all(full) and any([*each] != sorted({*each}) for each in lists):
         raise BadInput(
-            f"all lists have {L} entries of 0 and 1, one for each class; write the indices of the "
+            f"every list has {L} entries of 0 and 1, one for each class; write the indices of the "
             "present classes"
         )
 
@@ -623,10 +632,7 @@ def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, of which the json module would keep the last of equal keys.
-
-    Raises BadInput.
-    """
+    """A JSON object. Raises BadInput for equal keys, of which the json module keeps the last."""
     values = dict(pairs)
     if len(values) < len(pairs):
         ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)

@@ -87,8 +87,8 @@ def read_instances(path: AnyPath) -> Instances:
         note(
             file,
             [image["id"] for image in content.images if image.get("neg_category_ids")],
-            "images list classes that are absent ({}), as in LVIS; read as COCO, all classes "
-            "without an annotation count as absent: name it as lvis to keep them unknown",
+            "images with neg_category_ids, as in LVIS: {}; in COCO, all classes without an "
+            "annotation count as absent: open the file as lvis to keep them unknown",
         )
         difficult = None if listed is None else csr_array(listed > truth.present)
         return content.instances(truth, difficult)

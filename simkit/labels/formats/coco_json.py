@@ -126,16 +126,17 @@ class Content:
 
 
 def with_classes(contents: Mapping[str, Instances]) -> dict[str, Instances]:
-    """The contents of files by path, without classes that are parents in all of them; with notes.
+    """Remove classes that are parents in all files from their contents, with notes.
 
-    Programs such as Roboflow list the name of the project as a category, which no object has.
+    Programs such as Roboflow list the name of the project as a category without objects.
     """
     for path, content in contents.items():
         if not content.truth.present.nnz and content.truth.known is None:
             base.note(
                 path,
-                content.file_names,
-                "images and no annotation: all classes count as absent in all of them",
+                content.truth.images,
+                "it has no annotations, so all classes count as absent in its images: {}; give the "
+                "file that holds the annotations if there is one",
             )
     parents = frozenset.intersection(*(content.parents for content in contents.values()))
     if not parents or any(parents >= {*each.truth.classes} for each in contents.values()):
@@ -143,8 +144,8 @@ def with_classes(contents: Mapping[str, Instances]) -> dict[str, Instances]:
     base.note(
         " and ".join(contents),
         sorted(map(repr, parents)),
-        "categories are the supercategory of others and have no annotation ({}), so they do not "
-        "count as classes; remove them from 'supercategory' if they are",
+        "supercategories without annotations, not counted as classes: {}; remove them from "
+        "'supercategory' if they are classes",
     )
     return {path: content.without(parents) for path, content in contents.items()}
 
@@ -194,8 +195,8 @@ def read_content(
     base.note(
         path,
         named["score"],
-        "annotations have a score ({}), as predictions do, and count as present whatever it is; "
-        "leave out those of low score",
+        "annotations with a score, as in predictions, all counted as present: {}; remove those "
+        "with a low score",
     )
     rows = _places(named["image_id"], row, "image", path)
     columns = _places(named["category_id"], column, "category", path)
@@ -236,7 +237,7 @@ def _ordered(categories: list[Row]) -> list[Row]:
     for place, row in enumerate(categories):
         if not isinstance(row.get("name"), str):
             name = str(row.get("name"))[:40]
-            raise BadInput(f"the name is {name} in entry {place} of 'categories'; write a text")
+            raise BadInput(f"the name is {name} in entry {place} of 'categories'; write a string")
     ids = _ids(categories, "categories")
     keys: list[Any] = [id_key(identity) for identity in ids]
     if not all(type(each) is int for each in keys):  # not even as text
@@ -275,7 +276,7 @@ def _ids(rows: list[Row], key: str) -> list[Any]:
 
 
 def _joined(images: list[Row], ids: list[Any], path: Path) -> tuple[dict[Any, int], list[int]]:
-    """The index of each image id, equal for entries of one file, and the first entry of each."""
+    """The index of each image id, equal for entries with one file, and each image's first entry."""
     of_file: dict[str, int] = {}
     row, kept, again = dict[Any, int](), list[int](), list[str]()
     for place, (image, identity) in enumerate(zip(images, ids, strict=True)):
@@ -290,16 +291,16 @@ def _joined(images: list[Row], ids: list[Any], path: Path) -> tuple[dict[Any, in
     base.note(
         path,
         again,
-        "entries of 'images' name the file of an earlier entry ({}) and count as the same image, "
-        "with the labels of both; remove them, or correct their file names",
+        "entries of 'images' with the file of an earlier entry, counted as the same image with the "
+        "labels of both: {}; remove them, or correct their file names",
     )
     return row, kept
 
 
 def _places(named: list[Any], index: dict[Any, int], kind: str, path: Path) -> NDArray[np.int64]:
-    """The index of each id that 'annotations' name. Raises BadInput.
+    """The index of each id in 'annotations'. Raises BadInput.
 
-    Ids that only they spell in this way are added to the index.
+    Spellings that occur only there are added to the index.
     """
     ids = [*index]
     others = [identity for identity in dict.fromkeys(named) if identity not in index]
@@ -307,16 +308,16 @@ def _places(named: list[Any], index: dict[Any, int], kind: str, path: Path) -> N
     for other, place in zip(others, matches(ids, others).tolist(), strict=True):
         if place < 0:
             raise BadInput(
-                f"{kind}_id is {str(other)[:40]} in 'annotations'; no {kind} has this id (they are "
-                f"{base.some(ids)}): correct it, or remove these annotations"
+                f"{kind}_id is {str(other)[:40]} in 'annotations'; no {kind} has this id (the ids "
+                f"are {base.some(ids)}): correct it, or remove these annotations"
             )
         index[other] = index[ids[place]]
         spelled.append(f"{other!r} for {ids[place]!r}")
     base.note(
         path,
         spelled,
-        f"{kind} ids in 'annotations' are spelled otherwise than in the list ({{}}) and are read "
-        "as the same; spell them alike if they are",
+        f"{kind} ids that are spelled differently in 'annotations' and were matched: {{}}; correct "
+        "them if they are different",
     )
     return np.array([index[identity] for identity in named], np.int64)
 
@@ -341,7 +342,7 @@ def _objects(entries: Iterable[tuple[int, Row]]) -> tuple[dict[str, list[Any]], 
         for key in ("image_id", "category_id"):
             identity = row.get(key)
             if identity is None and "segments_info" in row:
-                raise BadInput("its annotations have segments_info; open it as coco-panoptic")
+                raise BadInput("the annotations have segments_info; open the file as coco-panoptic")
             if type(identity) not in (int, float, str):  # True is 1 for Python
                 odd = f"{key} is {str(identity)[:40]} in entry {place} of 'annotations'"
                 raise BadInput(f"{odd}; an id is expected")
@@ -419,7 +420,7 @@ def write_labels(
             missing += [f"class {labels.classes[c]}" for c in np.flatnonzero(of_class < 0)]
             if missing:
                 raise BadInput(
-                    f"{missing[-1][:50]} is not in it; give a file with all images and classes"
+                    f"{missing[-1][:50]} is missing; give a file with all images and classes"
                 )
         rows, columns = (
             {identity: inner[place] for identity, place in index.items() if place in inner}
@@ -452,7 +453,7 @@ def write_labels(
 def _annotations(
     entries: Iterable[Row], labels: PartialLabels, row: dict[Any, int], column: dict[Any, int]
 ) -> Iterator[Row]:
-    """The entries about present labels, and one for each other present label.
+    """The entries of present labels, and a new one for each present label without an entry.
 
     row, column: the places in the labels of image and category ids.
     """

@@ -56,7 +56,7 @@ class CslCsv(base.Format):
         asked = base.asked_rows(labels, path)
         names = base.file_names(asked.images, self.file)
         if "" in (*names, *labels.classes):
-            raise BadInput("an image id or a class name is empty; a column and a row need a name")
+            raise BadInput("an image id or a class name is empty; each row and column needs a name")
 
         def lines() -> Iterator[str]:
             yield ",".join(map(base.cell, ["image", *labels.classes]))
@@ -82,12 +82,12 @@ class CslCsv(base.Format):
                 raise BadInput(f"its first column is {image.name[:60]!r}; {what}")
             columns = table.columns[1:]
             if not columns:
-                raise BadInput("it has no column of a class; add one for each, with 1, 0 and -1")
+                raise BadInput("it has no class columns; add one per class, with 1, 0 and -1")
             codes = tables.presence(columns, self.minus or "unknown")
             if not self.minus and (codes == -1).any() and not (codes == 0).any():
                 table.note(
-                    "no cell is 0, and -1 and empty cells are read as unknown; if they mean "
-                    "absent, name the format as csl-csv(minus=absent)"
+                    "no cell is 0, so -1 and empty cells are read as unknown; if -1 means absent, "
+                    "name the format as csl-csv(minus=absent)"
                 )
             classes = base.distinct([column.name for column in columns], file)
             matrix = csr_array(_OURS[codes + 1])

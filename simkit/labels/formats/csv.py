@@ -77,7 +77,8 @@ class Csv(base.Format):
                 raise state.refused(odd[0], "1 (present) and -1 or 0 (absent) are expected")
             known = np.array([value is not None for value in code.values()])[state.codes]
             if not known.all():
-                table.note(f"{(~known).sum():,} of {len(table):,} rows are unknown and left out")
+                table.note(f"rows left out because their state is unknown: {(~known).sum():,} of "
+                           f"{len(table):,}")  # fmt: skip
             states = np.array([1 if value == 1 else -1 for value in code.values()])[state.codes]
             return base.from_rows(
                 image.codes[known], name.codes[known], states[known],

@@ -131,6 +131,6 @@ def _content(path: Path) -> tuple[tuple[str, ...] | None, dict[str, list[str] | 
                 raise BadInput(f"{of}; a class name, or an index into 'classes', is expected")
             labels.append(label)
     base.check_indices(given, len(names or ()))
-    base.note(path, sure, "labels have a confidence ({}), as predictions do, and count whatever it "
-              "is; leave out those that are not sure")  # fmt: skip
+    base.note(path, sure, "labels with a confidence, as in predictions, all counted as present: "
+              "{}; remove those with a low confidence")  # fmt: skip
     return names, listed

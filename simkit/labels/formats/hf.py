@@ -126,7 +126,7 @@ class HuggingFace(base.Format):
                 has = ", ".join(columns)[:80]
                 raise BadInput(
                     f"it has {has}; image or file_name, and present (lists of classes) are "
-                    "expected: rename its columns so"
+                    "expected: rename its columns"
                 )
             ids = base.decoded(table[named])
             numbers = pa.types.is_integer(ids.type)
@@ -150,7 +150,7 @@ class HuggingFace(base.Format):
 
 
 def _state(folder: Path) -> Path:
-    """The file that tells a saved data set. Raises BadInput for a folder of several."""
+    """The state file of a saved data set. Raises BadInput for a folder of several data sets."""
     if not (folder / STATE).exists():
         inner = sorted(path.parent.name for path in folder.glob(f"*/{STATE}"))
         if inner:
@@ -161,7 +161,7 @@ def _state(folder: Path) -> Path:
             mend = f"give {folder / files[0]}"
             if len(files) > 1:
                 mend = "load it with datasets, and save it with save_to_disk"
-            raise BadInput(f"{folder} holds {len(files)} parquet files and no {STATE}; {mend}")
+            raise BadInput(f"{folder} has no {STATE}, but parquet files: {len(files)}; {mend}")
     return folder / STATE
 
 
@@ -195,8 +195,8 @@ def _table_of(path: Path) -> pa.Table:
         shard = re.search(r"-\d+-of-0*(\d+)\.", path.name)
         if shard is not None and shard[1] != "1":
             warnings.warn(
-                f"{path}: it is one of {shard[1]} parts, and labels in the others are not read; "
-                "join them to read all",
+                f"{path}: this is one of {shard[1]} parts, and the labels in the others are not "
+                "read; join the parts to read all",
                 stacklevel=3,
             )
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
@@ -208,7 +208,7 @@ def _table_of(path: Path) -> pa.Table:
             return file.read()
     tables, state = [], json.loads(path.read_bytes())
     if state.get("_indices_data_files"):
-        raise BadInput("it holds a selection of its rows; call flatten_indices and save it again")
+        raise BadInput("it selects some of its rows; call flatten_indices and save it again")
     for entry in state["_data_files"]:
         part = path.with_name(entry["filename"])  # raises ValueError for another folder
         with pa.OSFile(str(part)) as source, pa.ipc.open_stream(source) as stream:

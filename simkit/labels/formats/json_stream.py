@@ -29,7 +29,7 @@ def members(path: Path) -> Iterator[tuple[str, Any]]:
         if text.next() != "{":
             kind = type(text.value()).__name__
             raise BadInput(
-                f"it is a JSON {kind}, but an object {{...}} is expected; give the whole file, not "
+                f"it is a JSON {kind}, and an object {{...}} is expected; give the whole file, not "
                 "one of its lists"
             )
         for key in text.keys():

@@ -108,8 +108,8 @@ def read_lvis(path: AnyPath) -> Instances:
             note(
                 file,
                 content.ids,
-                "images and no neg_category_ids ({}): no class is known to be absent; name it as "
-                "coco if classes without an annotation are absent",
+                "it has no neg_category_ids, so no class is known to be absent in its images: {}; "
+                "open the file as coco if classes without an annotation are absent",
             )
             return content.instances(replace(annotated, known=annotated.present))
         known = csr_array(annotated.present + listed)

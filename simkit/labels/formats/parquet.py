@@ -101,7 +101,7 @@ class Parquet(base.Format):
                 if schema.names.count(name) != 1:
                     has = ", ".join(schema.names) or "no columns"
                     raise BadInput(
-                        f"a column {name!r} is missing; the table has {has}: call its columns "
+                        f"column {name!r} is missing; the table has {has}: rename its columns to "
                         f"{', '.join(COLUMNS)}"
                     )
                 kind = schema.field(name).type
@@ -150,8 +150,8 @@ def _known_rows(table: pa.Table, path: Path) -> tuple[pa.Table, NDArray[Any]]:
     if (states == 0).any():
         unknown = states == -1
         base.note(
-            path, np.flatnonzero(unknown), f"of {len(table):,} rows have state -1 and others 0, so "
-            "-1 is unknown and they are left out; write -1 for absent in all rows otherwise"
+            path, np.flatnonzero(unknown) + 1, "rows left out because state -1 is unknown where "
+            "others are 0: {}; write -1 for absent in all rows otherwise", total=len(table)
         )  # fmt: skip
         table, states = table.filter(pa.array(~unknown)), states[~unknown]
         states = np.where(states == 0, -1.0, states)

@@ -119,10 +119,10 @@ def test_images_without_scores_cost_nothing():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda p: p, "between 0 and 1, as probabilities"),
-        (lambda p: 100 * p, "between 0 and 100, as percentages"),
+        (lambda p: p, "between 0 and 1, like probabilities"),
+        (lambda p: 100 * p, "between 0 and 100, like percentages"),
         (lambda p: 255 * p, "logits are expected"),
-        (lambda p: np.where(p < 0.1, -1, 100 * p), "all scores but -1, .* as percentages"),
+        (lambda p: np.where(p < 0.1, -1, 100 * p), "all scores except -1 .* like percentages"),
     ],
 )
 def test_scores_on_another_scale_are_refused(change, words):
@@ -133,5 +133,5 @@ def test_scores_on_another_scale_are_refused(change, words):
 
 def test_scores_that_may_be_cosines_get_a_warning():
     present = np.random.default_rng(2).random((50, 4)) < 0.3
-    with pytest.warns(UserWarning, match="count as logits; cosines"):
+    with pytest.warns(UserWarning, match="count as logits; do not"):
         simulate(present, "machine", scores=scores_of(present, 5) / 40)

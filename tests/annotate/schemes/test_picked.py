@@ -138,7 +138,7 @@ def test_the_least_certain_images_are_picked(truth):
         (None, "picked needs a model's scores, and none were given; pass scores="),
         (np.ones((300, 11)), r"scores have shape \(300, 11\)"),
         (np.full((300, 12), np.nan), "finite numbers"),
-        (np.full((300, 12), 0.2), "as probabilities do; logits are expected"),
+        (np.full((300, 12), 0.2), "like probabilities; logits are expected"),
     ],
 )
 def test_invalid_scores_are_refused(truth, scores, message):

@@ -123,12 +123,12 @@ def _cats(images: list[Any], categories: list[Any], pairs: list[tuple[Any, Any]]
         (_cats([1.0, 2.0], [1.0, 7], [(1, 7.0)]), [1, 2], ""),
         (_cats(["1", "2"], ["1", "10"], [("1", "10")]), ["1", "2"], ""),
         (_cats(["a-b", "c"], ["x", "y"], [("a-b", "y")]), ["a-b", "c"], ""),
-        (_cats([0, 1], [0, 7], [("0", 7)]), [0, 1], "1 image ids .*'0' for 0"),
-        (_cats(["007", "8"], [0, 7], [(7, 7)]), ["007", "8"], "1 image ids .*7 for '007'"),
+        (_cats([0, 1], [0, 7], [("0", 7)]), [0, 1], "image ids .*: 1 .*'0' for 0"),
+        (_cats(["007", "8"], [0, 7], [(7, 7)]), ["007", "8"], "image ids .*: 1 .*7 for '007'"),
         (
             _cats([0, 1], [0, 7], [(0, "7"), (0, "7.0")]),
             [0, 1],
-            "2 category ids .*'7' for 7, '7.0'",
+            "category ids .*: 2 .*'7' for 7, '7.0'",
         ),
         (_cats([2**62, 5], [2, 10], [(2**62, 10)]), [2**62, 5], ""),
     ],
@@ -156,7 +156,7 @@ def test_entries_of_one_file_are_one_image_with_the_labels_of_all(tmp_path: Path
     values = _cats([*files], [1, 2], [(5, 1), (7, 2)])
     images = [{"id": i, "file_name": name} for i, name in files.items()]
     path = _save(tmp_path / "x.json", **values | {"images": images})
-    with pytest.warns(UserWarning, match=r"x\.json: 1 entries .* ids 5 and 7\)"):
+    with pytest.warns(UserWarning, match=r"x\.json: entries .*: 1 .* ids 5 and 7\)"):
         read = Coco().read(path)
     assert read.images.tolist() == [5, 6] and read.rows([0, 1]).tolist() == [[1, 1], [-1, -1]]
 
@@ -170,7 +170,7 @@ def test_a_parent_without_annotation_is_no_class(tmp_path: Path) -> None:
     ]
     values = _cats([1, 2], [0, 1], [(1, 1)]) | {"categories": categories}
     path = _save(tmp_path / "x.json", **values)
-    with pytest.warns(UserWarning, match=r"x\.json: 1 categories .*\('pets'\)"):
+    with pytest.warns(UserWarning, match=r"x\.json: supercategories .*: 1 \('pets'\)"):
         read = Coco().read(path)
     assert read.classes == ("cat", "none", "person")
     assert read.rows([0, 1]).tolist() == [[1, -1, -1], [-1, -1, -1]]
@@ -185,8 +185,8 @@ def test_classes_that_look_alike_and_files_without_annotation_are_noted(tmp_path
     with pytest.warns(UserWarning) as notes:
         Coco().read(_save(tmp_path / "x.json", **values))
     alike, empty = (str(each.message) for each in notes)
-    assert "1 class names look like another one ('k\\xe4fer' and 'ka\\u0308fer\\u200b')" in alike
-    assert "1 images and no annotation: all classes count as absent" in empty
+    assert "look alike and count as different classes: 1 ('k\\xe4fer' and 'ka\\u0308" in alike
+    assert "no annotations, so all classes count as absent in its images: 1 (1)" in empty
 
 
 def _annotation(**changed: Any) -> list[dict[str, Any]]:
@@ -219,7 +219,10 @@ def _annotation(**changed: Any) -> list[dict[str, Any]]:
         ),
         ({"categories": [{"id": "7", "name": "a"}, {"id": "07", "name": "b"}]}, "category_id is 7"),
         ({"annotations": _annotation(category_id=True)}, "category_id is True"),
-        ({"annotations": [{"image_id": 30, "segments_info": []}]}, "open it as coco-panoptic"),
+        (
+            {"annotations": [{"image_id": 30, "segments_info": []}]},
+            "open the file as coco-panoptic",
+        ),
         ({"annotations": _annotation(bbox=[1, float("nan"), 3, 3])}, "bbox"),
         ({"annotations": _annotation(bbox=[1, 2, -3, 4])}, "bbox"),
     ],
@@ -250,20 +253,20 @@ def test_where_every_class_is_the_parent_of_another_all_are_kept(tmp_path: Path)
         {"id": 2, "name": "dog", "supercategory": "cat"},
     ]
     values = _cats([1], [1, 2], []) | {"categories": categories}
-    with pytest.warns(UserWarning, match="no annotation"):
+    with pytest.warns(UserWarning, match="no annotations"):
         assert Coco().read(_save(tmp_path / "x.json", **values)).classes == ("cat", "dog")
 
 
 def test_files_of_lvis_and_of_coco_are_told_apart(tmp_path: Path) -> None:
     values = _cats([1, 2], [1, 2], [(1, 1)])
     path = _save(tmp_path / "x.json", **values)
-    with pytest.warns(UserWarning, match="2 images and no neg_category_ids .*name it as coco"):
+    with pytest.warns(UserWarning, match="no neg_category_ids.* 2 .*open the file as coco"):
         assert make("lvis").read(path).rows([0, 1]).tolist() == [[1, 0], [0, 0]]
     images = [{"id": 1, "neg_category_ids": [2.0]}, {"id": 2, "neg_category_ids": None}]
     path = _save(tmp_path / "x.json", **values | {"images": images})
     assert for_path(path) == make("lvis")
     assert make("lvis").read(path).rows([0, 1]).tolist() == [[1, -1], [0, 0]]
-    with pytest.warns(UserWarning, match="1 images list classes that are absent .*name it as lvis"):
+    with pytest.warns(UserWarning, match="with neg_category_ids.* 1 .*open the file as lvis"):
         assert Coco().read(path).rows([0, 1]).tolist() == [[1, -1], [-1, -1]]
 
 

@@ -76,7 +76,7 @@ def test_repeated_class_names_become_distinct(tmp_path: Path) -> None:
     ("text", "word"),
     [
         ("", "header"),
-        ("image\n1\n", "no column of a class"),
+        ("image\n1\n", "no class columns"),
         ("image_id,class,state\n1,a,1\n", "'class' holds 'a' in row 2"),
         ("image,a\n", "no rows"),
         ("image,a\n1,1.0000001\n", "row 2"),

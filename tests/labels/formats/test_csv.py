@@ -92,7 +92,7 @@ def test_a_name_that_is_no_utf8_is_not_written(tmp_path: Path) -> None:
 def test_zero_is_absent(tmp_path: Path) -> None:
     read = _read(tmp_path, "Image;label;state\n1;a;1\n2;a;0\n")
     assert read.rows([0, 1]).tolist() == [[1], [-1]]
-    with pytest.warns(UserWarning, match="1 of 3 rows are unknown"):
+    with pytest.warns(UserWarning, match="state is unknown: 1 of 3"):
         read = _read(tmp_path, "image,class,state\n1,a,0\n2,a,1\n3,a,-1\n")
     assert read.images.tolist() == [1, 2, 3] and read.rows([0, 1, 2]).tolist() == [[-1], [1], [0]]
 

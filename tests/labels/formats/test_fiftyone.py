@@ -66,15 +66,15 @@ def test_whole_floats_are_indices_and_names_are_compared_as_plain_text(tmp_path:
     assert for_path(tmp_path / "x.json") == FiftyOne()
     assert FiftyOne().read(tmp_path / "x.json").rows([0, 1]).tolist() == [[1, 0], [0, 1]]
     (tmp_path / "x.json").write_text(text.replace("cat", "K\u00e4fer"))
-    with pytest.warns(UserWarning, match="1 class names look like another one"):
+    with pytest.warns(UserWarning, match="look alike and count as different classes: 1 "):
         FiftyOne().read(tmp_path / "x.json")
 
 
 @pytest.mark.parametrize(
     ("labels", "noted"),
     [
-        ({"a": "cat|dog", "b": ["dog"]}, "'cat|dog' counts as one class; write names apart"),
-        ({"a": {"label": "cat", "confidence": 0.25}}, "1 labels have a confidence (0.25 of 'a')"),
+        ({"a": "cat|dog", "b": ["dog"]}, "'cat|dog' counts as one class; write the names sep"),
+        ({"a": {"label": "cat", "confidence": 0.25}}, "present: 1 (0.25 of 'a')"),
     ],
 )
 def test_what_may_be_meant_otherwise_is_noted(

@@ -200,13 +200,13 @@ def test_folders_of_several_data_sets_and_parts_are_named(tmp_path: Path) -> Non
     (tmp_path / "files").mkdir()
     part = tmp_path / "files" / "train-00000-of-00002.parquet"
     HuggingFace().write(LABELS, part)
-    with pytest.raises(BadInput, match=f"1 parquet files and no state.json; give {part}"):
+    with pytest.raises(BadInput, match=f"has no state.json, but parquet files: 1; give {part}"):
         HuggingFace().read(tmp_path / "files")
-    with pytest.warns(UserWarning, match="it is one of 2 parts"):
+    with pytest.warns(UserWarning, match="this is one of 2 parts"):
         HuggingFace().read(part)
     state = tmp_path / "dict" / "train" / "state.json"
     state.write_text(json.dumps(json.loads(state.read_text()) | {"_indices_data_files": [{}]}))
-    with pytest.raises(BadInput, match="selection of its rows; call flatten_indices"):
+    with pytest.raises(BadInput, match="selects some of its rows; call flatten_indices"):
         HuggingFace().read(state.parent)
 
 
@@ -217,7 +217,7 @@ def test_classes_that_look_alike_are_one(tmp_path: Path) -> None:
     with pytest.warns(UserWarning) as notes:
         read = HuggingFace().read(tmp_path / "x.parquet")
     one, two = (str(each.message) for each in notes)
-    assert "1 class names look alike and count as one" in one and "count as two classes" in two
+    assert "look alike and count as one class: 1 " in one and "count as different classes" in two
     assert read.rows(range(3)).tolist() == [[0, 1], [0, 1], [1, 0]]
 
 

@@ -259,7 +259,7 @@ def test_numbers_states_and_names_of_other_programs(
         and read.rows(range(len(rows))).tolist() == rows
     )
     assert len(notes) == ("class" in changed or len(rows) == 2)
-    texts = {"state -1 and others 0" * (len(rows) == 2), "look alike" * ("class" in changed)}
+    texts = {"state -1 is unknown" * (len(rows) == 2), "look alike" * ("class" in changed)}
     assert all(text in str(each.message) for text in texts for each in notes)
 
 
