@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -15,6 +14,7 @@ from simkit.data.dataset import WHOLE
 from simkit.embed.features import Kind, extract
 from simkit.embed.networks import Backbone
 from simkit.errors import BadInput
+from simkit.labels.formats.base import note
 from simkit.learn.inputs import FeatureInputs, ImageInputs, sized
 from simkit.learn.trained import Trained, backbone_of
 from simkit.progress import Progress, silent
@@ -108,13 +108,9 @@ def predict(
             features = extract(data, name, network, kinds=(kind,), progress=progress, **how)[kind]
             inputs = FeatureInputs(cast(Any, features.values), features.id)
             lost = np.array([image.row for image in features.skipped], np.int64)
-            if len(lost):
-                warnings.warn(
-                    f"{name}: images without scores because their file cannot be read: "
-                    f"{len(lost):,} of {len(features.values):,}, such as "
-                    f"{features.skipped[0].image!r}; replace the files",
-                    stacklevel=2,
-                )
+            lacking = "images without scores because their file cannot be read: {}"
+            note(name, [image.image for image in features.skipped],
+                 f"{lacking}; replace the files", total=len(features.values))  # fmt: skip
         scores = model.scores(inputs, device=device)
         scores[lost] = np.nan
         images = pd.Index(data.truth[name].images, name="image")

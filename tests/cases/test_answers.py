@@ -137,7 +137,7 @@ CASES = {
     "header-again": Case(VOTES + "a,cat,7,yes\n" + VOTES + "a,cat,8,no\n", TWO, note="row 3"),
     "other-names": Case("file_name;label;annotator;value\na;cat;7;TRUE\na;cat;8;FALSE\n", TWO),
     "row-numbers": Case("," + VOTES + "0,a,cat,7,yes\n1,a,cat,8,no\n", TWO),
-    "uncertain": Case(VOTES + "a,cat,7,1\na,cat,8,0\na,cat,9,-1\n", TWO, note="1 of 3 rows"),
+    "uncertain": Case(VOTES + "a,cat,7,1\na,cat,8,0\na,cat,9,-1\n", TWO, note="1 of 3"),
     "minus": Case(
         VOTES + "a,cat,7,1\na,cat,8,-1\n", TWO, asks="minus=absent", options="absent",
     ),

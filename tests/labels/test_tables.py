@@ -128,7 +128,7 @@ def test_one_person_in_several_spellings(tmp_path):
     path.write_text(
         "user,y\n" + "".join(f"{name},x\n" for name in ["7.0", "Anna", "anna ", "7", "Bo"])
     )
-    with pytest.warns(UserWarning, match="2 names of people .*'Anna' and 'anna'"):
+    with pytest.warns(UserWarning, match="names of people .*: 2 .'Anna' and 'anna'"):
         assert read(path)[1].columns[0].people().cells() == ["7", "Anna", "Anna", "7", "Bo"]
 
 
