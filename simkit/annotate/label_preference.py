@@ -18,7 +18,7 @@ from simkit.annotate.annotators import Ints
 from simkit.annotate.sparse_draws import lookup
 from simkit.errors import BadInput, unknown
 from simkit.files import AnyPath, reading
-from simkit.labels.names import find_names, plain
+from simkit.labels.names import find_images, plain
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.labels.tables import ENDINGS, read_table
 from simkit.labels.truth import Truth
@@ -114,9 +114,8 @@ def fit_naming(named: pd.DataFrame, labels: PartialLabels) -> pd.DataFrame:
     """
     import pandas as pd
 
-    images, note = find_names([*map(str, named["image"])], [*map(str, labels.images)])
-    if note:
-        warnings.warn(f"named images: {note}", stacklevel=2)
+    note = lambda text: warnings.warn(f"named images: {text}", stacklevel=4)  # noqa: E731
+    images = find_images([*map(str, named["image"])], [*map(str, labels.images)], note)
     names = [plain(str(name)) for name in named["class"]]
     classes = pd.Index([*map(plain, labels.classes)]).get_indexer(names)
     for name in (name for name, c in zip(names, classes, strict=True) if c < 0 and name):

@@ -23,7 +23,7 @@ from simkit.errors import BadInput, examples, unknown
 from simkit.files import reading, whole
 from simkit.history import History, content_id
 from simkit.labels.formats.npz import Arrays
-from simkit.labels.names import find_names, plain
+from simkit.labels.names import find_images, plain
 from simkit.labels.tables import USUAL, Table, read_table
 from simkit.labels.truth import Truth, locked
 from simkit.metrics.ap import ap_of_classes, mean_ap
@@ -263,9 +263,7 @@ def _from_table(
         raise BadInput("no column holds the image ids; call it image")
     ids.check_different("image")
     wanted = images.astype(str)
-    rows, note = find_names(wanted.tolist(), ids.texts)
-    if note:
-        table.note(note)
+    rows = find_images(wanted.tolist(), ids.texts, table.note)
     if (rows < 0).any():
         raise BadInput(
             f"of {len(wanted):,} images, these have no row: {_few(wanted[rows < 0].tolist())} (the "
@@ -304,9 +302,8 @@ def _indices(what: str, wanted: NDArray[Any], named: Any, count: int) -> NDArray
     ((twice, count),) = Counter(index).most_common(1)
     if count > 1:
         raise BadInput(f"the similarities have {twice!r} twice among the {what}; keep one")
-    found, note = find_names([*map(str, wanted.tolist())], index)
-    if note:
-        warnings.warn(f"similarities: {note}", stacklevel=4)
+    note = lambda text: warnings.warn(f"similarities: {text}", stacklevel=6)  # noqa: E731
+    found = find_images([*map(str, wanted.tolist())], index, note)
     if (found < 0).any():
         raise BadInput(
             f"the similarities lack {(found < 0).sum()} of {len(wanted)} {what}, such as "

@@ -182,15 +182,22 @@ def image_places(texts: Sequence[str], images: Sequence[str]) -> dict[str, int]:
     return places | {text: n for text, n in by_end.items() if len(asked[n]) == 1}
 
 
-def find_names(names: Sequence[str], among: Sequence[str]) -> tuple[NDArray[np.int64], str]:
-    """The index of each name of an image among others, -1 for none, and a note on spellings."""
+def find_images(
+    names: Sequence[str], among: Sequence[str], note: Callable[[str], None]
+) -> NDArray[np.int64]:
+    """The index of each name of an image among others, -1 for none.
+
+    note: called with a sentence about those that are spelled otherwise, if any.
+    """
     last = lambda name: path_key(name).rpartition("/")[2]  # noqa: E731
     rows = matches(among, names, path_key, last, once=True)
     pairs = {
         name: among[row] for name, row in zip(names, rows, strict=True)
         if row >= 0 and name != among[row]
     }  # fmt: skip
-    return rows, respelled([*pairs.items()], len({*names})) if pairs else ""
+    if pairs:
+        note(respelled([*pairs.items()], len({*names})))
+    return rows
 
 
 def respelled(pairs: Sequence[tuple[str, str]], total: int, kind: str = "images") -> str:

@@ -15,6 +15,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from itertools import islice
@@ -666,7 +667,7 @@ def _ragged(stream: BinaryIO, separator: str, width: int, lines: int) -> pa.Tabl
 
 # -- encodings ------------------------------------------------------------------------------------
 
-_BLOCK = 1 << 22  # bytes that are checked at a time
+_BLOCK = 1 << 22  # letters that are checked at a time
 
 
 def text_of(path: Path, note: Callable[[str], None]) -> str:
@@ -708,16 +709,10 @@ def _encoding(path: Path, note: Callable[[str], None]) -> str:
             return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
         if b"\0" in start:
             raise BadInput("it is not text; save it again as CSV UTF-8")
-        decoder, block = codecs.getincrementaldecoder("utf-8")(), start
-        try:
-            while block:
-                if not block.isascii() or decoder.getstate()[0]:
-                    decoder.decode(block)
-                block = stream.read(_BLOCK)
-            decoder.decode(b"", True)
-            return "utf-8"
-        except UnicodeDecodeError:
+    with suppress(UnicodeDecodeError), path.open(encoding="utf-8", newline="") as text:
+        while text.read(_BLOCK):
             pass
+        return "utf-8"
     return _windows(path, note)
 
 

@@ -302,21 +302,21 @@ class _Answers:
         sure = whole & (self.image >= 0) & (self.class_ != -1)
         questions = np.where(sure, pairs, -1).astype(np.int64)
         stated, wrong = self._numbers(whole)
-        if stated is None and not whole:
+        if not whole and (stated < 0).all():
             vague = next((column.name for column in self.table.named(["id"])), None)
             more = f" (--columns question={vague} if these are numbers of the order's questions)"
             wanted = "for question, or for image and class"
             raise self._missing("question", wanted, "" if vague is None else more)
-        if stated is not None:
-            questions = np.where(wrong, -1, np.where(stated >= 0, stated, questions))
-        why = [("", "", "")] * len(questions)
-        for place in np.flatnonzero(questions < 0).tolist():
-            why[place] = self._why(place, -1 if stated is None else int(stated[place]))
+        questions = np.where(wrong, -1, np.where(stated >= 0, stated, questions))
+        why = [
+            self._why(place, int(stated[place])) if question < 0 else ("", "", "")
+            for place, question in enumerate(questions.tolist())
+        ]
         return questions, why
 
-    def _numbers(self, whole: bool) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_]]:
+    def _numbers(self, whole: bool) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """(m,) the numbers in a column of questions (see `_number`), and which of them contradict
-        their row. None if no column has numbers of the order's questions.
+        their row. All are -1 if no column has numbers of the order's questions.
 
         whole: questions follow from image and class, too.
         """
@@ -346,7 +346,7 @@ class _Answers:
                 mend = leave if whole else "add the columns image and class"
                 raise BadInput(f"{self.table.path}: {text}; correct the numbers, or {mend}")
             return numbers, wrong
-        return None, np.zeros(len(self.table), bool)
+        return np.full(len(self.table), -1), np.zeros(len(self.table), bool)
 
     def _why(self, place: int, number: int) -> tuple[str, str, str]:
         """Why a row that states this number answers no question of the order (`WHY`)."""
