@@ -124,7 +124,8 @@ def _no_states(column: Column) -> bool:
 
 def _file_name(text: str, suffix: str) -> str:
     """A normalised file name, with slashes and, if it has no image ending, the suffix."""
-    name = str(PurePosixPath(text.replace("\\", "/")))
+    name = text.replace("\\", "/")
+    name = name if "://" in name else str(PurePosixPath(name))
     return name if name.lower().endswith((*ENDINGS, suffix.lower())) else f"{name}{suffix}"
 
 
