@@ -57,7 +57,7 @@ class Folder:
     set of Hugging Face is read too: metadata.jsonl or metadata.csv, the default if there is no
     labels.csv, parquet or a saved folder (see the label format hf). "none"
     takes all images in the folder and its subfolders without labels, for features and neighbours;
-    files that are hidden, made by programs or no pictures inside are left out with a note.
+    files that are hidden, made by programs or not images are left out with a note.
     suffix: appended to names without an image ending, such as .jpg.
     between: separator of several classes in one cell of a long table, such as | or its name: comma,
     semicolon, bar, slash, plus, space, tab or line.
@@ -146,12 +146,12 @@ class Folder:
         left_out = [
             f"{len(names):,} {what}, such as {names[0]!r}"
             for what, names in (("hidden or made by programs", listed["programs"]),
-                                ("empty or no pictures inside", broken)) if names
+                                ("empty or not images", broken)) if names
         ]  # fmt: skip
         if left_out:
             warnings.warn(
-                f"{place}: files named like pictures are left out: {'; '.join(left_out)}; a table "
-                "of labels can name them all the same",
+                f"{place}: files with the ending of an image are left out: {'; '.join(left_out)}; "
+                "to use them anyway, name them in a table of labels",
                 stacklevel=1,
             )
         if not files:
@@ -261,8 +261,8 @@ def _note_unlisted(place: Path, table: Path, files: Sequence[str]) -> None:
     unlisted = [name for name in unlisted if looks_like_a_picture(place / name)]
     if unlisted:
         warnings.warn(
-            f"{len(unlisted):,} of {len(unlisted) + len(files):,} images in {place} have no row in "
-            f"{table.name} and are left out, such as {unlisted[0]}; add a row for each, with "
-            "an empty class if it shows none",
+            f"{place}: images left out because they have no row in {table.name}: "
+            f"{len(unlisted):,} of {len(unlisted) + len(files):,}, such as {unlisted[0]}; add a "
+            "row for each, with an empty class if it shows none",
             stacklevel=3,
         )

@@ -361,8 +361,9 @@ def with_depths(pictures: Mapping[str, FilePictures]) -> dict[str, FilePictures]
             kinds[kind - 1].append(path)
     if several:
         warnings.warn(
-            f"{next(iter(paths)).parent}: {len(several):,} images have several frames or pages, "
-            f"such as {several[0]}; only the first is used; save each as an image to use all",
+            f"{next(iter(paths)).parent}: images with several frames or pages, of which only the "
+            f"first is used: {len(several):,}, such as {several[0]}; save each frame as an image "
+            "to use all",
             stacklevel=3,
         )
     depths = [16, 16]
@@ -373,8 +374,8 @@ def with_depths(pictures: Mapping[str, FilePictures]) -> dict[str, FilePictures]
             continue
         used = depths[kind] = next((depth for depth in _DEPTHS if depth >= bits), bits)
         warnings.warn(
-            f"{files[0].parent}: {len(files):,} images have {(16, 32)[kind]} bits, such as "
-            f"{files[0].name}, and values up to {brightest:,}; they are read as {used} bits "
+            f"{files[0].parent}: images with {(16, 32)[kind]} bits: {len(files):,}, such as "
+            f"{files[0].name}, with values up to {brightest:,}; they are read as {used} bits "
             f"({2**used - 1:,} is white); save them with 8 bits to choose the brightness",
             stacklevel=3,
         )

@@ -204,7 +204,7 @@ def _note_names(table: Table, classes: Sequence[str], present: csr_array) -> Non
     again = (name for name in classes if name.rpartition(".")[0] in classes)
     if twice := next((name for name in again if name.rpartition(".")[2].isdigit()), None):
         table.note(f"class {twice!r} may be a second column {twice.rpartition('.')[0]!r}, which "
-                   "pandas calls so; remove it if it is none")  # fmt: skip
+                   "renamed by pandas; remove one of them if they are the same")  # fmt: skip
     several = np.diff(present.indptr) > 1
     together = np.bincount(present[several].indices, minlength=len(classes))
     for c, name in enumerate(classes):

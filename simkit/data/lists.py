@@ -112,12 +112,12 @@ def class_names(path: AnyPath) -> tuple[str, ...]:
         names = [*map(plain, _names(file, table))]
         for name in names:
             if not name or name.endswith("{") or name[0] == "<" or not set(name) - {*punctuation}:
-                raise BadInput(f"{name[:60]!r} is no name of a class; write one name per line")
+                raise BadInput(f"{name[:60]!r} is not a class name; write one name per line")
         different(names)
         note_alike(names, file)
         if none := [name for name in names if NO_CLASS.fullmatch(name.lower())]:
-            table.note(f"{none[0]!r} counts as a class, which people are asked about; remove it if "
-                       "it means that no class is present")  # fmt: skip
+            table.note(f"{none[0]!r} counts as a class and is labelled as one; remove it if it "
+                       "means that no class is present")  # fmt: skip
         return tuple(names)
 
 

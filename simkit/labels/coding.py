@@ -78,7 +78,7 @@ def presence(
     meaning = meaning_of_minus([0] * zeros + [-1] * bool(number), minus, "minus=")
     if number and zeros and not minus:
         warnings.warn(
-            f"the frame has 0 and {number:,} cells of -1, which are read as unknown; replace them "
+            f"the frame also has 0, so cells of -1 are read as unknown: {number:,}; replace them "
             "by 0 if they are absent",
             stacklevel=3,
         )

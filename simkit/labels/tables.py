@@ -1,4 +1,4 @@
-"""The one reader of tables from outside: as people and other programs write them.
+"""The reader of all tables from outside, as people and other programs write them.
 
 Every decision that was not trivial is a note: a warning, and an entry of `Table.notes`. What is
 read, decided and asked stands in docs/data.md.
@@ -136,8 +136,8 @@ class Column:
         short = next(filter(_SHORTENED.fullmatch, long), None)
         if short is not None:
             self.table.note(
-                f"column {self.name!r} holds {short!r}: spreadsheets shorten long numbers so, and "
-                "different ones may have become one; export it again with this column as text"
+                f"column {self.name!r} holds {short!r}, as spreadsheets shorten long numbers, and "
+                "different ids may look the same; export it again with this column as text"
             )
 
     def row(self, text: str) -> int:
@@ -246,7 +246,7 @@ class Column:
         if all(thousands) and (pointed or any("." in text for text in commas)):
             return [text.replace(",", "") for text in self.texts]
         raise self.refused(
-            commas[0], "it may be a decimal comma or one of thousands; write numbers with a point "
+            commas[0], "its comma may separate decimals or thousands; write numbers with a point "
             "and without commas"
         )  # fmt: skip
 
@@ -431,7 +431,7 @@ def _filled(table: Table, names: list[str], arrow: pa.Table) -> Table:
     if repeated.any():
         table.note(
             f"the header is repeated in row {table.row(int(repeated.argmax()))} "
-            f"({repeated.sum():,} times in all) and left out there"
+            f"and left out (repetitions: {repeated.sum():,})"
         )
     if left_out.all():
         raise BadInput("it has no rows below the first; add one per image")
@@ -521,7 +521,7 @@ def _records(path: Path, notes: list[str]) -> list[dict[str, Any]]:
     else:
         rows = [parse_json(line, "replace") for line in text.split("\n") if line.strip()]
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise BadInput("it is not a list of objects, one for each row; write it so")
+        raise BadInput("it is not a list of objects; write a list with one object per row")
     if not rows:
         raise BadInput("it has no rows; give a file with at least one")
     return rows
@@ -566,7 +566,8 @@ def _titles(rows: Sequence[Sequence[Any]], notes: list[str]) -> None:
     texts = [text for row in rows for value in row if (text := plain(_cell(value)))]
     if texts:
         notes.append(
-            f"row {len(rows) + 1} is read as the header; above it stands {texts[0][:60]!r}"
+            f"row {len(rows) + 1} is read as the header, below {texts[0][:60]!r}; remove the rows "
+            "above the header if this is wrong"
         )
 
 
@@ -585,7 +586,7 @@ def _delimited(path: Path, notes: list[str]) -> tuple[list[str], pa.Table, int, 
         start = _header_at([cells for cells, _ in records])
         names, lines = records[start] if records else ([], 0)
         if not any(map(plain, names)):
-            raise BadInput("it has no header; write names of columns into its first row")
+            raise BadInput("it has no header; write the column names into its first row")
         data = next((cell for cell in names if _PICTURE.search(cell.strip())), None)
         if data is not None:
             raise BadInput(

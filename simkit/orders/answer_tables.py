@@ -388,7 +388,7 @@ class _Answers:
         codes = [said for said in states.values() if not isinstance(said, str)]
         absent = meaning_of_minus(codes, self.minus, "--minus ") == 0
         if -1 in codes and not self.minus:
-            self.table.note(f"-1 in column {answer.name!r} is read as unsure, because 0 is no")
+            self.table.note(f"-1 in column {answer.name!r} is read as unsure, because 0 means no")
         word = "no" if absent else "unsure"
         return answer.cleaned(lambda text: word if states[text] == -1 else text)
 

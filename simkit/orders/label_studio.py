@@ -96,8 +96,8 @@ def exported(file: Path) -> list[dict[str, Any]] | None:
     ):
         return None
     if not any("annotations" in task for task in tasks):
-        raise BadInput("it has tasks without annotations; have them labelled in Label Studio, and "
-                       "export them from there as JSON")  # fmt: skip
+        raise BadInput("its tasks have no annotations; label them in Label Studio, and export "
+                       "them as JSON")  # fmt: skip
     if not any("questions" in task["data"] for task in tasks):
         raise BadInput("its tasks are not those of an order; export the project as CSV, with "
                        "columns for image, class and answer")  # fmt: skip

@@ -104,7 +104,7 @@ def _sources(
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(_jpeg(pictures, row))
         sources[image] = quote(os.path.relpath(path, folder))
-    also = f"; {converted:,}, which browsers do not show, are converted beside it" * bool(converted)
+    also = f" (images converted for browsers: {converted:,})" * bool(converted)
     warnings.warn(
         f"the page shows {len(images):,} images from {pictures.folder} and works only on this "
         f"computer{also}; for others, order at most {WITHIN} images, or use --to label-studio",

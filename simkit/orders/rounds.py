@@ -260,9 +260,9 @@ def _addresses(order: Order, root: str) -> list[str]:
     hidden = [pictures.files[row] for row in rows[asked] if not pictures.in_browsers(int(row))]
     if hidden:
         warnings.warn(
-            f"{len(hidden):,} of {len(asked):,} images, such as {hidden[0]}, are not shown by "
-            "browsers, or too dark, and Label Studio shows the files as they are; convert them to "
-            "JPEG, or use --to html",
+            "images that browsers and Label Studio show too dark or not at all: "
+            f"{len(hidden):,} of {len(asked):,}, such as {hidden[0]}; convert them to JPEG, or use "
+            "--to html",
             stacklevel=3,
         )
     return [root + quote(pictures.files[row]) for row in rows]

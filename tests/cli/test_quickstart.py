@@ -135,7 +135,7 @@ def test_bad_input_is_one_sentence_and_writes_nothing(shell, tmp_path) -> None:
         assert "\x1b" not in done.err and not Path("project").exists()
     for file in photos.iterdir():
         file.write_bytes(b"no picture")
-    assert "no pictures inside" in start(shell).err and not Path("project").exists()
+    assert "empty or not images" in start(shell).err and not Path("project").exists()
 
 
 def test_a_misspelt_folder_and_a_single_image_are_refused(shell, tmp_path) -> None:

@@ -71,7 +71,7 @@ def test_names_that_stay_as_they_are(tmp_path, names, note):
         ("n.txt", "cat, dog, bird\n", "one name per line"), ("n.txt", "cat;dog", "one name per"),
         ("n.txt", "traffic light\ntraffic\u00a0light\n", "occurs twice"),
         ("n.txt", "Käfer\nKa\u0308fer\n", "occurs twice"),
-        ("n.pbtxt", "item {\n  id: 1\n  name: 'cat'\n}\n", "no name of a class"),
+        ("n.pbtxt", "item {\n  id: 1\n  name: 'cat'\n}\n", "is not a class name"),
         ("n.csv", "cat,animal\ndog,animal\n", "call one class"), ("n.txt", "\n", "is empty"),
         ("n.yaml", "nc: 3\nnames: [cat, dog]\n", "nc is 3"), ("n.yaml", "path: x\n", "no list"),
         ("n.json", '{"a": {"b": 1}}', "one name per line"), ("n.json", "[1, 2]", "one name per"),
