@@ -446,7 +446,7 @@ COMMANDS = [
          "py:simkit.Truth.of(np.array([[1, -1], [-1, 1]]), {0})",
          "py:simkit.Truth.of(np.array([[1, -1], [-1, 1]]), {1})"),
     mend("py:simkit.cost(simkit.formats.for_path('labels.csv').read('labels.csv'))",
-         "give those of (simkit.simulate),", "py:simkit.cost({}(truth, 'rpa'))"),
+         "give labels from (simkit.simulate),", "py:simkit.cost({}(truth, 'rpa'))"),
     mend("py:simkit.plan_pilot(200)", "(classes) and (per_image)",
          "py:simkit.plan_pilot(200, {0}=80, {1}=2.9)"),
     mend("py:simkit.figures.make('heat-map')(pd.DataFrame())",

@@ -90,7 +90,7 @@ def test_exports_of_other_projects_are_refused_with_a_mend_that_works(tmp_path):
     order = ordered(tmp_path / "one", "rpa")
     tasks = json.loads((HERE / "rpa.json").read_text())
     (tmp_path / "a.json").write_text(json.dumps([{"data": task["data"]} for task in tasks]))
-    with pytest.raises(BadInput, match="without annotations; have them labelled"):
+    with pytest.raises(BadInput, match="tasks have no annotations; label them"):
         answer_tables.read(tmp_path / "a.json", order)
     for task in tasks:
         task["data"] = {"image": task["data"]["image"], "class": task["data"]["ask"][0]["value"]}
