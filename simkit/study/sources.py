@@ -26,9 +26,9 @@ from simkit.embed.feature_files import Kind, of_splits
 from simkit.embed.features import Features, cache_folder, extract, read_features
 from simkit.embed.neighbours import Neighbours
 from simkit.embed.networks import Backbone
-from simkit.errors import BadInput
+from simkit.errors import BadInput, examples
 from simkit.history import content_id
-from simkit.labels.formats.base import note, some
+from simkit.labels.formats.base import note
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.names import id_key, matches, plain
 from simkit.labels.partial import PartialLabels
@@ -455,7 +455,7 @@ def _places_in(
         if name.startswith(("/m/", "/g/", "/t/")):
             form = "\"openimages(names='FILE')\""
             mend = f"translate it: simkit convert {where} labels.parquet --from {form}"
-        lacks = f"which is not in the data set (it has {some(names)})"
+        lacks = f"which is not in the data set (it has {examples(names)})"
         raise BadInput(f"{where} has {kind} {name!r}, {lacks}; {mend}")
     first: dict[str, str] = {}
     for name, same in pairs:

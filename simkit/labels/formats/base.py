@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, examples
 from simkit.files import AGAIN, AnyPath, whole
 from simkit.labels import partial
 from simkit.labels.cells import offered
@@ -320,12 +320,12 @@ def text_ids(values: Sequence[str] | NDArray[Any], what: str = "image id") -> ND
     return image_ids(np.array(values, dtype=str))
 
 
-def ids_of(names: Sequence[str]) -> NDArray[Any]:
+def ids_of(names: Sequence[str], *, numbers: bool = True) -> NDArray[Any]:
     """Image ids from text: numbers if all are written without leading zeros, otherwise text.
 
     `names.matches` joins them to the ids of a data set whichever of the two they are there.
     """
-    if all(map(_is_number, names)):
+    if numbers and all(map(_is_number, names)):
         return np.array([int(name) for name in names], np.int64)
     check_files(names)
     return text_ids(names)
@@ -401,14 +401,9 @@ def distinct(names: Sequence[str], path: Path) -> tuple[str, ...]:
         taken.add(new)
         out.append(new)
     changed = [repr(new[:40]) for name, new in zip(names, out, strict=True) if name != new]
-    message = f"{path} names classes twice; the later ones are called {some(changed)}"
+    message = f"{path} names classes twice; the later ones are called {examples(changed)}"
     warnings.warn(message, stacklevel=2)
     return tuple(out)
-
-
-def some(texts: Sequence[Any] | NDArray[Any]) -> str:
-    """Up to three of these, for a message."""
-    return ", ".join(str(text)[:80] for text in texts[:3]) + " ..." * (len(texts) > 3)
 
 
 def note(
@@ -421,7 +416,7 @@ def note(
     if len(cases):
         number = f"{len(cases):,}" if total is None else f"{len(cases):,} of {total:,}"
         warnings.warn(
-            f"{where}: {sentence.replace('{}', f'{number} ({some(cases)})')}", stacklevel=3
+            f"{where}: {sentence.replace('{}', f'{number} ({examples(cases)})')}", stacklevel=3
         )
 
 
@@ -555,12 +550,8 @@ def merged(
     note(path, others, "class names that look alike and count as one class: {}; rename one if they "
          "are two")  # fmt: skip
     if joined := offered(kept):
-        mark, text = joined
-        warnings.warn(
-            f"{path}: {text!r} counts as one class; write the names separately if {mark!r} "
-            "separates several",
-            stacklevel=3,
-        )
+        mend = f"write the names separately if {joined[0]!r} separates several"
+        warnings.warn(f"{path}: {joined[1]!r} counts as one class; {mend}", stacklevel=3)
     note_alike(kept, path)
     return kept, matches(kept, names, plain)[codes]
 
@@ -641,8 +632,15 @@ def unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds text."""
-    return str(kind) in ("string", "large_string", "string_view")
+    """Whether a column of this type holds text, also as a dictionary."""
+    value = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return str(value) in ("string", "large_string", "string_view")
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds numbers or bools, also as a dictionary."""
+    value = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.types.is_primitive(value) and not pa.types.is_temporal(value)
 
 
 def encoded(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.integer]]:
@@ -650,7 +648,7 @@ def encoded(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.integer]]:
 
     The code of an empty cell is -1.
     """
-    codes = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    codes = column if pa.types.is_dictionary(column.type) else decoded(column).dictionary_encode()
     array = codes.combine_chunks()
     if isinstance(array, pa.ChunkedArray):  # no rows at all
         return [], np.zeros(0, np.int32)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, examples
 from simkit.files import AnyPath, reading, whole
 from simkit.labels.formats import base
 from simkit.labels.formats.json_stream import members
@@ -309,7 +309,7 @@ def _places(named: list[Any], index: dict[Any, int], kind: str, path: Path) -> N
         if place < 0:
             raise BadInput(
                 f"{kind}_id is {str(other)[:40]} in 'annotations'; no {kind} has this id (the ids "
-                f"are {base.some(ids)}): correct it, or remove these annotations"
+                f"are {examples(ids)}): correct it, or remove these annotations"
             )
         index[other] = index[ids[place]]
         spelled.append(f"{other!r} for {ids[place]!r}")

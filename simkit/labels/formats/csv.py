@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from simkit.errors import BadInput
 from simkit.files import AnyPath, reading
 from simkit.labels import tables
 from simkit.labels.cells import BLANK
@@ -59,27 +60,26 @@ class Csv(base.Format):
     def read(self, path: AnyPath) -> PartialLabels:
         """Images and classes in the order of their first row. Raises BadInput."""
         with reading(path, _WHAT) as file:
+            if base.ends(file).startswith(b"PAR1"):
+                # Its classes and images without a label would be lost.
+                raise BadInput("it is a parquet file; name its format as parquet")
             table = tables.read_table(file)
-            image, name, state = (
-                table.column(names, content)
-                for names, content in (
-                    (("image_id", *tables.USUAL["image"]), "the image"),
-                    (tables.USUAL["class"], "the class"), (STATE, "the state"),
-                )
-            )  # fmt: skip
+            image = table.column(("image_id", *tables.USUAL["image"]), "the image")
+            name = table.column(tables.USUAL["class"], "the class")
+            state = table.column(STATE, "the state")
             if self.as_text:
                 image, name = (each.cleaned(lambda t: _MARKED.sub("", t)) for each in (image, name))
             code = {text: _STATES.get(text) for text in state.texts}
-            if not {0, -1} - {*code.values()}:  # then 0 is absent, and -1 unknown
-                code = {text: None if code[text] == -1 else code[text] for text in code}
-            odd = [text for text in code if code[text] is None and text not in (*_STATES, *BLANK)]
+            odd = [text for text in code if text not in (*_STATES, *BLANK)]
             if odd:
                 raise state.refused(odd[0], "1 (present) and -1 or 0 (absent) are expected")
-            known = np.array([value is not None for value in code.values()])[state.codes]
+            both = {0, -1} <= {*code.values()}  # then 0 is absent, and -1 unknown
+            signs = {1: 1, 0: -1, -1: 0 if both else -1, None: 0}
+            states = np.array([signs[value] for value in code.values()])[state.codes]
+            known = states != 0
             if not known.all():
                 table.note(f"rows left out because their state is unknown: {(~known).sum():,} of "
                            f"{len(table):,}")  # fmt: skip
-            states = np.array([1 if value == 1 else -1 for value in code.values()])[state.codes]
             return base.from_rows(
                 image.codes[known], name.codes[known], states[known],
                 images=base.ids_of(image.texts), classes=tuple(name.texts),

@@ -117,13 +117,10 @@ def _content(path: Path) -> tuple[tuple[str, ...] | None, dict[str, list[str] | 
         entries = target if isinstance(target, list) else [target]
         given.append(entries)
         for entry in entries:
-            label = entry
-            if isinstance(entry, dict):
-                label = entry.get("label")
-                if entry.get("confidence") is not None:
-                    sure.append(f"{str(entry['confidence'])[:9]} of {image[:40]!r}")
-            if type(label) is float:
-                label = base.as_integer(label)
+            fields = entry if isinstance(entry, dict) else {"label": entry}
+            label = base.as_integer(fields.get("label"))
+            if fields.get("confidence") is not None:
+                sure.append(f"{str(fields['confidence'])[:9]} of {image[:40]!r}")
             if type(label) is int and names is not None and 0 <= label < len(names):
                 label = names[label]
             if not isinstance(label, str):

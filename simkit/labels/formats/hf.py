@@ -107,11 +107,9 @@ class HuggingFace(base.Format):
             "in .jsonl and .csv N classes, because no list names them": unused,
             "in .jsonl and .csv the order of N classes; they are sorted": moved,
         }
-        lost = base.losses(labels, counted, labels.images, self.file)
-        lost = tuple(
-            f"in .jsonl and .csv {each}" if "as numbers" in each else each for each in lost
-        )
-        return (*lost, *(f"in .jsonl and .csv {each}" for each in base.lost_spelling(labels)))
+        lost = base.losses(labels, counted, labels.images, self.file) + base.lost_spelling(labels)
+        only = re.compile("^(?=that ids are text|the spelling)")
+        return tuple(only.sub("in .jsonl and .csv ", each) for each in lost)
 
     def read(self, path: AnyPath) -> PartialLabels:
         """Images in the order of the rows. Raises BadInput."""
@@ -133,10 +131,10 @@ class HuggingFace(base.Format):
             if ids.null_count or not (numbers or base.is_text(ids.type)):
                 kind = "empty in a row" if ids.null_count else str(ids.type)[:60]
                 raise BadInput(f"column {named!r} is {kind}; write the id or path of each image")
-            if typed and not numbers:
-                base.check_files(ids.to_pylist())
-            texts = base.text_ids if typed else base.ids_of
-            images = image_ids(ids.to_numpy()) if numbers else texts(ids.to_pylist())
+            if numbers:
+                images = image_ids(ids.to_numpy())
+            else:
+                images = base.ids_of(ids.to_pylist(), numbers=not typed)
             sides = []
             for column in (table[name] for name in _SIDES if name in columns):
                 kind = getattr(column.type, "value_type", pa.float64())
@@ -156,11 +154,9 @@ def _state(folder: Path) -> Path:
         if inner:
             one = folder / ("train" if "train" in inner else inner[0])
             raise BadInput(f"{folder} holds {' and '.join(inner)}; give one of them, as in {one}")
-        files = sorted(path.name for path in folder.glob("*.parquet"))
-        if files:
-            mend = f"give {folder / files[0]}"
-            if len(files) > 1:
-                mend = "load it with datasets, and save it with save_to_disk"
+        if files := sorted(folder.glob("*.parquet")):
+            save = "load it with datasets, and save it with save_to_disk"
+            mend = f"give {files[0]}" if len(files) == 1 else save
             raise BadInput(f"{folder} has no {STATE}, but parquet files: {len(files)}; {mend}")
     return folder / STATE
 

@@ -105,8 +105,7 @@ class Parquet(base.Format):
                         f"{', '.join(COLUMNS)}"
                     )
                 kind = schema.field(name).type
-                value = kind.value_type if pa.types.is_dictionary(kind) else kind
-                text, number = base.is_text(value), _is_number(value)
+                text, number = base.is_text(kind), base.is_number(kind)
                 if not {"image_id": text or number, "class": text, "state": number}[name]:
                     expected = "numbers or text (image_id), text (class) and +1 or -1 (state)"
                     raise BadInput(f"{name} is {kind}; {expected} are expected")
@@ -127,7 +126,16 @@ class Parquet(base.Format):
                 raise BadInput("it has no rows; give a file with labels")
             import pandas as pd
 
-            table, states = _known_rows(table, file)
+            states = _numbers(table["state"])
+            if (states == 0).any():  # then it is absent, and -1 is unknown
+                unknown = states == -1
+                base.note(
+                    file, np.flatnonzero(unknown) + 1, "rows left out because state -1 is unknown "
+                    "where others are 0: {}; write -1 for absent in all rows otherwise",
+                    total=len(table)
+                )  # fmt: skip
+                table, states = table.filter(pa.array(~unknown)), states[~unknown]
+                states = np.where(states == 0, -1.0, states)
             values, place = _coded(table["image_id"])
             if values.dtype.kind == "U":
                 base.check_files(values.tolist())
@@ -139,28 +147,6 @@ class Parquet(base.Format):
                 codes, used = pd.factorize(columns)
                 names, columns = base.merged([names[c] for c in used], codes, file)
             return base.from_rows(rows, columns, states, images=values[order], classes=tuple(names))
-
-
-def _known_rows(table: pa.Table, path: Path) -> tuple[pa.Table, NDArray[Any]]:
-    """The rows of another program's table whose label is known, and their states +1 and -1.
-
-    0 is absent, also where -1 occurs, which is then unknown. Raises BadInput.
-    """
-    states = _numbers(table["state"]).astype(np.float64)
-    if (states == 0).any():
-        unknown = states == -1
-        base.note(
-            path, np.flatnonzero(unknown) + 1, "rows left out because state -1 is unknown where "
-            "others are 0: {}; write -1 for absent in all rows otherwise", total=len(table)
-        )  # fmt: skip
-        table, states = table.filter(pa.array(~unknown)), states[~unknown]
-        states = np.where(states == 0, -1.0, states)
-    return table, states
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    types = pa.types
-    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
 
 
 def _strings(values: Any, what: str) -> pa.Array:
@@ -283,7 +269,6 @@ def _unpack(text: str, size: int, *, exact: bool = True) -> bytes:
 
 def _coded(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The unique image ids, and for each row the index of its id among them."""
-    column = base.decoded(column)
     if not base.is_text(column.type):
         values = image_ids(_numbers(column))
         starts = np.flatnonzero(np.diff(values, prepend=values[:1] - 1)) if len(values) else values
