@@ -137,16 +137,17 @@ class Parquet(base.Format):
                 table, states = table.filter(pa.array(~unknown)), states[~unknown]
                 states = np.where(states == 0, -1.0, states)
             values, place = _coded(table["image_id"])
-            if values.dtype.kind == "U":
-                base.check_files(values.tolist())
-            names, columns = base.encoded(table["class"])
             rows, order = pd.factorize(place)
+            images = values[order]
+            if images.dtype.kind == "U":
+                base.check_files(images.tolist())
+            names, columns = base.encoded(table["class"])
             if pa.types.is_dictionary(schema.field("class").type):  # which lists all in order
                 base.note_alike(names, file)
             else:
                 codes, used = pd.factorize(columns)
                 names, columns = base.merged([names[c] for c in used], codes, file)
-            return base.from_rows(rows, columns, states, images=values[order], classes=tuple(names))
+            return base.from_rows(rows, columns, states, images=images, classes=tuple(names))
 
 
 def _strings(values: Any, what: str) -> pa.Array:
