@@ -40,6 +40,7 @@ def test_empty_images_may_be_dropped(tmp_path: Path, kind: str) -> None:
     train = layouts.coco_like(tmp_path, "train.json", 9, kind=kind)
     opened = data.open(f"{kind}:{train},val={train},drop_empty=yes")
     assert opened.truth["train"].images.tolist() == [0, 1, 3, 4, 6, 7]
+    assert data.open(opened.spec).truth["train"].id == opened.truth["train"].id
 
 
 @pytest.mark.parametrize("kind", KINDS)

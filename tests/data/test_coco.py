@@ -30,19 +30,6 @@ def test_pictures_are_optional_and_may_lie_in_several_folders(tmp_path: Path) ->
     assert data.open(opened.spec).pictures["val"].id == opened.pictures["val"].id
 
 
-def test_empty_images_are_kept_unless_dropped(tmp_path: Path) -> None:
-    train, val = _write(tmp_path, "train.json", 9), _write(tmp_path, "val.json", 3)
-    pictures = tmp_path / "pictures"
-    opened = data.open(f"coco:{train},val={val},images={pictures},drop_empty=yes")
-    assert opened.truth["train"].images.tolist() == [0, 1, 3, 4, 6, 7]
-    assert opened.pictures["train"].read([2])[0][0, 0, 0] == 3
-    assert data.open(f"coco:{train},val={val}").truth["train"].shape == (9, 3)
-    empty = _write(tmp_path, "empty.json", 9, annotations=[])
-    with pytest.raises(BadInput, match=f"{empty}.* no image has an annotation"):
-        data.open(f"coco:{empty},drop_empty=yes")
-    assert data.open(opened.spec).truth["train"].id == opened.truth["train"].id
-
-
 def test_areas_of_the_annotations_come_with_the_boxes(tmp_path: Path) -> None:
     boxed = {"category_id": 1, "bbox": [0, 0, 4, 4]}
     rows = [{"image_id": i, **boxed, "area": i + 0.5} for i in range(5)]
@@ -187,11 +174,18 @@ def test_images_that_are_left_out_are_counted(tmp_path: Path) -> None:
     train = _write(tmp_path, "train.json", 9)
     for i in (0, 4):
         (tmp_path / "pictures" / f"{i}.png").unlink()
+    spec = f"coco:{train},images={tmp_path / 'pictures'},drop_missing=yes,drop_empty=yes"
     with pytest.warns(UserWarning) as notes:
-        data.open(f"coco:{train},images={tmp_path / 'pictures'},drop_missing=yes,drop_empty=yes")
+        opened = data.open(spec)
     empty, missing = (str(each.message) for each in notes)
     assert f"{train}: images without an annotation" in empty and ": 3 of 9 (2, 5, 8)" in empty
     assert "left out because their file is missing: 2 of 6 (0.png, 4.png)" in missing
+    assert opened.truth[WHOLE].images.tolist() == [1, 3, 6, 7]
+    assert opened.pictures[WHOLE].read([1])[0][0, 0, 0] == 3
+    layouts.refused(
+        f"coco:{_write(tmp_path, 'empty.json', 9, annotations=[])},drop_empty=yes",
+        "no image has an annotation",
+    )
 
 
 def test_names_in_another_form_of_unicode_are_the_same_files_and_classes(tmp_path: Path) -> None:

@@ -182,11 +182,12 @@ def test_metadata_of_any_spreadsheet_is_read(tmp_path: Path, text: str) -> None:
     ],
 )
 def test_ids_of_typed_columns_keep_their_type(tmp_path: Path, images: pa.Array) -> None:
-    lists = pa.array([["cat"], ["dog"]], pa.list_(pa.string_view()))
-    pq.write_table(pa.table({"image": images, "present": lists}), tmp_path / "x.parquet")
-    read = HuggingFace().read(tmp_path / "x.parquet")
-    assert read.images.tolist() == ([7, 8] if images.type == "double" else ["007", "8"])
-    assert read.rows([0, 1]).tolist() == [[1, 0], [0, 1]]
+    for kind in (pa.string_view(), pa.dictionary(pa.int32(), pa.string())):
+        lists = pa.array([["cat"], ["dog"]], pa.list_(kind))
+        pq.write_table(pa.table({"image": images, "present": lists}), tmp_path / "x.parquet")
+        read = HuggingFace().read(tmp_path / "x.parquet")
+        assert read.images.tolist() == ([7, 8] if images.type == "double" else ["007", "8"])
+        assert read.rows([0, 1]).tolist() == [[1, 0], [0, 1]]
 
 
 def test_folders_of_several_data_sets_and_parts_are_named(tmp_path: Path) -> None:
