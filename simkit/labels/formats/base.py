@@ -608,18 +608,10 @@ def write_lines(path: AnyPath, lines: Iterable[str]) -> None:
 
 
 def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The values of a column that is stored as a dictionary, views, or floats that are whole."""
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        return decoded(column.cast(kind.value_type))
-    if str(kind) == "string_view":
-        return column.cast(pa.string())
-    if pa.types.is_floating(kind) and len(column):
-        same = pc.all(pc.equal(pc.floor(column), column)).as_py()
-        return (
-            column.cast(pa.int64()) if same and pc.max(pc.abs(column)).as_py() < 2**53 else column
-        )
-    return column
+    """The values of a column that is stored as a dictionary or as views."""
+    if pa.types.is_dictionary(column.type):
+        return decoded(column.cast(column.type.value_type))
+    return column.cast(pa.string()) if str(column.type) == "string_view" else column
 
 
 def unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

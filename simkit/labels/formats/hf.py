@@ -127,7 +127,7 @@ class HuggingFace(base.Format):
                     "expected: rename its columns"
                 )
             ids = base.decoded(table[named])
-            numbers = pa.types.is_integer(ids.type)
+            numbers = base.is_number(ids.type)
             if ids.null_count or not (numbers or base.is_text(ids.type)):
                 kind = "empty in a row" if ids.null_count else str(ids.type)[:60]
                 raise BadInput(f"column {named!r} is {kind}; write the id or path of each image")
