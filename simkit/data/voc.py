@@ -139,16 +139,14 @@ def _read(
                     odd = f"a line is {' '.join(pair)[:60]!r}"
                     raise BadInput(f"{odd}; the name of an image and -1, 0 or 1 are expected")
             names = different([image for image, _ in pairs])
-            states.append(
-                {image: _STATES[pair[1]] for image, pair in zip(names, pairs, strict=True)}
-            )
+            codes = [_STATES[state] for _, state in pairs]
+            states.append(dict(zip(names, codes, strict=True)))
             for image in sorted({*states[-1]} ^ {*states[0]})[:1]:
                 both = f"{path.name} and {CLASSES[0]}_{name}.txt"
                 raise BadInput(f"image {image!r} is not in both {both}; download them again")
     images = [*states[0]]
     matrix = np.array([[state[image] for state in states] for image in images], np.int8)
-    has = {code: (matrix == code).any(0) for code in (-1, 0, 1)}
-    doubtful = has[0] & has[1] & ~has[-1]
+    doubtful = (matrix == 0).any(0) & (matrix == 1).any(0) & (matrix != -1).all(0)
     if doubtful.all():
         raise BadInput(
             f"{folder}: no line of the lists of {name} is -1; write -1 for absent, because 0 marks "
@@ -158,9 +156,9 @@ def _read(
     note(folder, np.array(CLASSES)[doubtful], f"classes of {name} with 0 but no -1: {{}}; {why}")
     ids = text_ids(images)
     order = published_order(ids)
-    codes = matrix[order]
-    unsure = codes == 0
-    present = (codes == 1) | (unsure & (difficult == "present"))
+    ordered = matrix[order]
+    unsure = ordered == 0
+    present = (ordered == 1) | (unsure & (difficult == "present"))
     return ids[order], present, unsure
 
 
