@@ -201,7 +201,8 @@ def file_digest(path: AnyPath) -> str:
 # Folders and files of systems and programs; others begin with a dot.
 _OF_PROGRAMS = {
     "__macosx", "@eadir", "#recycle", "$recycle.bin", "@recycle", "@recently-snapshot", "#snapshot",
-    "lost+found", "system volume information", "__pycache__", "thumbs.db", "desktop.ini",
+    "lost+found", "system volume information", "_vti_cnf", "__pycache__", "thumbs.db",
+    "desktop.ini",
 }  # fmt: skip
 
 

@@ -348,6 +348,12 @@ def _from_table(path: Path, minus: Minus) -> Votes:
             "gold of image {} and class {!r} is yes in one row and no in another; give one answer "
             "for each question".format(*about)
         )
+    if present.any() != absent.any():
+        said, other = ("yes", "no") if present.any() else ("no", "yes")
+        table.note(
+            f"gold is {said} in all {(present | absent).sum():,} questions that have it, and error "
+            f"rates by gold are left out; add questions whose gold is {other}"
+        )
     return Votes(
         np.array(image.texts, dtype=str), tuple(of_class.texts), tuple(worker.texts),
         question_image, question_class, question, worker.codes.astype(np.int64), answer,
@@ -357,7 +363,9 @@ def _from_table(path: Path, minus: Minus) -> Votes:
 
 def _said(column: Column, minus: Minus, unsure: frozenset[str]) -> NDArray[np.int8]:
     """(m,) 0 no, 1 maybe, 2 yes and 3 nothing for each row."""
-    expected = "write yes, maybe or no" if unsure else "write yes or no, or leave it empty"
+    expected = "write yes, maybe or no" if unsure else (
+        "write yes or no, leave it empty, or rename the column if it has no answers of experts"
+    )  # fmt: skip
     states = column.states(expected, unsure)
     codes = {1: YES, 0: NO, None: _NOTHING}
     codes[-1] = codes[meaning_of_minus(states.values(), minus, "minus=")]

@@ -263,7 +263,11 @@ class FilePictures:
             near += [PurePosixPath(first.replace("\\", "/")).name]
             with suppress(OSError):
                 beside = (place / first).parent.iterdir()
-                same = [path for path in beside if path.name.lower() == Path(first).name.lower()]
+                name, stem = Path(first).name.lower(), Path(first).stem.lstrip("0")
+                same = [  # spreadsheets turn 0001 into 1
+                    path for path in beside if path.name.lower() == name
+                    or (stem.isdigit() and path.stem.lstrip("0") == stem)
+                ]  # fmt: skip
                 near += [path.relative_to(place).as_posix() for path in same]
             other = next((name for name in near if os.path.isfile(place / name)), None)
             if other is not None:

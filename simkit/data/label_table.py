@@ -136,7 +136,8 @@ def _splits(split: Column | None, files: Column) -> NDArray[np.str_]:
     known = pd.Series(split.texts).str.lower().map(_SPLITS)
     if known.isna().any():
         raise split.refused(split.texts[int(known.isna().argmax())],
-                            "train, val or test is expected")  # fmt: skip
+                            "train, val or test is expected; correct it, or remove the column if "
+                            "it is no split")  # fmt: skip
     pairs = pd.DataFrame({"file": files.codes, "split": known.to_numpy()[split.codes]})
     pairs = pairs.drop_duplicates()
     torn = pairs["file"].duplicated()

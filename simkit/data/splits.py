@@ -90,7 +90,11 @@ def with_pictures(
         lost = [names[row] for row in sorted({*range(len(names))} - {*exist})]
         what = "images left out because their file is missing: {}"
         note(place, lost, what, total=len(names))
+        before = part.truth.counts
         part, names, ids = part.select(np.array(exist)), [names[row] for row in exist], ids[exist]
+        if len(gone := np.flatnonzero((before > 0) & (part.truth.counts == 0))):
+            what = "classes present only in such images: {}; remove their rows if they are none"
+            note(place, [part.truth.classes[c] for c in gone], what)
     for name in [name for name in names if outside(name)][:1]:
         raise BadInput(
             f"{name[-200:]!r} is a path outside {place}, and no file in that folder matches it; "

@@ -21,6 +21,7 @@ from datetime import datetime, time, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
+from zipfile import ZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -65,6 +66,7 @@ _PICTURE = re.compile(r"\.(jpe?g|png|webp|bmp|gif|tiff?)$", re.IGNORECASE)
 _WIDE = 2_000  # columns; pyarrow needs ten thousand bytes for each
 _ROWS = 20  # first rows, from which the separator and the header are detected
 _SEPARATORS = ",;\t|"
+_UNCOMPUTED = re.compile(rb'<c r="(\w+)"[^>]*><f[^>]*>[^<]*</f>(?:<v ?/>|<v></v>)?</c>')
 _COMMENT = "# "  # at the start of lines above the header
 _SHORTENED = re.compile(r"\d[.,]\d{1,5}E\+\d\d")
 
@@ -194,18 +196,25 @@ class Column:
         Parameters
         ----------
         milliseconds : bool, optional
-            Whether numbers without a unit are milliseconds. By default the column's name says so.
+            Whether numbers without a unit are milliseconds. By default the column's name says so,
+            or that they are minutes or hours.
         strict : bool, default True
             Raise BadInput, naming the row, for a cell that is no time; otherwise it is nan.
         """
         expected = "seconds, as in 1.8, 1.8 s, 300 ms or 00:00:02, are expected"
         named = bool(re.search(r"ms$|msecs?$|millis|milliseconds?", key(self.name)))
-        thousandth = named if milliseconds is None else milliseconds
-        parse = functools.partial(parse_seconds, unit=1e-3 if thousandth else 1)
+        longer = re.search(r"[\W_](?:(min(?:ute)?s?)|h|hrs?|hours?)\W*$", self.name.casefold())
+        if milliseconds or (named and milliseconds is None):
+            unit, word = 1e-3, "milliseconds"
+        elif longer:
+            unit, word = (60.0, "minutes") if longer[1] else (3600.0, "hours")
+        else:
+            unit, word = 1.0, ""
+        parse = functools.partial(parse_seconds, unit=unit)
         values = self._parsed(parse, expected, strict=strict)
         bare = any(re.fullmatch("[^a-zA-Z:]+", text) for text in self.texts)
-        if named and milliseconds is None and bare:
-            self.table.note(f"column {self.name!r} is read as milliseconds")
+        if word and milliseconds is None and bare:
+            self.table.note(f"column {self.name!r} is read as {word}")
         return values
 
     def _parsed(
@@ -544,6 +553,14 @@ def _sheet(path: Path, notes: list[str]) -> list[tuple[Any, ...]]:
     if not full:
         raise BadInput("its sheets are empty; save the one with the table")
     name, rows = next(iter(full.items()))
+    with ZipFile(path) as archive:
+        sheets_of = [part for part in archive.namelist() if part.startswith("xl/worksheets/sheet")]
+        bare = [cell for part in sheets_of for cell in _UNCOMPUTED.findall(archive.read(part))]
+    if bare:
+        notes.append(
+            f"{len(bare):,} cells, such as {bare[0].decode()}, hold formulas without their results "
+            "and count as empty; open it in a spreadsheet program, and save it again"
+        )
     if len(full) > 1:
         others = ", ".join(map(repr, [*full][1:4]))
         notes.append(f"only its first sheet, {name!r}, is read, not {others}")
@@ -741,6 +758,18 @@ def _windows(path: Path, note: Callable[[str], None]) -> str:
 _MINUS_ONE = -2  # a cell that says -1, until it is decided what that means
 
 
+def _note_two_codings(columns: Sequence[Column], codes: NDArray[np.int8], minus: Minus) -> None:
+    """A note if -1 and 0 are never in the same column, so that they may be of two codings."""
+    minuses, zeros = (codes == _MINUS_ONE).any(0), (codes == 0).any(0)
+    if not minus and zeros.any() and not (minuses & zeros).any():
+        names = [column.name for column, has in zip(columns, minuses, strict=True) if has]
+        columns[0].table.note(
+            f"-1 is unknown, because other columns have 0, but columns with -1 have no 0 "
+            f"({', '.join(map(repr, names[:3]))}; {len(names):,} in all); write 0 there if their "
+            "-1 means absent"
+        )
+
+
 def presence(columns: Sequence[Column], minus: Minus = "") -> NDArray[np.int8]:
     """The cells of columns as labels.
 
@@ -772,6 +801,7 @@ def presence(columns: Sequence[Column], minus: Minus = "") -> NDArray[np.int8]:
         codes = [code[value] for value in fresh.states(expected).values()]
         out[:, c] = np.array(codes, np.int8)[fresh.codes]
     if (out == _MINUS_ONE).any():
+        _note_two_codings(columns, out, minus)
         occurring = (-1, 0) if (out == 0).any() else (-1,)
         absent = meaning_of_minus(occurring, minus, "minus=") == 0
         out[out == _MINUS_ONE] = 0 if absent else -1

@@ -32,6 +32,10 @@ USUAL = {
 }
 """Usual names of columns by field; the first is that of simkit."""
 USUAL["answer"] += ("label",)
+_TIMES = (*USUAL["seconds"][1:6], "elapsed", "response_time")
+_UNITS = ("ms", "s", "sec", "seconds", "min", "minutes", "h", "hours", "in_s", "in_min")
+USUAL["seconds"] += tuple(f"{name}_{unit}" for name in _TIMES for unit in _UNITS)
+_LIKE_TIMES = re.compile("sec|sek|time(?!stamp)|duration|zeit|dauer|durée|temps|tiempo|tempo|tijd")
 FIELDS = (*USUAL, "milliseconds")
 ABSENT = "none"  # FIELD=none: no column has this field
 DAY = 86_400  # seconds; longer times count as not measured
@@ -268,7 +272,9 @@ class _Answers:
         if name == "answer":
             names = class_places(listed(text) or [text], self.order.classes)
             mends.append("write a row for each image and class" if names else "correct the column")
-        elif name == "seconds" or self.table.named(USUAL["question"]):
+        elif name == "class":
+            mends.insert(0, "write the names of the order")
+        if name == "seconds" or (name != "answer" and self.table.named(USUAL["question"])):
             mends.append(f"leave it out with --columns {name}={ABSENT}")
         error = f"{column.refused(text, expected)}; {', or '.join(mends)}"
         if name == "answer" or (name != "seconds" and key(column.name) == name):
@@ -398,6 +404,7 @@ class _Answers:
         column = thousandths or self._column("seconds", "times")
         self.untimed = np.full(m, "", object)
         if column is None:
+            self._note_unread_times()
             return np.full(m, np.nan), np.ones(m, np.int64)
         stated = column in self.chosen.values()
         seconds = column.seconds(milliseconds=True if thousandths else None, strict=stated)
@@ -418,6 +425,20 @@ class _Answers:
             raise BadInput(f"{self.table.path}: column {name!r} has a median of {shown} s a "
                            f"question; {mend}")  # fmt: skip
         return seconds, shared
+
+    def _note_unread_times(self) -> None:
+        """A note about a column that seems to hold times, where none is read as such."""
+        names = [
+            column.name for column in self.table.columns
+            if "seconds" not in self.chosen and column not in self.taken
+            and _LIKE_TIMES.search(column.name.casefold()) and any(column.texts)
+            and all(re.fullmatch(r"([\d.,:]+ ?[a-z]{0,3})?", text) for text in column.texts)
+        ]  # fmt: skip
+        if names:
+            self.table.note(
+                f"no times are read; if column {names[0]!r} has them, add --columns "
+                f"'seconds={names[0]}'"
+            )
 
     def _shared(self, column: Column, seconds: NDArray[np.float64]) -> NDArray[np.int64]:
         """(m,) the number of questions that the time of each row was for."""

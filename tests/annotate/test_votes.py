@@ -312,3 +312,11 @@ def test_minus_one_is_asked_about_and_the_mend_works(tmp_path):
     assert read_votes(path, minus="absent").vote_answer.tolist() == [2, 0]
     with pytest.warns(UserWarning, match="no answer: 1 of 2"):
         assert read_votes(path, minus="unknown").vote_answer.tolist() == [2]
+
+
+@pytest.mark.parametrize(("said", "other"), [("yes", "no"), ("no", "yes")])
+def test_experts_who_say_one_thing_only(tmp_path, said, other):
+    rows = [(*row[:4], row[4] and said) for row in ROWS]
+    with pytest.warns(UserWarning, match=f"gold is {said} in all 2 questions .* gold is {other}"):
+        votes = read_votes(csv_file(tmp_path, rows))
+    assert sorted(votes.gold.tolist()) == [-1, said == "yes", said == "yes"]

@@ -231,8 +231,15 @@ def test_what_is_wrong_with_the_pictures_is_said(tmp_path: Path) -> None:
     layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/a does not exist, but a.jpg does")
     _folder(tmp_path, "file,class\na.jpg,cat\nz.jpg,dog\n")
     layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/z.jpg does not exist")
-    left = data.open(f"folder:{tmp_path},drop_missing=yes")
+    with pytest.warns(UserWarning, match=r"present only in such images: 1 \(dog\)"):
+        left = data.open(f"folder:{tmp_path},drop_missing=yes")
     assert left.truth["train"].images.tolist() == ["a.jpg"] and len(left.pictures["train"]) == 1
+    layouts.write(tmp_path, {"0007.jpg": layouts.jpeg(0)})
+    for name in ("7", "7.jpg"):  # as a spreadsheet shortens it
+        _folder(tmp_path, f"file,class\n{name},cat\n")
+        layouts.refused(
+            f"folder:{tmp_path}", f"{tmp_path}/{name} does not exist, but 0007.jpg does"
+        )
     _folder(tmp_path, "file,class\n../y.jpg,cat\n")
     layouts.refused(f"folder:{tmp_path}", f"'../y.jpg' is a path outside {tmp_path}")
     _folder(tmp_path, f"file,class\n{'x' * 999},cat\n")
@@ -381,7 +388,8 @@ def test_files_that_no_person_put_there_are_left_out_and_counted(
 ) -> None:
     picture = layouts.jpeg(0)
     made = ["._a.jpg", "__MACOSX/a.jpg", ".ipynb_checkpoints/a.jpg", "@eaDir/a.jpg/S.jpg",
-            ".thumbnails/b.jpg", "#recycle/c.jpg", ".Trash-1000/files/d.jpg"]  # fmt: skip
+            ".thumbnails/b.jpg", "#recycle/c.jpg", ".Trash-1000/files/d.jpg",
+            "_vti_cnf/a.jpg"]  # fmt: skip
     broken = {"e.jpg": b"", "f.png": b"<html>404</html>", "g.jpg": b"version https://git-lfs"}
     layouts.write(tmp_path, {"a.jpg": picture, "in/b.jpg": picture, "Thumbs.db": b"x", **broken})
     layouts.write(tmp_path, dict.fromkeys(made, picture))
@@ -390,7 +398,7 @@ def test_files_that_no_person_put_there_are_left_out_and_counted(
     assert opened.truth["train"].images.tolist() == ["a.jpg", "in/b.jpg"]
     texts = [str(note.message) for note in recwarn]
     assert "1 images" in texts[0] and "convert them to JPEG" in texts[0]
-    assert "7 hidden or made by programs, such as '#recycle/c.jpg'" in texts[1]
+    assert "8 hidden or made by programs, such as '#recycle/c.jpg'" in texts[1]
     assert "3 empty or not images, such as 'e.jpg'" in texts[1] and len(texts) == 2
     (tmp_path / "labels.csv").write_text("file,class\na.jpg,cat\n")
     with pytest.warns(UserWarning, match="no row in .*: 1 of 2, ") as said:

@@ -97,3 +97,12 @@ def test_cells_may_hold_line_ends_and_any_text(tmp_path: Path) -> None:
     assert _read(tmp_path, 'file,class\na.jpg,"x\ny"\nb.jpg,NULL\nc.jpg,٣\n').classes == [
         "x\ny", "NULL", "٣",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("cells", "noted"), [("1,0,-1", True), ("1,-1,0", False)])
+def test_minus_one_in_columns_without_zero_is_named(
+    tmp_path: Path, cells: str, noted: bool, recwarn: pytest.WarningsRecorder
+) -> None:
+    content = _read(tmp_path, f"file,x,y,z\na.jpg,1,1,1\nb.jpg,{cells}\nc.jpg,1,0,1\n")
+    assert content.known is not None and content.known.toarray().sum() == 8
+    assert ["'z'; 1 in all" in str(each.message) for each in recwarn] == [True] * noted

@@ -75,6 +75,16 @@ def test_workbook(tmp_path):
     assert table.row(0) == 3 and len(table.notes) == 2
 
 
+def test_formulas_without_results(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["file", "cat", "dog"], ["a.jpg", "=1*1", 1], ["b.jpg", '=IF(C2="x",1,0)', 0]):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    rows, table = read(tmp_path / "t.xlsx")
+    assert rows["cat"] == ["", ""] and "2 cells, such as B2, hold formulas" in table.notes[0]
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -114,7 +124,8 @@ def test_numbers(tmp_path, cells, value):
     [
         ("seconds", "1.8 s", 1.8), ("time", "300ms", 0.3), ("time", "2 min", 120),
         ("time", "00:00:02", 2), ("time", "1:02.5", 62.5), ("time", "0 days 00:01:00", 60),
-        ("Duration (ms)", "1800", 1.8), ("lead_time", "2.5", 2.5),
+        ("Duration (ms)", "1800", 1.8), ("lead_time", "2.5", 2.5), ("time (min)", "0.03", 1.8),
+        ("duration_hours", "0.001", 3.6), ("time_min", "1.8 s", 1.8), ("admin", "2", 2),
     ],
 )  # fmt: skip
 def test_seconds(tmp_path, name, cell, seconds):

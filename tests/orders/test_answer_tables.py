@@ -210,6 +210,7 @@ def test_minus_one_beside_zero_is_unsure(order, tmp_path):
         ("duration", ["1.8 s", "2.2 s", "1.5s", "3 sec", "2", "1500 ms"], 2.0),
         ("time", ["00:00:02"] * 6, 2.0),
         ("duration_ms", [1800, 2200, 1500, 3000, 2000, 1500], 2.0),
+        ("Time (min)", ["0,03", "0,04", "0,02", "0,05", "0,03", "0,03"], 2.0),
         ("duration", [1800, 2200, 1500, 3000, 2000, 1500], {"milliseconds": 2.0, "seconds": 2000}),
         ("seconds", [0.00002] * 6, {"seconds": None}),
     ],
@@ -226,6 +227,14 @@ def test_times_are_in_seconds_or_asked_about(tmp_path, column, times, mean):
             break
     assert code(words) == 0
     assert [*OrderState.of(order).seconds] == ([] if right is None else pytest.approx([right]))
+
+
+def test_a_column_that_may_hold_times_is_named(order, tmp_path):
+    file = written(tmp_path, table(Dauer=["1,8", "2,2", "1,5", "3", "2", "1,5"]))
+    with pytest.warns(UserWarning, match="no times are read; .*'seconds=Dauer'"):
+        assert received(order, file).answers["seconds"].isna().all()
+    times = received(order, file, columns={"seconds": "Dauer"}).answers["seconds"]
+    assert times.mean() == pytest.approx(2.0)
 
 
 def test_times_that_do_not_count_have_numbers(order, tmp_path):
