@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from simkit.labels import tables
+from simkit.labels import cells, tables
 
 PAGE = Path(__file__).parents[1] / "docs" / "catalogue.md"
 DATA = PAGE.with_name("data.md")
@@ -90,18 +90,31 @@ def _setting(f: dataclasses.Field[object]) -> str:
     return f"{f.name}={f.default!r}" if f.default != "" else f.name
 
 
-def usual() -> str:
-    """Markdown: the usual names of columns."""
-    names = [f"`{first}` ({', '.join(more)})" for first, *more in tables.USUAL.values() if more]
-    return f"* **Usual names of columns**: {'; '.join(names)}.\n"
+def words() -> str:
+    """Markdown: the endings, words, units and names of columns that the reader of tables knows."""
+    by_state: dict[int | None, list[str]] = {}
+    for word, state in cells.PRESENCE.items():
+        by_state.setdefault(state, []).append(word)
+    usual = (f"`{first}` ({', '.join(more)})" for first, *more in tables.USUAL.values() if more)
+    separators = {"\n": "line break", " ": "space"}
+    rows = {
+        "Files": tables.ENDINGS,
+        "Present": by_state[1], "Absent": by_state[0],
+        "Unknown": ["the empty cell", *sorted(by_state[None])[1:]],
+        "People who cannot decide": sorted(cells.UNSURE),
+        "Units of time": cells.UNITS,
+        "Separators in a cell": (separators.get(each, each) for each in cells.SEPARATORS),
+    }  # fmt: skip
+    lines = [f"* **{name}**: {', '.join(values)}." for name, values in rows.items()]
+    return "\n".join([*lines, f"* **Names of columns**: {'; '.join(usual)}.", ""])
 
 
-def with_names(page: str) -> str:
-    """The page with the names between its two marks."""
+def with_words(page: str) -> str:
+    """The page with these words between its two marks."""
     before, _, rest = page.partition(BEGIN)
-    return f"{before}{BEGIN}{usual()}{END}{rest.partition(END)[2]}"
+    return f"{before}{BEGIN}{words()}{END}{rest.partition(END)[2]}"
 
 
 if __name__ == "__main__":
-    DATA.write_text(with_names(DATA.read_text(encoding="utf-8")), encoding="utf-8")
+    DATA.write_text(with_words(DATA.read_text(encoding="utf-8")), encoding="utf-8")
     PAGE.write_text(catalogue(), encoding="utf-8")

@@ -48,7 +48,7 @@ def test_catalogue_is_current() -> None:
     stale = set(PAGES["docs/catalogue.md"].splitlines()) - set(module.catalogue().splitlines())
     assert not stale, "run: python scripts/catalogue.py"  # what is new may be missing
     page = PAGES["docs/data.md"]
-    assert module.with_names(page) == page, "run: python scripts/catalogue.py"
+    assert module.with_words(page) == page, "run: python scripts/catalogue.py"
 
 
 LONG = re.compile(r"simkit\.plan\(|register")  # they have tests of their own

@@ -108,7 +108,7 @@ def parse_number(text: str) -> float:
     return value
 
 
-_UNITS = {
+UNITS = {
     "ms": 1e-3, "msec": 1e-3, "millisecond": 1e-3, "milliseconds": 1e-3,
     "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1, "sek": 1, "sekunden": 1,
     "min": 60, "mins": 60, "minute": 60, "minutes": 60, "m": 60,
@@ -123,9 +123,9 @@ def parse_seconds(text: str, unit: float = 1) -> float:
         days, hours, minutes, seconds = (float(part or 0) for part in clock.groups())
         return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
     parts = re.fullmatch(r"([^a-zA-Z]*?(?:e[+-]?\d+)?)\s*([a-zA-Z]*)\.?", text)
-    if parts is None or parts[2].lower() not in ("", *_UNITS):
+    if parts is None or parts[2].lower() not in ("", *UNITS):
         raise ValueError
-    return parse_number(parts[1]) * (_UNITS[parts[2].lower()] if parts[2] else unit)
+    return parse_number(parts[1]) * (UNITS[parts[2].lower()] if parts[2] else unit)
 
 
 # -- several things in one cell -------------------------------------------------------------------
