@@ -445,8 +445,8 @@ def test_images_that_browsers_do_not_show_are_converted_for_annotators(
     words += ["--to", "label-studio", "--classes", str(tmp_path / "names.txt")]
     assert code([*words, "--out", f"{tmp_path}/one"]) == 0
     said = capsys.readouterr().err
-    assert "2, which browsers do not show, are converted" in said
-    assert "2 of 3 images, such as a.png, are not shown by browsers" in said
+    assert "images converted for browsers: 2" in said
+    assert "show too dark or not at all: 2 of 3, such as a.png" in said
     place = tmp_path / "one" / "round-1"
     (text,) = re.findall(r'\{"order".*\}', (place / "page.html").read_text())
     tasks = json.loads(text)["tasks"]
