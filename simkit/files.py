@@ -204,6 +204,8 @@ _OF_PROGRAMS = {
     "lost+found", "system volume information", "_vti_cnf", "__pycache__", "thumbs.db",
     "desktop.ini",
 }  # fmt: skip
+# Smaller copies in the libraries of Apple Photos, beside the originals (once: Masters).
+_COPIES = re.compile(r"\.photoslibrary/(?!originals/|masters/)")
 
 
 def made_by_programs(name: str) -> bool:
@@ -211,6 +213,8 @@ def made_by_programs(name: str) -> bool:
 
     name: relative to the folder that the user named, with slashes.
     """
+    if _COPIES.search(name.lower()):
+        return True
     return any(
         (part.startswith(".") and part.strip(".")) or part.lower() in _OF_PROGRAMS
         for part in name.split("/")

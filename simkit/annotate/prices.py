@@ -352,6 +352,11 @@ def cost(labels: PartialLabels | Effort, prices: Prices | str = DEFAULT) -> Cost
         their questions.
     """
     listed = _listed(prices)
+    if not hasattr(labels, "effort") and not isinstance(labels, Effort):
+        raise BadInput(
+            f"labels are {type(labels).__name__}, which does not hold the questions asked; give "
+            "those of simkit.simulate"
+        )
     effort = labels if isinstance(labels, Effort) else labels.effort
     bought = isinstance(labels, Effort) or not labels.codes.nnz or effort.machine
     if not (bought or effort.kinds()):

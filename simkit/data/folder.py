@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from simkit.data.dataset import LABELS, Dataset, read_spec, register
 from simkit.data.images import ENDINGS, FilePictures, looks_like_a_picture, with_depths
-from simkit.data.label_table import Content, read_content
+from simkit.data.label_table import Content, read_content, read_splits
 from simkit.data.lists import class_names, folder
 from simkit.data.splits import (
     Part,
@@ -29,7 +29,7 @@ from simkit.data.splits import (
 from simkit.errors import BadInput, located
 from simkit.files import expanded, made_by_programs
 from simkit.labels.cells import Minus
-from simkit.labels.formats.base import complete, for_path, text_ids
+from simkit.labels.formats.base import complete, ends, for_path, text_ids
 from simkit.labels.formats.hf import HuggingFace
 from simkit.labels.names import plain
 from simkit.labels.partial import PartialLabels
@@ -101,8 +101,10 @@ class Folder:
             files, known = list(map(str, labels.images.tolist())), None
             if labels.codes.nnz < labels.shape[0] * labels.shape[1]:  # classes in no list
                 known = csr_array(labels.codes.astype(bool))
-            present, train = csr_array(labels.codes > 0), np.full(len(files), "train")
-            content = Content(files, train, list(labels.classes), present, known)
+            present, splits = csr_array(labels.codes > 0), np.full(len(files), "train")
+            if b"split" in ends(table).lower():
+                splits = read_splits(table, splits)
+            content = Content(files, splits, list(labels.classes), present, known)
         else:
             content = read_content(
                 table, between=separator(self.between), suffix=self.suffix, minus=self.minus

@@ -105,6 +105,14 @@ def read_content(path: Path, *, between: str = "", suffix: str = "", minus: Minu
         return _long(table, files, splits, kind, between)
 
 
+def read_splits(path: Path, without: NDArray[np.str_]) -> NDArray[np.str_]:
+    """(N,) the splits in a table with one row for each image; `without` if it has none."""
+    with reading(path, _WHAT) as file:
+        table = read_table(file)
+        split = table.optional_column(USUAL["split"], "the split", fits=_no_states)
+        return without if split is None else _splits(split, _files(table, ""))
+
+
 def _files(table: Table, suffix: str) -> Column:
     """The column of image files, with tidy names."""
     files = table.column(("file", *USUAL["image"]), "the image files", fits=_no_states)

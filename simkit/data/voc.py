@@ -116,6 +116,12 @@ def find_year(root: str, year: str) -> Path:
         return wanted[0]
     has = ", ".join(path.name for path in years) or "no ImageSets"
     choice = f"add year={years[-1].name.removeprefix('VOC')}" if years else f"give {what}"
+    if not years and any((place / "Annotations").glob("*.xml")):  # as labelImg and CVAT write them
+        pictures = place / "JPEGImages" if (place / "JPEGImages").is_dir() else place
+        choice = (
+            "Annotations alone are not read: write a table with the columns file and class, one "
+            f"row for each object, and open it with folder:{pictures},labels=TABLE.csv"
+        )
     raise BadInput(f"{place} holds {has}{f' and no VOC{year}' if year else ''}; {choice}")
 
 

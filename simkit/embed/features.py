@@ -301,7 +301,7 @@ def _refuse(skipped: Iterable[Skipped]) -> None:
     for image in skipped:
         raise BadInput(
             f"{image.reason}, or skip such images by `simkit features --unreadable skip`; train "
-            "and compare then leave them out too"
+            "and compare then leave them out too; simkit predict has the same option"
         )
 
 

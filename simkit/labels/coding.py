@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,6 +100,13 @@ def states(values: Any, what: str = "labels") -> NDArray[np.int8]:
     def refused(value: Any, column: int) -> BadInput:
         name = names[column]
         hint = f"; make a column that names the images the index: frame.set_index({name!r})"
+        if isinstance(value, Real) and not (value >= 0 and value == int(value)):
+            hint = ""
+        elif isinstance(value, Real):  # an id, or the number of objects
+            hint = (
+                f"; of counts pass frame.clip(upper=1), or frame.set_index({name!r}) if this "
+                "column names the images"
+            )
         return _refused(value, f"column {name!r}", hint)
 
     kinds = {kind.kind if isinstance(kind, np.dtype) else "O" for kind in values.dtypes}

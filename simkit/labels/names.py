@@ -60,6 +60,13 @@ def whole(name: str) -> str:
     return _WHOLE.sub(r"\1", name)
 
 
+def alike(names: Iterable[str], form: Callable[[str], str]) -> list[str]:
+    """Each name that has the form of an earlier, different one, with that one."""
+    first: dict[str, str] = {}
+    pairs = ((first.setdefault(form(name), name), name) for name in names)
+    return [f"{one!a} and {other!a}" for one, other in pairs if one != other]
+
+
 def path_key(name: str) -> str:
     """The name of a file with slashes, and without ./ in front."""
     return plain(name).replace("\\", "/").removeprefix("./")

@@ -24,6 +24,7 @@ from simkit.labels.truth import (
     axes,
     locked,
     matrix_of,
+    note_names,
     places,
     sealed,
 )
@@ -186,10 +187,12 @@ class PartialLabels:
         odd = np.flatnonzero((rows < 0) | (columns < 0))
         if len(odd):
             image, name = (table[key].iloc[odd[0]] for key in ("image", "class"))
+            shown = repr(image) if isinstance(image, str) else str(image)
             raise BadInput(
-                f"row {odd[0]} is about image {image!s} and class {name!r}, and one of them is not "
-                "among the given images and classes; add it or remove the row"
+                f"row {odd[0]} is about image {shown} and class {name!r}, and one of them is not "
+                "among the given images and classes; add it or remove the row; 7 and '7' differ"
             )
+        note_names(listed, classes)
         column = np.asarray(table["state"])[:, None]
         states = presence(column, minus, "state", of_table=True, alone="absent")[:, 0]
         known = states >= 0
@@ -383,5 +386,6 @@ def _of_wide(frame: pd.DataFrame, classes: Any, images: Any, minus: Minus) -> Pa
         long = "the columns of a table with one row per label are image, class and state"
         raise BadInput(f"{error}; {long}") from None
     states = states.toarray() if issparse(states) else states
+    note_names(frame.index, frame.columns)
     codes = csr_array((states == 1).astype(np.int8) - (states == 0))
     return PartialLabels.of(codes, frame.index.to_numpy(), tuple(frame.columns))

@@ -328,7 +328,10 @@ class Table:
         column = self.optional_column(names, content, fits=fits)
         if column is None:
             has = ", ".join(repr(column.name[:30]) for column in self.columns[:6])
-            raise BadInput(f"no column is called {names[0]}, but {has}; call one {names[0]}")
+            mend = f"call one {names[0]}"
+            if len(self.columns) == 1:
+                mend = f"separate the columns by commas, also in the header, and {mend}"
+            raise BadInput(f"no column is called {names[0]}, but {has}; {mend}")
         return column
 
     def optional_column(

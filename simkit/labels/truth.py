@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from scipy.sparse import csr_array, issparse
 from simkit.errors import BadInput
 from simkit.history import content_id
 from simkit.labels.coding import is_frame, presence
+from simkit.labels.names import alike, person, plain
 
 if TYPE_CHECKING:
     from simkit.labels.cells import Minus
@@ -96,6 +98,7 @@ class Truth:
         if is_frame(present):
             images = present.index.to_numpy() if images is None else images
             classes = tuple(present.columns) if classes is None else classes
+            note_names(images, classes)
         codes = presence(present, minus)
         matrix = _bool_csr(codes if issparse(codes) else codes == 1)
         ids, names = axes(images, classes, matrix.shape)
@@ -305,6 +308,17 @@ def sealed(value: T) -> T:
         for part in parts:
             sealed(part)
     return value
+
+
+def note_names(images: Any, classes: Any) -> None:
+    """Warn of names in a frame that look alike: of images in any form, of classes in any case."""
+    for what, names, form in (("image ids", images, plain), ("class names", classes, person)):
+        if pairs := alike((name for name in names if isinstance(name, str)), form):
+            warnings.warn(
+                f"the frame: {len(pairs):,} {what} look like another one ({', '.join(pairs[:3])}) "
+                "and count as two; spell them alike if they are one",
+                stacklevel=4,
+            )
 
 
 def places(ids: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.intp]:

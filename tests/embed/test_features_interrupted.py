@@ -213,7 +213,8 @@ def test_an_unreadable_picture_stops_everything(
     )
     assert str(error.value).endswith(
         "; replace it or remove it from the list, or skip such images by `simkit features "
-        "--unreadable skip`; train and compare then leave them out too"
+        "--unreadable skip`; train and compare then leave them out too; "
+        "simkit predict has the same option"
     )
 
 

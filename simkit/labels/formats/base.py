@@ -23,7 +23,7 @@ from simkit.errors import BadInput, examples
 from simkit.files import AGAIN, AnyPath, whole
 from simkit.labels import partial
 from simkit.labels.cells import offered
-from simkit.labels.names import matches, path_key, plain
+from simkit.labels.names import alike, matches, path_key, plain
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth, image_ids, sealed
 from simkit.registry import Registry
@@ -422,15 +422,9 @@ def note(
 
 def note_alike(names: Iterable[str], path: AnyPath) -> None:
     """Warn of classes whose names differ only in case, spaces or characters without width."""
-    spellings: dict[str, str] = {}
-    cases = []
-    for name in names:
-        first = spellings.setdefault(" ".join(plain(name).casefold().split()), name)
-        if first != name:
-            cases.append(f"{first!a} and {name!a}")
     note(
         path,
-        cases,
+        alike(names, lambda name: " ".join(plain(name).casefold().split())),
         "class names that look alike and count as different classes: {}; spell them alike if they "
         "are one class",
     )

@@ -64,6 +64,12 @@ class Csv(base.Format):
                 # Its classes and images without a label would be lost.
                 raise BadInput("it is a parquet file; name its format as parquet")
             table = tables.read_table(file)
+            if not table.named(STATE):
+                raise BadInput(
+                    "no column is called state; a row for each label is expected, with the columns "
+                    "image_id, class and state (1 or -1); other tables are read with their images: "
+                    f"simkit simulate --data folder:IMAGES,labels={file} --scheme full-subset"
+                )
             image = table.column(("image_id", *tables.USUAL["image"]), "the image")
             name = table.column(tables.USUAL["class"], "the class")
             state = table.column(STATE, "the state")
