@@ -100,7 +100,7 @@ def states(values: Any, what: str = "labels") -> NDArray[np.int8]:
     def refused(value: Any, column: int) -> BadInput:
         name = names[column]
         hint = f"; make a column that names the images the index: frame.set_index({name!r})"
-        if isinstance(value, Real) and not (value >= 0 and value == int(value)):
+        if isinstance(value, Real) and not (float(value) >= 0 and float(value).is_integer()):
             hint = ""
         elif isinstance(value, Real):  # an id, or the number of objects
             hint = (
