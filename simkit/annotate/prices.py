@@ -353,10 +353,7 @@ def cost(labels: PartialLabels | Effort, prices: Prices | str = DEFAULT) -> Cost
     """
     listed = _listed(prices)
     if not hasattr(labels, "effort") and not isinstance(labels, Effort):
-        raise BadInput(
-            f"labels are {type(labels).__name__}, which does not hold the questions asked; give "
-            "those of simkit.simulate"
-        )
+        raise BadInput(f"a {type(labels).__name__} holds no questions; give simulated labels")
     effort = labels if isinstance(labels, Effort) else labels.effort
     bought = isinstance(labels, Effort) or not labels.codes.nnz or effort.machine
     if not (bought or effort.kinds()):

@@ -119,5 +119,5 @@ def test_ids_of_another_type_are_told_apart() -> None:
 
 @pytest.mark.parametrize("labels", [np.ones((2, 2)), pd.DataFrame({"cat": [1]})])
 def test_arrays_have_no_price(labels: object) -> None:
-    with pytest.raises(BadInput, match="does not hold the questions asked"):
+    with pytest.raises(BadInput, match="holds no questions; give simulated labels"):
         simkit.cost(labels)  # type: ignore[arg-type]
