@@ -52,12 +52,12 @@ LABELS: dict[str, tuple[Callable[[Any], Any], Case]] = {
     "float-ids": (lambda images: _codes([[1], [0]], images=images), Case(
         [7.0, 8.0], (["class-0"], {7: "1", 8: "?"}),
     )),
-    "nullable": (_frame, Case(pd.array([1, None], "Int64"), ROWS, note="1 of 2 rows")),
+    "nullable": (_frame, Case(pd.array([1, None], "Int64"), ROWS, note="unknown: 1 of 2")),
     "categories": (_frame, Case(pd.Categorical([1, -1]), (["cat"], {"a": "1", "b": "0"}))),
     "text-states": (_frame, Case(["1", "-1"], (["cat"], {"a": "1", "b": "0"}))),
     "zeros-and-ones": (_frame, Case([1, 0], (["cat"], {"a": "1", "b": "0"}))),
     "zeros-and-minus": (_frame, Case(
-        [0, -1], (["cat"], {"a": "0", "b": "?"}), note="1 cells of -1",
+        [0, -1], (["cat"], {"a": "0", "b": "?"}), note="read as unknown: 1",
     )),
 }  # fmt: skip
 
