@@ -33,6 +33,11 @@ UNSURE = frozenset((
     "onzeker", "talvez", "não sei", "może", "nie wiem",
 ))  # fmt: skip
 """Answers of people who cannot decide, in lower case; looked up before `PRESENCE`, with ? too."""
+BOTH = (
+    "column 'state' holds 0 in some rows and -1 in others, and only one of them can be absent; "
+    "leave out the rows whose state is unknown"
+)
+"""The refusal of a long table with both codings: simkit's codes are 1, -1 and 0 for unknown."""
 _ONE = re.compile(r"([+-]?)0*([01])(?:[.,]0*)?")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading
 from simkit.labels import tables
-from simkit.labels.cells import BLANK
+from simkit.labels.cells import BLANK, BOTH
 from simkit.labels.formats import base
 from simkit.labels.partial import PartialLabels
 from simkit.registry import setting
@@ -79,8 +79,9 @@ class Csv(base.Format):
             odd = [text for text in code if text not in (*_STATES, *BLANK)]
             if odd:
                 raise state.refused(odd[0], "1 (present) and -1 or 0 (absent) are expected")
-            both = {0, -1} <= {*code.values()}  # then 0 is absent, and -1 unknown
-            signs = {1: 1, 0: -1, -1: 0 if both else -1, None: 0}
+            if {0, -1} <= {*code.values()}:
+                raise BadInput(BOTH)
+            signs = {1: 1, 0: -1, -1: -1, None: 0}
             states = np.array([signs[value] for value in code.values()])[state.codes]
             known = states != 0
             if not known.all():

@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading, whole
 from simkit.history import History, sealed, unsealed
+from simkit.labels.cells import BOTH
 from simkit.labels.effort import Effort
 from simkit.labels.formats import base
 from simkit.labels.partial import PartialLabels
@@ -127,14 +128,9 @@ class Parquet(base.Format):
             import pandas as pd
 
             states = _numbers(table["state"])
-            if (states == 0).any():  # then it is absent, and -1 is unknown
-                unknown = states == -1
-                base.note(
-                    file, np.flatnonzero(unknown) + 1, "rows left out because state -1 is unknown "
-                    "where others are 0: {}; write -1 for absent in all rows otherwise",
-                    total=len(table)
-                )  # fmt: skip
-                table, states = table.filter(pa.array(~unknown)), states[~unknown]
+            if (states == 0).any():
+                if (states == -1).any():
+                    raise BadInput(BOTH)
                 states = np.where(states == 0, -1.0, states)
             values, place = _coded(table["image_id"])
             rows, order = pd.factorize(place)

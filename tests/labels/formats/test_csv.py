@@ -93,8 +93,10 @@ def test_zero_is_absent(tmp_path: Path) -> None:
     read = _read(tmp_path, "Image;label;state\n1;a;1\n2;a;0\n")
     assert read.rows([0, 1]).tolist() == [[1], [-1]]
     with pytest.warns(UserWarning, match="state is unknown: 1 of 3"):
-        read = _read(tmp_path, "image,class,state\n1,a,0\n2,a,1\n3,a,-1\n")
+        read = _read(tmp_path, "image,class,state\n1,a,0\n2,a,1\n3,a,\n")
     assert read.images.tolist() == [1, 2, 3] and read.rows([0, 1, 2]).tolist() == [[-1], [1], [0]]
+    with pytest.raises(BadInput, match="leave out the rows whose state is unknown"):
+        _read(tmp_path, "image,class,state\n1,a,0\n2,a,1\n3,a,-1\n")  # may be our own codes
 
 
 def test_a_name_with_outer_spaces_is_lost(tmp_path: Path) -> None:
