@@ -168,10 +168,13 @@ def _say(message: str) -> None:
 
 
 def _warn(message: Warning | str, category: type[Warning], *_: object) -> None:
-    if not _one_of_several():
-        _say(f"note: {message}")
-        if (context := click.get_current_context(silent=True)) is not None:
-            context.meta.setdefault(NOTES, []).append(printable(str(message)))
+    if _one_of_several():
+        return
+    note, context = printable(str(message)), click.get_current_context(silent=True)
+    notes = [] if context is None else context.meta.setdefault(NOTES, [])
+    if note not in notes:
+        notes.append(note)
+        _say(f"note: {note}")
 
 
 def _let_the_first_speak() -> None:

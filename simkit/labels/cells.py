@@ -135,7 +135,7 @@ def parse_seconds(text: str, unit: float = 1) -> float:
 
 # -- several things in one cell -------------------------------------------------------------------
 
-SEPARATORS = ("|", ";", "\n", ",", "/", "+", " ")
+SEPARATORS = ("|", ";", "\n", ",", "/", "+", "&", " ")
 _LISTS = (
     "choices",
     "labels",
@@ -197,15 +197,19 @@ def _names(value: Any) -> Iterator[Any]:
 def offered(texts: Sequence[str]) -> tuple[str, str] | None:
     """A separator that seems to join several names in some of the cells, and such a cell.
 
-    |, ; and a line break count if a part occurs in another cell, too; the others if, in most of the
-    cells that hold them, every part does. None if there is no such separator.
+    |, ; and a line break count if a part occurs in another cell, too, and a comma, / + & if a part
+    is a cell of its own. Otherwise every part must occur in another cell, in most of the cells that
+    hold a separator, so that "hot dog" beside "dog" is one name. None if there is none.
     """
+    whole = {*texts}
     for mark in SEPARATORS:
         split = [[part for part in map(str.strip, text.split(mark)) if part] for text in texts]
         cells = Counter(part for parts in split for part in {*parts})
         joined = [n for n, parts in enumerate(split) if len(parts) > 1]
         again = [min(cells[part] for part in split[n]) > 1 for n in joined]
         some = [max(cells[part] for part in split[n]) > 1 for n in joined]
-        if any(some) if mark in "|;\n" else sum(again) * 2 > len(joined) > 0:
+        alone = any(part in whole for n in joined for part in split[n])
+        often = sum(again) * 2 > len(joined) > 0
+        if any(some) if mark in "|;\n" else often or (alone and mark != " "):
             return mark, texts[joined[0]]
     return None

@@ -20,7 +20,7 @@ from simkit.errors import examples
 
 NO_CLASS = re.compile(
     r"_*((no|not|none)\W*(finding|label|object|class|tag|disease)s?\W*(ed|s)?|none|nothing"
-    r"|un\W?labell?ed|un\W?annotated|background|ignore|void|normal|negative|empty|healthy|no|null|n/?a)_*"
+    r"|un\W?labell?ed|un\W?annotated|background|ignore|void|normal|negative|empty|healthy|no|null|nan|n/?a)_*"
 )
 """Names, in lower case, that may mean the absence of all classes."""
 _INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad\u202a-\u202e\u2066-\u2069]")

@@ -113,6 +113,7 @@ def ask(scheme: Scheme, crowd: OrderCrowd, *, part: float | int = 1.0, seed: int
     with warnings.catch_warnings():
         # About missing classes, while questions are open.
         warnings.simplefilter("ignore", UserWarning)
+        warnings.filterwarnings("default", "all scores lie", UserWarning)  # about their scale
         scheme.ask(crowd, root.of("scheme", scheme.name))
     return Asked(crowd.questions(), crowd.labels(History("ask")))
 

@@ -18,6 +18,7 @@ from simkit.labels.formats import for_path
 from simkit.orders import page
 from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState, checked, keep
+from tests.cli.test_quickstart import photographs
 from tests.orders.people import SCENES, TRUTH, answer, ordered, rows
 
 
@@ -457,3 +458,16 @@ def test_images_that_browsers_do_not_show_are_converted_for_annotators(
     listed = json.loads((place / "label-studio" / "present" / "tasks.json").read_text())
     names = [unquote(task["data"]["image"]) for task in listed]
     assert names == [f"/data/local-files/?d=photos/{n}" for n in ("a.png", "b.tif", "u\u0308.png")]
+
+
+def test_cosines_get_a_note(shell, tmp_path) -> None:
+    photographs(tmp_path / "photos", 4)
+    (tmp_path / "names.txt").write_text("cat\ndog\n")
+    files = sorted(path.name for path in (tmp_path / "photos").iterdir())
+    rows = [f"{file},{0.3 - place / 10},{place / 10 - 0.1}" for place, file in enumerate(files)]
+    (tmp_path / "scores.csv").write_text("\n".join(["image,cat,dog", *rows]))
+    done = shell(
+        "order", "--data", "folder:photos,labels=none", "--classes", "names.txt", "--scheme",
+        "machine", "--scores", "scores.csv", "--out", "o",
+    )  # fmt: skip
+    assert done.code == 0 and done.err.count("count as logits; do not give cosines") == 1

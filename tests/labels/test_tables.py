@@ -192,7 +192,8 @@ def test_lists_that_cannot_be_read(text):
         (["teddy bear", "bear", "hot dog", "dog", "fire truck"], None),
         (["cat|dog", "dog"], "|"), (["cat,dog", "dog", "cat"], ","),
         (["cat/dog", "dog", "cat"], "/"),
-        (["Ford, blue", "Ford, red"], None),
+        (["Ford, blue", "Ford, red"], None), (["cat, dog", "cat"], ","),
+        (["cat & dog", "cat"], "&"),
     ],
 )  # fmt: skip
 def test_separators_are_offered(cells, mark):
