@@ -156,7 +156,7 @@ def test_skipped_pictures_are_listed_and_take_no_part(shell) -> None:
     spec = photographs(torn=(3, 16))
     done = shell("features", "--data", spec, "--split", "train", "--out", "f")
     assert done.code == 2 and "3.png cannot be read as an image" in done.err
-    assert done.err.endswith("leave them out too\n")
+    assert done.err.endswith("simkit predict has the same option\n")
     done = shell("features", "--data", spec, "--out", "f", "--unreadable", "skip")
     assert done.code == 0, done.err
     text = done.out

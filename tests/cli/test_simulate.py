@@ -134,7 +134,7 @@ def test_scores_from_a_table(shell) -> None:
     assert done.json["id"] == simulate(truth, scheme, scores=scores).id
     assert "--scores a.csv" in Path("picked.card.md").read_text(encoding="utf-8")
     table[1:].to_csv("a.csv", index=False)
-    without = ("--scores", "a.csv"), "a.csv: of 300 images these have no row"
+    without = ("--scores", "a.csv"), "a.csv: of 300 images, these have no row"
     for options, message in (((), "--scores FILE"), without):
         refused = shell(*words, *options)
         assert refused.code == 2 and message in refused.err
