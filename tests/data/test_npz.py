@@ -54,7 +54,7 @@ def test_there_is_a_test_split_only_where_a_file_is_given(tmp_path: Path) -> Non
 def test_classes_are_matched_by_name_and_must_agree(tmp_path: Path) -> None:
     train = _write(tmp_path / "a.npz")
     other = _write(tmp_path / "b.npz", classes="abd")
-    with pytest.raises(BadInput, match="classes of test and train differ: only one of them has 'c'"):
+    with pytest.raises(BadInput, match="of test and train differ: only one of them has 'c'"):
         data.open(f"npz:{train},test={other}")
     moved = data.open(f"npz:{train},test={_write(tmp_path / 'b.npz', classes='bca')}")
     assert moved.classes == moved.truth["test"].classes == ("a", "b", "c")
