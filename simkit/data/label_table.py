@@ -81,6 +81,7 @@ def read_content(path: Path, *, between: str = "", suffix: str = "", minus: Minu
     """
     with reading(path, _WHAT) as file:
         table = read_table(file)
+        table.by_name()  # no name occurs twice
         files = _files(table, suffix)
         split = table.optional_column(USUAL["split"], "the split", fits=_no_states)
         splits = _splits(split, files)
@@ -213,7 +214,7 @@ def _note_names(table: Table, classes: Sequence[str], present: csr_array) -> Non
     again = (name for name in classes if name.rpartition(".")[0] in classes)
     if twice := next((name for name in again if name.rpartition(".")[2].isdigit()), None):
         table.note(f"class {twice!r} may be a second column {twice.rpartition('.')[0]!r}, which "
-                   "renamed by pandas; remove one of them if they are the same")  # fmt: skip
+                   "pandas renamed; remove one of them if they are the same")  # fmt: skip
     several = np.diff(present.indptr) > 1
     together = np.bincount(present[several].indices, minlength=len(classes))
     for c, name in enumerate(classes):
@@ -232,7 +233,6 @@ def _wide(
     if not classes:
         raise BadInput("it has no column with classes; add a column class, or one per class")
     files.check_different("file")
-    table.by_name()  # no name occurs twice
     names = [column.name for column in classes]
     codes = presence(classes, minus)
     known, present = None if (codes >= 0).all() else csr_array(codes >= 0), csr_array(codes == 1)

@@ -11,14 +11,12 @@ from pathlib import Path
 from string import punctuation
 from typing import Any
 
-import numpy as np
-
 from simkit.errors import BadInput, printable
 from simkit.files import AnyPath, expanded, parse_json, reading
 from simkit.labels.cells import listed
 from simkit.labels.formats.base import note_alike, text_ids
 from simkit.labels.names import NO_CLASS, key, plain
-from simkit.labels.tables import ENDINGS, USUAL, Column, Table, read_table, text_of
+from simkit.labels.tables import ENDINGS, USUAL, Column, Table, noting, read_table, text_of
 
 
 def folder(path: AnyPath, what: str) -> Path:
@@ -40,7 +38,7 @@ def inner(path: AnyPath, what: str, mark: str, name: str) -> Path:
 def lines(path: AnyPath, what: str) -> list[str]:
     """The nonempty lines, stripped. Raises BadInput if there are none."""
     with reading(path, what) as file:
-        entries = _lines(text_of(file, Table(file, [], np.zeros(0, np.int64)).note))
+        entries = _lines(text_of(file, noting(file)))
         if not entries:
             raise BadInput("it is empty; write one entry per line, or download it again")
         return entries
@@ -108,20 +106,20 @@ def class_names(path: AnyPath) -> tuple[str, ...]:
         If the file names no classes, or one of them twice.
     """
     with reading(path, "class names") as file:
-        table = Table(file, [], np.zeros(0, np.int64))  # for its notes
-        names = [*map(plain, _names(file, table))]
+        note = noting(file)
+        names = [*map(plain, _names(file, note))]
         for name in names:
             if not name or name.endswith("{") or name[0] == "<" or not set(name) - {*punctuation}:
                 raise BadInput(f"{name[:60]!r} is not a class name; write one name per line")
         different(names)
         note_alike(names, file)
         if none := [name for name in names if NO_CLASS.fullmatch(name.lower())]:
-            table.note(f"{none[0]!r} counts as a class and is labelled as one; remove it if it "
+            note(f"{none[0]!r} counts as a class and is labelled as one; remove it if it "
                        "means that no class is present")  # fmt: skip
         return tuple(names)
 
 
-def _names(file: Path, table: Table) -> list[str]:
+def _names(file: Path, note: Callable[[str], None]) -> list[str]:
     """The names in a file of any kind."""
     kind = file.suffix.lower()
     if kind in ENDINGS and kind not in (*_TABLES, ".txt", ".json"):
@@ -139,27 +137,27 @@ def _names(file: Path, table: Table) -> list[str]:
     in_json = kind == ".json" or re.match(r"\s*(\[\s*[\"{\]]|\{\s*\")", text)
     if header and (len(cells) > 1 or kind in _TABLES) and not in_yaml and not in_json:
         return _column(read_table(file))
-    for note in notes:
-        table.note(note)
+    for each in notes:
+        note(each)
     if in_yaml or in_json:
         return _of_yaml(text) if in_yaml else _of_json(parse_json(text))
     if len(entries) == 1 and len(cells) > 1:
         raise BadInput("it is one line with several names; write one name per line")
     comments = [line for line in entries if line.startswith("#")]
     if 0 < len(comments) < len(entries):
-        table.note(f"lines with # are comments, such as {comments[0][:60]!r}")
+        note(f"lines with # are comments, such as {comments[0][:60]!r}")
         entries = [line for line in entries if line not in comments]
     if header:
-        table.note(f"the first line, {entries[0]!r}, is read as a header")
-    names = _bare(entries[header:], table.note)
+        note(f"the first line, {entries[0]!r}, is read as a header")
+    names = _bare(entries[header:], note)
     if kind in _TABLES and names[0] == entries[0]:
-        table.note(f"the first row, {names[0]!r}, counts as a class; call it class if it is a "
+        note(f"the first row, {names[0]!r}, counts as a class; call it class if it is a "
                    "header")  # fmt: skip
     several = [name for name in names if _BETWEEN.search(name)]
     if several and kind in _TABLES:
         raise BadInput("several columns, of which none is called class; call one class")
     if several:
-        table.note(f"{several[0]!r} counts as one class, as do all lines with commas "
+        note(f"{several[0]!r} counts as one class, as do all lines with commas "
                    f"({len(several):,}); write one name per line if it names several")  # fmt: skip
     return names
 

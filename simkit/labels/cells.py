@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simkit.errors import BadInput
 from simkit.labels.names import plain
@@ -96,6 +97,17 @@ def meaning_of_minus(states: Iterable[int | None], minus: Minus, option: str) ->
         raise BadInput(f"it has both 0 and -1, so {option}absent is wrong: -1 is unknown; leave "
                        "it out")  # fmt: skip
     return 0 if minus == "absent" else None
+
+
+UNKNOWN = -2  # an unknown label, as long as -1 stands for a -1 whose meaning is open
+
+
+def decide_minus(codes: NDArray[np.int8], minus: Minus) -> None:
+    """Replace each -1 by 0 or `UNKNOWN`, in place, as `meaning_of_minus` decides for all codes."""
+    minuses = codes == -1
+    occurring = [*[0] * bool((codes == 0).any()), *[-1] * bool(minuses.any())]
+    meaning = meaning_of_minus(occurring, minus, "minus=")
+    codes[minuses] = UNKNOWN if meaning is None else meaning
 
 
 # -- numbers and times -----------------------------------------------------------------------------

@@ -6,18 +6,15 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from simkit.errors import BadInput
-
-if TYPE_CHECKING:
-    from simkit.labels.cells import Minus
-
-BLANK = -2  # an unknown label, as long as the meaning of -1 is open
+from simkit.labels.cells import UNKNOWN, Minus, decide_minus, means_state, state
+from simkit.labels.names import plain
 
 
 def is_frame(values: Any) -> bool:
@@ -59,16 +56,14 @@ def presence(
     BadInput
         For other values, and for a -1 whose meaning is open.
     """
-    from simkit.labels.cells import meaning_of_minus
-
     if is_frame(values) and (kinds := [*values.dtypes]):
         sparse = [getattr(kind, "fill_value", None) == 0 for kind in kinds]
         values = values.sparse.to_coo() if all(sparse) else values
     if issparse(values):
         return values
     codes = states(values, what)
-    negative, zeros = codes == -1, bool((codes == 0).any())
-    number, of_table = int(negative.sum()), of_table or is_frame(values)
+    number, zeros = int((codes == -1).sum()), bool((codes == 0).any())
+    of_table = of_table or is_frame(values)
     minus = minus or ("" if zeros else alone)
     if number and not of_table and (not minus or (zeros and minus == "absent")):
         raise BadInput(
@@ -76,19 +71,18 @@ def presence(
             'are expected; add minus="unknown", or minus="absent" if nothing is 0, or translate '
             "codes in which 0 is unknown: present = codes == 1, known = codes != 0"
         )
-    meaning = meaning_of_minus([0] * zeros + [-1] * bool(number), minus, "minus=")
     if number and zeros and not minus:
         warnings.warn(
             f"the frame also has 0, so cells of -1 are read as unknown: {number:,}; replace them "
             "by 0 if they are absent",
             stacklevel=3,
         )
-    codes[negative] = BLANK if meaning is None else meaning
+    decide_minus(codes, minus)
     return codes
 
 
 def states(values: Any, what: str = "labels") -> NDArray[np.int8]:
-    """(N, L) labels as in `presence`: 1, 0, -1 for a -1, and `BLANK` for unknown."""
+    """(N, L) labels as in `presence`: 1, 0, -1 for a -1, and `UNKNOWN` for unknown."""
     if not is_frame(values):
         array = _array(values)
         if array.dtype.kind in "biuf":
@@ -145,10 +139,10 @@ def _array(values: Any) -> NDArray[Any]:
 def _of_numbers(array: NDArray[Any], refused: Callable[[Any, int], BadInput]) -> NDArray[np.int8]:
     if array.dtype.kind == "b":
         return array.astype(np.int8)
-    out = np.full(array.shape, BLANK, np.int8)
+    out = np.full(array.shape, UNKNOWN, np.int8)
     for value in (1, 0, -1):
         out[array == value] = value
-    odd = out == BLANK
+    odd = out == UNKNOWN
     if array.dtype.kind == "f":
         odd &= ~np.isnan(array)
     if odd.any():
@@ -163,17 +157,14 @@ def _of_columns(
     """Columns of any type; each different value is read as the text of a table would be."""
     import pandas as pd
 
-    from simkit.labels.cells import means_state, state
-    from simkit.labels.names import plain
-
     out = np.empty(shape, np.int8)
     for c, column in enumerate(columns):
         places, values = pd.factorize(np.asarray(column, object))  # -1 for nan, None and NA
-        found = [BLANK]
+        found = [UNKNOWN]
         for value in values:
             if not means_state(text := plain(str(value))):
                 raise refused(value, c)
             code = state(text)
-            found.insert(-1, BLANK if code is None else code)
+            found.insert(-1, UNKNOWN if code is None else code)
         out[:, c] = np.array(found, np.int8)[places]
     return out

@@ -32,8 +32,9 @@ from simkit.errors import BadInput
 from simkit.files import parse_json
 from simkit.labels.cells import (
     BLANK,
+    UNKNOWN,
     Minus,
-    meaning_of_minus,
+    decide_minus,
     means_state,
     parse_number,
     parse_seconds,
@@ -641,7 +642,7 @@ def text_rows(path: Path) -> list[list[str]]:
 
     Raises BadInput and errors of many kinds, as `read_table` does.
     """
-    text = text_of(path, lambda note: warnings.warn(f"{path}: {note}", stacklevel=3))
+    text = text_of(path, noting(path))
     lines = text.splitlines(keepends=True)
     rows = csv.reader(lines, delimiter=_separator(lines[:_ROWS]))
     return [cells for row in rows if any(cells := [*map(plain, row)])]
@@ -684,6 +685,11 @@ def _ragged(stream: BinaryIO, separator: str, width: int, lines: int) -> pa.Tabl
         if row:
             rows.append(row[:width])
     return _arrow([list(cells) for cells in zip(*rows, strict=True)] or [[] for _ in range(width)])
+
+
+def noting(path: Path) -> Callable[[str], None]:
+    """A function that gives notes about a file, for files that are no tables."""
+    return lambda text: warnings.warn(f"{path}: {text}", stacklevel=3)
 
 
 # -- encodings ------------------------------------------------------------------------------------
@@ -758,13 +764,11 @@ def _windows(path: Path, note: Callable[[str], None]) -> str:
 
 # -- presence -------------------------------------------------------------------------------------
 
-_MINUS_ONE = -2  # a cell that says -1, until it is decided what that means
-
 
 def _note_two_codings(columns: Sequence[Column], codes: NDArray[np.int8], minus: Minus) -> None:
     """A note if -1 and 0 are never in the same column, so that they may be of two codings."""
-    minuses, zeros = (codes == _MINUS_ONE).any(0), (codes == 0).any(0)
-    if not minus and zeros.any() and not (minuses & zeros).any():
+    minuses, zeros = (codes == -1).any(0), (codes == 0).any(0)
+    if not minus and minuses.any() and zeros.any() and not (minuses & zeros).any():
         names = [column.name for column, has in zip(columns, minuses, strict=True) if has]
         columns[0].table.note(
             f"-1 is unknown, because other columns have 0, but columns with -1 have no 0 "
@@ -797,15 +801,12 @@ def presence(columns: Sequence[Column], minus: Minus = "") -> NDArray[np.int8]:
         "1 (present), 0 (absent) and an empty cell (unknown) are expected, or a column called "
         "class with names"
     )
-    code = {1: 1, 0: 0, None: -1, -1: _MINUS_ONE}
+    code = {1: 1, 0: 0, None: UNKNOWN, -1: -1}
     out = np.empty((len(columns[0].raw), len(columns)), np.int8)
     for c, column in enumerate(columns):
         fresh = Column(column.name, column.raw, column.table)  # keeps nothing of many columns
         codes = [code[value] for value in fresh.states(expected).values()]
         out[:, c] = np.array(codes, np.int8)[fresh.codes]
-    if (out == _MINUS_ONE).any():
-        _note_two_codings(columns, out, minus)
-        occurring = (-1, 0) if (out == 0).any() else (-1,)
-        absent = meaning_of_minus(occurring, minus, "minus=") == 0
-        out[out == _MINUS_ONE] = 0 if absent else -1
-    return out
+    _note_two_codings(columns, out, minus)
+    decide_minus(out, minus)
+    return np.maximum(out, -1)

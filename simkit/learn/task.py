@@ -64,6 +64,7 @@ class Task:
             array = self.labels.cpu() if isinstance(self.labels, Tensor) else self.labels
             codes = np.asarray(array)
             everyone = np.ones(codes.shape[:1], bool)
+            # A task takes codes, so 0 is unknown: a history says that this is no question.
             labels = PartialLabels.of(codes, asked=everyone, history=History("given"))
             object.__setattr__(self, "labels", labels)
         N = self.labels.shape[0]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, issparse
 
 from simkit.errors import BadInput
-from simkit.labels.coding import BLANK, is_frame, states
+from simkit.labels.coding import UNKNOWN, is_frame, states
 from simkit.labels.truth import Truth
 
 _CACHE_BYTES = 1 << 22  # blocks of about this size are transposed and sorted fastest
@@ -112,7 +112,7 @@ def _without_blanks(present: Any, known: Any) -> tuple[Any, Any]:
     """Present and known labels of a frame, or of an array with blanks."""
     if is_frame(known):
         known = states(known)
-        if (known == BLANK).any():
+        if (known == UNKNOWN).any():
             raise BadInput("known has blank cells; only 0 and 1 or booleans are expected")
     if present is None or issparse(present):
         return present, known
@@ -123,7 +123,7 @@ def _without_blanks(present: Any, known: Any) -> tuple[Any, Any]:
     codes = states(present, "present")
     if (codes == -1).any():
         return codes, known  # refused
-    blank, codes = codes == BLANK, codes == 1
+    blank, codes = codes == UNKNOWN, codes == 1
     if not blank.any():
         return codes, known
     if known is None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from simkit.annotate.annotators import Bools, Habits, Ints
 from simkit.annotate.crowd import DENSE, Crowd, Descent, Ledger
 from simkit.annotate.proposer import Proposer
-from simkit.annotate.schemes import Scheme
+from simkit.annotate.schemes import Scheme, logits
 from simkit.annotate.simulate import chosen_images
 from simkit.annotate.sparse_draws import Answered, ask_images, ask_pairs, spread
 from simkit.chance import Chance
@@ -110,10 +110,11 @@ def ask(scheme: Scheme, crowd: OrderCrowd, *, part: float | int = 1.0, seed: int
     chosen = chosen_images(len(crowd.images), part, root)
     if chosen is not None:
         crowd = crowd.among(chosen)
+    if crowd.scores is not None and scheme.needs_scores:
+        logits(crowd, scheme.name)  # warns of scores on another scale
     with warnings.catch_warnings():
         # About missing classes, while questions are open.
         warnings.simplefilter("ignore", UserWarning)
-        warnings.filterwarnings("default", "all scores lie", UserWarning)  # about their scale
         scheme.ask(crowd, root.of("scheme", scheme.name))
     return Asked(crowd.questions(), crowd.labels(History("ask")))
 
