@@ -92,13 +92,9 @@ class Column:
     def _coded(self) -> tuple[list[str], NDArray[np.int32]]:
         array = _as_text(self.raw)
         array = pc.fill_null(array, "") if array.null_count else array
-        # Equal cells often follow each other: then only the first of them is looked up.
-        changes = pc.not_equal(array[1:], array[:-1]).to_numpy(zero_copy_only=False)
-        starts = np.concatenate([[0], np.flatnonzero(changes) + 1])
-        coded = array.take(pa.array(starts)).dictionary_encode()
+        coded = array.dictionary_encode()
         texts, places = _plain_texts(self, coded.dictionary)
-        codes = places[coded.indices.to_numpy(zero_copy_only=False)]
-        return texts, np.repeat(codes, np.diff(np.append(starts, len(array))))
+        return texts, places[coded.indices.to_numpy(zero_copy_only=False)]
 
     @property
     def texts(self) -> list[str]:
