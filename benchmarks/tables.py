@@ -121,7 +121,7 @@ def main() -> None:
     measuring.finish(
         "tables",
         as_json=options.json,
-        equal=all(each["equal"] for each in cases.values()),
+        equal=all(each["equal"] for each in results.values()),
         ratios=ratios,
         sizes={case: each["shape"] for case, each in results.items()},
         others={case: {n: each[n]["ratio"] for n in RIVALS} for case, each in results.items()},
