@@ -31,6 +31,10 @@ from simkit.metrics.ap import ap_of_classes, mean_ap
 _LARGEST = 1.01  # cosines in float16 may exceed 1
 _LARGEST_SCALE = 1e6
 _WHAT = "similarities (an npz that simkit score writes)"
+_NAMELESS = (
+    "it is neither a table nor a file of simkit score; write a table with the names of images and "
+    'classes: pandas.DataFrame(scores, images, classes).to_csv("scores.csv", index_label="image")'
+)
 _LARGEST_SEPARATION = 20.0  # standard deviations between present and absent
 
 
@@ -238,8 +242,13 @@ def read_scores(
     if path is None:
         return None
     with reading(path, "scores", "make it with simkit predict or simkit score") as file:
+        if file.suffix.lower() in (".npy", ".pkl", ".pt", ".pth"):
+            raise BadInput(_NAMELESS)
         if file.suffix.lower() != ".npz":
             return _from_table(read_table(file), split, images, classes)
+        with ZipFile(file) as archive:
+            if "splits.npy" not in archive.namelist():
+                raise BadInput(_NAMELESS)
         held = splits_of(file)
         scores = Similarities.read(file, split if split in held else "+".join(held))
         if split in held and not {*images.astype(str)} <= {*np.asarray(scores.images)}:
@@ -255,7 +264,7 @@ def _from_table(
     names = [*map(plain, classes)]
     for name in names:
         if name not in by_name:
-            raise BadInput(f"{unknown('column', name, by_name)} A column with the image ids and "
+            raise BadInput(f"{unknown('column', name, by_name)}: a column with the image ids and "
                            "one per class are expected, as written by simkit predict")  # fmt: skip
     others = [column for column in table.columns if column.name not in names]
     ids = next((column for column in table.named(USUAL["image"]) if column in others), None)

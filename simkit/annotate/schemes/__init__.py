@@ -8,10 +8,12 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, examples
 from simkit.registry import Range, Registry, settle
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -27,6 +29,7 @@ __all__ = ["Scheme", "get", "make", "names", "of_labels", "register", "schemes",
 MOST = 10**15  # of anything that is counted
 MISSING = -1e9  # score of an image that has none: certainly absent
 _CODES = (-1, -9, -99, -999, -9999)  # other programs mark missing scores with these
+_FAR = 90  # from 0, where a logit leaves no doubt in 32 bits
 Count = Annotated[int, Range(1, MOST)]
 # Of a machine's candidates: fractions with denominators up to a million.
 Precision = Annotated[float, Range(1e-6, 1)]
@@ -165,30 +168,70 @@ names = schemes.names
 spell = schemes.spell
 
 
-def check_scale(given: NDArray[np.float64]) -> None:
-    """Raise BadInput for scores that are not logits, and warn of scores that may not be."""
-    if not given.size:
+def check_scale(scores: NDArray[np.float64], images: Sequence[Any], classes: Sequence[str]) -> None:
+    """Raise BadInput for scores that are not logits, and warn of scores that may not be.
+
+    scores (N, L), nan where an image has none.
+    """
+    import numpy as np
+
+    values = scores[~np.isnan(scores)]
+    if not values.size:
         return
-    low, high = given.min(), given.max()
-    code = low if low in _CODES and (given[given < 0] == low).all() and high > 0 else None
-    least = low if code is None else given[given >= 0].min()
+    low, high = values.min(), values.max()
+    code = low if low in _CODES and (values[values < 0] == low).all() and high > 0 else None
+    least = low if code is None else values[values >= 0].min()
     if least >= 0 and (code is None or least < high):
         kind, mend = f"{least:g} and {high:g}", "numbers below 0 where a class is unlikely"
         if high <= 1 + 1e-6:
             kind, mend = "0 and 1, like probabilities", "log(p / (1 - p)) for a probability p"
         elif high <= 100 + 1e-4:
-            kind, mend = "0 and 100, like percentages", "log(p / (100 - p)) for p percent"
+            kind, mend = "0 and 100, like percentages or ranks", "log(p / (100 - p)) for p percent"
+            if len(small := np.flatnonzero(np.fmax.reduce(scores) <= 1)):
+                mend += f", and log(p / (1 - p)) in {_few(small, classes)} if they hold fractions"
         but = "" if code is None else f" except {code:g} (leave such cells empty)"
         raise BadInput(
             f"all scores{but} lie between {kind}; logits are expected, as written by simkit "
             f"predict: {mend}"
         )
+    notes = []
     if high <= 1 and (low >= -1 or high <= 0):
-        warnings.warn(
+        notes.append(
             f"all scores lie between {low:.3g} and {high:.3g} and count as logits; do not give "
-            "cosines (simkit score turns them into logits) or logarithms of probabilities",
-            stacklevel=3,
+            "cosines (simkit score turns them into logits) or logarithms of probabilities"
         )
+    else:
+        sides = (("classes", classes, scores, 3), ("images", images, scores.T, 5))
+        for what, names, part, least in sides:
+            if len(odd := np.flatnonzero(_not_logits(part, least))):
+                notes.append(
+                    f"{what} whose scores look like probabilities or percentages, as none is below "
+                    f"0, and count as logits: {_few(odd, names)}; write log(p / (1 - p)) in place "
+                    "of a probability p"
+                )
+    if (far := values[np.abs(values) > _FAR]).size:
+        shown = examples(f"{value:g}" for value in far)
+        notes.append(
+            f"scores beyond {_FAR}, farther than usual logits: {far.size:,} ({shown}); leave cells "
+            "empty where a score is missing"
+        )
+    for note in notes:
+        warnings.warn(note, stacklevel=3)
+
+
+def _not_logits(scores: NDArray[np.float64], least: int) -> NDArray[np.bool_]:
+    """Which columns of at least so many scores, or with a sum of 1, hold no logits."""
+    import numpy as np
+
+    low, high, known = np.fmin.reduce(scores), np.fmax.reduce(scores), ~np.isnan(scores)
+    many = (known.sum(axis=0) >= least) & ((high <= 1) | (high > 20))
+    softmax = (np.abs(np.nansum(scores, axis=0) - 1) < 1e-4) & (high < 1)
+    return np.asarray((low >= 0) & (many | softmax))
+
+
+def _few(places: NDArray[np.int64], names: Any) -> str:
+    shown = examples(repr(names[n]) for n in places.tolist())
+    return f"{len(places):,} of {len(names):,} ({shown})"
 
 
 def logits(crowd: Crowd, scheme: str) -> NDArray[np.float64]:
@@ -205,5 +248,6 @@ def logits(crowd: Crowd, scheme: str) -> NDArray[np.float64]:
         raise BadInput(
             f"scores have shape {values.shape}; finite numbers of shape {crowd.shape} are expected"
         )
-    check_scale(values[values > MISSING])
+    images, classes = crowd.names
+    check_scale(np.where(values > MISSING, values, np.nan), images.tolist(), classes)
     return values
