@@ -74,6 +74,26 @@ CASES = {
         coco(shown(1, 1, score=0.97), shown(2, 1, score=0.02)),
         (CAR_CARROT, {1: "10", 2: "10"}), note="0.97, 0.02",
     )),
+    "coco-ignored": ("coco", Case(  # VOC's difficult objects, as converters write them
+        coco(shown(1, 1, ignore=1), shown(1, 2, ignore=1), shown(1, 2, ignore=0), shown(2, 1)),
+        (CAR_CARROT, {1: "?1", 2: "10"}), note="difficult: 2 (image 1, image 1)",
+    )),
+    "coco-difficult": ("coco", Case(
+        coco(shown(1, 1, attributes={"difficult": True, "occluded": False}), shown(2, 2)),
+        (CAR_CARROT, {1: "?0", 2: "01"}), note="ignored or difficult: 1",
+    )),
+    "lvis-ignored": ("lvis", Case(
+        {**coco(shown(1, 1, ignore=1)), "images": [{"id": 1, "neg_category_ids": [2]}]},
+        (CAR_CARROT, {1: "?0"}), note="ignored or difficult: 1",
+    )),
+    "coco-of-lvis": ("coco", Case(
+        {**coco(shown(1, 1)), "images": [{"id": 1, "not_exhaustive_category_ids": [1]}]},
+        (CAR_CARROT, {1: "10"}), note="not_exhaustive_category_ids, as in LVIS: 1",
+    )),
+    "coco-captions": ("coco", Case(
+        coco({"image_id": 1, "caption": "A car."}), (CAR_CARROT, {1: "10", 2: "00"}),
+        asks="not of captions", mended=coco(shown(1, 1)),
+    )),
     # FiftyOne
     "fiftyone-text": ("fiftyone", Case(
         {"classes": CAT_DOG, "labels": {"a": "cat", "b": ["dog"], "c": None}},

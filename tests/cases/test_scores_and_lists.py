@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from simkit.annotate.label_preference import spelled
 from simkit.annotate.similarities import read_scores
 from simkit.data.lists import class_names
+from simkit.errors import BadInput
 from simkit.quantities import dollars
 from tests.cases.reading import Case, check, written
 
@@ -43,6 +47,22 @@ def test_scores(name: str, tmp_path: Path) -> None:
         return read_scores(file, "train", images, ["cat", "dog"]).tolist()
 
     check(SCORES[name], read)
+
+
+@pytest.mark.parametrize("name", ["scores.npy", "scores.npz", "scores.pkl"])
+def test_scores_without_names_become_a_table_as_told(name: str, tmp_path: Path) -> None:
+    file, images, classes = tmp_path / name, ["a.jpg", "b.jpg"], ["cat", "dog"]
+    scores = np.array(RIGHT)
+    write = {".npy": np.save, ".npz": np.savez}.get(file.suffix, lambda f, _: f.write_bytes(b"x"))
+    write(file, scores)
+    with pytest.raises(BadInput, match="with the names of images") as refused:
+        read_scores(file, "train", np.array(images), classes)
+    mend = re.search(r"pandas\.DataFrame.*", str(refused.value))
+    assert mend is not None
+    here = {"pandas": pd, "scores": scores, "images": images, "classes": classes}
+    with contextlib.chdir(tmp_path):
+        exec(mend[0], here)
+        assert read_scores("scores.csv", "train", np.array(images), classes).tolist() == RIGHT
 
 
 WEIGHTS = {

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from scipy.sparse import csr_array
-
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading
 from simkit.labels.formats.base import Format, complete, losses, note, register
@@ -82,16 +80,14 @@ def read_instances(path: AnyPath) -> Instances:
     """Read an instances file. Raises BadInput, naming file and field."""
     with reading(path, _WHAT) as file:
         content = read_content(file, "an instances file")
-        truth = content.truth()
-        listed = content.listed("difficult_category_ids")
         note(
             file,
-            [image["id"] for image in content.images if image.get("neg_category_ids")],
-            "images with neg_category_ids, as in LVIS: {}; in COCO, all classes without an "
-            "annotation count as absent: open the file as lvis to keep them unknown",
+            [image["id"] for image in content.images if any(map(image.get, _LVIS))],
+            "images with neg_category_ids or not_exhaustive_category_ids, as in LVIS: {}; in COCO, "
+            "all classes without an annotation count as absent: open the file as lvis to keep them "
+            "unknown",
         )
-        difficult = None if listed is None else csr_array(listed > truth.present)
-        return content.instances(truth, difficult)
+        return content.instances(content.truth())
 
 
 @register
@@ -118,7 +114,7 @@ class CocoPanoptic(Format):
         """A label for every entry. Raises BadInput."""
         content = with_classes({str(path): read_panoptic(path)})[str(path)]
         with reading(path, _PANOPTIC):
-            return complete(content.truth)
+            return complete(content.truth, content.difficult)
 
     def write(self, labels: PartialLabels, path: AnyPath) -> None:
         """Always raises BadInput: the segments of such a file are masks."""

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 
 from simkit.errors import BadInput, examples
 from simkit.files import AnyPath, reading, whole
+from simkit.labels.cells import PRESENCE
 from simkit.labels.formats import base
 from simkit.labels.formats.json_stream import members
 from simkit.labels.names import id_key, matches, path_key, plain
@@ -25,10 +26,11 @@ from simkit.labels.truth import Boxes, Truth, check_distinct, from_indices
 Row = dict[str, Any]
 
 LARGEST = 1e9  # pixels
+_MARKS = {"ignore", "ignored", "difficult"}  # of annotations that count neither way
 _KEPT = {
     "images": {
         "id", "file_name", "coco_url", "width", "height", "difficult_category_ids",
-        "neg_category_ids",
+        "neg_category_ids", "not_exhaustive_category_ids",
     },
     "categories": {"id", "name", "supercategory"},
 }  # fmt: skip
@@ -40,7 +42,8 @@ class Instances:
 
     truth       (N, L): a class is present where it has an annotation, crowds included; classes in
                 the order of their category ids, images in the order of the file.
-    difficult   (N, L) bool: classes listed in `difficult_category_ids` and not present; or None.
+    difficult   (N, L) bool: classes that are not present, and listed in `difficult_category_ids` or
+                annotated only as ignored or difficult; None without any.
     file_names  one per image, "" where the file has none.
     boxes       of the annotations that have one; boxes marked as "whole image" are left out. Image
                 sizes and areas are None unless all are given.
@@ -75,7 +78,8 @@ class Content:
     ids         (N,) image ids in the order of the file.
     row         index of each image id, as any list of the file spells it;  column: index of each
                 category id, likewise.
-    annotated   (N, L) bool;  boxes: see `Instances`.
+    annotated, hidden  (N, L) bool, the second by annotations marked as ignored or difficult.
+    boxes       see `Instances`.
     """
 
     entries: list[Row]
@@ -85,6 +89,7 @@ class Content:
     row: dict[Any, int]
     column: dict[Any, int]
     annotated: csr_array
+    hidden: csr_array
     boxes: Boxes
 
     @property
@@ -111,8 +116,18 @@ class Content:
             columns[self.row[image["id"]]] += [self.column[identity] for identity in listed]
         return from_indices(columns, len(self.categories))
 
-    def instances(self, truth: Truth, difficult: csr_array | None = None) -> Instances:
+    @property
+    def difficult(self) -> csr_array | None:
+        """See `Instances`."""
+        listed = self.listed("difficult_category_ids")
+        if listed is None and not self.hidden.nnz:
+            return None
+        either = self.hidden if listed is None else csr_array(self.hidden + listed)
+        return csr_array(either > self.annotated)
+
+    def instances(self, truth: Truth) -> Instances:
         """The whole content, with this truth."""
+        difficult = self.difficult
         above = {
             plain(str(category.get("supercategory")))
             for category in self.categories
@@ -198,9 +213,20 @@ def read_content(
         "annotations with a score, as in predictions, all counted as present: {}; remove those "
         "with a low score",
     )
+    base.note(
+        path,
+        [f"image {named['image_id'][place]}" for place in named["marked"]],
+        "annotations marked as ignored or difficult: {}; where a class has no other in an image, "
+        "it counts neither as present nor as absent; remove the mark if it is present",
+    )
     rows = _places(named["image_id"], row, "image", path)
     columns = _places(named["category_id"], column, "category", path)
-    shape = len(images), len(categories)
+    shape, sure = (len(images), len(categories)), np.ones(len(rows), bool)
+    sure[named["marked"]] = False
+    annotated, hidden = (
+        csr_array((np.ones(kept.sum(), bool), (rows[kept], columns[kept])), shape)
+        for kept in (sure, ~sure)
+    )
     single = [ids[place] for place in first]
     text = bool(single) and isinstance(single[0], str)
     return Content(
@@ -210,7 +236,8 @@ def read_content(
         ids=base.text_ids(single) if text else np.array(single, np.int64),
         row=row,
         column=column,
-        annotated=csr_array((np.ones_like(rows, bool), (rows, columns)), shape),
+        annotated=annotated,
+        hidden=hidden,
         boxes=_boxes(table, rows, columns, images),
     )
 
@@ -333,10 +360,11 @@ def _rows(value: Any, key: str, what: str) -> Iterator[Row]:
 def _objects(entries: Iterable[tuple[int, Row]]) -> tuple[dict[str, list[Any]], NDArray[Any]]:
     """Ids and scores of objects, and (n, 6) of those with a box: place, x, y, width, height, area.
 
-    entries: the place in 'annotations' and the fields of each object. An area is nan where the
-    file has none. Raises BadInput.
+    entries: the place in 'annotations' and the fields of each object. Objects marked as ignored or
+    difficult are listed by place, without their boxes. An area is nan where the file has none.
+    Raises BadInput.
     """
-    named: dict[str, list[Any]] = {"image_id": [], "category_id": [], "score": []}
+    named: dict[str, list[Any]] = {"image_id": [], "category_id": [], "score": [], "marked": []}
     table = array("d")
     for place, row in entries:
         for key in ("image_id", "category_id"):
@@ -345,10 +373,15 @@ def _objects(entries: Iterable[tuple[int, Row]]) -> tuple[dict[str, list[Any]], 
                 raise BadInput("the annotations have segments_info; open the file as coco-panoptic")
             if type(identity) not in (int, float, str):  # True is 1 for Python
                 odd = f"{key} is {str(identity)[:40]} in entry {place} of 'annotations'"
-                raise BadInput(f"{odd}; an id is expected")
+                raise BadInput(
+                    f"{odd}; an id is expected, as in files of instances (not of captions)"
+                )
             named[key].append(identity)
-        if "score" in row:
-            named["score"].append(row["score"])
+        if "score" in row or "confidence" in row:
+            named["score"].append(row.get("score", row.get("confidence")))
+        if _marked(row):
+            named["marked"].append(len(named["image_id"]) - 1)
+            continue
         box = row.get("bbox")
         if box in (None, []) or row.get("bbox_is", "object") != "object":
             continue
@@ -361,6 +394,13 @@ def _objects(entries: Iterable[tuple[int, Row]]) -> tuple[dict[str, list[Any]], 
             area = math.nan
         table.extend((len(named["image_id"]) - 1, *box, area))
     return named, np.array(table).reshape(-1, 6)
+
+
+def _marked(row: Row) -> bool:
+    """Whether an annotation or its attributes say that it is ignored or difficult."""
+    inner = row.get("attributes")
+    marks = row | inner if isinstance(inner, dict) else row
+    return any(PRESENCE.get(str(marks[mark]).lower()) == 1 for mark in _MARKS & marks.keys())
 
 
 def write_labels(
@@ -468,7 +508,8 @@ def _annotations(
         if type(each.get("id")) is int:
             last = max(last, each["id"])
         if i is not None and c is not None and i * L + c in present:
-            without.discard(i * L + c)
+            if not _marked(each):
+                without.discard(i * L + c)
             yield each
     for number, pair in enumerate(sorted(without)):
         i, c = divmod(pair, L)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, softmax
 from scipy.stats import hypergeom
 
 from simkit.annotate import schemes
@@ -120,7 +120,7 @@ def test_images_without_scores_cost_nothing():
     ("change", "words"),
     [
         (lambda p: p, "between 0 and 1, like probabilities"),
-        (lambda p: 100 * p, "between 0 and 100, like percentages"),
+        (lambda p: 100 * p, "between 0 and 100, like percentages or ranks"),
         (lambda p: 255 * p, "logits are expected"),
         (lambda p: np.where(p < 0.1, -1, 100 * p), "all scores except -1 .* like percentages"),
     ],
@@ -135,3 +135,21 @@ def test_scores_that_may_be_cosines_get_a_warning():
     present = np.random.default_rng(2).random((50, 4)) < 0.3
     with pytest.warns(UserWarning, match="count as logits; do not"):
         simulate(present, "machine", scores=scores_of(present, 5) / 40)
+
+
+@pytest.mark.parametrize(
+    ("place", "change", "words"),
+    [
+        (np.s_[:, 2], expit, r"classes whose scores look like .*: 1 of 5 \('class-2'\)"),
+        (np.s_[:, 2], lambda z: 100 * expit(z), "classes whose scores look like .*: 1 of 5"),
+        (np.s_[7], expit, r"images whose scores look like .*: 1 of 50 \(7\)"),
+        (np.s_[3:5], lambda z: softmax(z, axis=1), "images whose scores look like .*: 2 of 50"),
+        (np.s_[0, 0], lambda z: -999, r"scores beyond 90, .*: 1 \(-999\)"),
+    ],
+)
+def test_a_part_of_the_scores_on_another_scale_is_named(place, change, words):
+    present = np.random.default_rng(2).random((50, 5)) < 0.3
+    scores = scores_of(present, 5)
+    scores[place] = change(scores[place])
+    with pytest.warns(UserWarning, match=words):
+        simulate(present, "machine", scores=scores)
