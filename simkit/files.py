@@ -198,29 +198,6 @@ def file_digest(path: AnyPath) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-# Folders and files of systems and programs; others begin with a dot.
-_OF_PROGRAMS = {
-    "__macosx", "@eadir", "#recycle", "$recycle.bin", "@recycle", "@recently-snapshot", "#snapshot",
-    "lost+found", "system volume information", "_vti_cnf", "__pycache__", "thumbs.db",
-    "desktop.ini",
-}  # fmt: skip
-# Smaller copies in the libraries of Apple Photos, beside the originals (once: Masters).
-_COPIES = re.compile(r"\.photoslibrary/(?!originals/|masters/)")
-
-
-def made_by_programs(name: str) -> bool:
-    """Whether a program made this file: it is hidden, or in a folder of a program.
-
-    name: relative to the folder that the user named, with slashes.
-    """
-    if _COPIES.search(name.lower()):
-        return True
-    return any(
-        (part.startswith(".") and part.strip(".")) or part.lower() in _OF_PROGRAMS
-        for part in name.split("/")
-    )
-
-
 AGAIN = "write it or download it again"
 
 

@@ -220,7 +220,7 @@ COMMANDS = [
     mend(f"{SIMULATE} rpa --data folder:photos,test=0.2,labels=split.csv,part=yes",
          "leave (test=0.2) out", ",test=0.2 => ",
          files={"split.csv": "file,split,class\na00.png,train,cat\na02.png,test,dog\n"}),
-    mend(f"{SIMULATE} rpa --data folder:noend,labels=short.csv", "with (suffix=.png)",
+    mend(f"{SIMULATE} rpa --data folder:noend,labels=short.csv", "with (suffix=.bmp)",
          "short.csv => short.csv,{}",
          files={"short.csv": "file,class\na00,cat\na01,dog\na02,dog\n"}),
     mend(f"{SIMULATE} rpa --data folder:photos,labels=lost.csv,part=yes", "(drop_missing=yes)",
@@ -481,6 +481,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         np.savez(place / f"features-{rows}.npz", features=rng.random((rows, 4), np.float32))
     shutil.copytree(place / "photos", place / "my, photos")
     shutil.copytree(place / "photos", place / "noend")
+    shutil.copy(place / "photos" / "a00.png", place / "noend" / "a00.bmp")  # a00 may be either
     shutil.copytree(place / "photos", place / "two", ignore=shutil.ignore_patterns("*.csv"))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)

@@ -191,7 +191,7 @@ def _first(request: Options) -> tuple[Order, RoundSettings, None]:
                        "folder with --out")  # fmt: skip
     scheme, hierarchy = _scheme(request.scheme, request), None
     spec = with_absolute_paths(request.data_spec)
-    data = open_checked(spec)
+    data = open_checked(spec, asked=request.split or "train")
     split = options.split_of(data, request.split)
     classes = classes_of(request.classes_file, data)
     if schemes.make(scheme).needs_hierarchy:

@@ -14,8 +14,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import LABELS, Dataset, read_spec, register
-from simkit.data.images import ENDINGS, FilePictures, looks_like_a_picture, with_depths
+from simkit.data.images import ENDINGS, FilePictures, flaw, with_depths
 from simkit.data.label_table import Content, read_content, read_splits
+from simkit.data.listing import listed
 from simkit.data.lists import class_names, folder
 from simkit.data.splits import (
     Part,
@@ -27,7 +28,7 @@ from simkit.data.splits import (
     with_pictures,
 )
 from simkit.errors import BadInput, located
-from simkit.files import expanded, made_by_programs
+from simkit.files import expanded
 from simkit.labels.cells import Minus
 from simkit.labels.formats.base import complete, ends, for_path, text_ids
 from simkit.labels.formats.hf import HuggingFace
@@ -37,7 +38,6 @@ from simkit.labels.truth import Truth, places
 from simkit.registry import setting
 
 NONE = "none"  # the setting `labels` for images without a table
-OTHER_ENDINGS = (".heic", ".heif", ".avif", ".jxl", ".jp2", ".dng", ".cr2", ".cr3", ".nef", ".arw")
 UNLABELLED = ("(no labels)",)  # the classes of such images
 
 
@@ -134,31 +134,19 @@ class Folder:
 
         Without known labels the data set cannot be simulated, trained on or scored.
         """
-        listed = _listed(place)
-        kinds = {name: looks_like_a_picture(place / name) for name in listed[""]}
-        files = [name for name, kind in kinds.items() if kind]
-        others = listed["others"] + [name for name, kind in kinds.items() if kind is None]
-        if others:
-            warnings.warn(
-                f"{len(others):,} images in {place} have a format that is not read and are left "
-                f"out, such as {others[0]!r}; convert them to JPEG",
-                stacklevel=1,
-            )
-        broken = [name for name, kind in kinds.items() if kind is False]
-        left_out = [
-            f"{len(names):,} {what}, such as {names[0]!r}"
-            for what, names in (("hidden or made by programs", listed["programs"]),
-                                ("empty or not images", broken)) if names
-        ]  # fmt: skip
+        files, left_out = listed(place)
         if left_out:
+            reasons = [
+                f"{len(names):,} {why}, such as {names[0]!r}" for why, names in left_out.items()
+            ]
             warnings.warn(
-                f"{place}: files with the ending of an image are left out: {'; '.join(left_out)}; "
-                "to use them anyway, name them in a table of labels",
+                f"{place}: image files are left out: {'; '.join(reasons)}. Rename files and "
+                "folders that are meant, and convert other formats to JPEG",
                 stacklevel=1,
             )
         if not files:
-            text = (place / broken[0]).read_bytes()[:99] if broken else b""
-            mend = "fetch them with: git lfs pull" if b"git-lfs" in text else "give their folder"
+            first = next(iter(left_out.values()), [""])[0]
+            mend = flaw(place / first)[1] if first else "give their folder"
             raise BadInput(f"{place} holds no images ({', '.join(ENDINGS)}); {mend}")
         odd = next((name for name in files if not name.isprintable()), None)
         if odd is not None:  # line breaks, and bytes that are not UTF-8
@@ -239,28 +227,10 @@ def table_labels(table: Path, spec: str) -> PartialLabels:
     return complete(Truth.of(content.present, images, content.classes, content.known).select(rows))
 
 
-def _listed(place: Path) -> dict[str, list[str]]:
-    """Names of all images in a folder and below it, sorted; apart those of formats that are not
-    read ("others"), and those that no person put there ("programs").
-    """
-    listed: dict[str, list[str]] = {"": [], "others": [], "programs": []}
-    for root, _, names in os.walk(place):
-        below = Path(root).relative_to(place).as_posix()
-        for name in names:
-            ending = os.path.splitext(name)[1].lower()
-            known = ending in ENDINGS or ending in OTHER_ENDINGS
-            if known and os.path.isfile(os.path.join(root, name)):  # no link to a lost file
-                whole = name if below == "." else f"{below}/{name}"
-                kind = "" if ending in ENDINGS else "others"
-                listed["programs" if made_by_programs(whole) else kind].append(whole)
-    return {kind: sorted(names, key=plain) for kind, names in listed.items()}
-
-
 def _note_unlisted(place: Path, table: Path, files: Sequence[str]) -> None:
     """Warn of images in a folder that have no row in its table."""
     images = set(files)
-    unlisted = [name for name in _listed(place)[""] if name not in images]
-    unlisted = [name for name in unlisted if looks_like_a_picture(place / name)]
+    unlisted = [name for name in listed(place, images)[0] if name not in images]
     if unlisted:
         warnings.warn(
             f"{place}: images left out because they have no row in {table.name}: "

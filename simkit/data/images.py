@@ -12,19 +12,20 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path, PurePosixPath
-from urllib.parse import unquote
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps, ImageSequence
+from PIL import Image, ImageOps, ImageSequence, ImageStat, UnidentifiedImageError
 
 from simkit.errors import BadInput, printable
-from simkit.files import AnyPath, expanded, made_by_programs, reading
+from simkit.files import AnyPath, expanded, reading
 from simkit.history import content_id
-from simkit.labels.names import ends, matches, plain, respelled, same_end
 
-ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+ENDINGS = (
+    ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm",
+    ".pgm",
+)  # fmt: skip
 # Pillow would also start programs (Ghostscript for PostScript), whatever the suffix of the file.
 _FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
 _END = 4096  # bytes at either end of a compressed image that enter its content id
@@ -33,20 +34,29 @@ _one_large = threading.Lock()
 _COMPRESSED = (".jpg", ".jpeg", ".png", ".webp")
 
 
-# The first bytes of files in these formats.
+# The first bytes of files in these formats, and of others that have the ending of an image.
 _HEADS = re.compile(
     rb"\xff\xd8\xff|\x89PNG|RIFF....WEBP|BM|GIF8|II[*+]\0|II\0\*|MM\0[*+]|MM\*\0|P[1-6fy]\s",
     re.DOTALL,
 )
-_HAS_MORE = (".png", ".tif", ".tiff", ".gif")  # endings of files with more bits, or several frames
+_OTHERS = {
+    rb"....ftyp": ("HEIC, AVIF or a video", "convert such files to JPEG"),
+    rb"\x00\x05\x16\x07": ("data of macOS on another file", "remove such files from the list"),
+    rb"version http": ("a pointer of Git LFS", "fetch the images with: git lfs pull"),
+    rb"\s*<": ("text, such as a web page in place of a download", "download such files again"),
+    rb"\Z": ("empty", "replace such files or remove them from the list"),
+}
+# Endings of files with more bits, or several frames.
+_HAS_MORE = (".png", ".tif", ".tiff", ".gif", ".webp", ".pgm")
 _DEPTHS = (8, 10, 12, 14, 16)  # bits that cameras and scanners use of 16 or 32
-_LOOKED_AT, _MEASURED = 256, 16  # files of a data set whose header is read, and whose values
-_OUTSIDE = re.compile(r"^(/|[A-Za-z]:/|[\w+.-]+://)|(^|/)\.\.(/|$)")
+_LOOKED_AT, _MEASURED = 256, 32  # files of a data set whose header is read, and whose values
+_NEARLY_WHITE = 240
+_FEWER = 12  # bits of images that are dark beside those of 16
 _MAX_VALUE, _PHOTOMETRIC = 281, 262  # tags of TIFF
 
 
 def decode(path: AnyPath, depths: tuple[int, int] = (16, 16)) -> NDArray[np.uint8]:
-    """(H, W, 3) uint8 RGB, upright. Transparent parts keep their colour; more bits are cut to 8.
+    """(H, W, 3) uint8 RGB, upright. Transparent parts are white; more bits are cut to 8.
 
     depths: the bits in use in files of 16 and of 32 bits; with 12, the value 4,095 is white. More
     are in use in an image with larger values. Raises BadInput, naming the file, if it is missing,
@@ -61,25 +71,25 @@ def decode(path: AnyPath, depths: tuple[int, int] = (16, 16)) -> NDArray[np.uint
         depth = _depth(image, depths)
         if not depth:
             ImageOps.exif_transpose(image, in_place=True)  # broken EXIF fields only give a warning
-            pixels = np.array(image if image.mode == "RGB" else image.convert("RGB"))
-            return _on_ground(image, pixels) if image.has_transparency_data else pixels
+            if image.has_transparency_data:
+                return np.array(_on_ground(image))
+            return np.array(image if image.mode == "RGB" else image.convert("RGB"))
         values = _values(image, file)
-        shift = max(depth, int(values.max(initial=0)).bit_length()) - 8
+        shift = max(depth, _bits(int(values.max(initial=0)))) - 8
         pixels = (values >> shift).astype(np.uint8)
         if getattr(image, "tag_v2", {}).get(_PHOTOMETRIC) == 0:  # white is 0, as on X-ray film
             pixels = 255 - pixels
         return pixels if pixels.ndim == 3 else np.repeat(pixels[:, :, None], 3, axis=2)
 
 
-def _on_ground(image: Image.Image, pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The pixels; if they are all alike and only their transparency shows a shape, on a ground."""
-    if not pixels.size or (pixels != pixels[0, 0]).any():
-        return pixels
-    alpha = np.asarray(image.convert("RGBA"))[:, :, 3:] / 255
-    if alpha.min() == alpha.max():
-        return pixels
-    ground = 255 * (pixels[0, 0].mean() < 128)
-    return (alpha * pixels + (1 - alpha) * ground).round().astype(np.uint8)
+def _on_ground(image: Image.Image) -> Image.Image:
+    """The image as viewers show it: on white, or on black if what it shows is white itself."""
+    full = image.convert("RGBA")
+    alpha, colours = full.getchannel("A"), full.convert("RGB")
+    if alpha.getextrema()[1] == 0:  # nothing would be visible
+        return colours
+    white = ImageStat.Stat(colours.convert("L"), alpha).mean[0] > _NEARLY_WHITE
+    return Image.composite(colours, Image.new("RGB", full.size, ("white", "black")[white]), alpha)
 
 
 def _raw_mode(image: Image.Image) -> str:
@@ -122,14 +132,17 @@ def _values(image: Image.Image, file: Path) -> NDArray[np.integer]:
     return values[:, :, :3].astype(np.uint16) << 8 | low
 
 
-def looks_like_a_picture(path: AnyPath) -> bool | None:
-    """Whether the first bytes of a file are those of an image; None for a HEIC or AVIF image."""
+def flaw(path: AnyPath) -> tuple[str, str]:
+    """The kind of a file that is not an image by its first bytes, and a mend; "" for an image."""
     try:
         with open(path, "rb", buffering=0) as stream:
             head = stream.read(16)
     except OSError:
-        return True  # the error is reported when the image is read
-    return None if head[4:8] == b"ftyp" else bool(_HEADS.match(head))
+        return "", ""  # the error is reported when the image is read
+    if _HEADS.match(head):
+        return "", ""
+    others = (says for start, says in _OTHERS.items() if re.match(start, head, re.DOTALL))
+    return next(others, ("of another kind", "replace it or remove it from the list"))
 
 
 def _opened(file: Path) -> Image.Image:
@@ -137,6 +150,11 @@ def _opened(file: Path) -> Image.Image:
         return Image.open(file, formats=_FORMATS)
     except Image.DecompressionBombError:
         raise BadInput(f"{file} has more than 178 million pixels; scale it down") from None
+    except UnidentifiedImageError:
+        kind, mend = flaw(file)
+        if not kind:
+            raise
+        raise BadInput(f"{file} cannot be read as an image ({kind}); {mend}") from None
 
 
 class _Quiet:
@@ -167,69 +185,31 @@ class _Quiet:
 _quiet = _Quiet()
 
 
-def as_on_disk(place: Path, names: Sequence[str]) -> list[str]:
-    """The names of files as they are on disk, where only the spelling of a name differs.
+def size(path: AnyPath) -> tuple[int, int]:
+    """Width and height of an image, the smaller first; zeros for a damaged one."""
+    try:
+        with _quiet, Image.open(path, formats=_FORMATS) as image:
+            return min(image.size), max(image.size)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return 0, 0
 
-    That is the Unicode form (macOS stores another one than most people type), the kind of slashes,
-    the case of the ending, and the folder's name before them. Of a path outside the folder (of
-    another machine, or a URL) the file is the one that shares most of the last parts. A warning
-    tells how many were matched. Names of no file, and those that could be several, stay as they
-    are. Raises BadInput where a path outside could be that of several files, or two are one file.
+
+def exact(path: AnyPath) -> str:
+    """Content id of all frames of an image, before its pixels are cut to 8 bits of RGB.
+
+    Copies in another format have the same id, if no pixel changed. Raises BadInput.
     """
-    spelled = list(names)
-    missing = [
-        row
-        for row, name in enumerate(names)
-        if outside(name) or not os.path.isfile(os.path.join(place, name))
-    ]
-    if not missing:
-        return spelled
-    files = [
-        Path(root, file).relative_to(place).as_posix()
-        for root, _, inside in os.walk(place)
-        for file in inside
-    ]
-    start = re.compile(rf"(\.\./)?{re.escape(plain(place.resolve().name))}/")
-    without = lambda name: start.sub("", _spelling(name), count=1)  # noqa: E731
-    rows = matches(files, names, _spelling, without, once=True)
-    of_people = [file for file in files if not made_by_programs(file)]
-    by_end = ends(map(_spelling, of_people))
-    for row in missing:
-        name, alike = names[row], list[int]()
-        if rows[row] >= 0:
-            spelled[row] = files[rows[row]]
-        elif outside(name):
-            path = name.replace("\\", "/")
-            address = unquote(path.split("?d=")[-1].split("?")[0])  # as in URLs of Label Studio
-            alike = same_end(_spelling(path), by_end) or same_end(_spelling(address), by_end)
-            spelled[row] = of_people[alike[0]] if alike else name
-        if len(alike) > 1:
-            one, other = sorted(of_people[n] for n in alike)[:2]
-            raise BadInput(
-                f"{name[-100:]!r} may be {one} or {other} in the folder of the images; write names "
-                "that start in this folder"
-            )
-    meant: dict[str, str] = {}
-    for name, file in zip(names, spelled, strict=True):
-        if meant.setdefault(file, name) != name and outside(name):
-            raise BadInput(
-                f"{meant[file][-100:]!r} and {name[-100:]!r} would both be {place / file}; write "
-                "names that start in this folder"
-            )
-    if pairs := [(names[row][-80:], spelled[row]) for row in missing if spelled[row] != names[row]]:
-        warnings.warn(f"{place}: {respelled(pairs, len(names))}", stacklevel=4)
-    return spelled
-
-
-def outside(name: str) -> bool:
-    """Whether a file name is absolute, a URL, or leads out of its folder."""
-    return _OUTSIDE.search(name.replace("\\", "/")) is not None
-
-
-def _spelling(name: str) -> str:
-    """A name in the form in which it is compared with those on disk."""
-    stem, ending = os.path.splitext(str(PurePosixPath(plain(name.replace("\\", "/")))))
-    return stem + ending.lower()
+    mend = "remove it from the list"
+    with reading(path, "an image", mend) as file, _quiet, _opened(file) as image:
+        if _depth(image, (16, 16)):
+            return content_id("pixels", _values(image, file).astype(np.uint32))
+        frames = []
+        with suppress(OSError, ValueError, SyntaxError):  # frames that are damaged are not seen
+            for frame in ImageSequence.Iterator(image):
+                upright = ImageOps.exif_transpose(frame)
+                lossless = upright.mode in ("1", "L", "LA", "P", "PA", "RGB", "RGBA")
+                frames.append(np.asarray(upright.convert("RGBA") if lossless else upright))
+        return content_id("pixels", *frames)
 
 
 @dataclass(frozen=True)
@@ -257,26 +237,7 @@ class FilePictures:
                 raise BadInput(f"image file name {name[:200]!r} is not inside {place}; correct it")
         missing = [name for name in files if not os.path.isfile(os.path.join(place, name))]
         if missing:
-            first = missing[0]
-            near = [f"{first}{added}" for added in (*ENDINGS, *map(str.upper, ENDINGS))]
-            near += [Path(first).with_suffix(ending).as_posix() for ending in ENDINGS]
-            near += [PurePosixPath(first.replace("\\", "/")).name]
-            with suppress(OSError):
-                beside = (place / first).parent.iterdir()
-                name, stem = Path(first).name.lower(), Path(first).stem.lstrip("0")
-                same = [  # spreadsheets turn 0001 into 1
-                    path for path in beside if path.name.lower() == name
-                    or (stem.isdigit() and path.stem.lstrip("0") == stem)
-                ]  # fmt: skip
-                near += [path.relative_to(place).as_posix() for path in same]
-            other = next((name for name in near if os.path.isfile(place / name)), None)
-            if other is not None:
-                ending = other.removeprefix(first) if other.startswith(first) else ""
-                appended = f" (folder: appends an ending with suffix={ending})" if ending else ""
-                raise BadInput(
-                    f"{place / first} does not exist, but {other} does; correct the names{appended}"
-                )
-            path = printable(str(place / first[:200]))
+            path = printable(str(place / missing[0][:200]))
             drop = ", or leave them out with drop_missing=yes" if can_drop else ""
             raise BadInput(
                 f"{path} does not exist ({len(missing)} of {len(files)} images are missing); give "
@@ -321,21 +282,6 @@ class FilePictures:
         except (BadInput, OSError):
             return True  # reported by the browser
 
-    def exact(self, row: int) -> str:
-        """Content id of all frames of an image, before its pixels are cut to 8 bits of RGB."""
-        path = self.folder / self.files[row]
-        mend = "remove it from the list"
-        with reading(path, "an image", mend) as file, _quiet, _opened(file) as image:
-            if _depth(image, (16, 16)):
-                return content_id("pixels", _values(image, file))
-            frames = []
-            with suppress(OSError, ValueError, SyntaxError):  # frames that are damaged are not seen
-                for frame in ImageSequence.Iterator(image):
-                    upright = ImageOps.exif_transpose(frame)
-                    lossless = upright.mode in ("1", "L", "LA", "P", "PA", "RGB", "RGBA")
-                    frames.append(np.asarray(upright.convert("RGBA") if lossless else upright))
-            return content_id("pixels", *frames)
-
     def select(self, index: Sequence[int] | NDArray[np.integer]) -> FilePictures:
         """A subset of the images, in the order of `index`."""
         return replace(self, files=tuple(self.files[int(i)] for i in np.asarray(index)))
@@ -353,8 +299,8 @@ def with_depths(pictures: Mapping[str, FilePictures]) -> dict[str, FilePictures]
         if name.lower().endswith(_HAS_MORE)
     )
     kinds: dict[int, list[Path]] = {0: [], 1: []}
-    several = []
-    for path in _spread([*paths], _LOOKED_AT):
+    several, looked_at = [], _spread([*paths], _LOOKED_AT)
+    for path in looked_at:
         try:
             with _quiet, Image.open(path, formats=_FORMATS) as image:
                 kind = 0 if image.mode == "F" else _depth(image, (1, 2))
@@ -365,25 +311,47 @@ def with_depths(pictures: Mapping[str, FilePictures]) -> dict[str, FilePictures]
             kinds[kind - 1].append(path)
     if several:
         warnings.warn(
-            f"{next(iter(paths)).parent}: images with several frames or pages, of which only the "
-            f"first is used: {len(several):,}, such as {several[0]}; save each frame as an image "
-            "to use all",
+            f"{looked_at[0].parent}: images with several frames or pages, of which only the first "
+            f"is used: {len(several):,} of {len(looked_at):,} that were checked, such as "
+            f"{several[0]}; save each frame as an image to use all",
             stacklevel=3,
         )
-    depths = [16, 16]
-    for kind, files in kinds.items():
-        brightest = max((_brightest(path) for path in _spread(files, _MEASURED)), default=0)
-        bits = brightest.bit_length()
-        if bits in (0, 16):  # nothing but black, or bright enough
-            continue
-        used = depths[kind] = next((depth for depth in _DEPTHS if depth >= bits), bits)
-        warnings.warn(
-            f"{files[0].parent}: images with {(16, 32)[kind]} bits: {len(files):,}, such as "
-            f"{files[0].name}, with values up to {brightest:,}; they are read as {used} bits "
-            f"({2**used - 1:,} is white); save them with 8 bits to choose the brightness",
-            stacklevel=3,
+    depths = (_depth_in_use(kinds[0], 16), _depth_in_use(kinds[1], 32))
+    return {split: replace(part, depths=depths) for split, part in pictures.items()}
+
+
+def _depth_in_use(files: list[Path], stored: int) -> int:
+    """The bits in use in images with 16 or 32 bits, measured on some of them.
+
+    Where images of 16 bits and of fewer are mixed, it is the smaller depth: `decode` reads each
+    image at the depth of its values, if that is larger.
+    """
+    measured = {path: _brightest(path) for path in _spread(files, _MEASURED)}
+    most = _bits(max(measured.values(), default=0))
+    darker = {path: bits for path in measured if 0 < (bits := _bits(measured[path])) <= _FEWER}
+    used = max(darker.values()) if most == 16 and darker else most
+    if used in (0, 16):  # nothing but black, or bright enough
+        return 16
+    how = f"they are read as {used} bits ({2**used - 1:,} is white)"
+    if used < most:
+        how = (
+            f"of {len(measured):,} that were measured, {len(darker):,} have no value above "
+            f"{2**used - 1:,}, such as {next(iter(darker)).name}, and are read as {used} bits, the "
+            "others as 16"
         )
-    return {split: replace(part, depths=(depths[0], depths[1])) for split, part in pictures.items()}
+    warnings.warn(
+        f"{files[0].parent}: images with {stored} bits: {len(files):,}, such as {files[0].name}, "
+        f"with values up to {max(measured.values()):,}; {how}; save them with 8 bits to choose the "
+        "brightness",
+        stacklevel=4,
+    )
+    return used
+
+
+def _bits(value: int) -> int:
+    """The bits in use in an image with this largest value."""
+    bits = value.bit_length()
+    return next((depth for depth in _DEPTHS if depth >= bits > 0), bits)
 
 
 def _spread(paths: list[Path], most: int) -> list[Path]:

@@ -4,71 +4,134 @@ labels.
 
 from __future__ import annotations
 
+import math
 import os
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 from simkit.data.dataset import SPLITS, Dataset, open
-from simkit.data.images import FilePictures
+from simkit.data.images import FilePictures, exact, flaw, size
+from simkit.errors import BadInput
 from simkit.files import file_digest
 from simkit.labels.formats.base import note
 
 _PART = 4096  # bytes of a file that are compared before the whole file is
+_FEW, _PIXELS = 20_000, 1 << 29  # images whose size is read, and pixels that are compared: seconds
+
+_File = tuple[str, Path]  # split and path
 
 
-def open_checked(spec: str) -> Dataset:
+def open_checked(spec: str, *, asked: str = "") -> Dataset:
     """Open a data set as `simkit.data.open` does, with notes on problems of its labels or scores.
 
-    Notes name copies of images in several splits, empty image files, classes without a present
-    label, and classes that occur in some splits only. Copies are files with equal content. Sizes
-    are compared first, so that 100,000 files take seconds. Raises BadInput.
+    Notes name copies of images in several splits, files that are no images, classes without a
+    present label, and classes that occur in some splits only. Copies are files with equal content.
+    Sizes are compared first, so that 100,000 files take seconds. In data sets of up to 20,000
+    images, copies are also images with equal pixels, as in another format; of those with equal
+    width and height, the first 500 million pixels are compared. Raises BadInput.
+
+    asked: a split to be labelled; copies within it are named too, as each would be paid for.
     """
     data = open(spec)
-    _note_copies(data)
+    _note_copies(data, asked)
     _note_classes(data)
     return data
 
 
-def _note_copies(data: Dataset) -> None:
-    """Warn of empty files and of images that are in several splits."""
+def _note_copies(data: Dataset, asked: str) -> None:
+    """Warn of files that are no images and of images that occur several times."""
     files = [
         (split, part.folder / name)
         for split, part in data.pictures.items()
         if split in SPLITS and isinstance(part, FilePictures)
         for name in part.files
     ]
-    sized = [(os.stat(path).st_size, (split, path)) for split, path in files]
-    if empty := [path.name for size, (_, path) in sized if not size]:
-        note(data.name, empty, "empty image files: {}; replace them")
-    groups = _alike((size, file) for size, file in sized if size)
-    for digest in (_middle, file_digest):
-        groups = [alike for group in groups for alike in _alike((digest(f[1]), f) for f in group)]
-    for first, second in combinations(SPLITS, 2):
-        named = [[[p.name for s, p in group if s == split] for split in (second, first)]
-                 for group in groups]  # fmt: skip
-        copies = [f"{name} = {others[0]}" for names, others in named if others for name in names]
+    flaws = {path: each for _, path in files if (each := flaw(path))[0]}
+    for kind, mend in dict.fromkeys(flaws.values()):
+        names = [path.name for path, each in flaws.items() if each == (kind, mend)]
+        note(
+            data.name,
+            names,
+            f"files that cannot be read as images ({kind}): {{}}; {mend}",
+        )
+    whole = [(split, path) for split, path in files if path not in flaws]
+    groups = [whole]
+    for digest in (lambda path: path.stat().st_size, _middle, file_digest):
+        groups = _alike(groups, digest, asked)
+    groups += _same_pixels(whole, asked)
+    for first, second in [*combinations(SPLITS, 2), (asked, asked)]:
+        copies = dict[Path, str]()
+        for group in groups:
+            originals, others = ([p for split, p in group if split == s] for s in (first, second))
+            for path in others[first == second :] if originals else ():
+                copies.setdefault(path, f"{path.name} = {originals[0].name}")
+        what = f"{second} images that are copies of {first} images and make scores too high: {{}}; "
+        mend = "remove them from one of the two splits"
+        if first == second:
+            what, mend = (
+                "copies of other images, which people would answer again: {}; ",
+                "remove them",
+            )
         if copies:
-            what = f"{second} images that are copies of {first} images and make scores too high"
-            note(data.name, copies, f"{what}: {{}}; remove them from one of the two splits",
-                 total=data.truth[second].shape[0])  # fmt: skip
+            total = data.truth[second].shape[0]
+            note(data.name, [*copies.values()], what + mend, total=total)
 
 
-def _alike(keyed: Iterable[tuple[object, tuple[str, Path]]]) -> list[list[tuple[str, Path]]]:
-    """Groups of files with equal keys from more than one split."""
-    groups: dict[object, list[tuple[str, Path]]] = defaultdict(list)
-    for key, file in keyed:
-        groups[key].append(file)
-    return [group for group in groups.values() if len({split for split, _ in group}) > 1]
+def _alike(
+    groups: Iterable[list[_File]], form: Callable[[Path], object], asked: str
+) -> list[list[_File]]:
+    """The groups divided by a form of the files; only those of several splits, or of `asked`."""
+    divided = list[list[_File]]()
+    for group in groups:
+        alike = defaultdict[object, list[_File]](list)
+        for split, path in group:
+            alike[form(path)].append((split, path))
+        divided += alike.values()
+    several = lambda splits: len({*splits}) > 1 or splits.count(asked) > 1  # noqa: E731
+    return [group for group in divided if several([split for split, _ in group])]
+
+
+def _same_pixels(files: list[_File], asked: str) -> list[list[_File]]:
+    """Groups of images with equal pixels, as far as there is time for it."""
+    if len(files) > _FEW:
+        return []
+    pixels, groups = 0, list[list[_File]]()
+    for group in sorted(_alike([files], size, asked), key=len):
+        lossy = all(path.suffix.lower() in (".jpg", ".jpeg", ".jpe", ".jfif") for _, path in group)
+        # JPEG files with equal pixels differ at their start, in remarks of programs.
+        for alike in _alike([group], _end, asked) if lossy else [group]:
+            pixels += len(alike) * math.prod(size(alike[0][1]))
+            if pixels <= _PIXELS:
+                groups.append(alike)
+    paths = [path for group in groups for _, path in group]
+    with ThreadPoolExecutor() as pool:
+        ids = dict(zip(paths, pool.map(_exact, paths), strict=True))
+    return _alike(groups, ids.__getitem__, asked)
+
+
+def _exact(path: Path) -> object:
+    try:
+        return exact(path)
+    except BadInput:  # reported when the image is read
+        return path
 
 
 def _middle(path: Path) -> bytes:
     """Bytes from the middle of a file, where different images differ."""
     with path.open("rb", buffering=0) as stream:
         stream.seek(max(0, os.fstat(stream.fileno()).st_size - _PART) // 2)
+        return stream.read(_PART)
+
+
+def _end(path: Path) -> bytes:
+    """The last bytes of a file."""
+    with path.open("rb", buffering=0) as stream:
+        stream.seek(max(0, os.fstat(stream.fileno()).st_size - _PART))
         return stream.read(_PART)
 
 

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import SPLITS, WHOLE, Boxes, Dataset, Pictures, write_spec
-from simkit.data.images import FilePictures, as_on_disk, outside, with_depths
+from simkit.data.images import FilePictures, with_depths
+from simkit.data.listing import as_on_disk, instead, made_by_programs, outside
 from simkit.errors import BadInput
-from simkit.files import expanded, made_by_programs
+from simkit.files import expanded
 from simkit.labels.formats.base import note
 from simkit.labels.hierarchy import by_name_or_file
 from simkit.labels.names import matches, plain
@@ -86,12 +87,13 @@ def with_pictures(
     place, ids = expanded(folder), part.truth.images
     names = as_on_disk(place, names)
     exist = [row for row, name in enumerate(names) if os.path.isfile(os.path.join(place, name))]
+    lost = [names[row] for row in sorted({*range(len(names))} - {*exist})]
     if drop_missing and 0 < len(exist) < len(names):
-        lost = [names[row] for row in sorted({*range(len(names))} - {*exist})]
         what = "images left out because their file is missing: {}"
         note(place, lost, what, total=len(names))
         before = part.truth.counts
         part, names, ids = part.select(np.array(exist)), [names[row] for row in exist], ids[exist]
+        lost = []
         if len(gone := np.flatnonzero((before > 0) & (part.truth.counts == 0))):
             what = "classes present only in such images: {}; remove their rows if they are none"
             note(place, [part.truth.classes[c] for c in gone], what)
@@ -109,6 +111,12 @@ def with_pictures(
     odd = [name for name in names if made_by_programs(name)]
     note(place, odd, "images in hidden folders or folders of programs: {}; remove them from the "
          "list unless they are meant")  # fmt: skip
+    if lost and (other := instead(place, first := lost[0])) is not None:
+        ending = other.removeprefix(first) if other.startswith(first) else ""
+        appended = f" (folder: appends an ending with suffix={ending})" if ending else ""
+        raise BadInput(
+            f"{place / first} does not exist, but {other} does; correct the names{appended}"
+        )
     can_drop = drop_missing is not None
     return replace(part, pictures=FilePictures.of(place, names, can_drop=can_drop))
 

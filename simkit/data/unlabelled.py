@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -10,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import SPLITS, Dataset, Pictures, open, register
-from simkit.data.images import FilePictures
+from simkit.data.images import FilePictures, with_depths
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import columns_of
 from simkit.labels.truth import Truth
@@ -72,9 +73,9 @@ class Unlabelled:
         if own is not None:
             pictures = {"train": own, **pictures}
         files = {split: each for split, each in pictures.items() if isinstance(each, FilePictures)}
-        # The same brightness in all splits, although each data set was measured separately.
-        bits = [max(bits) for bits in zip(*(each.depths for each in files.values()), strict=True)]
-        pictures |= {s: replace(each, depths=(bits[0], bits[1])) for s, each in files.items()}
+        with warnings.catch_warnings(action="ignore"):  # notes on each were given above
+            # The same brightness in all splits, although each data set was measured separately.
+            pictures |= with_depths(files)
         return Dataset(data.name, {"train": train, **truth}, pictures, spec=self.images)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simkit.data.dataset import Dataset, Pictures
-from simkit.data.images import FilePictures
+from simkit.data.images import FilePictures, exact
 from simkit.embed.decoding import cores
 from simkit.embed.features import extract
 from simkit.embed.neighbours import nearest
@@ -52,8 +52,8 @@ def check_images(data: Dataset, split: str, progress: Progress = silent) -> pd.D
             other = alike.setdefault(digest, row) if digest else row
             if other != row and isinstance(pictures, FilePictures):
                 # Perhaps they are only equal after the reduction to 8 bits or to the first frame.
-                first.setdefault(pictures.exact(other), other)
-                other = first.setdefault(pictures.exact(row), row)
+                for each in (other, row):
+                    other = first.setdefault(exact(pictures.folder / pictures.files[each]), each)
             copies.setdefault(other, []).append(row)
             rows.append((ids[row], width, height, left_out))
             progress(len(rows), len(ids))

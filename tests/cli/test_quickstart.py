@@ -77,7 +77,7 @@ def test_images_that_are_not_read_are_counted_in_one_line(shell, tmp_path) -> No
     done = start(shell)
     assert done.code == 0 and "Label all images completely" in done.out
     (line,) = (line for line in done.err.splitlines() if line.startswith("simkit: note"))
-    assert "2 images in" in line and "convert them to JPEG" in line
+    assert "2 in formats that are not read" in line and "convert other formats to JPEG" in line
 
 
 def test_near_duplicates_are_shown_and_stay_in(shell, tmp_path) -> None:

@@ -227,19 +227,11 @@ def test_what_may_be_meant_otherwise_is_noted(tmp_path: Path, table: str, note: 
 
 
 def test_what_is_wrong_with_the_pictures_is_said(tmp_path: Path) -> None:
-    _folder(tmp_path, "file,class\na,cat\nb,dog\n")
-    layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/a does not exist, but a.jpg does")
     _folder(tmp_path, "file,class\na.jpg,cat\nz.jpg,dog\n")
     layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/z.jpg does not exist")
     with pytest.warns(UserWarning, match=r"present only in such images: 1 \(dog\)"):
         left = data.open(f"folder:{tmp_path},drop_missing=yes")
     assert left.truth["train"].images.tolist() == ["a.jpg"] and len(left.pictures["train"]) == 1
-    layouts.write(tmp_path, {"0007.jpg": layouts.jpeg(0)})
-    for name in ("7", "7.jpg"):  # as a spreadsheet shortens it
-        _folder(tmp_path, f"file,class\n{name},cat\n")
-        layouts.refused(
-            f"folder:{tmp_path}", f"{tmp_path}/{name} does not exist, but 0007.jpg does"
-        )
     _folder(tmp_path, "file,class\n../y.jpg,cat\n")
     layouts.refused(f"folder:{tmp_path}", f"'../y.jpg' is a path outside {tmp_path}")
     _folder(tmp_path, f"file,class\n{'x' * 999},cat\n")
@@ -264,6 +256,10 @@ NFC, NFD = "käfer.jpg", "ka\u0308fer.jpg"
         (["in/x.png"], "in\\x.png", "in/x.png"),
         (["x.png"], "photos/x.png", "x.png"),
         (["x.png"], "..\\photos\\x.PNG", "x.png"),
+        (["x.jpg"], "x.png", "x.jpg"),
+        (["in/x.JPG", "x.jpg"], "in/x", "in/x.JPG"),
+        (["0007.jpg"], "7", "0007.jpg"),  # as a spreadsheet shortens it
+        (["000007.png", "000007.txt"], "7.jpg", "000007.png"),
     ],
 )
 def test_names_that_are_spelled_otherwise_find_their_file(
@@ -279,8 +275,8 @@ def test_names_that_are_spelled_otherwise_find_their_file(
 @pytest.mark.parametrize(
     ("on_disk", "name", "mend"),
     [
-        (["x.JPG"], "x", "but x.JPG does.*suffix=.JPG"),
-        (["x.jpg"], "x.jpeg", "but x.jpg does"),
+        (["x.JPG", "x.png"], "x", "but x.JPG does.*suffix=.JPG"),
+        (["x.jpg", "x.bmp"], "x.jpeg", "but x.bmp does"),
         (["x.JPG", "x.Jpg"], "x.jpg", "x.jpg does not exist"),
         (["x.jpg"], "cats\\x.jpg", "but x.jpg does"),
     ],
@@ -397,15 +393,49 @@ def test_files_that_no_person_put_there_are_left_out_and_counted(
     opened = data.open(f"folder:{tmp_path},labels=none")
     assert opened.truth["train"].images.tolist() == ["a.jpg", "in/b.jpg"]
     texts = [str(note.message) for note in recwarn]
-    assert "1 images" in texts[0] and "convert them to JPEG" in texts[0]
-    assert "8 hidden or made by programs, such as '#recycle/c.jpg'" in texts[1]
-    assert "3 empty or not images, such as 'e.jpg'" in texts[1] and len(texts) == 2
+    assert "1 in formats that are not read (1 HEIC or AVIF), such as 'heic.jpg'" in texts[0]
+    assert "8 hidden or made by programs, such as '#recycle/c.jpg'" in texts[0]
+    assert "3 empty or not images, such as 'e.jpg'" in texts[0] and len(texts) == 1
     (tmp_path / "labels.csv").write_text("file,class\na.jpg,cat\n")
     with pytest.warns(UserWarning, match="no row in .*: 1 of 2, ") as said:
         data.open(f"folder:{tmp_path}")
     assert len(said) == 1
     layouts.write(tmp_path / "lfs", {"g.jpg": broken["g.jpg"]})
     layouts.refused(f"folder:{tmp_path}/lfs,labels=none", "git lfs pull")
+
+
+LARGE, SMALL = layouts.jpeg(0, (40, 30)), layouts.jpeg(0, (20, 15))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "left_out"),
+    [
+        ("thumbs/a.jpg", SMALL, "1 smaller copies"),
+        ("in/_thumbs/b.png", SMALL, "1 smaller copies"),
+        ("Thumbnails/in/thumb_b.png", SMALL, "1 smaller copies"),
+        ("a-150x150.jpg", SMALL, "1 smaller copies"),
+        ("in/b_small.jpg", SMALL, "1 smaller copies"),
+        ("120px-a.png", SMALL, "1 smaller copies"),
+        ("CaptureOne/Cache/Thumbnails/x.jpg", SMALL, "1 hidden or made by programs"),
+        ("appdata_oc1/preview/7/64-64.jpg", SMALL, "1 hidden or made by programs"),
+        ("_data/i/a-sq.jpg", SMALL, "1 hidden or made by programs"),
+        ("a.NEF", b"II*", "1 in formats that are not read (1 .nef)"),
+        ("cache/c.jpg", SMALL, "suggest copies of images: 1 of 3 (cache/c.jpg)"),  # no original
+        ("preview/a.jpg", LARGE, "suggest copies of images: 1 of 3"),  # a class of such a name
+        ("c_small.jpg", SMALL, ""),
+        ("a_small.jpg", LARGE, ""),
+        ("small_talk/a.jpg", SMALL, ""),
+    ],
+)
+def test_smaller_copies_of_programs_are_left_out_or_named(
+    tmp_path: Path, recwarn: Any, name: str, content: bytes, left_out: str
+) -> None:
+    layouts.write(tmp_path, {"a.jpg": LARGE, "in/b.JPG": LARGE, name: content})
+    images = data.open(f"folder:{tmp_path},labels=none").truth["train"].images.tolist()
+    texts = [str(note.message) for note in recwarn]
+    assert len(texts) == bool(left_out) and left_out in "".join(texts)
+    kept = "suggest" in left_out or not left_out
+    assert sorted(images) == sorted(["a.jpg", "in/b.JPG", *[name] * kept])
 
 
 def test_names_in_two_unicode_forms_are_one_name(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image, TiffImagePlugin
 
-from simkit.data.images import FilePictures, decode, with_depths
+from simkit.data.images import FilePictures, decode, exact, with_depths
 from simkit.errors import BadInput
 from tests.mutations import COUNT, survives
 
@@ -126,6 +126,17 @@ def test_a_tiff_says_how_many_bits_it_uses_and_that_white_is_zero(tmp_path: Path
         assert (read == (shown if photometric else 255 - shown)[:, :, None]).all()
 
 
+@pytest.mark.parametrize("dtype", [np.uint16, np.int32])
+def test_images_of_twelve_and_sixteen_bits_are_equally_bright(tmp_path: Path, dtype: type) -> None:
+    for number in range(6):
+        deep = GREY.astype(dtype) << (8 if number % 2 else 4)
+        Image.fromarray(deep).save(tmp_path / f"{number}.tif")
+    files = sorted(file.name for file in tmp_path.iterdir())
+    with pytest.warns(UserWarning, match="3 have no value above 4,095, such as 0.tif"):
+        read = with_depths({"train": FilePictures.of(tmp_path, files)})["train"].read(range(6))
+    assert all((each == GREY[:, :, None]).all() for each in read)
+
+
 def test_frames_that_are_not_used_are_counted(tmp_path: Path) -> None:
     for name in ("a.gif", "b.tif", "c.png"):
         Image.fromarray(GREY).save(
@@ -133,7 +144,7 @@ def test_frames_that_are_not_used_are_counted(tmp_path: Path) -> None:
             save_all=True,
             append_images=[Image.fromarray(255 - GREY)] * (name < "c"),
         )
-    with pytest.warns(UserWarning, match=r"several frames or pages, .*: 2, such as a\.gif"):
+    with pytest.warns(UserWarning, match=r"several frames or pages, .*: 2 of 3 .* such as a\.gif"):
         with_depths({"train": FilePictures.of(tmp_path, ["a.gif", "b.tif", "c.png"])})
 
 
@@ -149,26 +160,28 @@ def test_images_that_only_look_alike_differ_before_conversion(tmp_path: Path) ->
     frames[0].save(tmp_path / "f.gif")
     frames[0].save(tmp_path / "g.bmp")
     pictures = FilePictures.of(tmp_path, sorted(file.name for file in tmp_path.iterdir()))
-    ids = [pictures.exact(row) for row in range(7)]
+    ids = [exact(pictures.folder / name) for name in pictures.files]
     assert len({*ids[:6]}) == 6 and ids[6] == ids[5]
 
 
-def test_palettes_and_transparent_parts_keep_their_colours(tmp_path: Path) -> None:
+def test_palettes_keep_their_colours(tmp_path: Path) -> None:
     red = Image.new("RGB", (7, 5), (200, 10, 10))
     palette = _saved(tmp_path / "x.gif", red.quantize(4))
     assert np.abs(palette.astype(int) - [200, 10, 10]).max() <= 8
-    red.putalpha(0)
-    assert (_saved(tmp_path / "x.png", red) == [200, 10, 10]).all()
 
 
-def test_a_shape_that_only_transparency_shows_is_seen(tmp_path: Path) -> None:
-    for colour, ground in ((0, 255), (250, 0)):
-        flat = Image.new("RGB", (7, 5), (colour, colour, colour))
-        shape = np.zeros((5, 7), np.uint8)
-        shape[2] = 255
-        flat.putalpha(Image.fromarray(shape))
-        read = _saved(tmp_path / "x.png", flat)
-        assert (read[2] == colour).all() and (read[0] == ground).all()
+@pytest.mark.parametrize(("colour", "alpha", "read"), [
+    ((9, 9, 9), [255, 0], [(9, 9, 9), (255, 255, 255)]),  # as viewers show it
+    ((250, 250, 250), [255, 0], [(250, 250, 250), (0, 0, 0)]),  # white would not be seen on white
+    ((200, 10, 10), [0, 0], [(200, 10, 10)] * 2),  # all would be invisible
+    ((0, 0, 0), [255, 128], [(0, 0, 0), (127, 127, 127)]),
+])  # fmt: skip
+def test_transparent_parts_show_the_ground(
+    tmp_path: Path, colour: tuple[int, ...], alpha: list[int], read: list[tuple[int, ...]]
+) -> None:
+    image = Image.new("RGB", (2, 1), colour)
+    image.putalpha(Image.fromarray(np.array([alpha], np.uint8)))
+    assert _saved(tmp_path / "x.png", image).tolist() == [[*map(list, read)]]
 
 
 def test_pictures_stand_upright(tmp_path: Path) -> None:
@@ -184,6 +197,19 @@ def test_what_is_no_picture_is_named(tmp_path: Path) -> None:
         decode(tmp_path / "x.jpg")
     with pytest.raises(BadInput, match=r"y\.jpg does not exist; give the path of .* an image"):
         decode(tmp_path / "y.jpg")
+
+
+@pytest.mark.parametrize(("head", "words"), [
+    (b"\0\5\x16\7\0\2", "data of macOS .*; remove such"), (b"", "empty.*; replace such"),
+    (b"\0\0\0\x18ftypheic", "HEIC.*; convert such"), (b"\n<html>", "text.*; download"),
+    (b"version https://git-lfs", "a pointer of Git LFS.*: git lfs pull"),
+])  # fmt: skip
+def test_the_kind_of_a_file_that_is_no_picture_is_named(
+    tmp_path: Path, head: bytes, words: str
+) -> None:
+    (tmp_path / "x.jpg").write_bytes(head)
+    with pytest.raises(BadInput, match=rf"x\.jpg cannot be read as an image \({words}"):
+        decode(tmp_path / "x.jpg")
 
 
 def test_other_formats_and_very_large_pictures_are_refused(tmp_path: Path) -> None:
