@@ -96,14 +96,13 @@ def words() -> str:
     for word, state in cells.PRESENCE.items():
         by_state.setdefault(state, []).append(word)
     usual = (f"`{first}` ({', '.join(more)})" for first, *more in tables.USUAL.values() if more)
-    separators = {"\n": "line break", " ": "space"}
     rows = {
         "Files": tables.ENDINGS,
         "Present": by_state[1], "Absent": by_state[0],
         "Unknown": ["the empty cell", *sorted(by_state[None])[1:]],
         "People who cannot decide": sorted(cells.UNSURE),
         "Units of time": cells.UNITS,
-        "Separators in a cell": (separators.get(each, each) for each in cells.SEPARATORS),
+        "Separators in a cell, as between= takes them": cells.SEPARATORS.values(),
     }  # fmt: skip
     lines = [f"* **{name}**: {', '.join(values)}." for name, values in rows.items()]
     return "\n".join([*lines, f"* **Names of columns**: {'; '.join(usual)}.", ""])

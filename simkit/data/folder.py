@@ -29,7 +29,7 @@ from simkit.data.splits import (
 )
 from simkit.errors import BadInput, located
 from simkit.files import expanded
-from simkit.labels.cells import Minus
+from simkit.labels.cells import Minus, separator
 from simkit.labels.formats.base import complete, ends, for_path, text_ids
 from simkit.labels.formats.hf import HuggingFace
 from simkit.labels.names import plain
@@ -175,17 +175,6 @@ class Folder:
             f"{place} holds no {LABELS}; give a table with the columns file and class as "
             "labels=FILE.csv, or labels=none, which simkit order, features and neighbours accept"
         )
-
-
-_SEPARATORS = {
-    "comma": ",", "semicolon": ";", "bar": "|", "slash": "/", "plus": "+", "space": " ",
-    "tab": "\t", "line": "\n",
-}  # fmt: skip
-
-
-def separator(between: str) -> str:
-    """The sign that a name such as comma stands for; shells and data texts need some of these."""
-    return _SEPARATORS.get(between.lower(), between)
 
 
 def classes_of(file: Path | None, data: Dataset) -> tuple[str, ...]:

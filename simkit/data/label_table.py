@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -18,8 +15,8 @@ from scipy.sparse import csr_array
 from simkit.data.images import ENDINGS
 from simkit.errors import BadInput
 from simkit.files import reading
-from simkit.labels.cells import Minus, damaged_list, listed, means_state, offered
-from simkit.labels.names import NO_CLASS, person
+from simkit.labels.cells import SEPARATORS, Minus, damaged_list, listed, means_state, offered
+from simkit.labels.names import SHEET_ERROR, note_classes
 from simkit.labels.tables import USUAL, Column, Table, presence, read_table
 from simkit.labels.truth import from_indices
 
@@ -29,12 +26,6 @@ _SPLITS = {
 }  # fmt: skip
 _WHAT = "labels of images (a table with file and class)"
 _UNTIDY = ("\\", "//", "./", "/\n")  # one of these is in any name that can be shortened
-# What spreadsheets make of names such as MARCH1, SEPT2 and 3-1.
-_MONTH = "(jan|feb|mar|mär|mrz|apr|may|mai|jun|jul|aug|sept?|oct|okt|nov|dec|dez)"
-_DATE = re.compile(
-    rf"\d\d?[-. ]+{_MONTH}\.?|{_MONTH}\.?[- ]\d\d|\d\d?[./]\d\d?[./](\d\d)?\d\d"
-    r"|\d{4}-\d\d-\d\d( 00:00:00)?"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +77,7 @@ def read_content(path: Path, *, between: str = "", suffix: str = "", minus: Minu
         split = table.optional_column(USUAL["split"], "the split", fits=_no_states)
         splits = _splits(split, files)
         others = [c for c in table.columns if c.name not in (files.name, split and split.name)]
+        others = table.without_numbers(others)
         named = [column for column in table.named(USUAL["class"]) if column in others]
         kind = next((c for c in named if not all(map(means_state, c.texts))), None)
         if kind is None and named == others and len(named) == 1:
@@ -96,6 +88,7 @@ def read_content(path: Path, *, between: str = "", suffix: str = "", minus: Minu
                            "the column if it marks the presence of a single class")  # fmt: skip
         if kind is None:
             return _wide(table, files, splits, others, minus)
+        others = [column for column in others if column is kind or any(column.texts)]
         if len(others) > 1:
             odd = next(column for column in others if column is not kind)
             said = all(map(means_state, odd.texts))
@@ -172,9 +165,9 @@ def _long(
         raise kind.refused(kind.texts[0], "names of classes are expected; give every class a "
                            "column with 0 and 1 if each is one number of the list")  # fmt: skip
     if (joined := offered([*index])) is not None:
-        mark = {" ": "space", ",": "comma", "\n": "line"}.get(joined[0], joined[0])
-        table.note(f"{joined[1]!r} in column {kind.name!r} counts as one class; add between={mark} "
-                   "if it names several")  # fmt: skip
+        mend = "write one name in each row" if between else f"add between={SEPARATORS[joined[0]]}"
+        table.note(f"{joined[1]!r} in column {kind.name!r} counts as one class; {mend} if it names "
+                   "several")  # fmt: skip
     of_text = from_indices([[index[name] for name in names] for names in lists], len(index))
     of_row = of_text[kind.codes]  # faster than a product
     entries = (np.repeat(files.codes, np.diff(of_row.indptr)), of_row.indices)
@@ -187,43 +180,21 @@ def _several(kind: Column, text: str, between: str) -> list[str]:
     """The classes in a cell."""
     if (names := listed(text)) is not None:
         return names
+    if SHEET_ERROR.fullmatch(text):
+        raise kind.refused(text, "an error or a formula of a spreadsheet, where the name of a class "
+                           "is expected; correct it, or empty the cell if none is present")  # fmt: skip
     if damaged_list(text):
         expected = 'a list of names in quotation marks, as in ["cat", "dog"], is expected'
         raise kind.refused(text, expected)
     return [name for name in map(str.strip, text.split(between) if between else [text]) if name]
 
 
-def _look(name: str) -> str:
-    """A name as it looks: without entities of HTML, garbled letters, quotes, - and _; 3 for 3.0."""
-    with suppress(UnicodeError):
-        name = name.encode("cp1252").decode("utf-8")  # Ã© was é
-    return person(re.sub(r"[\s_-]+", " ", html.unescape(name)).strip("\"'“”„‘’"))
-
-
 def _note_names(table: Table, classes: Sequence[str], present: csr_array) -> None:
-    """Notes about names that look alike or that programs gave, and a class that names none."""
-    spellings: dict[str, str] = {}
-    for name in classes:
-        first = spellings.setdefault(_look(name), name)
-        if first != name:
-            table.note(f"classes {first!r} and {name!r} differ only in case, spaces or signs and "
-                       "count as two; spell them alike if they are one")  # fmt: skip
-    if dates := [name for name in classes if _DATE.fullmatch(name.lower())]:
-        table.note(f"class {dates[0]!r} looks like a date, into which spreadsheets turn names such "
-                   "as MARCH1 and 3-1; correct the names if this happened")  # fmt: skip
-    again = (name for name in classes if name.rpartition(".")[0] in classes)
-    if twice := next((name for name in again if name.rpartition(".")[2].isdigit()), None):
-        table.note(f"class {twice!r} may be a second column {twice.rpartition('.')[0]!r}, which "
-                   "pandas renamed; remove one of them if they are the same")  # fmt: skip
+    """Notes about the classes, of which those that never occur beside another may name none."""
     several = np.diff(present.indptr) > 1
     together = np.bincount(present[several].indices, minlength=len(classes))
-    for c, name in enumerate(classes):
-        if len(classes) > 1 and NO_CLASS.fullmatch(name.lower()) and not together[c]:
-            table.note(
-                f"class {name!r} never occurs with another and is priced and trained as a class; "
-                "if it means that no class is present, leave it out (an empty cell in a long "
-                "table, no column in a wide one)"
-            )
+    alone = {name for name, n in zip(classes, together, strict=True) if not n}
+    note_classes(classes, table.note, alone)
 
 
 def _wide(

@@ -14,8 +14,8 @@ from typing import Any
 from simkit.errors import BadInput, printable
 from simkit.files import AnyPath, expanded, parse_json, reading
 from simkit.labels.cells import listed
-from simkit.labels.formats.base import note_alike, text_ids
-from simkit.labels.names import NO_CLASS, key, plain
+from simkit.labels.formats.base import text_ids
+from simkit.labels.names import SHEET_ERROR, key, note_classes, plain
 from simkit.labels.tables import ENDINGS, USUAL, Column, Table, noting, read_table, text_of
 
 
@@ -109,13 +109,11 @@ def class_names(path: AnyPath) -> tuple[str, ...]:
         note = noting(file)
         names = [*map(plain, _names(file, note))]
         for name in names:
-            if not name or name.endswith("{") or name[0] == "<" or not set(name) - {*punctuation}:
+            odd = not {*name} - {*punctuation} or name.endswith("{") or name[0] == "<"
+            if odd or SHEET_ERROR.fullmatch(name):
                 raise BadInput(f"{name[:60]!r} is not a class name; write one name per line")
         different(names)
-        note_alike(names, file)
-        if none := [name for name in names if NO_CLASS.fullmatch(name.lower())]:
-            note(f"{none[0]!r} counts as a class and is labelled as one; remove it if it "
-                       "means that no class is present")  # fmt: skip
+        note_classes(names, note, alone=names)
         return tuple(names)
 
 

@@ -7,25 +7,31 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.errors import BadInput
-from simkit.labels.names import plain
+from simkit.errors import BadInput, examples
+from simkit.labels.names import key, plain
 
 Minus = Literal["", "absent", "unknown"]  # the meaning of -1 in a table that does not decide it
 
 # -- presence -------------------------------------------------------------------------------------
 
-_TRUE = (
-    "1 yes y true t present x+ positive on wahr ja richtig vrai oui verdadero si sí vero sì waar "
-    "prawda tak verdadeiro sim"
-)
-_FALSE = "0 no n false f absent x- negative off falsch nein faux non falso onwaar nee fałsz nie não"
+_WORDS = {  # of each kind of spelling, those for present and for absent
+    "number": ("1", "0"),
+    "yes": ("yes y ja oui si sí sì tak sim", "no n nein non nee nie não"),
+    "true": ("true t wahr richtig vrai verdadero vero waar prawda verdadeiro",
+             "false f falsch faux falso onwaar fałsz"),
+    "present": ("present x+ positive on", "absent x- negative off"),
+}  # fmt: skip
+_KINDS = {word: kind for kind, pair in _WORDS.items() for word in " ".join(pair).split()}
 BLANK = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "none", "<na>", "nil", "?", "-", "–"))
-PRESENCE = dict.fromkeys(_TRUE.split(), 1) | dict.fromkeys(_FALSE.split(), 0) | dict.fromkeys(BLANK)
+PRESENCE = dict.fromkeys(BLANK) | {
+    word: 1 - place for pair in _WORDS.values() for place in (0, 1) for word in pair[place].split()
+}
 """1 present, 0 absent, None unknown; by the text of a cell in lower case. -1 is not among them."""
 UNSURE = frozenset((
     "unsure", "maybe", "not sure", "uncertain", "unclear", "perhaps", "skip", "skipped", "?",
@@ -61,6 +67,47 @@ def state(text: str) -> int | None:
 def means_state(text: str) -> bool:
     """Whether the text of a cell says present, absent or unknown."""
     return text.lower() in PRESENCE or _ONE.fullmatch(text) is not None
+
+
+NUMBERINGS = frozenset("id index imageid unnamed0 level0 row rowid no nr number".split())
+"""Names of columns, as `key`, that may number the rows."""
+_NO_CLASS = (
+    frozenset(
+        "set split subset partition fold train val valid test istrain isval isvalid istest comment "
+        "comments note notes remark remarks reviewed checked verified done flagged skip ignore "
+        "difficult truncated occluded crowd iscrowd worker annotator user weight gold".split()
+    )
+    | NUMBERINGS
+)
+"""Names of columns, as `key`, that say something about an image and seldom are classes."""
+
+
+def doubtful(columns: Mapping[str, Iterable[str]]) -> str:
+    """A note on columns among those of classes that may be none, or "".
+
+    columns: for each name, the different texts of its cells. A column is named if it spells
+    presence otherwise than most columns do, if it is empty, or for its name.
+    """
+    texts = {
+        name: [text for text in cells if text.lower() not in BLANK]
+        for name, cells in columns.items()
+    }
+    kinds = {
+        name: {_KINDS.get(text.lower(), "number") for text in cells}
+        for name, cells in texts.items()
+    }
+    counts = Counter(chain.from_iterable(kinds.values()))
+    if not counts:
+        return ""
+    usual = max(counts, key=counts.__getitem__)
+    odd = [
+        f"{name!r} has {cells[0]!r}" if cells and usual not in kinds[name]
+        else repr(name) if cells else f"{name!r} is empty"
+        for name, cells in texts.items()
+        if usual not in kinds[name] or key(name) in _NO_CLASS
+    ]  # fmt: skip
+    what = "columns that count as classes but may be none"
+    return f"{what}: {len(odd):,} ({examples(odd)}); remove them if they are none" if odd else ""
 
 
 def meaning_of_minus(states: Iterable[int | None], minus: Minus, option: str) -> int | None:
@@ -147,20 +194,25 @@ def parse_seconds(text: str, unit: float = 1) -> float:
 
 # -- several things in one cell -------------------------------------------------------------------
 
-SEPARATORS = ("|", ";", "\n", ",", "/", "+", "&", " ")
-_LISTS = (
-    "choices",
-    "labels",
-    "rectanglelabels",
-    "polygonlabels",
-    "brushlabels",
-    "taxonomy",
-    "value",
-)
+SEPARATORS = {
+    "|": "bar", ";": "semicolon", "\n": "line", ",": "comma", "、": "、", "，": "，", "·": "·",
+    "/": "/", "+": "+", "&": "ampersand", " and ": "and", " und ": "und", " et ": "et", " y ": "y",
+    " - ": "dash", " ": "space",
+}  # fmt: skip
+"""What people put between names in a cell, and how it is typed."""
+_LISTS = ("choices", "labels", "rectanglelabels", "polygonlabels", "brushlabels", "taxonomy",
+          "value")  # fmt: skip
+
+
+def separator(between: str) -> str:
+    """What a name such as comma stands for; shells and data texts need some of these."""
+    marks = {name: mark for mark, name in SEPARATORS.items()}
+    return {**marks, "slash": "/", "plus": "+", "tab": "\t"}.get(between.lower(), between)
 
 
 # Lists as programs print them: numpy leaves the commas out, which Python would take for one name.
 _PRINTED = re.compile(r"(?:frozenset|set|array)\((.*?)(?:,\s*dtype=.*)?\)", re.DOTALL)
+_NOTHING = re.compile(r"\[\s*nan\s*\]", re.IGNORECASE)
 _QUOTED = re.compile(r"""'([^']*)'|"([^"]*)\"""")
 _OF_NUMPY = re.compile(rf"\[(?:\s*(?:{_QUOTED.pattern}))+\s*\]")
 
@@ -172,6 +224,7 @@ def listed(text: str) -> list[str] | None:
     """
     if printed := _PRINTED.fullmatch(text):
         text = printed[1] or "[]"
+    text = _NOTHING.sub("[]", text)
     if not (text.startswith(("[", "(", "{")) and text.endswith(("]", ")", "}"))):
         return None
     if _OF_NUMPY.fullmatch(text):
@@ -207,21 +260,19 @@ def _names(value: Any) -> Iterator[Any]:
 
 
 def offered(texts: Sequence[str]) -> tuple[str, str] | None:
-    """A separator that seems to join several names in some of the cells, and such a cell.
+    """A separator that may join several names in some of the cells, and such a cell.
 
-    |, ; and a line break count if a part occurs in another cell, too, and a comma, / + & if a part
-    is a cell of its own. Otherwise every part must occur in another cell, in most of the cells that
-    hold a separator, so that "hot dog" beside "dog" is one name. None if there is none.
+    The one that is preferred leaves, in most cells that hold it, only parts that other cells have,
+    too. A space counts only then, so that "hot dog" beside "dog" is one name.
     """
-    whole = {*texts}
+    first = None
     for mark in SEPARATORS:
         split = [[part for part in map(str.strip, text.split(mark)) if part] for text in texts]
         cells = Counter(part for parts in split for part in {*parts})
         joined = [n for n, parts in enumerate(split) if len(parts) > 1]
-        again = [min(cells[part] for part in split[n]) > 1 for n in joined]
-        some = [max(cells[part] for part in split[n]) > 1 for n in joined]
-        alone = any(part in whole for n in joined for part in split[n])
-        often = sum(again) * 2 > len(joined) > 0
-        if any(some) if mark in "|;\n" else often or (alone and mark != " "):
+        again = [n for n in joined if min(cells[part] for part in split[n]) > 1]
+        if len(again) * 2 > len(joined):
             return mark, texts[joined[0]]
-    return None
+        if joined and mark != " ":
+            first = first or (mark, texts[joined[0]])
+    return first

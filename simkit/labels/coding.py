@@ -13,8 +13,16 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from simkit.errors import BadInput
-from simkit.labels.cells import UNKNOWN, Minus, decide_minus, means_state, state
-from simkit.labels.names import plain
+from simkit.labels.cells import (
+    NUMBERINGS,
+    UNKNOWN,
+    Minus,
+    decide_minus,
+    doubtful,
+    means_state,
+    state,
+)
+from simkit.labels.names import key, plain
 
 
 def is_frame(values: Any) -> bool:
@@ -62,6 +70,8 @@ def presence(
     if issparse(values):
         return values
     codes = states(values, what)
+    if is_frame(values):
+        _check_columns(values)
     number, zeros = int((codes == -1).sum()), bool((codes == 0).any())
     of_table = of_table or is_frame(values)
     minus = minus or ("" if zeros else alone)
@@ -79,6 +89,24 @@ def presence(
         )
     decide_minus(codes, minus)
     return codes
+
+
+def _check_columns(frame: Any) -> None:
+    """Refuse columns of a frame that number the images, and warn of others that are no classes."""
+    texts = dict[str, list[str]]()
+    for c, name in enumerate(map(str, frame.columns)):
+        column = frame.iloc[:, c]
+        if key(name) in NUMBERINGS and column.is_unique:
+            raise BadInput(
+                f"column {name!r} numbers the images; frame.set_index({name!r}) makes it their "
+                f"ids, and frame.drop(columns={name!r}) leaves it out"
+            )
+        if (kind := column.dtype.kind) in "biuf":
+            texts[name] = ["true" if kind == "b" else "1"]
+        elif len(present := column.dropna()):
+            texts[name] = [*map(str, present.unique())]
+    if sentence := doubtful(texts):
+        warnings.warn(f"the frame: {sentence}", stacklevel=5)
 
 
 def states(values: Any, what: str = "labels") -> NDArray[np.int8]:
@@ -160,11 +188,11 @@ def _of_columns(
     out = np.empty(shape, np.int8)
     for c, column in enumerate(columns):
         places, values = pd.factorize(np.asarray(column, object))  # -1 for nan, None and NA
-        found = [UNKNOWN]
-        for value in values:
+        codes = np.full(len(values) + 1, UNKNOWN, np.int8)
+        for place, value in enumerate(values):
             if not means_state(text := plain(str(value))):
                 raise refused(value, c)
             code = state(text)
-            found.insert(-1, UNKNOWN if code is None else code)
-        out[:, c] = np.array(found, np.int8)[places]
+            codes[place] = UNKNOWN if code is None else code
+        out[:, c] = codes[places]
     return out

@@ -6,10 +6,12 @@ fits several matches none.
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
 
@@ -23,6 +25,16 @@ NO_CLASS = re.compile(
     r"|un\W?labell?ed|un\W?annotated|background|ignore|void|normal|negative|empty|healthy|no|null|nan|n/?a)_*"
 )
 """Names, in lower case, that may mean the absence of all classes."""
+SHEET_ERROR = re.compile(
+    r"#(REF!|N/A|NAME\?|VALUE!|DIV/0!|NULL!|NUM!)|=[A-Z]{1,2}\d+|=[A-Z]+\(.*\)"
+)
+"""Cells in which a spreadsheet shows an error, or a formula without its result."""
+# What spreadsheets make of names such as MARCH1, SEPT2 and 3-1.
+_MONTH = "(jan|feb|mar|mär|mrz|apr|may|mai|jun|jul|aug|sept?|oct|okt|nov|dec|dez)"
+_DATE = re.compile(
+    rf"\d\d?[-. ]+{_MONTH}\.?|{_MONTH}\.?[- ]\d\d|\d\d?[./]\d\d?[./](\d\d)?\d\d"
+    r"|\d{4}-\d\d-\d\d( 00:00:00)?"
+)
 _INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad\u202a-\u202e\u2066-\u2069]")
 _SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _WHOLE = re.compile(r"^(\d+)[.,]0+$")  # a number that a spreadsheet made a fraction
@@ -60,11 +72,63 @@ def whole(name: str) -> str:
     return _WHOLE.sub(r"\1", name)
 
 
+def look(name: str) -> str:
+    """A name as it looks: without entities of HTML, garbled letters, quotes, - and _; 3 for 3.0."""
+    with suppress(UnicodeError):
+        name = name.encode("cp1252").decode("utf-8")  # Ã© was é
+    return person(re.sub(r"[\s_-]+", " ", html.unescape(name)).strip("\"'“”„‘’"))
+
+
 def alike(names: Iterable[str], form: Callable[[str], str]) -> list[str]:
     """Each name that has the form of an earlier, different one, with that one."""
     first: dict[str, str] = {}
     pairs = ((first.setdefault(form(name), name), name) for name in names)
-    return [f"{one!a} and {other!a}" for one, other in pairs if one != other]
+    return [_both(one, other, " and ") for one, other in pairs if one != other]
+
+
+def _both(one: str, other: str, word: str) -> str:
+    """Two names; escapes distinguish Unicode forms that look alike."""
+    return word.join(map(ascii if plain(one) == plain(other) else repr, (one, other)))
+
+
+def note_alike(
+    names: Iterable[str], kind: str, note: Callable[[str], None], form: Callable[[str], str]
+) -> None:
+    """Give a note on different names that have the same form; kind: such as class names."""
+    if pairs := alike(names, form):
+        note(f"{kind} that look alike and count as different: {len(pairs):,} ({examples(pairs)}); "
+             "spell them alike if they are the same")  # fmt: skip
+
+
+def note_classes(
+    names: Sequence[str], note: Callable[[str], None], alone: Container[str] = ()
+) -> None:
+    """Give notes on names of classes.
+
+    They say which look alike, which programs may have changed, and which may mean no class.
+
+    Parameters
+    ----------
+    names : sequence of str
+    note : callable
+        Called with each note.
+    alone : container of str
+        Names that never occur beside another one.
+    """
+    note_alike(names, "class names", note, look)
+    if dates := [name for name in names if _DATE.fullmatch(name.lower())]:
+        note(f"class {dates[0]!r} looks like a date, into which spreadsheets turn names such as "
+             "MARCH1 and 3-1; correct the names if this happened")  # fmt: skip
+    known = {*names}
+    again = (name for name in names if name.rpartition(".")[0] in known)
+    if twice := next((name for name in again if name.rpartition(".")[2].isdigit()), None):
+        note(f"class {twice!r} may be a second column {twice.rpartition('.')[0]!r}, which pandas "
+             "renamed; remove one of them if they are the same")  # fmt: skip
+    nothing = [name for name in names if name in alone and NO_CLASS.fullmatch(name.lower())]
+    if nothing and len(names) > 1:
+        note(f"priced and trained as a class: {examples(map(repr, nothing))}; if it means that no "
+             "class is present, leave it out (no line in a list of classes, an empty cell in a "
+             "long table, no column in a wide one)")  # fmt: skip
 
 
 def path_key(name: str) -> str:
@@ -209,10 +273,7 @@ def find_images(
 
 def respelled(pairs: Sequence[tuple[str, str]], total: int, kind: str = "images") -> str:
     """A note on names that were matched with differently spelled ones; total: of all names."""
-    shown = [  # escapes distinguish Unicode forms that look alike
-        f"{name!a} is {other!a}" if plain(name) == plain(other) else f"{name!r} is {other!r}"
-        for name, other in pairs[:4]
-    ]
+    shown = [_both(name, other, " is ") for name, other in pairs[:4]]
     return (
         f"names of {kind} that are spelled differently and were matched: {len(pairs):,} of "
         f"{total:,} ({examples(shown)}); correct them if they are different"

@@ -28,13 +28,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, examples
 from simkit.files import parse_json
 from simkit.labels.cells import (
     BLANK,
+    NUMBERINGS,
     UNKNOWN,
     Minus,
     decide_minus,
+    doubtful,
     means_state,
     parse_number,
     parse_seconds,
@@ -68,6 +70,7 @@ _WIDE = 2_000  # columns; pyarrow needs ten thousand bytes for each
 _ROWS = 20  # first rows, from which the separator and the header are detected
 _SEPARATORS = ",;\t|"
 _UNCOMPUTED = re.compile(rb'<c r="(\w+)"[^>]*><f[^>]*>[^<]*</f>(?:<v ?/>|<v></v>)?</c>')
+_HIDDEN = re.compile(rb'<row r="(\d+)"[^>]* hidden="(?:1|true)"')
 _COMMENT = "# "  # at the start of lines above the header
 _SHORTENED = re.compile(r"\d[.,]\d{1,5}E\+\d\d")
 
@@ -211,7 +214,8 @@ class Column:
         values = self._parsed(parse, expected, strict=strict)
         bare = any(re.fullmatch("[^a-zA-Z:]+", text) for text in self.texts)
         if word and milliseconds is None and bare:
-            self.table.note(f"column {self.name!r} is read as {word}")
+            self.table.note(f"column {self.name!r} is read as {word}; call it seconds if it "
+                            "holds seconds")  # fmt: skip
         return values
 
     def _parsed(
@@ -245,7 +249,8 @@ class Column:
             if not any("decimal commas" in note for note in self.table.notes):
                 self.table.note(
                     f"column {self.name!r} is read with decimal commas: {commas[0]} is "
-                    f"{commas[0].replace('.', '').replace(',', '.')}"
+                    f"{commas[0].replace('.', '').replace(',', '.')}; write numbers without "
+                    "commas if this is wrong"
                 )
             number, decimals = str.maketrans(",", ".", "."), {*commas}
             return [text.translate(number) if text in decimals else text for text in self.texts]
@@ -359,6 +364,19 @@ class Table:
             raise BadInput(f"two columns are called {twice[:60]!r}; rename one")
         return columns
 
+    def without_numbers(self, columns: Sequence[Column]) -> list[Column]:
+        """The columns without those that number the rows, as their names and cells say."""
+        numbers = [
+            column for column in columns
+            if key(column.name) in NUMBERINGS and len(column.texts) == len(self)
+            and all(text.isdigit() for text in column.texts)
+        ]  # fmt: skip
+        if numbers:
+            names = ", ".join(repr(column.name) for column in numbers[:3])
+            self.note(f"columns that number the rows are left out: {len(numbers)} ({names}); "
+                      "rename them if they are classes")  # fmt: skip
+        return [column for column in columns if column not in numbers]
+
     def select(self, kept: NDArray[np.bool_]) -> Table:
         """The table of some rows; (m,) bool. Notes stay those of the whole."""
         table = Table(self.path, [], self.rows[kept], self.separator, self.notes)
@@ -422,7 +440,7 @@ def _filled(table: Table, names: list[str], arrow: pa.Table) -> Table:
     if not len(arrow):
         raise BadInput("it has no rows below the first; add one per image")
     for place, header in enumerate(names):
-        name = "" if re.fullmatch(r"Unnamed: \d+", header) else header
+        name = "" if re.fullmatch(r"Unnamed: [\d.]+", header) else header
         cells = arrow.column(place)
         if pa.types.is_dictionary(cells.type):
             cells = cells.cast(cells.type.value_type)
@@ -431,7 +449,8 @@ def _filled(table: Table, names: list[str], arrow: pa.Table) -> Table:
             table.columns.append(column)
         elif any(texts := column.cells()):
             # pandas writes row numbers into a column without a name
-            if place or not all(text.isdigit() for text in texts) or len({*texts}) < len(texts):
+            different = all(text.isdigit() for text in texts) and len({*texts}) == len(texts)
+            if not different or (place and not header):
                 mend = "name it or remove it"
                 raise BadInput(f"column {place + 1} has no name in the first row; {mend}")
     blank = _all_equal(table.columns, lambda _: "")
@@ -537,7 +556,7 @@ def _records(path: Path, notes: list[str]) -> list[dict[str, Any]]:
 
 
 def _sheet(path: Path, notes: list[str]) -> list[tuple[Any, ...]]:
-    """The rows of the first sheet of a workbook that has any."""
+    """The rows of the sheet of a workbook whose header has most of the usual names."""
     try:
         import openpyxl
     except ModuleNotFoundError:
@@ -546,25 +565,36 @@ def _sheet(path: Path, notes: list[str]) -> list[tuple[Any, ...]]:
             "as CSV"
         ) from None
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    sheets = {sheet.title: [*sheet.iter_rows(values_only=True)] for sheet in book.worksheets}
-    full = {
-        name: rows for name, rows in sheets.items() if any(v is not None for r in rows for v in r)
-    }
+    sheets = {sheet: [*sheet.iter_rows(values_only=True)] for sheet in book.worksheets}
+    full = [sheet for sheet, rows in sheets.items() if any(v is not None for r in rows for v in r)]
     if not full:
         raise BadInput("its sheets are empty; save the one with the table")
-    name, rows = next(iter(full.items()))
+    usual = {key(name) for names in USUAL.values() for name in names}
+
+    def quality(sheet: Any) -> tuple[bool, int]:
+        header = sheets[sheet][_header_at(sheets[sheet])]
+        named = sum(key(_cell(value)) in usual for value in header)
+        return sheet.sheet_state == "visible", named
+
+    chosen = max(full, key=quality)
     with ZipFile(path) as archive:
-        sheets_of = [part for part in archive.namelist() if part.startswith("xl/worksheets/sheet")]
-        bare = [cell for part in sheets_of for cell in _UNCOMPUTED.findall(archive.read(part))]
-    if bare:
+        content = archive.read(chosen._worksheet_path)
+    if bare := _UNCOMPUTED.findall(content):
         notes.append(
             f"{len(bare):,} cells, such as {bare[0].decode()}, hold formulas without their results "
             "and count as empty; open it in a spreadsheet program, and save it again"
         )
-    if len(full) > 1:
-        others = ", ".join(map(repr, [*full][1:4]))
-        notes.append(f"only its first sheet, {name!r}, is read, not {others}")
-    return rows
+    if hidden := _HIDDEN.findall(content):
+        notes.append(
+            f"rows that are hidden, by a filter or by hand, are read, too: {len(hidden):,}, such "
+            f"as row {hidden[0].decode()}; delete them if they do not count"
+        )
+    if others := [repr(sheet.title) for sheet in full if sheet is not chosen]:
+        notes.append(
+            f"only its sheet {chosen.title!r} is read, not {examples(others)}; save another one as "
+            "CSV if it is the table"
+        )
+    return sheets[chosen]
 
 
 def _header_at(rows: Sequence[Sequence[Any]]) -> int:
@@ -722,7 +752,10 @@ def _encoding(path: Path, note: Callable[[str], None]) -> str:
     with path.open("rb") as stream:
         start = stream.read(1 << 12)
         if start.startswith(b"PK\3\4"):
-            raise BadInput(f"{path} is an archive or a workbook; unpack it, or call it .xlsx")
+            raise BadInput(
+                f"{path} is an archive or a workbook; unpack it, call it .xlsx if Excel "
+                "wrote it, or save its sheet as CSV"
+            )
         if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
             return "utf-32"
         if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -799,10 +832,13 @@ def presence(columns: Sequence[Column], minus: Minus = "") -> NDArray[np.int8]:
     )
     code = {1: 1, 0: 0, None: UNKNOWN, -1: -1}
     out = np.empty((len(columns[0].raw), len(columns)), np.int8)
+    texts: dict[str, list[str]] = {}
     for c, column in enumerate(columns):
         fresh = Column(column.name, column.raw, column.table)  # keeps nothing of many columns
         codes = [code[value] for value in fresh.states(expected).values()]
-        out[:, c] = np.array(codes, np.int8)[fresh.codes]
+        out[:, c], texts[column.name] = np.array(codes, np.int8)[fresh.codes], fresh.texts
+    if sentence := doubtful(texts):
+        columns[0].table.note(sentence)
     _note_two_codings(columns, out, minus)
     decide_minus(out, minus)
     return np.maximum(out, -1)

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array, issparse
 from simkit.errors import BadInput
 from simkit.history import content_id
 from simkit.labels.coding import is_frame, presence
-from simkit.labels.names import alike, person, plain
+from simkit.labels.names import note_alike, note_classes, plain
 
 if TYPE_CHECKING:
     from simkit.labels.cells import Minus
@@ -311,14 +311,14 @@ def sealed(value: T) -> T:
 
 
 def note_names(images: Any, classes: Any) -> None:
-    """Warn of names in a frame that look alike: of images in any form, of classes in any case."""
-    for what, names, form in (("image ids", images, plain), ("class names", classes, person)):
-        if pairs := alike((name for name in names if isinstance(name, str)), form):
-            warnings.warn(
-                f"the frame: {len(pairs):,} {what} look like another one ({', '.join(pairs[:3])}) "
-                "and count as two; spell them alike if they are one",
-                stacklevel=4,
-            )
+    """Warn of names in a frame that look alike or that programs made."""
+
+    def note(text: str) -> None:
+        warnings.warn(f"the frame: {text}", stacklevel=7)
+
+    texts, names = ([n for n in axis if isinstance(n, str)] for axis in (images, classes))
+    note_alike(texts, "image ids", note, plain)
+    note_classes(names, note)
 
 
 def places(ids: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.intp]:

@@ -7,7 +7,6 @@ Source: G. A. Miller, WordNet: a lexical database for English, CACM 38(11), 1995
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import tomllib
@@ -25,6 +24,7 @@ from zipfile import BadZipFile
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading
 from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.tables import noting, text_of, text_rows
 
 _SYNSET = re.compile(r"[^\s<]+\.[nvasr]\.(?!00?$)\d\d?")
 _MOST = 8  # candidates reported for one name, and names in a summary
@@ -355,17 +355,13 @@ def read_mapping(path: AnyPath) -> dict[str, str]:
     """
     what = "class names and their synsets (TOML, JSON or CSV)"
     with reading(path, what, 'expected are lines as "mouse" = "mouse.n.04"') as file:
-        text = file.read_text(encoding="utf-8")
         match file.suffix.lower():
             case ".toml":
-                values: Any = tomllib.loads(text)
+                values: Any = tomllib.loads(text_of(file, noting(file)))
             case ".csv":
-                rows = [row for row in csv.reader(text.splitlines()) if row]
-                values = {
-                    name: synset for name, synset in rows if [name, synset] != ["name", "synset"]
-                }
+                values = {name: synset for name, synset in text_rows(file) if synset != "synset"}
             case _:
-                values = json.loads(text)
+                values = json.loads(text_of(file, noting(file)))
         if not all(isinstance(synset, str) for synset in values.values()):
             raise ValueError("a synset is not text")
         return dict(values)

@@ -91,6 +91,21 @@ def test_frames_of_all_types(frame: pd.DataFrame) -> None:
         Truth.of(frame.rename_axis("file").reset_index())
 
 
+@pytest.mark.parametrize(
+    ("column", "cells", "words"),
+    [("held", [True, False], r"may be none: 1 \('held' has 'true'\)"),
+     ("seen", ["yes", "no"], r"may be none: 1 \('seen' has 'yes'\)"),
+     ("id", [0, 1], r"frame\.drop\(columns='id'\)"),
+     ("Unnamed: 0", [0, 1], r"frame\.set_index\('Unnamed: 0'\)")],
+)  # fmt: skip
+def test_columns_that_are_no_classes(column: str, cells: list[Any], words: str) -> None:
+    frame = FRAME.assign(**{column: cells})
+    refused = column in ("id", "Unnamed: 0")
+    with pytest.raises(BadInput, match=words) if refused else pytest.warns(match=words):
+        Truth.of(frame)
+    assert Truth.of(frame.drop(columns=column)).id == Truth.of(FRAME).id
+
+
 PRESENT = pd.DataFrame({"cat": [1, 0, 1], "dog": [0, 1, 0]}, index=["a", "b", "c"])
 SCORES = pd.DataFrame({"cat": [0.9, 0.2, 0.7], "dog": [0.1, 0.8, 0.3]}, index=["a", "b", "c"])
 TRUTH = Truth.of(PRESENT.to_numpy(bool), images=[*PRESENT.index], classes=[*PRESENT.columns])

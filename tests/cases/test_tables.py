@@ -13,12 +13,34 @@ ONE_EACH = (["cat", "dog"], {"a.jpg": "10", "b.jpg": "01"})  # the labels of bot
 PRESENT_ONLY = (["cat", "dog"], {"a.jpg": "1?", "b.jpg": "?1"})
 BOTH_IN_A = (["cat", "dog"], {"a.jpg": "11", "b.jpg": "01"})
 NONE_IN_C = (["cat", "dog"], {"a.jpg": "11", "b.jpg": "01", "c.jpg": "00"})
+NOTHING_IN_C = (["cat", "dog"], {"a.jpg": "10", "b.jpg": "01", "c.jpg": "00"})
 CAT_IN_C = (["cat", "dog"], {"a.jpg": "11", "b.jpg": "01", "c.jpg": "10"})
 
 CASES = {
     # Columns and rows that are no labels
     "row-numbers": Case(",file,cat,dog\n0,a.jpg,1,0\n1,b.jpg,0,1\n", ONE_EACH),
     "unnamed-0": Case("Unnamed: 0,file,cat,dog\n0,a.jpg,1,0\n1,b.jpg,0,1\n", ONE_EACH),
+    "unnamed-1": Case("file,Unnamed: 0.1,cat,dog\na.jpg,0,1,0\nb.jpg,1,0,1\n", ONE_EACH),
+    **{
+        name: Case(f"file,cat,dog,{name}\na.jpg,1,0,{a}\nb.jpg,0,1,{b}\n", ONE_EACH,
+                   asks=f"count as classes .*'{name}'.* remove them", mended=WIDE)
+        for name, a, b in (("seen", "yes", "no"), ("held", "TRUE", "FALSE"), ("note", "", ""),
+                           ("is_train", "1", "0"))
+    },
+    **{
+        name: Case(f"{name},file,cat,dog\n{a},a.jpg,1,0\n{b},b.jpg,0,1\n", ONE_EACH,
+                   note="number the rows are left out")
+        for name, a, b in (("id", 0, 1), ("index", 7, 8), ("image_id", 12, 3))
+    },
+    "id-of-rows": Case("id,file,class\n0,a.jpg,cat\n1,b.jpg,dog\n", ONE_EACH, note="'id'"),
+    "no-remarks": Case("file,class,remarks\na.jpg,cat,\nb.jpg,dog,\n", ONE_EACH),
+    "reference-lost": Case("file,class\na.jpg,#REF!\nb.jpg,dog\n", ONE_EACH, mended=LONG,
+                           asks="'#REF!' in row 2; an error"),
+    "formula": Case("file,class\na.jpg,=A1\nb.jpg,dog\n", ONE_EACH, mended=LONG, asks="formula"),
+    "none-of-python": Case(
+        "file,class\na.jpg,cat\nb.jpg,dog\nc.jpg,None\n", NOTHING_IN_C, asks="as a class: 'None'",
+        mended="file,class\na.jpg,cat\nb.jpg,dog\nc.jpg,\n",
+    ),
     "header-again": Case(
         "file,class\na.jpg,cat\nfile,class\nb.jpg,dog\n", ONE_EACH, note="repeated in row 3",
     ),
@@ -106,6 +128,16 @@ CASES = {
         (["Bob's cat", "dog"], {"a.jpg": "11", "b.jpg": "01"}), asks="row 2.*quotation marks",
         mended='file,class\na.jpg,"[""Bob\'s cat"", ""dog""]"\nb.jpg,"[""dog""]"\n',
     ),
+    "nan-in-a-list": Case("file,class\na.jpg,cat\nb.jpg,dog\nc.jpg,[nan]\n", NOTHING_IN_C),
+    **{
+        f"between-{name}": Case(
+            f'file,class\na.jpg,"cat{mark}dog"\nb.jpg,bird\n',
+            (["cat", "dog", "bird"], {"a.jpg": "110", "b.jpg": "001"}),
+            asks=f"between={name} if", options=f"between={name}",
+        )
+        for name, mark in (("comma", ", "), ("ampersand", " & "), ("and", " and "), ("、", "、"),
+                           ("und", " und "), ("et", " et "), ("dash", " - "), ("·", " · "))
+    },
     "comma": Case(
         'file,class\na.jpg,"cat, dog"\nb.jpg,dog\nc.jpg,cat\n', CAT_IN_C,
         asks="between=comma", options="between=comma",
@@ -117,7 +149,7 @@ CASES = {
     "codes": Case(
         "file,class\na.jpg,25000|2720\nb.jpg,2720\n",
         (["25000", "2720"], {"a.jpg": "11", "b.jpg": "01"}),
-        asks=r"between=\|", options="between=|",
+        asks="between=bar", options="between=bar",
     ),
     "one-hot": Case(
         'file,labels\na.jpg,"[1, 0, 0]"\nb.jpg,"[0, 1, 0]"\n', ONE_EACH, asks="row 2.*a column",

@@ -215,9 +215,9 @@ def test_the_meaning_of_minus_one_is_stated(tmp_path: Path, minus: str, known: i
     [
         ("file,class\na.jpg,cat mat\nb.jpg,mat\nc.jpg,cat\n", "between=space"),
         ('file,class\na.jpg,"cat,mat"\nb.jpg,mat\nc.jpg,cat\n', "between=comma"),
-        ("file,class\na.jpg,cat\nb.jpg,No Finding\n", "never occurs with another"),
-        ("file,cat,Unlabeled\na.jpg,1,0\nb.jpg,0,1\n", "never occurs with another"),
-        ("file,class\na.jpg,cat\nb.jpg,Cat\n", "differ only in case"),
+        ("file,class\na.jpg,cat\nb.jpg,No Finding\n", "priced and trained as a class"),
+        ("file,cat,Unlabeled\na.jpg,1,0\nb.jpg,0,1\n", "priced and trained as a class"),
+        ("file,class\na.jpg,cat\nb.jpg,Cat\n", "look alike"),
     ],
 )
 def test_what_may_be_meant_otherwise_is_noted(tmp_path: Path, table: str, note: str) -> None:
@@ -305,9 +305,9 @@ def test_images_that_are_left_out_or_have_two_ids_are_counted(tmp_path: Path, re
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ("file,class\na.jpg,Dog\nb.jpg,dog\n", "'Dog' and 'dog' differ only in case"),
-        ("file,class\na.jpg,cat|dog\nb.jpg,dog\n", "add between=|"),
-        ("file,class\na.jpg,cat;dog\nb.jpg,dog;bird\n", "add between=;"),
+        ("file,class\na.jpg,Dog\nb.jpg,dog\n", "look alike and count as different: 1 ('Dog' and 'dog')"),
+        ("file,class\na.jpg,cat|dog\nb.jpg,dog\n", "add between=bar"),
+        ("file,class\na.jpg,cat;dog\nb.jpg,dog;bird\n", "add between=semicolon"),
         ("file,class\na.jpg,cat\n", "no row in labels.csv: 1 of 2, "),
     ],
 )

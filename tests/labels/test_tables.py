@@ -66,13 +66,21 @@ def test_one_table_in_many_forms(tmp_path, name, content, note):
 def test_workbook(tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
+    for row in (["Project", "Zoo"], ["By", "Anna"]):
+        book.create_sheet("Cover", 0).append(row)
+    book.create_sheet("before", 0).append(["file", "class", "n"])
+    book["before"].sheet_state = "hidden"
+    book.active = book["Sheet"]
+    book["Sheet"].row_dimensions[3].hidden = True
     for row in (["Export"], ["file", "class", "n"], ["a.jpg", "Käfer", 1.0], ["b.jpg", None, True]):
         book.active.append(row)
     book.create_sheet("more").append(["x", "y"])
     book.save(tmp_path / "t.xlsx")
     rows, table = read(tmp_path / "t.xlsx")
     assert rows == {"file": ["a.jpg", "b.jpg"], "class": ["Käfer", ""], "n": ["1", "true"]}
-    assert table.row(0) == 3 and len(table.notes) == 2
+    assert table.row(0) == 3 and len(table.notes) == 3
+    assert "'Sheet' is read, not 'before', 'Cover1', 'Cover'" in table.notes[1]
+    assert "read, too: 1, such as row 3" in table.notes[0]
 
 
 def test_formulas_without_results(tmp_path):
@@ -192,7 +200,7 @@ def test_lists_that_cannot_be_read(text):
         (["teddy bear", "bear", "hot dog", "dog", "fire truck"], None),
         (["cat|dog", "dog"], "|"), (["cat,dog", "dog", "cat"], ","),
         (["cat/dog", "dog", "cat"], "/"),
-        (["Ford, blue", "Ford, red"], None), (["cat, dog", "cat"], ","),
+        (["Ford, blue", "Ford, red"], ","), (["cat, dog", "cat"], ","),
         (["cat & dog", "cat"], "&"),
     ],
 )  # fmt: skip

@@ -23,8 +23,9 @@ from simkit.errors import BadInput, examples
 from simkit.files import AGAIN, AnyPath, whole
 from simkit.labels import partial
 from simkit.labels.cells import offered
-from simkit.labels.names import alike, matches, path_key, plain
+from simkit.labels.names import matches, note_classes, path_key, plain
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
+from simkit.labels.tables import noting
 from simkit.labels.truth import Truth, image_ids, sealed
 from simkit.registry import Registry
 
@@ -420,14 +421,9 @@ def note(
         )
 
 
-def note_alike(names: Iterable[str], path: AnyPath) -> None:
-    """Warn of classes whose names differ only in case, spaces or characters without width."""
-    note(
-        path,
-        alike(names, lambda name: " ".join(plain(name).casefold().split())),
-        "class names that look alike and count as different classes: {}; spell them alike if they "
-        "are one class",
-    )
+def note_alike(names: Sequence[str], path: AnyPath) -> None:
+    """Warn of class names in a file as `names.note_classes` does."""
+    note_classes(names, noting(Path(path)))
 
 
 def from_rows(
@@ -544,8 +540,8 @@ def merged(
     note(path, others, "class names that look alike and count as one class: {}; rename one if they "
          "are two")  # fmt: skip
     if joined := offered(kept):
-        mend = f"write the names separately if {joined[0]!r} separates several"
-        warnings.warn(f"{path}: {joined[1]!r} counts as one class; {mend}", stacklevel=3)
+        note(path, [repr(joined[1])], "class names that may be several: {}; write the names "
+             f"separately if {joined[0]!r} separates them")  # fmt: skip
     note_alike(kept, path)
     return kept, matches(kept, names, plain)[codes]
 

@@ -12,7 +12,7 @@ import numpy as np
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading
 from simkit.labels import tables
-from simkit.labels.cells import BLANK, BOTH
+from simkit.labels.cells import BOTH
 from simkit.labels.formats import base
 from simkit.labels.partial import PartialLabels
 from simkit.registry import setting
@@ -21,7 +21,6 @@ COLUMNS = ["image_id", "class", "state"]
 _WHAT = "labels (CSV with image_id, class, state)"
 _COMPUTED = re.compile("^(?='*[=+@-])")  # a formula to spreadsheets, or marked before
 _MARKED = re.compile("^'(?='*[=+@-])")
-_STATES = {"1": 1, "+1": 1, "1.0": 1, "0": 0, "0.0": 0, "-1": -1, "-1.0": -1}
 STATE = ("state", "label_state")
 
 
@@ -75,10 +74,7 @@ class Csv(base.Format):
             state = table.column(STATE, "the state")
             if self.as_text:
                 image, name = (each.cleaned(lambda t: _MARKED.sub("", t)) for each in (image, name))
-            code = {text: _STATES.get(text) for text in state.texts}
-            odd = [text for text in code if text not in (*_STATES, *BLANK)]
-            if odd:
-                raise state.refused(odd[0], "1 (present) and -1 or 0 (absent) are expected")
+            code = state.states("1 (present) and -1 or 0 (absent) are expected")
             if {0, -1} <= {*code.values()}:
                 raise BadInput(BOTH)
             signs = {1: 1, 0: -1, -1: -1, None: 0}

@@ -185,7 +185,7 @@ def test_classes_that_look_alike_and_files_without_annotation_are_noted(tmp_path
     with pytest.warns(UserWarning) as notes:
         Coco().read(_save(tmp_path / "x.json", **values))
     alike, empty = (str(each.message) for each in notes)
-    assert "look alike and count as different classes: 1 ('k\\xe4fer' and 'ka\\u0308" in alike
+    assert "look alike and count as different: 1 ('k\\xe4fer' and 'ka\\u0308" in alike
     assert "no annotations, so all classes count as absent in its images: 1 (1)" in empty
 
 

@@ -66,14 +66,14 @@ def test_whole_floats_are_indices_and_names_are_compared_as_plain_text(tmp_path:
     assert for_path(tmp_path / "x.json") == FiftyOne()
     assert FiftyOne().read(tmp_path / "x.json").rows([0, 1]).tolist() == [[1, 0], [0, 1]]
     (tmp_path / "x.json").write_text(text.replace("cat", "K\u00e4fer"))
-    with pytest.warns(UserWarning, match="look alike and count as different classes: 1 "):
+    with pytest.warns(UserWarning, match="look alike and count as different: 1 "):
         FiftyOne().read(tmp_path / "x.json")
 
 
 @pytest.mark.parametrize(
     ("labels", "noted"),
     [
-        ({"a": "cat|dog", "b": ["dog"]}, "'cat|dog' counts as one class; write the names sep"),
+        ({"a": "cat|dog", "b": ["dog"]}, "may be several: 1 ('cat|dog'); write the names separately if '|'"),
         ({"a": {"label": "cat", "confidence": 0.25}}, "present: 1 (0.25 of 'a')"),
     ],
 )
