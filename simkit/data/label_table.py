@@ -181,8 +181,8 @@ def _several(kind: Column, text: str, between: str) -> list[str]:
     if (names := listed(text)) is not None:
         return names
     if SHEET_ERROR.fullmatch(text):
-        raise kind.refused(text, "an error or a formula of a spreadsheet; write the class, or empty "
-                           "the cell if none is present")  # fmt: skip
+        raise kind.refused(text, "an error or a formula of a spreadsheet; write the class, or "
+                           "empty the cell if none is present")  # fmt: skip
     if damaged_list(text):
         expected = 'a list of names in quotation marks, as in ["cat", "dog"], is expected'
         raise kind.refused(text, expected)
