@@ -107,7 +107,8 @@ def test_damaged_class_priors(tmp_path: Path) -> None:
 def test_damaged_plans_of_a_comparison(tmp_path: Path) -> None:
     table = runs.to_table([planted.row(key="a")])
     job_store.save(job_store.Result(table), tmp_path / "bundles", "a")
-    job_store.begin(tmp_path, grid="draws = 2", keys=["a", "b"], classes=["cat", "dog"], leaves=[1])
+    about = {"classes": ["cat", "dog"], "leaves": [1]}
+    job_store.begin(tmp_path, grid="draws = 2", keys=["a", "b"], about=about)
     _damaged(tmp_path, runs.describe)
 
 

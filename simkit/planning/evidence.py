@@ -29,6 +29,7 @@ from simkit.files import reading
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
+from simkit.metrics.ap import LabelCounts
 from simkit.planning.test_split import Array, TestSplit
 from simkit.registry import short
 from simkit.results import job_store, method_facts, runs
@@ -505,15 +506,33 @@ def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSplit]:
                 "labelled all of it; put the data back, or compare again with reference = true"
             )
         images = int(whole["images"].iat[0])
-        shares = np.stack([*whole["class_present"]]).mean(0) / max(images, 1)
+        shown = np.stack([*whole["class_present"]]).mean(0)
         # Simulated images with independent classes that are as frequent as in the pool.
         rng = np.random.default_rng(Chance.seeded(0).of("stand-in").seed())
-        present = csr_array(rng.random((images, len(shares))) < shares)
+        places = rng.random((images, len(shown))).argsort(axis=0).argsort(axis=0)
+        present = csr_array(places < shown.round())
         truth = Truth.of(present, classes=class_names(first.table))
         pool = Pool(truth, scored, opened=False)
-    if data is None or "test" not in data.truth or data.truth["test"].id != ids["test"]:
+    about = first.table.attrs
+    if "test_images" in about:
+        images = about["test_images"]
+        counts = LabelCounts(*(np.array(about[f"test_{side}"]) for side in ("present", "absent")))
+    elif data is not None and "test" in data.truth and data.truth["test"].id == ids["test"]:
+        images, counts = data.truth["test"].shape[0], _counted(data, class_indices)
+    else:  # a comparison of an earlier version
         return pool, TestSplit()
-    return pool, TestSplit.of(data, mean_ap, class_indices, pool.truth.counts / pool.images)
+    shares = pool.truth.counts[class_indices] / pool.images
+    return pool, TestSplit.of(images, counts, mean_ap[class_indices], shares, pool.images)
+
+
+def _counted(data: Dataset, leaves: NDArray[np.int64]) -> LabelCounts:
+    """The labels of the test split that are scored, for comparisons of earlier versions."""
+    truth, difficult = data.truth["test"], data.difficult.get("test")
+    known: Any = truth.known
+    if difficult is not None:
+        known = np.ones(truth.shape, bool) if known is None else known.toarray()
+        known &= ~csr_array(difficult).toarray()
+    return LabelCounts.of(truth.present, known, leaves)
 
 
 @lru_cache(maxsize=8)

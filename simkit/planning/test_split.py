@@ -24,16 +24,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from scipy.special import ndtr, ndtri
 
 from simkit.annotate.evaluation_set import half_width
 from simkit.chance import Chance
-from simkit.data.dataset import Dataset
 from simkit.metrics.ap import LabelCounts
 
 Array = NDArray[np.float64]
@@ -68,7 +65,7 @@ class TestSplit:
     Attributes
     ----------
     images
-        Number of its images; None if the data cannot be opened.
+        Number of its images; None if the runs do not say it.
     half_width
         Half-width of the 95 % confidence interval of a mAP of 50, in points; 0 if unknown.
     on_few, on_many
@@ -86,44 +83,33 @@ class TestSplit:
     measured: float = 0.0
 
     @staticmethod
-    def of(data: Dataset, ap: Array, leaves: NDArray[np.int64], shares: Array) -> TestSplit:
-        """The test split of `data`.
+    def of(images: int, counts: LabelCounts, ap: Array, shares: Array, pool: int) -> TestSplit:
+        """The test split of a comparison.
 
         Parameters
         ----------
-        data
-            The data set.
+        images
+            Number of its images.
+        counts
+            Known present and absent labels of the L' classes over which mAP is averaged.
         ap
-            (L,) mean measured AP, nan for classes without a test image.
-        leaves
-            Indices of the classes over which mAP is averaged.
+            (L',) mean measured AP, nan for classes without a test image.
         shares
-            (L,) share of the pool's images with each class.
+            (L',) share of the pool's images with each class.
+        pool
+            Number of the pool's images.
 
         Returns
         -------
         TestSplit
-
-        Raises
-        ------
-        BadInput
-            If no class has both present and absent labels.
         """
-        truth, difficult = data.truth["test"], data.difficult.get("test")
-        known: Any = truth.known
-        if difficult is not None:
-            known = np.ones(truth.shape, bool) if known is None else known.toarray()
-            known &= ~csr_array(difficult).toarray()
-        counts = LabelCounts.of(truth.present, known, leaves)
-        counts.check(f"the test split of {data.name}", "compare on one that has them")
         shown = np.where(counts.scored, counts.present, 0)
-        images, pool = truth.shape[0], data.truth["train"].shape[0]
         points = half_width(shown)
-        if np.isnan(ap[leaves][shown > 0]).any():
+        if np.isnan(ap[shown > 0]).any():
             return TestSplit(images, points)
-        both = (shares[leaves] * pool + shown) / (pool + images)
-        few_and_many = _corrected(ap[leaves], shown, images, both)
-        return TestSplit(images, points, *few_and_many, float(ap[leaves][shown > 0].mean()))
+        both = (shares * pool + shown) / (pool + images)
+        few_and_many = _corrected(ap, shown, images, both)
+        return TestSplit(images, points, *few_and_many, float(ap[shown > 0].mean()))
 
     @property
     def small(self) -> bool:

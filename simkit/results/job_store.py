@@ -103,16 +103,13 @@ def begin(
     *,
     grid: str,
     keys: Sequence[str],
-    classes: Sequence[str],
-    leaves: Sequence[int],
-    methods: str = "",
+    about: Mapping[str, Any],
 ) -> None:
     """Write the plan of the comparison under way: its grid as TOML, and the stems of its files.
 
-    classes, leaves and methods are the facts of its table.
+    about: the facts of its table, classes and leaves at least.
     """
-    plan = {"grid": grid, "keys": list(keys), "classes": list(classes), "leaves": list(leaves)}
-    plan[FACTS] = methods
+    plan = {"grid": grid, "keys": list(keys), **about}
     with whole(folder / PLAN) as part:
         part.write_text(json.dumps(plan, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -123,14 +120,14 @@ def ended(folder: Path) -> None:
 
 
 def under_way(folder: Path) -> dict[str, Any]:
-    """Grid, keys, classes and leaves of the comparison under way, or empty values."""
+    """Grid, keys and facts of the comparison under way, or empty values."""
     if not (folder / PLAN).is_file():
-        return {"grid": "", "keys": (), "classes": (), "leaves": (), FACTS: ""}
+        return {"grid": "", "keys": (), "classes": (), "leaves": ()}
     with reading(folder / PLAN, "the plan of a comparison", "compare again") as file:
         values = json.loads(file.read_text(encoding="utf-8"))
-        methods = {FACTS: values.get(FACTS, "")}  # version 0.2.0 wrote no facts
-        names = ("grid", "keys", "classes", "leaves")
-        plan = _checked(methods | {name: values[name] for name in names})
+        if missing := {"grid", "keys", "classes", "leaves"}.difference(values):
+            raise BadInput(f"it has no {min(missing)}")
+        plan = _checked({name: values[name] for name in _KINDS if name in values})
         tomllib.loads(plan["grid"])
         return plan
 
@@ -139,9 +136,10 @@ _KINDS = {
     "grid": str, "keys": tuple[str, ...], "classes": tuple[str, ...], "leaves": tuple[int, ...],
     "failures": tuple[str, ...], "planned": int, "zero_shot": float, "scored_by": str, FACTS: str,
     "left_out": str,
+    "test_images": int, "test_present": tuple[int, ...], "test_absent": tuple[int, ...],
 }  # fmt: skip
-# The facts of methods have a separate checksum: version 0.2.0 does not expect them in this one.
-_SUMMED = [name for name in _KINDS if name not in (FACTS, "left_out")]
+# Version 0.2.0 expects no others in the checksum; those of methods have one of their own.
+_SUMMED = [*_KINDS][: [*_KINDS].index(FACTS)]
 
 
 def facts(table: pa.Table) -> dict[str, Any]:

@@ -26,7 +26,6 @@ from simkit.errors import BadInput
 from simkit.files import readable, reading, whole
 from simkit.quantities import duration
 from simkit.results import job_store
-from simkit.results.method_facts import FACTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -198,7 +197,7 @@ def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -
             f"{sweep}); resume `simkit compare`, or give the folder that it wrote to"
         )
     failures = [f"{name}: {why}" for job in compared for name, why in job.failures.items()]
-    about = {name: plan[name] for name in ("classes", "leaves", FACTS)}
+    about = {name: value for name, value in plan.items() if name not in ("grid", "keys")}
     return concat(parts, about | {"failures": failures})
 
 
@@ -228,7 +227,8 @@ def concat(parts: Sequence[pa.Table], facts: Mapping[str, Any] = MappingProxyTyp
         What is true of all runs, by name: classes (of `ap`) and leaves (indices of the leaf
         classes); failures, a sentence for each failed job or method of a job; planned, the number
         of runs, 0 if unknown; zero_shot and scored_by, mAP and name of the image-text model whose
-        scores were used, None without one; methods, as `method_facts.written` returns them.
+        scores were used, None without one; methods, as `method_facts.written` returns them;
+        test_images, test_present and test_absent, counts of the test split (see `TestSplit.of`).
     """
     facts = {"classes": (), "leaves": (), "failures": (), "planned": 0} | dict(facts)
     rows = pa.concat_tables(parts or [SCHEMA.empty_table()])

@@ -34,7 +34,7 @@ from simkit.study.grid import REFERENCE, Grid
 from simkit.study.jobs import Job, check, choose, jobs, seconds, source_of, sweep
 from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored
 from simkit.study.sources import kind_of, open_source
-from simkit.study.worker import Scored, left_out, run_bytes, scored_row, tuning_labels
+from simkit.study.worker import Scored, left_out, run_bytes, scored_row, test_facts, tuning_labels
 
 EVERY = 15.0  # seconds between two pictures of a comparison under way, at least
 PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
@@ -329,6 +329,7 @@ class _Work:
             "classes": self.data.data.classes,
             "leaves": self.data.data.leaves.tolist(),
             "methods": method_facts.written(grid.trained),
+            **test_facts(self.data),
         }
         # Pictures of the work in progress; parts write none, as they would overwrite each other's.
         self.draws_shown = 0
@@ -455,7 +456,7 @@ class _Work:
 
     def _begin(self, planned_jobs: list[Job]) -> None:
         stems = [stem(job, self.results, self.workers.accept) for job in planned_jobs]
-        job_store.begin(self.folder, grid=self.grid.to_toml(), keys=stems, **self.about)
+        job_store.begin(self.folder, grid=self.grid.to_toml(), keys=stems, about=self.about)
 
     def _other_code(self, planned_jobs: list[Job]) -> list[str]:
         """Notes on the use of results of accepted code; warns of unused results of other code."""

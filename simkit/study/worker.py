@@ -480,6 +480,15 @@ def left_out(data: StudyData, split: str) -> str:
     return counts.left_out([data.data.classes[c] for c in data.data.leaves], f"{split} split")
 
 
+def test_facts(data: StudyData) -> dict[str, Any]:
+    """Images of the test split, and known present and absent labels of each leaf, for plans."""
+    truth = data.truth("test")
+    counts = LabelCounts.of(truth.present, data.known("test"), data.data.leaves)
+    images = truth.shape[0] - len(data.skipped("test"))
+    sides = {f"test_{side}": getattr(counts, side).tolist() for side in ("present", "absent")}
+    return {"test_images": images, **sides}
+
+
 def tuning_labels(job: Job, data: StudyData) -> PartialLabels:
     """Complete labels of the validation split, on which all settings are chosen."""
     people = _people(replace(job, draws=(SWEEP,)), data, "val")

@@ -86,20 +86,22 @@ def write(folder, spec, *, schemes=SCHEMES, methods=("an", "ll-r"), shares=(0.04
     for row in rows:
         row["method"] = (named or {}).get(row["method"], row["method"])
     classes = truth.classes
-    test = datasets.open(spec).truth["test"].id
-    rows = [row | {"truth_id": truth.id, "test_id": test} for row in rows]
+    test = datasets.open(spec).truth["test"]
+    rows = [row | {"truth_id": truth.id, "test_id": test.id} for row in rows]
+    facts = {
+        "classes": classes, "leaves": list(range(len(classes))), "test_images": test.shape[0],
+        "methods": method_facts.written(grid.trained), "test_present": test.counts.tolist(),
+        "test_absent": (test.shape[0] - test.counts).tolist(),
+    }  # fmt: skip
     if finished < 1:
         keys = [f"{place:016x}" for place in range(10)]
-        job_store.begin(folder, keys=keys, grid=grid.to_toml(), classes=classes,
-                   leaves=list(range(len(classes))),
-                    methods=method_facts.written(grid.trained))  # fmt: skip
+        job_store.begin(folder, keys=keys, grid=grid.to_toml(), about=facts)
         (folder / "bundles").mkdir(exist_ok=True)
         for place, key in enumerate(keys[: round(10 * finished)]):
             part = runs.to_table(rows[place::10], {"classes": classes})
             part = part.replace_schema_metadata(None)
             job_store.save(job_store.Result(part), folder / "bundles", key)
         return folder
-    facts = {"classes": classes, "methods": method_facts.written(grid.trained)}
     table = runs.to_table(rows, facts | {"planned": len(rows)})
     runs.write(runs.writers(table), folder)
     (folder / "grid.toml").write_text(grid.to_toml(), encoding="utf-8")

@@ -13,8 +13,8 @@ from sklearn.metrics import average_precision_score
 
 from simkit.annotate.annotators import Habits
 from simkit.annotate.prices import prices
-from simkit.data.dataset import Dataset
 from simkit.labels.truth import Truth
+from simkit.metrics.ap import LabelCounts
 from simkit.planning.choose import Candidate, Choice, Request, backtest, candidates
 from simkit.planning.choose import next_measurement as next_one
 from simkit.planning.costs import count, wrong_labels
@@ -57,9 +57,8 @@ def test_map_of_few_test_images_is_corrected_and_its_band_holds():
     measured, corrected, held = [], [], []
     for _ in range(12):
         shown, ap = scored(30)
-        pool = Truth.of(rng.random((IMAGES, len(share))) < share)
-        data = Dataset("planted", {"train": pool, "test": Truth.of(shown)})
-        split = TestSplit.of(data, ap, np.arange(len(share)), pool.counts / IMAGES)
+        shares = (rng.random((IMAGES, len(share))) < share).mean(axis=0)
+        split = TestSplit.of(30, LabelCounts.of(shown), ap, shares, IMAGES)
         measured.append(np.nanmean(ap))
         corrected.append(float(split.on_new_images(measured[-1:])[0]))
         angles = np.arcsin(np.sqrt([corrected[-1], true]))

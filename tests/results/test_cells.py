@@ -199,7 +199,8 @@ def test_a_folder_is_described(tmp_path):
     summary.write_text("# What to buy\n\n- For $50, buy fpc.\n\n# Tables\n\n- others\n", "utf-8")
     text = describe(tmp_path)["text"]
     assert text.endswith(f"\nFor $50, buy fpc.\nfull table: {summary}") and "others" not in text
-    job_store.begin(tmp_path, grid="draws = 2", keys=["a", "b"], classes=[], leaves=[])
+    about = {"classes": [], "leaves": []}
+    job_store.begin(tmp_path, grid="draws = 2", keys=["a", "b"], about=about)
     assert describe(tmp_path)["unfinished"] == "0 of 2 jobs"
 
 

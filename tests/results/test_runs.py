@@ -76,8 +76,8 @@ def test_of_an_unfinished_comparison_its_own_finished_runs_are_read(tmp_path):
     why = {"fpc, draw 0, full": "it broke"}
     job_store.save(one(why), tmp_path / "bundles", STEM)
     job_store.save(one(), tmp_path / "bundles", "of another grid")
-    plan = {"grid": "draws = 2", "classes": ["cat", "dog"], "leaves": [1]}
-    job_store.begin(tmp_path, keys=[STEM, "not there yet"], **plan)
+    about = {"classes": ["cat", "dog"], "leaves": [1]}
+    job_store.begin(tmp_path, grid="draws = 2", keys=[STEM, "not there yet"], about=about)
     found = simkit.open_runs(tmp_path)
     assert found.table["scheme"].tolist() == ["fpc"] and result_tables.leaves(found.table) == (1,)
     assert found.failures == ("fpc, draw 0, full: it broke",) and found.planned == 0
@@ -88,7 +88,8 @@ def test_folders_without_runs_are_refused_with_how_far_the_work_is(tmp_path):
     for place, what in ((tmp_path, "no finished"), (tmp_path / "nowhere", "not a folder")):
         with pytest.raises(BadInput, match=what):
             runs.read(place)
-    job_store.begin(tmp_path, grid="draws = 2", keys=[STEM, "b"], classes=[], leaves=[])
+    none = {"classes": [], "leaves": []}
+    job_store.begin(tmp_path, grid="draws = 2", keys=[STEM, "b"], about=none)
     with pytest.raises(BadInput, match="0 of 2 jobs"):
         runs.read(tmp_path)
     job_store.save(one(draw=runs.SWEEP), tmp_path / "bundles", STEM)
@@ -131,10 +132,10 @@ def test_a_file_that_is_damaged_or_of_something_else_is_said_and_counts_for_noth
 
 def test_what_is_under_way_is_noted_until_it_ended(tmp_path):
     assert job_store.under_way(tmp_path)["keys"] == ()
-    noted = {"grid": "draws = 2", "keys": (STEM,), "classes": ("köter",), "leaves": (0,)}
-    noted |= {"methods": method_facts.written(["an"])}
-    job_store.begin(tmp_path, **noted)
-    assert job_store.under_way(tmp_path) == noted
+    noted = {"grid": "draws = 2", "keys": (STEM,)}
+    about = {"classes": ("köter",), "leaves": (0,), "methods": method_facts.written(["an"])}
+    job_store.begin(tmp_path, **noted, about=about)
+    assert job_store.under_way(tmp_path) == noted | about
     (tmp_path / job_store.PLAN).write_text('{"keys": 3')
     with pytest.raises(BadInput, match=r"plan\.json cannot be read .*; compare again"):
         job_store.under_way(tmp_path)
