@@ -16,6 +16,7 @@ import dataclasses
 import json
 import os
 import tomllib
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
@@ -236,7 +237,16 @@ def write_pilot(project: Project, state: OrderState) -> list[str]:
     values = {"data": pilot_data(project), "backbone": project.backbone, "weights": project.weights}
     lines = "\n".join(toml_lines(values))
     people = "\n".join(toml_lines({"habits": {"workers": project.people}}))
-    plan = project.pilot(len(order.images))
+    scored = cells[split[done] == "test"]
+    scorable = bool(((scored == "1").any(0) & (scored == "0").any(0)).any())
+    if done.any() and not scorable:
+        warnings.warn(
+            f"{project.folder / TABLE}: no class has both present and absent labels in the "
+            f"{len(scored):,} test images, so all images are for training, and models are not "
+            "scored; label more images for scores",
+            stacklevel=1,
+        )
+    plan = project.pilot(len(order.images)) if scorable else None
     for place, text in enumerate(() if plan is None else plan.grids, 1):
         texts[f"grid-{place}.toml"] = f"{text.replace(pilots.DATA_LINES, lines)}\n{people}\n"
     written = [name for name in texts if name == TABLE or not (project.folder / name).exists()]
@@ -244,7 +254,7 @@ def write_pilot(project: Project, state: OrderState) -> list[str]:
         with whole(project.folder / name) as part:
             part.write_text(texts[name], "utf-8")
     # Models are scored on the pilot's test images.
-    write_data(order, order.folder / DATA, pilot_data(project))
+    write_data(order, order.folder / DATA, pilot_data(project) if scorable else None)
     return written
 
 
