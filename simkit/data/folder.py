@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from simkit.data.dataset import LABELS, Dataset, read_spec, register
 from simkit.data.images import ENDINGS, FilePictures, flaw, with_depths
 from simkit.data.label_table import Content, read_content, read_splits
-from simkit.data.listing import listed
+from simkit.data.listing import NO_IMAGES, listed
 from simkit.data.lists import class_names, folder
 from simkit.data.splits import (
     Part,
@@ -135,19 +135,24 @@ class Folder:
         Without known labels the data set cannot be simulated, trained on or scored.
         """
         files, left_out = listed(place)
+        left = "give their folder"
         if left_out:
             reasons = [
                 f"{len(names):,} {why}, such as {names[0]!r}" for why, names in left_out.items()
             ]
-            warnings.warn(
-                f"{place}: image files are left out: {'; '.join(reasons)}. Rename files and "
-                "folders that are meant, and convert other formats to JPEG",
-                stacklevel=1,
+            odd = [flaw(place / name)[1] for name in left_out.get(NO_IMAGES, [])[:1]]
+            mends = [
+                "rename files and folders that are meant",
+                "convert other formats to JPEG",
+                *odd,
+            ]
+            left = (
+                f"image files are left out: {'; '.join(reasons)}. To use them, {', '.join(mends)}"
             )
         if not files:
-            first = next(iter(left_out.values()), [""])[0]
-            mend = flaw(place / first)[1] if first else "give their folder"
-            raise BadInput(f"{place} holds no images ({', '.join(ENDINGS)}); {mend}")
+            raise BadInput(f"{place} holds no images ({', '.join(ENDINGS)}); {left}")
+        if left_out:
+            warnings.warn(f"{place}: {left}", stacklevel=1)
         odd = next((name for name in files if not name.isprintable()), None)
         if odd is not None:  # line breaks, and bytes that are not UTF-8
             raise BadInput(f"the name {odd!r} in {place} has characters that no list of files can "

@@ -9,6 +9,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -54,16 +55,12 @@ def _note_copies(data: Dataset, asked: str) -> None:
     flaws = {path: each for _, path in files if (each := flaw(path))[0]}
     for kind, mend in dict.fromkeys(flaws.values()):
         names = [path.name for path, each in flaws.items() if each == (kind, mend)]
-        note(
-            data.name,
-            names,
-            f"files that cannot be read as images ({kind}): {{}}; {mend}",
-        )
-    whole = [(split, path) for split, path in files if path not in flaws]
-    groups = [whole]
-    for digest in (lambda path: path.stat().st_size, _middle, file_digest):
+        note(data.name, names, f"files that cannot be read as images ({kind}): {{}}; {mend}")
+    files = [(split, path) for split, path in files if path not in flaws]
+    groups = [files]
+    for digest in (lambda path: path.stat().st_size, partial(_part, 0.5), file_digest):
         groups = _alike(groups, digest, asked)
-    groups += _same_pixels(whole, asked)
+    groups += _same_pixels(files, asked)
     for first, second in [*combinations(SPLITS, 2), (asked, asked)]:
         copies = dict[Path, str]()
         for group in groups:
@@ -71,15 +68,11 @@ def _note_copies(data: Dataset, asked: str) -> None:
             for path in others[first == second :] if originals else ():
                 copies.setdefault(path, f"{path.name} = {originals[0].name}")
         what = f"{second} images that are copies of {first} images and make scores too high: {{}}; "
-        mend = "remove them from one of the two splits"
+        what += "remove them from one of the two splits"
         if first == second:
-            what, mend = (
-                "copies of other images, which people would answer again: {}; ",
-                "remove them",
-            )
+            what = "copies of other images, which people would answer again: {}; remove them"
         if copies:
-            total = data.truth[second].shape[0]
-            note(data.name, [*copies.values()], what + mend, total=total)
+            note(data.name, [*copies.values()], what, total=data.truth[second].shape[0])
 
 
 def _alike(
@@ -98,40 +91,30 @@ def _alike(
 
 def _same_pixels(files: list[_File], asked: str) -> list[list[_File]]:
     """Groups of images with equal pixels, as far as there is time for it."""
-    if len(files) > _FEW:
-        return []
     pixels, groups = 0, list[list[_File]]()
-    for group in sorted(_alike([files], size, asked), key=len):
-        lossy = all(path.suffix.lower() in (".jpg", ".jpeg", ".jpe", ".jfif") for _, path in group)
+    for group in sorted(_alike([files] * (len(files) <= _FEW), size, asked), key=len):
+        lossy = all(path.suffix.lower().startswith((".jp", ".jf")) for _, path in group)
         # JPEG files with equal pixels differ at their start, in remarks of programs.
-        for alike in _alike([group], _end, asked) if lossy else [group]:
+        for alike in _alike([group], partial(_part, 1), asked) if lossy else [group]:
             pixels += len(alike) * math.prod(size(alike[0][1]))
-            if pixels <= _PIXELS:
-                groups.append(alike)
+            groups += [alike] * (pixels <= _PIXELS)
     paths = [path for group in groups for _, path in group]
     with ThreadPoolExecutor() as pool:
-        ids = dict(zip(paths, pool.map(_exact, paths), strict=True))
+        ids = dict(zip(paths, pool.map(_pixels, paths), strict=True))
     return _alike(groups, ids.__getitem__, asked)
 
 
-def _exact(path: Path) -> object:
+def _pixels(path: Path) -> object:
     try:
         return exact(path)
     except BadInput:  # reported when the image is read
         return path
 
 
-def _middle(path: Path) -> bytes:
-    """Bytes from the middle of a file, where different images differ."""
+def _part(place: float, path: Path) -> bytes:
+    """Bytes of a file at a place from 0 to 1; in the middle different images differ."""
     with path.open("rb", buffering=0) as stream:
-        stream.seek(max(0, os.fstat(stream.fileno()).st_size - _PART) // 2)
-        return stream.read(_PART)
-
-
-def _end(path: Path) -> bytes:
-    """The last bytes of a file."""
-    with path.open("rb", buffering=0) as stream:
-        stream.seek(max(0, os.fstat(stream.fileno()).st_size - _PART))
+        stream.seek(int(place * max(0, os.fstat(stream.fileno()).st_size - _PART)))
         return stream.read(_PART)
 
 

@@ -37,6 +37,7 @@ _COPY = (
 )
 _COPY_FOLDER = re.compile(rf"[\W_]*{_COPY}[\W_]*", re.IGNORECASE)
 _COPY_NAME = re.compile(rf"^{_COPY}[-_.]+|([-_.@]+{_COPY})+$", re.IGNORECASE)
+NO_IMAGES = "empty or not images"
 _OUTSIDE = re.compile(r"^(/|[A-Za-z]:/|[\w+.-]+://)|(^|/)\.\.(/|$)")
 
 
@@ -87,7 +88,7 @@ def listed(place: Path, rows: Collection[str] = ()) -> tuple[list[str], dict[str
     copies, kept = _smaller_copies(place, names)
     counts = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
     left_out = {
-        "hidden or made by programs": made, "empty or not images": odd,
+        "hidden or made by programs": made, NO_IMAGES: odd,
         "smaller copies of other images": sorted(copies),
         f"in formats that are not read ({counts})": other,
     }  # fmt: skip
@@ -98,8 +99,8 @@ def listed(place: Path, rows: Collection[str] = ()) -> tuple[list[str], dict[str
             "same names are missing; move these folders away if they are copies",
             stacklevel=3,
         )
-    reasons = {why: files for why, files in left_out.items() if files}
-    return [name for name in names if name not in copies], reasons
+    names = [name for name in names if name not in copies]
+    return names, {why: files for why, files in left_out.items() if files}
 
 
 def _files(place: Path) -> list[str]:
@@ -118,43 +119,32 @@ def _smaller_copies(place: Path, names: list[str]) -> tuple[set[str], set[str]]:
     A folder holds copies if most of its images are smaller than those of the same name elsewhere,
     and none is larger.
     """
-    suspects = defaultdict[str, list[str]](list)  # by folder; "" for those beside their original
-    originals = dict[str, list[str]]()
+    bare, folders = dict[str, str](), defaultdict[str, list[str]](list)
+    originals = defaultdict[str, list[str]](list)  # by their bare names
     for name in names:
-        parts = name.split("/")
-        marks = [n for n, part in enumerate(parts[:-1], 1) if _COPY_FOLDER.fullmatch(part)]
-        if marks:
-            suspects["/".join(parts[: marks[-1]])].append(name)
+        *parents, last = os.path.splitext(name)[0].lower().split("/")
+        inner = [parent for parent in parents if not _COPY_FOLDER.fullmatch(parent)]
+        bare[name] = "/".join([*inner, _COPY_NAME.sub("", last)])
+        if len(inner) < len(parents):
+            folders[os.path.dirname(name)].append(name)
         else:
-            originals.setdefault(os.path.splitext(name)[0].lower(), []).append(name)
-            if _COPY_NAME.search(os.path.splitext(parts[-1])[0]):
-                suspects[""].append(name)
-
+            originals[bare[name]].append(name)
     pixels = cache(lambda name: math.prod(size(place / name)))
-    by_end = ends(originals)
-    stems = [*originals]
-    copies, kept = set[str](), set[str]()
-    for folder, members in suspects.items():
-        larger, not_smaller = [], 0
+    copies = {
+        name for alike in originals.values() if len(alike) > 1
+        for name in alike if _COPY_NAME.search(os.path.splitext(os.path.basename(name))[0])
+        and pixels(name) < max(map(pixels, alike))
+    }  # fmt: skip
+    kept, by_end, stems = set[str](), ends(originals if folders else ()), [*originals]
+    for members in folders.values():
+        largest = dict[str, int]()
         for name in members:
-            parts = os.path.splitext(name)[0].lower().split("/")
-            bare = _COPY_NAME.sub("", parts[-1])
-            if folder:
-                inner = [part for part in parts[:-1] if not _COPY_FOLDER.fullmatch(part)]
-                keys = [
-                    stems[n] for end in (parts[-1], bare)
-                    for n in same_end("/".join([*inner, end]), by_end)
-                ]  # fmt: skip
-            else:
-                keys = ["/".join([*parts[:-1], bare])]
-            sizes = [pixels(each) for key in keys for each in originals.get(key, ())]
-            if sizes and max(sizes) > pixels(name):
-                larger.append(name)
-            not_smaller += bool(sizes) and max(sizes) < pixels(name)
-        if not folder or (not not_smaller and 2 * len(larger) > len(members)):
-            copies |= {*larger}
-        if folder:
-            kept |= {*members} - copies
+            alike = [file for n in same_end(bare[name], by_end) for file in originals[stems[n]]]
+            largest[name] = max(map(pixels, alike), default=0)
+        smaller = {name for name in members if pixels(name) < largest[name]}
+        other = any(0 < largest[name] < pixels(name) for name in members)
+        copies |= smaller if 2 * len(smaller) > len(members) and not other else set()
+        kept |= {*members} - copies
     return copies, kept
 
 

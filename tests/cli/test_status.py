@@ -63,7 +63,7 @@ def test_spent_is_the_price_of_the_answers(shell, project) -> None:
     assert f"${expected * 36 * 2 * 15 / 3600:.2f} of $50.00" in shell("status", "project").out
 
 
-@pytest.mark.parametrize("project", [24], indirect=True)  # enough for both labels of a class
+@pytest.mark.parametrize("project", [24, 3], indirect=True)  # 3: too few for test images
 def test_the_next_command_runs_as_printed(shell, project) -> None:
     done = shell("receive", "project", answers("all.jsonl", project))
     assert done.code == 0 and "../labels.csv" in done.out
