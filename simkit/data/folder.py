@@ -27,7 +27,7 @@ from simkit.data.splits import (
     spell,
     with_pictures,
 )
-from simkit.errors import BadInput, located
+from simkit.errors import BadInput, examples, located
 from simkit.files import expanded
 from simkit.labels.cells import Minus, separator
 from simkit.labels.formats.base import complete, ends, for_path, text_ids
@@ -135,21 +135,12 @@ class Folder:
         Without known labels the data set cannot be simulated, trained on or scored.
         """
         files, left_out = listed(place)
-        left = "give their folder"
-        if left_out:
-            reasons = [
-                f"{len(names):,} {why}, such as {names[0]!r}" for why, names in left_out.items()
-            ]
-            odd = [flaw(place / name)[1] for name in left_out.get(NO_IMAGES, [])[:1]]
-            mends = [
-                "rename files and folders that are meant",
-                "convert other formats to JPEG",
-                *odd,
-            ]
-            left = (
-                f"image files are left out: {'; '.join(reasons)}. To use them, {', '.join(mends)}"
-            )
+        reasons = [f"{len(names):,} {why} ({examples(names)})" for why, names in left_out.items()]
+        mends = ["rename files and folders that are meant", "convert other formats to JPEG"]
+        mends += [flaw(place / name)[1] for name in left_out.get(NO_IMAGES, [])[:1]]
+        left = f"images left out: {'; '.join(reasons)}. To use them, {', '.join(mends)}"
         if not files:
+            left = left if left_out else "give their folder"
             raise BadInput(f"{place} holds no images ({', '.join(ENDINGS)}); {left}")
         if left_out:
             warnings.warn(f"{place}: {left}", stacklevel=1)

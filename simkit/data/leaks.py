@@ -93,10 +93,12 @@ def _same_pixels(files: list[_File], asked: str) -> list[list[_File]]:
     """Groups of images with equal pixels, as far as there is time for it."""
     pixels, groups = 0, list[list[_File]]()
     for group in sorted(_alike([files] * (len(files) <= _FEW), size, asked), key=len):
+        one = math.prod(size(group[0][1]))
         lossy = all(path.suffix.lower().startswith((".jp", ".jf")) for _, path in group)
-        # JPEG files with equal pixels differ at their start, in remarks of programs.
-        for alike in _alike([group], partial(_part, 1), asked) if lossy else [group]:
-            pixels += len(alike) * math.prod(size(alike[0][1]))
+        # Of many JPEG files, those with equal ends: most differ only in remarks at the start.
+        many = lossy and len(group) * one > _PIXELS >> 2
+        for alike in _alike([group], partial(_part, 1), asked) if many else [group]:
+            pixels += len(alike) * one
             groups += [alike] * (pixels <= _PIXELS)
     paths = [path for group in groups for _, path in group]
     with ThreadPoolExecutor() as pool:

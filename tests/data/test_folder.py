@@ -393,9 +393,9 @@ def test_files_that_no_person_put_there_are_left_out_and_counted(
     opened = data.open(f"folder:{tmp_path},labels=none")
     assert opened.truth["train"].images.tolist() == ["a.jpg", "in/b.jpg"]
     texts = [str(note.message) for note in recwarn]
-    assert "1 in formats that are not read (1 HEIC or AVIF), such as 'heic.jpg'" in texts[0]
-    assert "8 hidden or made by programs, such as '#recycle/c.jpg'" in texts[0]
-    assert "3 empty or not images, such as 'e.jpg'" in texts[0] and len(texts) == 1
+    assert "1 in formats that are not read (1 HEIC or AVIF) (heic.jpg)" in texts[0]
+    assert "8 hidden or made by programs (#recycle/c.jpg, " in texts[0]
+    assert "3 empty or not images (e.jpg, f.png, g.jpg)" in texts[0] and len(texts) == 1
     (tmp_path / "labels.csv").write_text("file,class\na.jpg,cat\n")
     with pytest.warns(UserWarning, match="no row in .*: 1 of 2, ") as said:
         data.open(f"folder:{tmp_path}")
