@@ -22,6 +22,9 @@ _TYPED = re.compile(
 _TIMES = {"k": 1000, "m": 1_000_000, "%": 1}
 _OTHER_LOCALE = re.compile(r"[1-9][0-9]{0,2}(\.000)+")  # 2.000 is 2 here and 2,000 elsewhere
 _GROUPED = re.compile(r"\$?([1-9][0-9]{0,2})\.([0-9]{3})\$?")  # so is 1.299 as an amount of money
+_FOREIGN = re.compile(  # 15,50 and 15.50 EUR, but not 2,5k
+    r"[^0-9.,%-]*([0-9]+(?:[.,][0-9]{1,2})?)\s*(?![km%c])[^0-9%]*", re.IGNORECASE
+)
 _COMMAS = "commas separate thousands (2,000) and points decimals (2.5)"
 _SHELL = "shells expand $, so leave it out or put the amount in single quotes"
 _MOST = 1e15
@@ -58,6 +61,9 @@ def dollars(value: Any, name: str) -> float:
     if not expanded and marks <= set("$km") and 0 <= number <= _MOST:
         return number
     mend = f"{_SHELL}, as in 2000, 2,000 or 2k" if expanded else "write 2000, 2,000 or 2k"
+    foreign = isinstance(value, str) and not expanded and _FOREIGN.fullmatch(text)
+    if foreign:
+        mend = f"write {foreign[1].replace(',', '.')}, if these are dollars"
     raise _refused(value, name, "dollars, 0 or more, are expected", mend)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from simkit import quantities
 from simkit.errors import BadInput, located, unknown
 from simkit.files import AnyPath, reading
+from simkit.labels.cells import parse_number, parse_seconds
 from simkit.labels.effort import QUESTIONS, Effort
 from simkit.labels.partial import PartialLabels
 from simkit.registry import Range, build, settle
@@ -24,6 +25,10 @@ from simkit.registry import Range, build, settle
 DEFAULT = "hourly"  # of a bill and of a plan
 IMAGES, ASSURANCE, MACHINE, SET_UP = "images", "quality assurance", "machine", "set-up"
 MOST = 10**9  # of seconds, dollars, people
+SLOWEST = 120.0  # seconds that people take for a question about a class, at most
+_DEAREST = 500.0  # dollars an hour
+_MONEY = ("wage", "setup", "setup_class", "machine", "dollars")
+_POINT = 'numbers have a decimal point, as in 15.5, and text is in quotation marks, as in "page"'
 Amount = Annotated[float, Range(0, MOST)]
 
 
@@ -94,6 +99,8 @@ class Prices:
 
     def __post_init__(self) -> None:
         settle(self, "price list")
+        if self.wage == 0:
+            raise BadInput("wage is 0; dollars an hour above 0 are expected, such as 15")
         if not self.rates:
             raise BadInput("no kind of question has a price; add a table such as [verify]")
         try:
@@ -147,8 +154,6 @@ class Prices:
             wage changes.
         """
         hourly = quantities.dollars(wage, "wage")
-        if not hourly:
-            raise BadInput(f"wage is {wage!r}; dollars an hour above 0 are expected, such as 15")
         priced = [kind for kind, rate in self.all_rates.items() if rate.dollars is not None]
         if priced:
             raise BadInput(
@@ -268,15 +273,49 @@ def prices(name: Prices | AnyPath) -> Prices:
     if text.lower() in _shipped():
         listed = preset(text.lower())
     elif text.lower().endswith(".toml"):
-        with reading(name, "prices (TOML)", "correct it") as path:
+        with reading(name, "prices (TOML)", f"correct it: {_POINT}") as path:
             values = tomllib.loads(path.read_text(encoding="utf-8"))
             listed = _from_tables(values, path.stem, str(path))
+        _note_large(listed, text)
     else:
-        raise unknown("price list", text, _shipped())
+        file = "; a list of your own is a TOML file, such as prices.toml" * ("." in text)
+        raise BadInput(f"{unknown('price list', text, _shipped())}{file}")
     if listed.ended:
         # One place for all callers, so that it is said once.
         warnings.warn(f"the prices {listed.name!r} are historical: {listed.ended}", stacklevel=1)
     return listed
+
+
+def _note_large(listed: Prices, file: str) -> None:
+    """A note about amounts in a file that are probably of another unit."""
+    large = [
+        (kind, f"{rate.seconds:,.10g} seconds for a question", rate.seconds / 1000, "milliseconds")
+        for kind, rate in listed.rates.items()
+        if rate.per == "question" and rate.seconds and rate.seconds > SLOWEST
+    ]
+    if listed.wage and listed.wage > _DEAREST:
+        large.append(("wage", f"${listed.wage:,.10g} an hour", listed.wage / 100, "cents"))
+    if large:
+        field, amount, less, unit = large[0]
+        warnings.warn(f"{file}: {field} is {amount}; write {less:g} if these are {unit}",
+                      stacklevel=3)  # fmt: skip
+
+
+def _typed(key: str, value: Any) -> Any:
+    """An amount that is written as text, such as "$15", "1.8 s" or "40%", as a number.
+
+    Other values are returned as they are. Raises BadInput.
+    """
+    if not isinstance(value, str):
+        return value
+    if key in _MONEY:
+        return quantities.dollars(value, key)
+    try:
+        if key == "seconds":
+            return parse_seconds(value.strip())
+        return parse_number(value.strip()) if key == "qa" else value
+    except ValueError:
+        raise BadInput(f"{key} is {value!r}; {_POINT}") from None
 
 
 def preset(name: str) -> Prices:
@@ -319,8 +358,9 @@ def _from_tables(values: dict[str, Any], name: str, where: str) -> Prices:
                     "seconds or dollars is expected"
                 )
             with located(kind):
-                rates[kind] = build(Rate, table, "price")
-        head = {key: value for key, value in values.items() if key not in rates}
+                amounts = {key: _typed(key, value) for key, value in table.items()}
+                rates[kind] = build(Rate, amounts, "price")
+        head = {key: _typed(key, value) for key, value in values.items() if key not in rates}
         head = {"title": name, "workers": 1, **head, "name": name}
         head |= {"image": rates.pop("image", None), "rates": rates}
         head["as_of"] = str(head.get("as_of", ""))  # TOML may give a number or a date

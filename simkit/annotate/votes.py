@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -13,10 +14,11 @@ from numpy.typing import NDArray
 
 from simkit.annotate.annotators import Ints
 from simkit.chance import Chance
-from simkit.errors import BadInput
+from simkit.errors import BadInput, examples
 from simkit.files import AnyPath, reading
-from simkit.labels.cells import UNSURE, Minus, meaning_of_minus
+from simkit.labels.cells import UNSURE, Minus, meaning_of_minus, means_state
 from simkit.labels.formats.npz import Arrays
+from simkit.labels.names import path_key
 from simkit.labels.tables import USUAL, Column, read_table
 
 NO, MAYBE, YES = 0, 1, 2
@@ -320,14 +322,29 @@ def _from_arrays(arrays: Arrays) -> Votes:
 
 def _from_table(path: Path, minus: Minus) -> Votes:
     table = read_table(path)
+    if missing := [name for name in COLUMNS if not table.named(USUAL[name])]:
+        has = examples(column.name for column in table.columns)
+        raise BadInput(
+            f"no column is called {' or '.join(missing)}, but {has}; "
+            f"write a row for each vote, with the columns {', '.join(COLUMNS)}"
+        )
     gold = np.full(len(table), _NOTHING, np.int8)
-    if (experts := table.optional_column(USUAL["gold"], "the experts")) is not None:
+    experts = table.optional_column(
+        USUAL["gold"], "the experts",
+        fits=lambda column: column.name == "gold" or all(map(means_state, column.texts)),
+    )  # fmt: skip
+    if experts is not None:
         gold = _said(experts, minus, frozenset())
+        if experts.name != "gold":
+            table.note(
+                f"column {experts.name!r} is read as answers of experts; rename it if it is none"
+            )
     answer = _said(table.pick("answer"), minus, UNSURE)
     if len(left_out := np.flatnonzero(answer == _NOTHING)):
         table.note(
-            f"rows left out because they have no answer: {len(left_out):,} of {len(table):,}, such "
-            f"as row {table.row(left_out[0])}; write maybe where somebody is unsure"
+            f"rows left out because -1 and empty cells are no answer: {len(left_out):,} of "
+            f"{len(table):,}, such as row {table.row(left_out[0])}; write maybe where somebody is "
+            "unsure"
         )
         kept = answer != _NOTHING
         table, answer, gold = table.select(kept), answer[kept], gold[kept]
@@ -336,7 +353,14 @@ def _from_table(path: Path, minus: Minus) -> Votes:
         if "" in column.texts:
             raise column.refused("", "fill in the cell or remove the row")
     image.note_shortened()
+    of_class.note_alike(str.casefold)
+    image.note_alike(_by_path(image.texts))
     worker = worker.people()
+    if len(worker.texts) == len(table) > 20:
+        table.note(
+            f"column {worker.name!r} has another name in each of the {len(table):,} rows; write "
+            "the people's names if these are numbers of rows"
+        )
     pairs, question = np.unique(
         image.codes.astype(np.int64) * len(of_class.texts) + of_class.codes, return_inverse=True
     )
@@ -361,9 +385,21 @@ def _from_table(path: Path, minus: Minus) -> Votes:
     )  # fmt: skip
 
 
+def _by_path(images: Sequence[str]) -> Callable[[str], str]:
+    """The form in which images look alike: without case, and without folders if one has none."""
+    paths = {path_key(name).casefold() for name in images}
+
+    def form(name: str) -> str:
+        path = path_key(name).casefold()
+        last = path.rpartition("/")[2]
+        return last if last in paths else path
+
+    return form
+
+
 def _said(column: Column, minus: Minus, unsure: frozenset[str]) -> NDArray[np.int8]:
     """(m,) 0 no, 1 maybe, 2 yes and 3 nothing for each row."""
-    expected = "write yes, maybe or no" if unsure else (
+    expected = "write yes, maybe or no, or remove the row" if unsure else (
         "write yes or no, leave it empty, or rename the column if it has no answers of experts"
     )  # fmt: skip
     states = column.states(expected, unsure)

@@ -66,7 +66,8 @@ def command(
                 mend = (f"{len(result.problems):,} rows of {named} were refused, such as row "
                         f"{first.row} ({first.problem}); correct them")  # fmt: skip
             elif files:
-                mend = f"no row of {named} has an answer, so have the questions answered first"
+                why = ", ".join(f"{n:,} rows: {reason}" for reason, n in result.left_out.items())
+                mend = f"no row of {named} has an answer ({why}); have the questions answered"
             raise BadInput(f"{folder} has no answers yet; {mend}")
         written = write(state)
         if project is not None:

@@ -37,7 +37,8 @@ UNSURE = frozenset((
     "unsure", "maybe", "not sure", "uncertain", "unclear", "perhaps", "skip", "skipped", "?",
     "unknown", "don't know", "dont know", "can't tell", "cannot tell", "unsicher", "vielleicht",
     "weiß nicht", "peut-être", "incertain", "quizás", "no sé", "forse", "non so", "misschien",
-    "onzeker", "talvez", "não sei", "może", "nie wiem",
+    "onzeker", "talvez", "não sei", "może", "nie wiem", "unklar", "weiss nicht", "nicht sicher",
+    "i don't know", "undecided",
 ))  # fmt: skip
 """Answers of people who cannot decide, in lower case; looked up before `PRESENCE`, with ? too."""
 BOTH = (

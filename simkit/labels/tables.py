@@ -42,23 +42,28 @@ from simkit.labels.cells import (
     parse_seconds,
     state,
 )
-from simkit.labels.names import key, person, plain, same_people, whole
+from simkit.labels.names import alike, key, person, plain, same_people, whole
 
 USUAL = {
     "question": ("question", "question_id", "id"),
     "image": ("image", "file", "file_name", "file_path", "image_name", "image_id", "image_path",
-              "image_file", "path", "picture", "photo", "img", "img_name", "img_path"),
-    "class": ("class", "label", "labels", "category", "class_name", "label_name", "tag", "tags"),
+              "image_file", "path", "picture", "photo", "img", "img_name", "img_path", "bild",
+              "datei", "dateiname", "fichier", "imagen", "archivo"),
+    "class": ("class", "label", "labels", "category", "class_name", "label_name", "tag", "tags",
+              "klasse", "kategorie", "classe", "clase", "categoría"),
     "answer": ("answer", "value", "response", "result", "present", "vote", "judgment", "judgement",
-               "choice", "choices", "annotation", "decision", "is_present"),
+               "choice", "choices", "annotation", "decision", "is_present", "antwort", "réponse",
+               "respuesta"),
     "worker": ("worker", "annotator", "worker_id", "annotator_id", "user", "user_id", "username",
-               "rater", "rater_id", "labeler", "labeller", "completed_by", "who"),
+               "rater", "rater_id", "labeler", "labeller", "completed_by", "who",
+               "bearbeiter", "annotateur", "anotador"),
     "seconds": ("seconds", "time", "duration", "lead_time", "work_time", "time_spent",
                 "seconds_spent", "duration_s", "milliseconds", "time_ms", "duration_ms", "elapsed",
-                "elapsed_ms", "response_time", "response_time_ms", "WorkTimeInSeconds"),
+                "elapsed_ms", "response_time", "response_time_ms", "WorkTimeInSeconds",
+                "sekunden", "dauer", "zeit", "durée", "segundos"),
     "split": ("split", "set", "subset", "partition"),
     "weight": ("weight", "weights"),
-    "gold": ("gold",),
+    "gold": ("gold", "gold_label", "ground_truth", "expert", "truth"),
 }  # fmt: skip
 """Usual names of columns by content, compared as `key`; the first is that of simkit."""
 ENDINGS = (
@@ -72,6 +77,7 @@ _SEPARATORS = ",;\t|"
 _UNCOMPUTED = re.compile(rb'<c r="(\w+)"[^>]*><f[^>]*>[^<]*</f>(?:<v ?/>|<v></v>)?</c>')
 _HIDDEN = re.compile(rb'<row r="(\d+)"[^>]* hidden="(?:1|true)"')
 _COMMENT = "# "  # at the start of lines above the header
+_PEOPLE = re.compile(r"[,;|&/\n]|\s(?:\+|and|und|et|y|e|en|oder|or)\s", re.IGNORECASE)
 _SHORTENED = re.compile(r"\d[.,]\d{1,5}E\+\d\d")
 
 
@@ -125,12 +131,23 @@ class Column:
 
     def people(self) -> Column:
         """The column with one name for each person; a note if several spellings are one."""
-        self.note_shortened()
+        self.note_people()
         first: dict[str, str] = {}
         pairs = [(first.setdefault(person(text), text), text) for text in self.texts]
         if merged := [(one, other) for one, other in pairs if one != other]:
             self.table.note(same_people(merged))
         return self.cleaned(lambda text: whole(first[person(text)]))
+
+    def note_people(self) -> None:
+        """Notes about names of people that look shortened, and about cells with several names."""
+        self.note_shortened()
+        several = [text for text in self.texts if _PEOPLE.search(text) and "://" not in text]
+        if several:
+            self.table.note(
+                f"column {self.name!r} holds {several[0][:60]!r} in row {self.row(several[0])}, "
+                f"which counts as one person (such names: {len(several):,}); write a row for each "
+                "if they are several"
+            )
 
     def note_shortened(self) -> None:
         """A note if ids look like 1.23457E+12, which several long numbers may have become."""
@@ -140,6 +157,14 @@ class Column:
             self.table.note(
                 f"column {self.name!r} holds {short!r}, as spreadsheets shorten long numbers, and "
                 "different ids may look the same; export it again with this column as text"
+            )
+
+    def note_alike(self, form: Callable[[str], str]) -> None:
+        """A note if different texts of the column have the same form."""
+        if pairs := alike(self.texts, form):
+            self.table.note(
+                f"{len(pairs):,} names in column {self.name!r} look like another one "
+                f"({', '.join(pairs[:3])}) and count as two; spell them alike if they are one"
             )
 
     def row(self, text: str) -> int:
@@ -301,8 +326,11 @@ class Table:
     def named(self, names: Iterable[str]) -> list[Column]:
         """All columns with one of these names, those that come first in `names` first."""
         order = {key(name): place for place, name in reversed([*enumerate(names)])}
-        columns = [column for column in self.columns if key(column.name) in order]
-        return sorted(columns, key=lambda column: order[key(column.name)])
+
+        def place(column: Column) -> int:  # Mechanical Turk writes Input.image and Answer.answer
+            return order.get(key(re.sub(r"^(Input|Answer)\.", "", column.name)), -1)
+
+        return sorted((column for column in self.columns if place(column) >= 0), key=place)
 
     def column(
         self,

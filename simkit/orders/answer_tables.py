@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from simkit.errors import BadInput, unknown
+from simkit.annotate.prices import SLOWEST
+from simkit.errors import BadInput, examples, unknown
 from simkit.files import reading
 from simkit.labels import tables
 from simkit.labels.cells import BLANK, UNSURE, Minus, listed, meaning_of_minus, means_state, state
@@ -35,13 +37,19 @@ USUAL["answer"] += ("label",)
 _TIMES = (*USUAL["seconds"][1:6], "elapsed", "response_time")
 _UNITS = ("ms", "s", "sec", "seconds", "min", "minutes", "h", "hours", "in_s", "in_min")
 USUAL["seconds"] += tuple(f"{name}_{unit}" for name in _TIMES for unit in _UNITS)
+_TIME = re.compile(r"[\d.,:]+ ?[a-z]{0,3}")
+_MOMENT = re.compile(
+    r"\d{4}-\d\d-\d\d(?!\d).*|\d{1,2}[./]\d{1,2}[./]\d{2,4}.*|\d+:\d\d.*|\d{10,13}"
+)
+_REJECTED = ("rejected", "cancelled", "canceled", "skipped", "returned", "timed-out")
+FEW = 8  # steps from time to time, with which it is no chance that all are equal or go up
 _LIKE_TIMES = re.compile("sec|sek|time(?!stamp)|duration|zeit|dauer|durée|temps|tiempo|tempo|tijd")
 FIELDS = (*USUAL, "milliseconds")
 ABSENT = "none"  # FIELD=none: no column has this field
 DAY = 86_400  # seconds; longer times count as not measured
 # Medians of seconds per question. People take 0.3 s at least, so milliseconds that are read as
 # seconds give hundreds; yes or no about a class takes them a few seconds, and rarely a minute.
-FASTEST, SLOWEST = 0.05, 120.0
+FASTEST = 0.05
 WHY = ("problem", "cause", "reason")  # a sentence; equal for rows with one mistake; what is counted
 RAW = {"row": 0, "question": -1, "worker": "", "answer": "", "seconds": np.nan, "shared": 1,
        "untimed": "", "problem": "", "cause": "", "reason": ""}  # fmt: skip
@@ -88,10 +96,58 @@ def read(
                     for text in column.texts:
                         if re.fullmatch("[0-9a-f]{16}", text):
                             order.check_id(file, text)
-                return _Answers(table, order, columns, minus).rows()
+                return _Answers(_long(table, order), order, columns, minus).rows()
         with reading(file, "an export of Label Studio", "export it again as JSON"):
             rows = [{**RAW, **row} for row in label_studio.answers(tasks, order, file)]
-        return pd.DataFrame(rows, columns=[*RAW])
+        raw = pd.DataFrame(rows, columns=[*RAW])
+        raw["seconds"] *= 1e-3 if "milliseconds" in columns else 1
+        if columns.get("seconds") == ABSENT:
+            raw["seconds"] = np.nan
+        elif not {"seconds", "milliseconds"} & {*columns}:
+            _check_times(file, "lead_time", raw["seconds"] / raw["shared"])
+        return raw
+
+
+def _long(table: Table, order: Order) -> Table:
+    """A sheet with a column for each class, as a table with a row for each image and class."""
+    others = [*table.columns]
+    of_class = class_places([column.name for column in others], order.classes)
+    wide = [column for column in others if column.name in of_class]
+    others = [column for column in others if column not in wide]
+    long = {*map(key, (*USUAL["class"], *USUAL["answer"]))} & {key(one.name) for one in others}
+    if long or len(wide) < min(2, len(order.classes)) or "name" in {*order.table["kind"]}:
+        return table
+    table.note(
+        f"columns of classes are read as answers: {len(wide):,} "
+        f"({examples(column.name for column in wide)}); correct their names if they are none"
+    )
+    filled = np.sum([column.filled for column in wide], axis=0)
+    out = Table(table.path, [], np.tile(table.rows, len(wide)), table.separator, table.notes)
+    cells = {column.name: column.cells() * len(wide) for column in others}
+    cells |= {"shared": [*map(str, filled)] * len(wide)}  # the time of a row is for all its classes
+    cells |= {"class": [column.name for column in wide for _ in range(len(table))]}
+    cells |= {"answer": [text for column in wide for text in column.cells()]}
+    out.columns.extend(
+        Column(name, pa.array(texts, pa.string()), out) for name, texts in cells.items()
+    )
+    return out
+
+
+def _check_times(file: Path, name: str, each: pd.Series[float] | NDArray[np.float64]) -> None:
+    """Raise BadInput for seconds a question that are probably of another unit, or no times."""
+    each = each[(each > 0) & (each <= DAY)]
+    median = float(np.median(each)) if len(each) else FASTEST
+    if FASTEST <= median <= SLOWEST:
+        return
+    shown = f"{median:,.0f}" if median > 10 else f"{median:.2g}"
+    leave = f"--columns seconds={ABSENT}"
+    mend = (
+        f"if it has milliseconds, add --columns milliseconds={name}, for seconds --columns "
+        f"seconds={name}, and for anything else {leave}"
+    )
+    if median < FASTEST:
+        mend = f"write seconds, or times such as 00:00:02, or leave it out with {leave}"
+    raise BadInput(f"{file}: column {name!r} has a median of {shown} s a question; {mend}")
 
 
 # -- names and answers as people write them -------------------------------------------------------
@@ -173,8 +229,12 @@ class _Answers:
         said = "classes of the order" if self.naming.all() else "yes, no or unsure"
         answer = self._needed("answer", said, "yes, no or unsure")
         self.worker = self._needed("worker", "names", "the names of the people")
-        self.worker.note_shortened()
+        self.worker.note_people()
         questions, why = self._questions()
+        self.counted = (questions >= 0) & self.worker.filled
+        for column in self.table.named(["AssignmentStatus", "status", "state"]):
+            for place in np.flatnonzero([text.lower() in _REJECTED for text in column.cells()]):
+                why[place] = "", "", "rejected or skipped"
         seconds, shared = self._seconds()
         return pd.DataFrame({
             "row": self.table.rows, "question": questions, "worker": self.worker.cells(),
@@ -351,6 +411,11 @@ class _Answers:
                 leave = f"leave it out with --columns question={ABSENT}: image and class decide"
                 mend = leave if whole else "add the columns image and class"
                 raise BadInput(f"{self.table.path}: {text}; correct the numbers, or {mend}")
+            if not (whole or stated or self.table.named(["order"])):
+                self.table.note(
+                    f"the numbers in column {column.name!r} alone decide which question a row "
+                    "answers; add the columns image and class if they may be of another order"
+                )
             return numbers, wrong
         return np.full(len(self.table), -1), np.zeros(len(self.table), bool)
 
@@ -383,7 +448,10 @@ class _Answers:
         if self.naming.all():
             return answer
         states = {text: _state(text) for text in answer.texts}
+        used = {answer.texts[code] for code in answer.codes[self.counted]}
         for text, said in states.items():
+            if text not in used:  # such as a sum below the answers
+                continue
             number = isinstance(said, str) and re.fullmatch(r"[+-]?\d*[.,]?\d+\s*%?", text)
             if number and text not in self.order.classes:
                 expected = "numbers say 1 (yes), 0 (no) or -1; write yes, no or unsure"
@@ -391,7 +459,7 @@ class _Answers:
                     f"{answer.refused(text, expected)}, or name another column with --columns "
                     "answer=NAME"
                 )
-        codes = [said for said in states.values() if not isinstance(said, str)]
+        codes = [states[text] for text in used if not isinstance(states[text], str)]
         absent = meaning_of_minus(codes, self.minus, "--minus ") == 0
         if -1 in codes and not self.minus:
             self.table.note(f"-1 in column {answer.name!r} is read as unsure, because 0 means no")
@@ -410,42 +478,42 @@ class _Answers:
         seconds = column.seconds(milliseconds=True if thousandths else None, strict=stated)
         self.untimed[np.isnan(seconds) & column.filled] = "time not readable"
         shared = self._shared(column, seconds)
-        each = (seconds / shared)[(seconds > 0) & (seconds <= DAY)]
         of_page = self.table.named(["shared"]) and self.table.named(["order"])
-        median = float(np.median(each)) if len(each) and not of_page else FASTEST
-        if not stated and not FASTEST <= median <= SLOWEST:
-            shown = f"{median:,.0f}" if median > 10 else f"{median:.2g}"
-            name, leave = column.name, f"--columns seconds={ABSENT}"
-            mend = (
-                f"if it has milliseconds, add --columns milliseconds={name}, for seconds --columns "
-                f"seconds={name}, and for anything else {leave}"
-            )
-            if median < FASTEST:
-                mend = f"write seconds, or times such as 00:00:02, or leave it out with {leave}"
-            raise BadInput(f"{self.table.path}: column {name!r} has a median of {shown} s a "
-                           f"question; {mend}")  # fmt: skip
+        if not stated and not of_page:
+            times = pd.Series(seconds / shared)[self.counted & (seconds > 0) & (seconds <= DAY)]
+            _check_times(self.table.path, column.name, times)
+            steps = times.groupby(self.worker.codes[times.index]).diff().dropna()
+            for odd, words in ((steps == 0, "are all equal"), (steps > 0, "rise in every row")):
+                if odd.all() and len(steps) >= FEW:
+                    self.table.note(
+                        f"the {len(times):,} times in column {column.name!r} {words}; if they are "
+                        f"not of single answers, leave them out with --columns seconds={ABSENT}"
+                    )
         return seconds, shared
 
     def _note_unread_times(self) -> None:
-        """A note about a column that seems to hold times, where none is read as such."""
-        names = [
-            column.name for column in self.table.columns
-            if "seconds" not in self.chosen and column not in self.taken
-            and _LIKE_TIMES.search(column.name.casefold()) and any(column.texts)
-            and all(re.fullmatch(r"([\d.,:]+ ?[a-z]{0,3})?", text) for text in column.texts)
-        ]  # fmt: skip
-        if names:
-            self.table.note(
-                f"no times are read; if column {names[0]!r} has them, add --columns "
-                f"'seconds={names[0]}'"
-            )
+        """A note about columns that seem to hold times, where none is read as such."""
+        free = [c for c in self.table.columns if c not in self.taken and c.filled.any()]
+        names, moments = (
+            [c.name for c in free if all(form.fullmatch(text) for text in c.texts if text)]
+            for form in (_TIME, _MOMENT)
+        )
+        names = [name for name in names if _LIKE_TIMES.search(name.casefold())]
+        mend = (
+            f"if column {names[0]!r} has them, add --columns 'seconds={names[0]}'" if names else ""
+        )
+        if len(moments) > 1:
+            mend = (f"add a column seconds with the difference of {moments[0]!r} and "
+                    f"{moments[1]!r} if they are the start and the end")  # fmt: skip
+        if mend and "seconds" not in self.chosen:
+            self.table.note(f"no times are read; {mend}")
 
     def _shared(self, column: Column, seconds: NDArray[np.float64]) -> NDArray[np.int64]:
         """(m,) the number of questions that the time of each row was for."""
         for shared in self.table.named(["shared"]):
             counts = np.array([*map(_number, shared.texts)], np.int64)[shared.codes]
             return np.where((counts > 0) & (counts <= len(self.order.table)), counts, 1)
-        times = pd.Series(seconds)
+        times = pd.Series(seconds).where(self.counted)
         kinds = [
             (f"rows with the same {task.name}", times.groupby(task.codes), "" not in task.texts)
             for task in self.table.named(["annotation_id", "AssignmentId"])
@@ -457,7 +525,7 @@ class _Answers:
                 self.table.note(
                     f"column {column.name!r} has one time for all {rows}, which share it"
                 )
-                return each.transform("size").to_numpy(np.int64)
+                return each.transform("size").fillna(1).to_numpy(np.int64)
         return np.ones(len(seconds), np.int64)
 
 

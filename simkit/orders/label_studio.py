@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -126,10 +127,13 @@ def tasks_of(table: Table) -> list[dict[str, Any]] | None:
     for place in range(len(table)):
         row = {name: cells[place] for name, cells in columns.items()}
         cell = row.get(PRESENT) or row.get(NAMED) or "[]"
-        names = listed(cell)
-        chosen = {"type": "choices", "value": {"choices": [cell] if names is None else names}}
+        names, person = listed(cell), row.get("annotator") or ""
+        if number := re.match(r"\{\W*id\W+(\d+)", person):
+            person = number[1]
+        ticked = {"choices": [cell] if names is None else names}
+        chosen = {"type": "choices", "from_name": PRESENT, "value": ticked}
         annotation: dict[str, Any] = {
-            "completed_by": row.get("annotator"), "was_cancelled": False, "result": [chosen],
+            "completed_by": person, "result": [chosen],
             "lead_time": 0.0 if times is None else float(np.nan_to_num(times[place])),
         }  # fmt: skip
         data: dict[str, Any] = {name: ast.literal_eval(row[name]) for name in ("ask", "questions")}
@@ -147,18 +151,29 @@ def answers(tasks: list[dict[str, Any]], order: Order, file: Path) -> list[dict[
     reason, for a task or annotation without answers.
     """
     rows: list[dict[str, Any]] = []
+    checks = sum(bool(a.get("ground_truth")) for task in tasks for a in task["annotations"])
+    if checks:
+        warnings.warn(
+            f"{file}: annotations that are marked as ground truth count as answers: {checks:,}; "
+            "remove the annotations of people who were not asked",
+            stacklevel=2,
+        )
     for number, task in enumerate(tasks, 1):
         order.check_id(file, task["data"]["order"])
         if not task["annotations"]:
             rows.append({"row": number, "reason": "task without annotations"})
         for annotation in task["annotations"]:
-            if annotation["was_cancelled"]:
-                rows.append({"row": number, "reason": "skipped task"})
+            results = annotation["result"]
+            choices = [result for result in results if result["type"] == "choices"]
+            if annotation.get("was_cancelled") or (results and not choices):
+                skipped = annotation.get("was_cancelled") or not results
+                reason = "skipped task" if skipped else "annotation without choices"
+                rows.append({"row": number, "reason": reason})
                 continue
-            by = annotation["completed_by"]
+            by = annotation.get("completed_by")
             if isinstance(by, dict):  # some exports have a record of the person, not the number
-                by = by["id"]
-            numbers, said = task["data"]["questions"], _said(task["data"], annotation, order)
+                by = by.get("id", by.get("email"))
+            numbers, said = task["data"]["questions"], _said(task["data"], choices, order)
             about = {
                 "row": number, "worker": "" if by is None else str(by), "shared": len(numbers),
                 "seconds": float(annotation.get("lead_time") or "nan"),
@@ -170,11 +185,12 @@ def answers(tasks: list[dict[str, Any]], order: Order, file: Path) -> list[dict[
     return rows
 
 
-def _said(data: dict[str, Any], annotation: dict[str, Any], order: Order) -> list[Any]:
-    """The answers to the questions of a task."""
+def _said(data: dict[str, Any], results: list[dict[str, Any]], order: Order) -> list[Any]:
+    """The answers to the questions of a task, by results of type choices."""
     asked, numbers = [choice["value"] for choice in data["ask"]], data["questions"]
-    results = annotation["result"]
-    chosen = [c for r in results if r["type"] == "choices" for c in r["value"]["choices"]]
+    ticked = [(one.get("from_name"), one["value"]["choices"]) for one in results]
+    ours = (c for name, c in ticked if name in (PRESENT, NAMED) or {*c} & {*asked})
+    chosen = [choice for choices in ours for choice in choices]
     unknown = [c for c in chosen if c not in asked]
     if unknown:  # a class was renamed in the tool, so the ticks are ambiguous
         return [f"{unknown[0]} (not asked)"] * len(numbers)

@@ -173,31 +173,38 @@ def _gold(
 ) -> pd.DataFrame:
     """Gold questions: pairs with a known answer, half of them present if there are enough."""
     wanted = round(settings.gold * len(questions))
-    if answers is None or answers.classes != settings.classes:
+    if answers is None:
         raise BadInput(
-            "gold questions need known answers about the order's classes; give --known, a file of "
-            "labels of these classes, or --gold 0 for no gold questions"
+            "gold questions need known answers; give --known, a file of labels of the order's "
+            "classes, or --gold 0 for no gold questions"
         )
-    rows, classes = answers.codes.nonzero()
-    places = pd.Index(order.images.astype(str)).get_indexer(answers.images.astype(str))
-    known = {"image": places[rows], "class": classes, "gold": answers.codes.data}
-    table = pd.DataFrame(known).assign(kind="verify", nth=0)
+    table = sheet.known(answers, order.images, settings.classes).assign(kind="verify", nth=0)
     pair = ["image", "class"]
     asked = pd.concat([questions[pair], *(part.table[pair] for part in order.rounds)])
     new = ~pd.MultiIndex.from_frame(table[pair]).isin(pd.MultiIndex.from_frame(asked))
-    table = table[new & (table["image"] >= 0)]
+    table = table[new]
     numbers = Chance.seeded(settings.seed).of("gold", len(order.rounds))(
         table["image"], table["class"]
     )
     drawn = table.iloc[np.argsort(numbers, kind="stable")]
-    halves = [drawn[drawn["gold"] == code].head(-(-wanted // 2)) for code in (1, -1)]
-    chosen = pd.concat(halves).head(wanted)
+    # Present and absent ones in turn; when those of one kind are used up, the others follow.
+    turn = drawn.assign(turn=drawn.groupby("gold").cumcount(), absent=drawn["gold"] < 0)
+    chosen = turn.sort_values(["turn", "absent"], kind="stable").head(wanted)
     if len(chosen) < wanted:
+        share = 100 * len(chosen) // len(questions)
+        mend = f"lower --gold to {share}%" if share else "leave --gold and --known out"
         raise BadInput(
-            f"{wanted} gold questions are needed, and --known has labels for {len(chosen)}; lower "
-            "--gold or give more labels"
+            f"{wanted:,} gold questions are needed, and --known has {len(chosen):,} labels about "
+            f"which the order does not ask; {mend}, or give more labels"
         )
-    return chosen
+    if chosen["absent"].nunique() == 1:
+        kinds = ("present", "absent") if not chosen["absent"].any() else ("absent", "present")
+        warnings.warn(
+            "the answer to all {:,} gold questions is {}, so errors on {} classes are not "
+            "measured; give --known labels of both kinds".format(wanted, *kinds),
+            stacklevel=3,
+        )
+    return chosen.sort_values("absent", kind="stable").drop(columns=["turn", "absent"])
 
 
 def _in_tasks(questions: pd.DataFrame, gold: pd.DataFrame, chance: Chance) -> pd.DataFrame:

@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from simkit.errors import BadInput
 from simkit.files import reading, whole
 from simkit.labels.formats.base import write_lines
-from simkit.labels.partial import PRESENT, PartialLabels
+from simkit.labels.names import class_places, find_images
+from simkit.labels.partial import PartialLabels
 from simkit.labels.tables import text_of
 from simkit.orders.order import Order
 
@@ -112,6 +117,29 @@ def instructions(
     return file
 
 
+def known(labels: PartialLabels, images: NDArray[Any], classes: Sequence[str]) -> pd.DataFrame:
+    """Known labels of these images and classes: columns image and class (places), gold (1, -1).
+
+    Raises BadInput if no class or no image is among them.
+    """
+    note = lambda text: warnings.warn(f"known labels: {text}", stacklevel=6)  # noqa: E731
+    rows = find_images([*map(str, labels.images)], [*map(str, images)], note)
+    places = class_places(labels.classes, classes)
+    for kind, names, found, among in (
+        ("class", labels.classes, len(places), classes),
+        ("image", labels.images, (rows >= 0).sum(), images),
+    ):
+        if not found:
+            raise BadInput(
+                f"no {kind} of the known labels, such as {str(names[0])!r}, is one of the order, "
+                f"such as {str(among[0])!r}; give labels of the same data"
+            )
+    columns = np.array([places.get(name, -1) for name in labels.classes])
+    image, c = labels.codes.nonzero()
+    table = pd.DataFrame({"image": rows[image], "class": columns[c], "gold": labels.codes.data})
+    return table[(table >= [0, 0, -1]).all(axis=1)]
+
+
 def _examples(order: Order, questions: pd.DataFrame, labels: PartialLabels) -> list[str]:
     """A section with the known images of each class nearest to the mean of those that show it.
 
@@ -119,17 +147,13 @@ def _examples(order: Order, questions: pd.DataFrame, labels: PartialLabels) -> l
     """
     if order.features is None:
         return []
-    rows, columns = labels.codes.nonzero()
-    places = pd.Index(order.images.astype(str)).get_indexer(labels.images.astype(str))
-    classes = pd.Index(order.classes).get_indexer(labels.classes)
-    known = pd.DataFrame({"image": places[rows], "class": classes[columns]})
+    table = known(labels, order.images, order.classes)
     asked = pd.MultiIndex.from_frame(questions[["image", "class"]])
     named = questions.loc[questions["kind"] == "name", "image"]
-    free = ~pd.MultiIndex.from_frame(known).isin(asked) & ~known["image"].isin(named)
-    free &= (known >= 0).all(axis=1)
+    free = ~pd.MultiIndex.from_frame(table[["image", "class"]]).isin(asked)
     lines = []
-    for c, part in known.assign(shown=labels.codes.data == PRESENT)[free].groupby("class"):
-        shown, features = part["shown"].to_numpy(), order.features[part["image"]].astype(float)
+    for c, part in table[free & ~table["image"].isin(named)].groupby("class"):
+        shown, features = part["gold"].to_numpy() > 0, order.features[part["image"]].astype(float)
         if shown.any():
             lengths = np.linalg.norm(features, axis=1)
             cosine = features @ features[shown].mean(0) / np.where(lengths, lengths, 1)

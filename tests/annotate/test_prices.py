@@ -268,6 +268,11 @@ GOOD = '[verify]\nper = "question"\ndollars = 1\n'
         (f"workers = 0\n{GOOD}", "workers is 0"),
         (f"qa = 40\n{GOOD}", "qa is 40"),
         ("wage = 15\n", "no kind of question has a price"),
+        (f"wage = '15,50'\n{GOOD}", "write 15.50, if these are dollars"),
+        (f"wage = '15.50 EUR'\n{GOOD}", "write 15.50, if these are dollars"),
+        (f"wage = 15,50\n{GOOD}", "decimal point, as in 15.5"),
+        (f"wage = 0\n{GOOD}", "wage is 0"),
+        (f"{GOOD}seconds = '1,8'\n", "verify: seconds is '1,8'; numbers have a decimal point"),
     ],
 )
 def test_files_that_cannot_be_used_say_why(tmp_path, text, message):
@@ -276,6 +281,28 @@ def test_files_that_cannot_be_used_say_why(tmp_path, text, message):
     with pytest.raises(BadInput) as error:
         prices(file)
     assert message in str(error.value)
+
+
+def test_amounts_may_have_their_unit(tmp_path):
+    (tmp_path / "mine.toml").write_text(
+        "wage = '$15.50'\nqa = '40 %'\nsetup = '$1,500'\n"
+        "[verify]\nper = 'question'\nseconds = '300 ms'\n[search]\nper = 'question'\n"
+        "seconds = '1.8 s'\n"
+    )
+    listed = prices(tmp_path / "mine.toml")
+    assert (listed.wage, listed.qa, listed.setup) == (15.5, 0.4, 1500)
+    assert [listed.rates[kind].seconds for kind in ("verify", "search")] == [0.3, 1.8]
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [("wage = 1550\n", r"\$1,550 an hour; write 15.5 if"),
+     ("[verify]\nper = 'question'\nseconds = 1800\n", "1,800 seconds .*; write 1.8 if")],
+)  # fmt: skip
+def test_amounts_of_another_unit_are_noted(tmp_path, text, note):
+    (tmp_path / "mine.toml").write_text(f"like = 'hourly'\n{text}")
+    with pytest.warns(UserWarning, match=note):
+        prices(tmp_path / "mine.toml")
 
 
 def test_names_and_files_that_do_not_exist(tmp_path):

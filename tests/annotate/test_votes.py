@@ -235,7 +235,7 @@ def test_experts_who_are_divided_say_nothing(tmp_path):
         ([*ROWS, ("7", "cat", "cid", "no", "no")], NAMES, "gold of image 7 and class 'cat' is yes"),
         ([*ROWS, ("7", "cat", "ann", "no", "yes")], NAMES, "worker 'ann' votes twice on image 7"),
         ([("7", "", "ann", "no", "")], NAMES, "'class' holds '' in row 2"),
-        ([row[:3] for row in ROWS], ["image", "class", "by"], "no column is called answer"),
+        ([row[:3] for row in ROWS], ["image", "class", "by"], "called worker or answer"),
         ([], NAMES, "no row"),
         ([(*row[:4], row[3]) for row in ROWS], [*NAMES[:4], " answer"], "could both"),
     ],
@@ -320,3 +320,27 @@ def test_experts_who_say_one_thing_only(tmp_path, said, other):
     with pytest.warns(UserWarning, match=f"gold is {said} in all 2 questions .* gold is {other}"):
         votes = read_votes(csv_file(tmp_path, rows))
     assert sorted(votes.gold.tolist()) == [-1, said == "yes", said == "yes"]
+
+
+@pytest.mark.parametrize(
+    ("column", "change", "note"),
+    [
+        (0, lambda n, text: f"photos/{text}" if n % 2 else text, "12 names in column 'image' look"),
+        (1, lambda n, text: text.title() if n % 2 else text, "1 names in column 'class' look"),
+        (2, lambda n, text: "ann & bob" if n % 2 else text, "'ann & bob' in row 3, which counts"),
+        (2, lambda n, text: str(n), "another name in each of the 24 rows"),
+    ],
+)
+def test_names_that_may_be_others_are_noted(tmp_path, column, change, note):
+    rows = [(str(n), "cat", who, "yes", "") for n in range(12) for who in ("ann", "bob")]
+    for n, row in enumerate(rows):
+        rows[n] = (*row[:column], change(n, row[column]), *row[column + 1 :])
+    with pytest.warns(UserWarning, match=note):
+        read_votes(csv_file(tmp_path, rows))
+
+
+def test_answers_of_experts_under_another_name_are_noted(tmp_path):
+    file = csv_file(tmp_path, ROWS)
+    file.write_text(file.read_text().replace("gold", "ground_truth"))
+    with pytest.warns(UserWarning, match="'ground_truth' is read as answers of experts"):
+        assert (read_votes(file).gold == read_votes(csv_file(tmp_path, ROWS)).gold).all()

@@ -15,6 +15,7 @@ import simkit
 from simkit.annotate.simulate import simulate
 from simkit.cli.main import code
 from simkit.labels.formats import for_path
+from simkit.labels.partial import PartialLabels
 from simkit.orders import page
 from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState, checked, keep
@@ -151,6 +152,25 @@ def test_gold_questions_look_like_others_and_measure_people(tmp_path):
     state = answer(order, worker="good")
     assert state.people["right"].tolist() == [1.0]
     assert (state.labels.codes != simulate(TRUTH, "rpa(keep=0.1)").codes).nnz == 0
+
+
+@pytest.mark.parametrize(("state", "word"), [(1, "absent"), (-1, "present")])
+def test_gold_questions_with_one_answer_are_noted(tmp_path, capsys, state, word):
+    known = simulate(TRUTH, "full-subset")
+    codes = known.codes.multiply(known.codes == state).tocsr()
+    known = PartialLabels.of(codes, known.images, known.classes[::-1])  # in another order
+    file = tmp_path / "known.parquet"
+    for_path(file, writing=True).write(known, file)
+    order = ordered(
+        tmp_path / "one", "--scheme", "rpa(keep=0.1)", "--gold", "0.1", "--known", str(file)
+    )
+    assert {*order.table["gold"]} == {
+        0,
+        state,
+    } and f"{word} classes are not" in capsys.readouterr().err
+    about = order.table[order.table["gold"] != 0]
+    classes = len(order.classes) - 1 - about["class"].to_numpy()
+    assert (codes.toarray()[about["image"], classes] == state).all()
 
 
 def test_a_budget_includes_gold_questions_at_their_own_price(tmp_path):

@@ -230,10 +230,10 @@ def test_times_are_in_seconds_or_asked_about(tmp_path, column, times, mean):
 
 
 def test_a_column_that_may_hold_times_is_named(order, tmp_path):
-    file = written(tmp_path, table(Dauer=["1,8", "2,2", "1,5", "3", "2", "1,5"]))
-    with pytest.warns(UserWarning, match="no times are read; .*'seconds=Dauer'"):
+    file = written(tmp_path, table(Arbeitszeit=["1,8", "2,2", "1,5", "3", "2", "1,5"]))
+    with pytest.warns(UserWarning, match="no times are read; .*'seconds=Arbeitszeit'"):
         assert received(order, file).answers["seconds"].isna().all()
-    times = received(order, file, columns={"seconds": "Dauer"}).answers["seconds"]
+    times = received(order, file, columns={"seconds": "Arbeitszeit"}).answers["seconds"]
     assert times.mean() == pytest.approx(2.0)
 
 
@@ -298,3 +298,54 @@ def test_answers_stored_before_names_were_compared_belong_to_their_people(order,
     for name in ("Anna", "anna"):
         result = received(order, written(tmp_path, table(worker=name)))
         assert result.left_out == {"repeated": 3} and {*result.answers["worker"]} == {old}
+
+
+def test_a_sheet_with_a_column_for_each_class(order, tmp_path):
+    wide = table().pivot(index="image", columns="class", values="answer").reset_index()
+    wide = wide.assign(Bearbeiter="anna", seconds=[3.0, 4.0, 5.0])
+    wide.loc[2, "cat"] = ""
+    with pytest.warns(
+        UserWarning, match=r"columns of classes are read as answers: 2 \(Straße, cat"
+    ):
+        result = received(order, written(tmp_path, wide))
+    assert said(order, result) == {k: v for k, v in TRUE.items() if k != ("sub/c.jpg", "cat")}
+    assert result.left_out == {"no answer": 1} and [*result.answers["shared"]] == [2, 2, 1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("columns", "note"),
+    [
+        ({"worker": "anna, ben"}, "'anna, ben' in row 2, which counts as one person"),
+        ({"worker": ["Anna und Ben"] + ["anna"] * 5}, "which counts as one person"),
+        ({"seconds": range(1, 7)}, "rise in every row; .* --columns seconds=none"),
+        ({"seconds": 4}, "are all equal; .* --columns seconds=none"),
+        ({"started": "2026-01-01T10:00:00Z", "finished": "2026-01-01T10:00:09Z"},
+         "no times are read; add a column seconds with the difference of 'started' and 'finished'"),
+    ],
+)  # fmt: skip
+def test_what_may_be_something_else_is_noted(order, tmp_path, monkeypatch, columns, note):
+    monkeypatch.setattr(answer_tables, "FEW", 5)
+    with pytest.warns(UserWarning, match=note):
+        assert said(order, received(order, written(tmp_path, table(**columns)))) == TRUE
+
+
+def test_a_row_of_totals_changes_neither_times_nor_answers(order, tmp_path):
+    rows = table(seconds=2.0)
+    rows.loc[6] = ["Total", "", "4", "", 12.0]
+    result = received(order, written(tmp_path, rows))
+    assert said(order, result) == TRUE and result.left_out == {"unknown image": 1}
+    assert {*result.answers["shared"]} == {1}
+
+
+def test_rejected_work_of_mechanical_turk_does_not_count(order, tmp_path):
+    names = {"image": "Input.image", "class": "Input.class", "answer": "Answer.answer"}
+    rows = table(AssignmentStatus=["Approved"] * 4 + ["Rejected"] * 2)
+    rows = rows.rename(columns={**names, "worker": "WorkerId"})
+    result = received(order, written(tmp_path, rows))
+    assert len(said(order, result)) == 4 and result.left_out == {"rejected or skipped": 2}
+
+
+def test_numbers_without_images_are_noted(order, tmp_path):
+    rows = table()[["answer", "worker"]].assign(question=range(1, 7))
+    with pytest.warns(UserWarning, match="add the columns image and class"):
+        received(order, written(tmp_path, rows))

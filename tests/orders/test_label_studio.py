@@ -74,10 +74,7 @@ def test_short_exports_give_the_same_answers(tmp_path, name, form):
     if form == "json":
         file.write_text(json.dumps(rows))
     else:
-        json_cells = {
-            "present",
-            "named",
-        }  # the others are lists of Python
+        json_cells = {"present", "named"}  # the others are lists of Python
         frame = pd.DataFrame(rows)
         for column in json_cells & {*frame}:
             frame[column] = [json.dumps(c) if isinstance(c, dict) else c for c in frame[column]]
@@ -105,3 +102,39 @@ def test_exports_of_other_projects_are_refused_with_a_mend_that_works(tmp_path):
     renamed.rename(columns={"present": "tags"}).to_csv(tmp_path / "b.csv", index=False)
     with pytest.raises(BadInput, match="call the column of choices present"):
         answer_tables.read(tmp_path / "b.csv", order)
+
+
+@pytest.mark.parametrize(
+    ("change", "right"),
+    [
+        (lambda one: one["result"].append({"type": "choices", "from_name": "quality",
+                                           "value": {"choices": ["blurred"]}}), set()),
+        (lambda one: one["was_cancelled"] or one.pop("was_cancelled"), set()),
+        (lambda one: one.update(ground_truth=True), set()),
+        (lambda one: one.update(result=[{"type": "ranker", "value": {}}]),
+         {"annotation without choices"}),
+        (lambda one: one.update(was_cancelled=True), {"skipped task"}),
+    ],
+)  # fmt: skip
+def test_other_work_beside_the_choices(tmp_path, change, right):
+    order, tasks = ordered(tmp_path / "one", "rpa"), json.loads((HERE / "rpa.json").read_text())
+    usual = checked(order, answer_tables.read(HERE / "rpa.json", order))
+    for task in tasks:
+        for one in task["annotations"]:
+            change(one)
+    (tmp_path / "export.json").write_text(json.dumps(tasks))
+    result = checked(order, answer_tables.read(tmp_path / "export.json", order))
+    assert right <= {*result.left_out} and (right or result.answers.equals(usual.answers))
+
+
+def test_lead_times_are_in_seconds_or_asked_about(tmp_path):
+    order, tasks = ordered(tmp_path / "one", "rpa"), json.loads((HERE / "rpa.json").read_text())
+    usual = answer_tables.read(HERE / "rpa.json", order)["seconds"]
+    for task in tasks:
+        for one in task["annotations"]:
+            one["lead_time"] *= 1000
+    (tmp_path / "export.json").write_text(json.dumps(tasks))
+    with pytest.raises(BadInput, match="--columns milliseconds=lead_time"):
+        answer_tables.read(tmp_path / "export.json", order)
+    read = answer_tables.read(tmp_path / "export.json", order, {"milliseconds": "lead_time"})
+    assert read["seconds"].to_numpy() == pytest.approx(usual.to_numpy(), nan_ok=True)
