@@ -18,7 +18,7 @@ from simkit.errors import BadInput, examples
 from simkit.files import AnyPath, reading
 from simkit.labels.cells import UNSURE, Minus, meaning_of_minus, means_state
 from simkit.labels.formats.npz import Arrays
-from simkit.labels.names import path_key
+from simkit.labels.names import look, note_alike, path_key
 from simkit.labels.tables import USUAL, Column, read_table
 
 NO, MAYBE, YES = 0, 1, 2
@@ -353,8 +353,8 @@ def _from_table(path: Path, minus: Minus) -> Votes:
         if "" in column.texts:
             raise column.refused("", "fill in the cell or remove the row")
     image.note_shortened()
-    of_class.note_alike(str.casefold)
-    image.note_alike(_by_path(image.texts))
+    note_alike(of_class.texts, "class names", table.note, look)
+    note_alike(image.texts, "names of images", table.note, _by_path(image.texts))
     worker = worker.people()
     if len(worker.texts) == len(table) > 20:
         table.note(

@@ -42,7 +42,7 @@ from simkit.labels.cells import (
     parse_seconds,
     state,
 )
-from simkit.labels.names import alike, key, person, plain, same_people, whole
+from simkit.labels.names import key, person, plain, same_people, whole
 
 USUAL = {
     "question": ("question", "question_id", "id"),
@@ -157,14 +157,6 @@ class Column:
             self.table.note(
                 f"column {self.name!r} holds {short!r}, as spreadsheets shorten long numbers, and "
                 "different ids may look the same; export it again with this column as text"
-            )
-
-    def note_alike(self, form: Callable[[str], str]) -> None:
-        """A note if different texts of the column have the same form."""
-        if pairs := alike(self.texts, form):
-            self.table.note(
-                f"{len(pairs):,} names in column {self.name!r} look like another one "
-                f"({', '.join(pairs[:3])}) and count as two; spell them alike if they are one"
             )
 
     def row(self, text: str) -> int:

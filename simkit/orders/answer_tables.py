@@ -447,24 +447,22 @@ class _Answers:
         answer = answer.cleaned(_single)
         if self.naming.all():
             return answer
-        states = {text: _state(text) for text in answer.texts}
-        used = {answer.texts[code] for code in answer.codes[self.counted]}
-        for text, said in states.items():
-            if text not in used:  # such as a sum below the answers
-                continue
-            number = isinstance(said, str) and re.fullmatch(r"[+-]?\d*[.,]?\d+\s*%?", text)
-            if number and text not in self.order.classes:
+        # Not a sum below the answers.
+        texts = [answer.texts[code] for code in np.unique(answer.codes[self.counted])]
+        numbers = re.compile(r"[+-]?\d*[.,]?\d+\s*%?")
+        for text in texts:
+            if not means_state(text) and numbers.fullmatch(text) and text not in self.order.classes:
                 expected = "numbers say 1 (yes), 0 (no) or -1; write yes, no or unsure"
                 raise BadInput(
                     f"{answer.refused(text, expected)}, or name another column with --columns "
                     "answer=NAME"
                 )
-        codes = [states[text] for text in used if not isinstance(states[text], str)]
+        codes = [state(text) for text in texts if means_state(text)]
         absent = meaning_of_minus(codes, self.minus, "--minus ") == 0
         if -1 in codes and not self.minus:
             self.table.note(f"-1 in column {answer.name!r} is read as unsure, because 0 means no")
         word = "no" if absent else "unsure"
-        return answer.cleaned(lambda text: word if states[text] == -1 else text)
+        return answer.cleaned(lambda text: word if _state(text) == -1 else text)
 
     def _seconds(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """(m,) the time of each row, and the number of questions that it was for."""

@@ -325,8 +325,16 @@ def test_experts_who_say_one_thing_only(tmp_path, said, other):
 @pytest.mark.parametrize(
     ("column", "change", "note"),
     [
-        (0, lambda n, text: f"photos/{text}" if n % 2 else text, "12 names in column 'image' look"),
-        (1, lambda n, text: text.title() if n % 2 else text, "1 names in column 'class' look"),
+        (
+            0,
+            lambda n, text: f"photos/{text}" if n % 2 else text,
+            "names of images that look alike and count as different: 12 ",
+        ),
+        (
+            1,
+            lambda n, text: text.title() if n % 2 else text,
+            "class names that look alike and count as different: 1 ",
+        ),
         (2, lambda n, text: "ann & bob" if n % 2 else text, "'ann & bob' in row 3, which counts"),
         (2, lambda n, text: str(n), "another name in each of the 24 rows"),
     ],
