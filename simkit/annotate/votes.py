@@ -19,7 +19,7 @@ from simkit.files import AnyPath, reading
 from simkit.labels.cells import UNSURE, Minus, meaning_of_minus, means_state
 from simkit.labels.formats.npz import Arrays
 from simkit.labels.names import look, note_alike, path_key
-from simkit.labels.tables import USUAL, Column, read_table
+from simkit.labels.tables import USUAL, Column, Table, read_table
 
 NO, MAYBE, YES = 0, 1, 2
 WORDS = ("no", "maybe", "yes")
@@ -328,17 +328,7 @@ def _from_table(path: Path, minus: Minus) -> Votes:
             f"no column is called {' or '.join(missing)}, but {has}; "
             f"write a row for each vote, with the columns {', '.join(COLUMNS)}"
         )
-    gold = np.full(len(table), _NOTHING, np.int8)
-    experts = table.optional_column(
-        USUAL["gold"], "the experts",
-        fits=lambda column: column.name == "gold" or all(map(means_state, column.texts)),
-    )  # fmt: skip
-    if experts is not None:
-        gold = _said(experts, minus, frozenset())
-        if experts.name != "gold":
-            table.note(
-                f"column {experts.name!r} is read as answers of experts; rename it if it is none"
-            )
+    gold = _of_experts(table, minus)
     answer = _said(table.pick("answer"), minus, UNSURE)
     if len(left_out := np.flatnonzero(answer == _NOTHING)):
         table.note(
@@ -383,6 +373,21 @@ def _from_table(path: Path, minus: Minus) -> Votes:
         question_image, question_class, question, worker.codes.astype(np.int64), answer,
         np.where(present, 1, np.where(absent, 0, -1)).astype(np.int8),
     )  # fmt: skip
+
+
+def _of_experts(table: Table, minus: Minus) -> NDArray[np.int8]:
+    """(m,) the answer of experts in each row, as `_said`."""
+    experts = table.optional_column(
+        USUAL["gold"], "the experts",
+        fits=lambda column: column.name == "gold" or all(map(means_state, column.texts)),
+    )  # fmt: skip
+    if experts is None:
+        return np.full(len(table), _NOTHING, np.int8)
+    if experts.name != "gold":
+        table.note(
+            f"column {experts.name!r} is read as answers of experts; rename it if it is none"
+        )
+    return _said(experts, minus, frozenset())
 
 
 def _by_path(images: Sequence[str]) -> Callable[[str], str]:
