@@ -4,6 +4,7 @@ A case runs a command (or, after `py:`, Python) that is refused, takes the mend 
 by a regular expression, follows it to the letter, and is through.
 """
 
+import json
 import re
 import shlex
 import shutil
@@ -20,6 +21,7 @@ from PIL import Image
 
 import simkit
 from simkit.cli.main import code
+from simkit.data.voc import CLASSES
 from simkit.errors import BadInput
 
 
@@ -470,6 +472,128 @@ COMMANDS = [
          "py:simkit.backbone('resnet18', 'random')"),
     mend("py:simkit.prices('hourlyy')", "did you mean '(.+)'", "py:simkit.prices('{}')"),
 ]
+
+BOX = [{"image_id": 1, "category_id": 1}]
+PHOTO = [{"id": 1, "file_name": "a00.png"}]
+KINDS = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+
+
+def coco(images: Any = PHOTO, annotations: Any = BOX, categories: Any = KINDS) -> str:
+    """A COCO file in JSON."""
+    return json.dumps({"images": images, "annotations": annotations, "categories": categories})
+
+
+def reads(kind: str, says: str, text: str, *mended: str, name: str = "x.json") -> list[Mend]:
+    """A label file that is refused, and as it is read once it is written as the message says."""
+    return [
+        mend(f"convert {name} y.parquet --from {kind}", says, f"convert {name} y.parquet --from "
+             f"{kind}", files={name: text}, mended={name: better})
+        for better in mended
+    ]  # fmt: skip
+
+
+FROM = "convert x.json y.parquet --from"
+LISTED = '{"classes": ["cat", "dog"], "labels": {"a": %s}}'
+AVERAGED = '{"metainfo": {"classes": ["cat", "dog"]}, "data_list": [{"img_path": "a", %s}]}'
+VERIFIED = "ImageID,Source,LabelName,Confidence\na,verification,cat,%s\n"
+VOC = {
+    f"VOC2007/ImageSets/Main/{kind}_{part}.txt": "a -1\nb 1\nc -1\n"
+    for kind in CLASSES for part in ("train", "val")
+}
+FORMATS = [
+    # annotation files
+    mend(f"{FROM} coco", "open the file as (coco-panoptic)", "coco => {}", files={
+        "x.json": coco(annotations=[{"image_id": 1, "segments_info": BOX}])}),
+    mend(f"{FROM} coco", "open the file as (lvis)", "coco => {}", files={
+        "x.json": coco([{"id": 1, "neg_category_ids": [2]}])}),
+    mend(f"{FROM} lvis", "open the file as (coco)", "lvis => {}", files={"x.json": coco()}),
+    *reads("coco", "(not of captions)", coco(annotations=[{"image_id": 1}]), coco()),
+    *reads("coco", "give the whole file", json.dumps(BOX), coco()),
+    *reads("coco", "write a string", coco(categories=[{"id": 1, "name": 1}]), coco()),
+    *reads("coco", "write all as numbers or all as text",
+           coco(categories=[*KINDS, {"id": "x", "name": "x"}]),
+           coco(categories=[*KINDS, {"id": 3, "name": "x"}])),
+    *reads("coco", "write all ids as text, in quotes",
+           coco([{"id": 2**70}], [{"image_id": 2**70, "category_id": 1}]),
+           coco([{"id": str(2**70)}], [{"image_id": str(2**70), "category_id": 1}])),
+    *reads("coco", "a whole number or text is expected", coco([{"id": None}]), coco()),
+    *reads("coco", r"\[x, y, width, height\] in pixels", coco(annotations=[
+        {**BOX[0], "bbox": [1, 2]}]), coco(annotations=[{**BOX[0], "bbox": [1, 2, 3, 4]}])),
+    *reads("coco", "correct it, or remove these annotations", coco([{"id": 2}]),
+           coco([{"id": 1}]), coco([{"id": 2}], [])),
+    *reads("coco", "occurs twice; join the lists", f'{coco()[:-1]}, "images": []}}', coco()),
+    *reads("coco", "remove the mark if it is present", coco(annotations=[
+        {**BOX[0], "ignore": 1}]), coco()),
+    *reads("coco", "remove those with a low score", coco(annotations=[
+        {**BOX[0], "score": 0.1}]), coco(annotations=[])),
+    *reads("coco", "remove them, or correct their file names", coco([*PHOTO, {
+        "id": 2, "file_name": "a00.png"}]), coco(), coco([*PHOTO, {"id": 2, "file_name": "b"}])),
+    *reads("coco", "remove them from 'supercategory' if", coco(categories=[
+        {**KINDS[0], "supercategory": "dog"}, KINDS[1]]), coco()),
+    mend("convert rpa.parquet x.json --to 'coco(like=\"c.json\")'",
+         "give a file with all images and classes", "c.json => full.json",
+         files={"c.json": coco()}, mended={"full.json": coco(
+             [{"id": n, "file_name": f"a{n:02}.png"} for n in range(24)])}),
+    mend("convert rpa.parquet x.json --to coco-panoptic", "write (coco) or (lvis)",
+         "coco-panoptic => {0}", "coco-panoptic => {1}"),
+    mend("simulate --scheme rpa --out out.parquet --data coco:x.json,drop_empty=yes",
+         "leave (drop_empty) out", ",drop_empty=yes => ", files={"x.json": coco(annotations=[])}),
+    mend("simulate --scheme rpa --out out.parquet --data coco:x.json,images=photos",
+         "no file_name; add it, or leave the folder of images out", ",images=photos => ",
+         "coco:x.json => coco:y.json", files={"x.json": coco([{"id": 1}])},
+         mended={"y.json": coco()}),
+    # lists of classes
+    *reads("fiftyone", "write the indices of the present", LISTED % "[1, 0]", LISTED % "[0]"),
+    *reads("fiftyone", "write an index without quotes", LISTED % '["1"]', LISTED % "[1]"),
+    *reads("fiftyone", "add it, or correct it", LISTED % '["Cat"]', LISTED % '["cat"]'),
+    *reads("fiftyone", "write null or a list of class names", '{"classes": 3, "labels": {}}',
+           LISTED % "[0]", '{"classes": null, "labels": {"a": ["cat"]}}'),
+    *reads("fiftyone", "remove those with a low confidence",
+           LISTED % '[{"label": "cat", "confidence": 0.1}]', LISTED % "[]"),
+    *reads("fiftyone", "it has no 'labels'; export", '{"samples": []}', LISTED % "[]"),
+    *reads("mmpretrain", "write the indices of the present", AVERAGED % '"gt_label": [1, 0]',
+           AVERAGED % '"gt_label": [0]'),
+    *reads("mmpretrain", "'gt_label' .a list of classes from 0", AVERAGED % '"gt_score": [1, 0]',
+           AVERAGED % '"gt_label": [0]'),
+    *reads("hf", "rename its columns", '{"file_name": "a.jpg", "labels": ["cat"]}\n',
+           '{"file_name": "a.jpg", "present": ["cat"]}\n', name="metadata.jsonl"),
+    *reads("hf", "a list of class names, as in", '{"file_name": "a.jpg", "present": "cat, dog"}\n',
+           '{"file_name": "a.jpg", "present": ["cat", "dog"]}\n', name="metadata.jsonl"),
+    # tables
+    *reads("openimages", "human-verified", VERIFIED % "0.7", VERIFIED % "1", name="x.csv"),
+    *reads("openimages", "fill it or leave the row out", f"{VERIFIED % 1},verification,cat,1\n",
+           VERIFIED % "1", f"{VERIFIED % 1}b,verification,cat,1\n", name="x.csv"),
+    mend("convert rpa.parquet x.csv --to 'openimages(names=\"mids.csv\")'", "add it with its MID",
+         "mids.csv => all.csv", files={"mids.csv": "/m/01,cat\n"},
+         mended={"all.csv": "/m/01,cat\n/m/02,dog\n"}),
+    mend("convert x.csv y.parquet --from csl-csv", r"name the format as (csl-csv\(minus=absent\))",
+         "csl-csv => '{}'", files={"x.csv": "image,cat,dog\na,1,-1\n"}),
+    *(mend(f"convert rpa.parquet x.json --to '{kind}(file=\"x.jpg\")'",
+           "write ({}) in place of the id", "x.jpg => {}.jpg")
+      for kind in ("mmpretrain", "fiftyone")),
+    *(mend(f"py:simkit.formats.make('{kind}').write(nothing, 'x')", "write (parquet)",
+           "py:simkit.formats.make('{}').write(nothing, 'x.parquet')")
+      for kind in ("csv", "openimages", "mmpretrain", "csl-csv", "npy-triple")),
+    *(mend("py:pd.DataFrame({'image': ['a00.png'], 'label': ['cat']}).to_parquet('x.parquet') or "
+           f"simkit.formats.make('{kind}').read('x.parquet')",
+           "simkit (simulate --data folder:)IMAGES(.*subset)", "{0}photos{1}")
+      for kind in ("parquet", "hf")),
+    mend("py:pd.DataFrame({'image': ['a'], 'present': [[0]]}).to_parquet('x.parquet') or "
+         "simkit.formats.make('hf').read('x.parquet')", "write names of classes",
+         "[[0]] => [['cat']]"),
+    # VOC
+    mend("simulate --scheme rpa --out out.parquet --data voc:VOC2007,year=2012",
+         "leave year out", ",year=2012 => ", files=VOC),
+    mend("simulate --scheme rpa --out out.parquet --data voc:.", "add (year=2012)",
+         "voc:. => voc:.,{}",
+         files=VOC | {name.replace("2007", "2012"): text for name, text in VOC.items()}),
+    mend("simulate --scheme rpa --out out.parquet --data voc:photos", "or the folder VOC2012 or "
+         "(VOC2007)", "voc:photos => voc:{}", files=VOC),
+    mend("simulate --scheme rpa --out out.parquet --data voc:VOC2007", "add (splits=trainval)",
+         "voc:VOC2007 => voc:VOC2007,{}",
+         files={name.replace("_val", "_trainval"): VOC[name] for name in VOC if "val" in name}),
+]
+COMMANDS += FORMATS
 # fmt: on
 
 
@@ -562,6 +686,7 @@ def values() -> dict[str, Any]:
         "habits": simkit.Habits(miss=(0.1, 0.2), classes=("cat", "dog")),
         "published": simulate_published(truth, "rpa"), "codes": np.array([[1, -1], [0, 1]]),
         "p": np.full(truth.shape, 0.4), "scores": np.full(truth.shape, -2.0), "log": np.log,
+        "nothing": simkit.PartialLabels.of(np.zeros((2, 2))),
         "Task": simkit.Task, "FeatureInputs": simkit.FeatureInputs,
     }  # fmt: skip
 
@@ -586,6 +711,7 @@ CASES = [(case, way) for case in COMMANDS for way in case.follow]
 @pytest.mark.parametrize("case, way", CASES, ids=[f"{c.run}: {way}" for c, way in CASES])
 def test_a_mend_that_is_followed_succeeds(case: Mend, way: str, said) -> None:
     for name, text in case.files.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(text)
     _, message = said(case.run)
     match = re.search(case.says, message)

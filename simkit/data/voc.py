@@ -134,10 +134,14 @@ def _read(
     for kind in CLASSES:
         path = folder / f"{kind}_{name}.txt"
         if not states and not path.exists():
-            raise BadInput(
-                f"{path} does not exist, and voc reads only the 20 classes of PASCAL VOC; write "
-                "others as a COCO file (coco:FILE) or a table of file and class (folder:)"
+            lists = sorted(file.stem.rpartition("_")[2] for file in folder.glob(f"{kind}_*.txt"))
+            mend = (
+                f"but {', '.join(lists)}; add splits=trainval"
+                if "trainval" in lists
+                else "and voc reads only the 20 classes of PASCAL VOC; write others as a COCO file "
+                "(coco:FILE) or a table of file and class (folder:)"
             )
+            raise BadInput(f"{path} does not exist, {mend}")
         with reading(path, _WHAT):
             pairs = [line.split() for line in lines(path, _WHAT)]
             for pair in pairs:

@@ -127,6 +127,12 @@ def ends(path: Path) -> bytes:
         return b""
 
 
+def with_images(path: AnyPath) -> str:
+    """How to read a table of labels of another form."""
+    command = f"simkit simulate --data folder:IMAGES,labels={path} --scheme full-subset"
+    return f"other tables are read with their images: {command}"
+
+
 def check_memory(needed: int, path: Path, what: str) -> None:
     """Raise BadInput where a field of a small file would need very much memory (in bytes)."""
     if needed > (64 << 20) + 64 * path.stat().st_size:
@@ -501,7 +507,11 @@ def from_lists(
     if listed.null_count:
         raise BadInput("a list of classes has an empty entry; remove it")
     if pa.types.is_integer(listed.type):
-        columns, names = listed.to_numpy(), classes or ()
+        if classes is None:
+            raise BadInput(
+                "the lists hold numbers, and no class is named; write names of classes, or ClassLabel"
+            )
+        columns, names = listed.to_numpy(), classes
         check_indices(sides[0].drop_null().to_pylist(), len(names))
         odd = columns[(columns < 0) | (columns >= len(names))]
         if len(odd):

@@ -454,7 +454,10 @@ def write_labels(
     if original:
         with reading(original, what) as file:
             held = read_content(file, what)
+            files = [image.get("file_name") or "" for image in held.images]
             of_image = matches(held.ids.tolist(), identities)
+            if (of_image < 0).all():  # labels of a folder, whose ids are the names of files
+                of_image = matches(files, [*map(str, identities)], path_key)
             of_class = matches(held.classes, labels.classes, plain)
             missing = [f"image {identities[i]}" for i in np.flatnonzero(of_image < 0)]
             missing += [f"class {labels.classes[c]}" for c in np.flatnonzero(of_class < 0)]

@@ -66,8 +66,7 @@ class Csv(base.Format):
             if not table.named(STATE):
                 raise BadInput(
                     "no column is called state; a row for each label is expected, with the columns "
-                    "image_id, class and state (1 or -1); other tables are read with their images: "
-                    f"simkit simulate --data folder:IMAGES,labels={file} --scheme full-subset"
+                    f"image_id, class and state (1 or -1); {base.with_images(file)}"
                 )
             image = table.column(("image_id", *tables.USUAL["image"]), "the image")
             name = table.column(tables.USUAL["class"], "the class")

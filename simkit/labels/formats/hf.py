@@ -124,7 +124,7 @@ class HuggingFace(base.Format):
                 has = ", ".join(columns)[:80]
                 raise BadInput(
                     f"it has {has}; image or file_name, and present (lists of classes) are "
-                    "expected: rename its columns"
+                    f"expected: rename its columns; {base.with_images(path)}"
                 )
             ids = base.decoded(table[named])
             numbers = base.is_number(ids.type)

@@ -103,7 +103,7 @@ class Parquet(base.Format):
                     has = ", ".join(schema.names) or "no columns"
                     raise BadInput(
                         f"column {name!r} is missing; the table has {has}: rename its columns to "
-                        f"{', '.join(COLUMNS)}"
+                        f"{', '.join(COLUMNS)}; {base.with_images(file)}"
                     )
                 kind = schema.field(name).type
                 text, number = base.is_text(kind), base.is_number(kind)
