@@ -509,7 +509,7 @@ def from_lists(
     if pa.types.is_integer(listed.type):
         if classes is None:
             raise BadInput(
-                "the lists hold numbers, and no class is named; write names of classes, or ClassLabel"
+                "lists hold numbers, and no class is named; write names of classes, or ClassLabel"
             )
         columns, names = listed.to_numpy(), classes
         check_indices(sides[0].drop_null().to_pylist(), len(names))
