@@ -477,16 +477,20 @@ def write_labels(
         "annotations": lambda found: _annotations(found, labels, rows, columns),
         "categories": lambda found: map(category, found),
     }
+    _write(path, ((key, lists.get(key, lambda value: value)(value)) for key, value in content))
+
+
+def _write(path: AnyPath, content: Iterable[tuple[str, Any]]) -> None:
+    """Write a JSON object; the elements of iterators are written one per line."""
     encode = json.JSONEncoder(separators=(",", ":")).encode
     with whole(path) as part, part.open("w", encoding="ascii", newline="\n") as stream:
         stream.write("{")
         for number, (key, value) in enumerate(content):
             stream.write(f"{',' if number else ''}\n{encode(key)}:")
-            value = lists[key](value) if key in lists else value
             if not isinstance(value, Iterator):
                 stream.write(encode(value))
                 continue
-            stream.write("[")  # the elements of lists are written one per line
+            stream.write("[")
             for place, row in enumerate(value):
                 stream.write(f"{',' if place else ''}\n{encode(row)}")
             stream.write("\n]")
