@@ -68,7 +68,7 @@ def listed(place: Path, rows: Collection[str] = ()) -> tuple[list[str], dict[str
     Warns
     -----
     UserWarning
-        If images are in folders with names such as cache, and are not copies of others.
+        If images may be copies: in folders with names such as cache, or beside larger ones.
     """
     names, made, odd, other = list[str](), list[str](), list[str](), list[str]()
     kinds = Counter[str]()  # of the others
@@ -85,18 +85,18 @@ def listed(place: Path, rows: Collection[str] = ()) -> tuple[list[str], dict[str
         else:
             other.append(name)
             kinds[ending if ending in _OTHER_ENDINGS else "HEIC or AVIF"] += 1
-    copies, kept = _smaller_copies(place, names)
+    copies, doubtful = _smaller_copies(place, names)
     counts = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
     left_out = {
         "hidden or made by programs": made, NO_IMAGES: odd,
         "smaller copies of other images": sorted(copies),
         f"in formats that are not read ({counts})": other,
     }  # fmt: skip
-    if unsure := sorted(kept - {*rows}):
+    if unsure := sorted(doubtful - {*rows}):
         warnings.warn(
-            f"{place}: images in folders whose names suggest copies of images: {len(unsure):,}"
-            f" of {len(names):,} ({examples(unsure)}); they are used, as larger originals of the "
-            "same names are missing; move these folders away if they are copies",
+            f"{place}: images that may be copies made by programs, by their folder or by a larger "
+            f"image of the same name: {len(unsure):,} of {len(names):,} ({examples(unsure)}); they "
+            "are used; move them away if they are copies",
             stacklevel=3,
         )
     names = [name for name in names if name not in copies]
@@ -114,38 +114,42 @@ def _files(place: Path) -> list[str]:
 
 
 def _smaller_copies(place: Path, names: list[str]) -> tuple[set[str], set[str]]:
-    """Images that are copies of larger ones by name and size, and others in folders of copies.
+    """Images that are copies of larger ones by name and size, and images that may be.
 
-    A folder holds copies if most of its images are smaller than those of the same name elsewhere,
-    and none is larger.
+    A folder named thumbs or the like holds copies if most of its images are smaller than others of
+    the same names, and none is larger. Images in other folders of such names may be copies, and
+    folders in which all images have a quarter of the pixels of others of the same names.
     """
-    bare, folders = dict[str, str](), defaultdict[str, list[str]](list)
-    originals = defaultdict[str, list[str]](list)  # by their bare names
+    alike, folders = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
     for name in names:
-        *parents, last = os.path.splitext(name)[0].lower().split("/")
-        inner = [parent for parent in parents if not _COPY_FOLDER.fullmatch(parent)]
-        bare[name] = "/".join([*inner, _COPY_NAME.sub("", last)])
-        if len(inner) < len(parents):
-            folders[os.path.dirname(name)].append(name)
-        else:
-            originals[bare[name]].append(name)
-    pixels = cache(lambda name: math.prod(size(place / name)))
-    copies = {
-        name for alike in originals.values() if len(alike) > 1
-        for name in alike if _COPY_NAME.search(os.path.splitext(os.path.basename(name))[0])
-        and pixels(name) < max(map(pixels, alike))
-    }  # fmt: skip
-    kept, by_end, stems = set[str](), ends(originals if folders else ()), [*originals]
-    for members in folders.values():
-        largest = dict[str, int]()
-        for name in members:
-            alike = [file for n in same_end(bare[name], by_end) for file in originals[stems[n]]]
-            largest[name] = max(map(pixels, alike), default=0)
-        smaller = {name for name in members if pixels(name) < largest[name]}
-        other = any(0 < largest[name] < pixels(name) for name in members)
-        copies |= smaller if 2 * len(smaller) > len(members) and not other else set()
-        kept |= {*members} - copies
-    return copies, kept
+        folder, stem = os.path.split(os.path.splitext(name)[0])
+        alike[_COPY_NAME.sub("", stem).lower()].append(name)
+        folders[folder].append(name)
+
+    @cache
+    def pixels(name: str) -> int:
+        return math.prod(size(place / name))
+
+    def largest(name: str, *, beside: bool) -> int:
+        """The pixels of the largest image of the same name in this folder, or in others."""
+        folder, stem = os.path.split(os.path.splitext(name)[0])
+        same = alike[_COPY_NAME.sub("", stem).lower()][:99]  # names such as image.jpg are common
+        return max((pixels(n) for n in same if (os.path.dirname(n) == folder) is beside), default=0)
+
+    copies, doubtful = set[str](), set[str]()
+    for folder, members in folders.items():
+        if any(map(_COPY_FOLDER.fullmatch, folder.split("/"))):
+            sizes = {name: (pixels(name), largest(name, beside=False)) for name in members}
+            smaller = {name for name, (own, other) in sizes.items() if own < other}
+            larger = any(0 < other < own for own, other in sizes.values())
+            copies |= smaller if 2 * len(smaller) > len(members) and not larger else set()
+            doubtful |= {*members} - copies
+            continue
+        marked = [n for n in members if _COPY_NAME.search(os.path.splitext(os.path.basename(n))[0])]
+        copies |= {name for name in marked if pixels(name) < largest(name, beside=True)}
+        if all(0 < 4 * pixels(name) <= largest(name, beside=False) for name in members):
+            doubtful |= {*members}
+    return copies, doubtful - copies
 
 
 # -- the file that a name means -------------------------------------------------------------------
