@@ -229,27 +229,22 @@ def parameters(path: str) -> dict[str, Parameter]:
     node = next(each for each in tree.body if getattr(each, "name", "") == name)
     assert isinstance(node, ast.FunctionDef | ast.ClassDef)
     documented = _documented(ast.get_docstring(node))
-    rows: dict[str, tuple[ast.expr, Any, str]] = {}  # annotation, default, meaning
+    declared: dict[str, tuple[Any, ast.expr | None]] = {}  # annotation and default
     if isinstance(node, ast.FunctionDef):
-        for argument, value in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
-            kind = argument.annotation or ast.Name("str")
-            rows[argument.arg] = kind, ... if value is None else _literal(value), ""
-    for field in node.body if isinstance(node, ast.ClassDef) else ():
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            value, meaning = field.value, ""
-            if isinstance(value, ast.Call) and ast.unparse(value.func) == "setting":
-                text = str(_literal(value.args[1]))
-                value, meaning = value.args[0], f"{text[:1].upper()}{text[1:]}."
-            default = ... if value is None else _literal(value)
-            rows[field.target.id] = field.annotation, default, meaning
-
-    def option(word: re.Match[str]) -> str:  # docstrings name parameters as Python does
-        return flag(word[1]) if word[1] in rows else word[0]
-
+        keywords = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+        declared = {argument.arg: (argument.annotation, value) for argument, value in keywords}
+    for field in node.body:
+        if isinstance(field, ast.AnnAssign) and isinstance(node, ast.ClassDef):
+            declared[ast.unparse(field.target)] = field.annotation, field.value
     made = {}
-    for key, (kind, default, said) in rows.items():
+    for key, (kind, value) in declared.items():
         meaning, placeholder = documented.get(key, ("", None))
-        meaning = re.sub(r"`(\w+)`", option, said or meaning)
+        if isinstance(value, ast.Call) and ast.unparse(value.func) == "setting":
+            text = str(_literal(value.args[1]))
+            value, meaning = value.args[0], f"{text[:1].upper()}{text[1:]}."
+        for word in re.findall(r"`(\w+)`", meaning):  # docstrings name parameters as Python does
+            meaning = meaning.replace(f"`{word}`", flag(word)) if word in declared else meaning
+        default = ... if value is None else _literal(value)
         made[key] = Parameter(kind, default, meaning, placeholder)
     return made
 

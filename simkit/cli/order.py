@@ -20,7 +20,6 @@ from simkit.cli.output import cost_table, print_json, say
 from simkit.cli.simulate import IMAGES, SchemeCommand, chosen, features_of
 from simkit.errors import BadInput
 from simkit.files import reading
-from simkit.quantities import duration, exact_money
 
 if TYPE_CHECKING:
     from simkit.annotate.prices import Cost
@@ -295,7 +294,7 @@ def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> No
     say(f"scheme: {terms.scheme}")
     cost_table(bill, simkit.prices(terms.prices))
     if timed is not None:
-        time = f"{exact_money(timed.dollars)}, {duration(timed.seconds)}"
+        time = f"{quantities.exact_money(timed.dollars)}, {quantities.duration(timed.seconds)}"
         say(f"by the measured times of the answers so far: {time}")
     if (table["kind"] == "search").any():
         if order.scores is None:

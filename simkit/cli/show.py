@@ -31,11 +31,7 @@ _COCO = rb'"(images|annotations)"\s*:\s*\['
 @options.signature
 @options.json
 def command(
-    path: Path,
-    *,
-    figure: str | None = None,
-    set_: tuple[str, ...] = (),
-    out: Path | None = None,
+    path: Path, *, figure: str | None = None, set_: tuple[str, ...] = (), out: Path | None = None
 ) -> None:
     """Show labels, scores, a hierarchy, a model, features or a comparison's folder, with history.
 

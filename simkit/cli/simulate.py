@@ -46,10 +46,7 @@ class SchemeCommand(click.Command):
         super().format_options(ctx, formatter)
         for scheme in schemes.schemes:
             rows = [
-                (
-                    f"{options.flag(s.name)} VALUE",
-                    f"{s.meaning} [default: {s.spelled}]",
-                )
+                (f"{options.flag(s.name)} VALUE", f"{s.meaning} [default: {s.spelled}]")
                 for s in options.settings(scheme)
             ]
             if rows:

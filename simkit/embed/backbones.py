@@ -13,23 +13,14 @@ import torch.nn.functional as F
 from safetensors import safe_open
 from torch import Tensor, nn
 
-from simkit.embed.networks import (
-    RESNETS,
-    TIMM,
-    Backbone,
-    MobileNetV2,
-    ScenesNet,
-    TimmNetwork,
-    created,
-    timm_class,
-)  # fmt: skip
+from simkit.embed.networks import SHIPPED, TIMM, Backbone, TimmNetwork, created, timm_class
 from simkit.errors import BadInput, unknown
 from simkit.files import readable
 from simkit.registry import Registry
 
 Padding = Literal["auto", "both", "right"]
 BACKBONES: Registry[Backbone] = Registry("backbone", "simkit.embed.backbones")
-for _each in (ScenesNet, MobileNetV2, *RESNETS):
+for _each in SHIPPED:
     BACKBONES.register(_each)
 BEST = "imagenet"  # weights: torchvision's best
 _SEED = 0

@@ -26,7 +26,6 @@ ABOUT = (
 )
 TIMM = "pretrained"  # weights: timm's
 _PREFIX, _HUB = "timm:", "hf-hub:"
-_RESNET_PARTS = ("conv1", "bn1", "relu", "maxpool", "layer1", "layer2", "layer3", "layer4")
 
 
 def device_of(name: str | torch.device, *, needed: bool = True, mps: bool = False) -> torch.device:
@@ -238,21 +237,21 @@ class ResNet(Backbone):
 
         whole = get_model(self.name, weights=None)
         self.width = whole.fc.in_features
-        for part in _RESNET_PARTS:
-            self.add_module(part, getattr(whole, part))
+        for name, part in [*whole.named_children()][:-2]:  # without pooling and classifier
+            self.add_module(name, part)
 
     def forward(self, images: Tensor) -> Tensor:
         """Prepared images (b, 3, H, W) to (b, D, H/32, W/32), at least 0."""
         x = images
-        for part in _RESNET_PARTS:
-            x = self.get_submodule(part)(x)
+        for part in self.children():
+            x = part(x)
         return x
 
 
-RESNETS = tuple(
-    type(name, (ResNet,), {"name": name, "__doc__": ResNet.__doc__})
-    for name in ("resnet18", "resnet34", "resnet50", "resnet101", "resnext101_32x8d")
-)
+_RESNETS = ("resnet18", "resnet34", "resnet50", "resnet101", "resnext101_32x8d")
+SHIPPED = (ScenesNet, MobileNetV2, *(
+    type(name, (ResNet,), {"name": name, "__doc__": ResNet.__doc__}) for name in _RESNETS
+))  # fmt: skip
 
 
 class TimmNetwork(Backbone):

@@ -25,11 +25,7 @@ _LABEL_BOTH = "give labels of both kinds (with known=None, labels other than 1 a
 
 
 def average_precision(
-    scores: Any,
-    present: Any,
-    known: Any = None,
-    *,
-    convention: Convention = BOTH,
+    scores: Any, present: Any, known: Any = None, *, convention: Convention = BOTH
 ) -> NDArray[np.float64]:
     """Mean precision at the ranks of the present images, per class; images of equal score tie.
 
@@ -112,11 +108,7 @@ def settled(
         raise unknown("convention of AP", convention, get_args(Convention))
     if convention in ("spml", "imcl"):
         return values
-    out = {
-        "nan": present == 0,
-        "csl": (present == 0) | (present == known),
-        "cvpr22": known == 0,
-    }
+    out = {"nan": present == 0, "csl": (present == 0) | (present == known), "cvpr22": known == 0}
     return np.where(out[convention], np.nan, values)
 
 

@@ -49,12 +49,7 @@ def f1_thresholds(scores: Any, present: Any, known: Any = None) -> NDArray[np.fl
 
 
 def f1(
-    scores: Any,
-    present: Any,
-    thresholds: Any,
-    known: Any = None,
-    *,
-    convention: Convention = BOTH,
+    scores: Any, present: Any, thresholds: Any, known: Any = None, *, convention: Convention = BOTH
 ) -> NDArray[np.float64]:
     """(L,) F1 of predicting a class present if its score is at least its threshold.
 

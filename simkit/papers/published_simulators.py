@@ -13,7 +13,6 @@ from scipy.sparse import csr_array
 from simkit.annotate import schemes
 from simkit.annotate.annotators import Bools, Habits
 from simkit.annotate.crowd import check_room
-from simkit.annotate.schemes import Scheme
 from simkit.annotate.simulate import check_closed
 from simkit.annotate.simulated_crowd import SimulatedCrowd
 from simkit.annotate.sparse_draws import entries_of
@@ -32,7 +31,7 @@ PLACES = 1 << 21  # random numbers drawn at a time; changes no result
 
 def simulate_published(
     truth: Truth | Any,
-    scheme: Scheme | str,
+    scheme: schemes.Scheme | str,
     *,
     hierarchy: Hierarchy | None = None,
     seed: int = SEED,
@@ -121,7 +120,7 @@ def replay_published(
     return labels
 
 
-def _labelled(truth: Truth, scheme: Scheme, seed: int) -> tuple[csr_array, Effort, Bools]:
+def _labelled(truth: Truth, scheme: schemes.Scheme, seed: int) -> tuple[csr_array, Effort, Bools]:
     """Codes (N, L) int8, the effort, and (N,) the images that were asked about."""
     root = Chance.seeded(seed).of("draw", 0)
     crowd = SimulatedCrowd(truth, chance=root.of("errors"))

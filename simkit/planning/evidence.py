@@ -34,7 +34,6 @@ from simkit.planning.test_split import Array, TestSplit
 from simkit.registry import short
 from simkit.results import job_store, method_facts, runs
 from simkit.results.cells import FULL, Budget
-from simkit.results.method_facts import MethodFacts
 from simkit.results.result_tables import class_names, failures, frame, leaves
 
 Folder = str | PathLike[str]
@@ -250,7 +249,7 @@ class Evidence:
     trained_as: Mapping[Pair, Mapping[str, Any]]
     received: Received | None = None
     zero_shot: tuple[float, str] | None = None
-    methods: Mapping[str, MethodFacts] = field(default_factory=dict)
+    methods: Mapping[str, method_facts.MethodFacts] = field(default_factory=dict)
 
     @staticmethod
     def of(*folders: Folder) -> Evidence:
@@ -416,7 +415,7 @@ def _joined(folders: Sequence[_Folder]) -> pd.DataFrame:
     return rows.iloc[sorted(range(len(rows)), key=texts.__getitem__)].reset_index(drop=True)
 
 
-def _facts(folders: Sequence[_Folder]) -> dict[str, MethodFacts]:
+def _facts(folders: Sequence[_Folder]) -> dict[str, method_facts.MethodFacts]:
     """The facts of each method, without which its curve would be a guess."""
     facts = {}
     for one in folders:

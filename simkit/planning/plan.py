@@ -22,15 +22,14 @@ from simkit.planning.choose import BillLine, Candidate, Decision, Trust, When, b
 from simkit.planning.costs import PriceCurve, Staff, count, wrong_labels
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption
-from simkit.planning.plan_figure import Page, Readable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(Decision, Readable):
+class Plan(Decision, plan_figure.Readable):
     """A decision with its page; see `Decision` for its fields."""
 
     @cached_property
-    def page(self) -> Page:
+    def page(self) -> plan_figure.Page:
         """The plan as answers, tables and details."""
         return plan_page.page(self)
 

@@ -28,13 +28,7 @@ _KINDS = {
 
 
 def frame(
-    table: Any,
-    columns: Columns,
-    *,
-    asker: str,
-    mend: str,
-    unique: Unique = (),
-    empty: bool = False,
+    table: Any, columns: Columns, *, asker: str, mend: str, unique: Unique = (), empty: bool = False
 ) -> pd.DataFrame:
     """The declared columns of a table, checked.
 

@@ -23,13 +23,11 @@ from simkit.data.leaks import open_checked
 from simkit.errors import BadInput
 from simkit.files import toml_lines
 from simkit.learn import methods
-from simkit.learn.methods import Sizes
 from simkit.progress import Progress, notebook_bar, peak_memory, silent, usable_cores
 from simkit.quantities import money
 from simkit.results import job_store, method_facts, runs, summary
 from simkit.results.figures.base import figures
 from simkit.results.result_tables import opened
-from simkit.results.runs import Runs, write, writers
 from simkit.study.grid import REFERENCE, Grid
 from simkit.study.jobs import Job, check, choose, jobs, seconds, source_of, sweep
 from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored
@@ -127,7 +125,7 @@ class Hooks:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Runs):
+class Comparison(runs.Runs):
     """All finished runs of a grid.
 
     Attributes
@@ -306,12 +304,7 @@ class _Work:
     """The work on one comparison. Raises BadInput if grid and data do not fit together."""
 
     def __init__(
-        self,
-        grid: Grid,
-        folder: Path,
-        part: str | None,
-        workers: Workers,
-        hooks: Hooks,
+        self, grid: Grid, folder: Path, part: str | None, workers: Workers, hooks: Hooks
     ) -> None:
         self.grid, self.folder, self.hooks = grid, folder, hooks
         self.results = folder / "bundles"
@@ -389,7 +382,7 @@ class _Work:
             run_sizes = []
             for method in (methods.make(p.spelled(m)) for p in batches for m in p.methods):
                 _, width, *sides = data.features["train", kind_of(method)].values.shape
-                sizes = Sizes(images, classes, width, max(sides, default=None))
+                sizes = methods.Sizes(images, classes, width, max(sides, default=None))
                 counts = {"width": width, "rows": images, "scored": data.truth("test").shape[0]}
                 run_sizes.append(run_bytes(method, sizes, **counts))
             largest = max(largest, min(sum(run_sizes), self.grid.memory * 1e9), *run_sizes)
@@ -518,7 +511,7 @@ class _Work:
                 self.next_preview = math.inf
                 return
             first = not picture.exists()
-            write(files, self.folder)
+            runs.write(files, self.folder)
             if first and self.hooks.pictured is not None:
                 self.hooks.pictured(picture)
             self.draws_shown = draws
@@ -535,7 +528,7 @@ def written(result: Comparison, folder: Path) -> Comparison:
     if result.table.empty:
         job_store.ended(folder)
         raise BadInput(f"every run failed; the first error is: {result.failures[0]}")
-    files = writers(result.rows)
+    files = runs.writers(result.rows)
     failed = [f"- {text}" for text in runs.grouped(result.failures)]
     chapters = [summary.markdown(result)]
     if failed:
@@ -560,7 +553,7 @@ def written(result: Comparison, folder: Path) -> Comparison:
     files["summary.md"] = _text_writer("\n".join(chapters))
     for file, name in PICTURES.items():
         files[file] = partial(figures.make(name)(result).savefig, format="png")
-    write(files, folder)
+    runs.write(files, folder)
     outdated = {"reference.parquet", "reference.csv", "settings.toml"} - set(files)
     if result.grid.settings:  # may have been read from that very file
         outdated.discard("settings.toml")

@@ -29,7 +29,6 @@ from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.progress import Progress, usable_cores
 from simkit.results import job_store, runs
-from simkit.results.job_store import Result
 from simkit.study.jobs import Job
 from simkit.study.worker import run, sentence
 
@@ -93,7 +92,7 @@ class Workers:
 class Finished:
     """Results of finished jobs, and error messages of failed ones, by key."""
 
-    done: dict[str, Result] = field(default_factory=dict)
+    done: dict[str, job_store.Result] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
 
     def without(self, jobs: Sequence[Job]) -> list[Job]:
@@ -127,7 +126,7 @@ def finish(jobs: Sequence[Job], folder: Path, workers: Workers, progress: Progre
     for job, outcome in outcomes(run, unfinished, executor=workers.executor, workers=workers.count):
         if failure := _failure(outcome, local=workers.executor is None):
             finished.failures[job.key] = failure
-        elif isinstance(outcome, Result):
+        elif isinstance(outcome, job_store.Result):
             finished.done[job.key] = outcome
             if outcome.lasting:
                 job_store.save(outcome, folder, job.stem)
@@ -136,9 +135,9 @@ def finish(jobs: Sequence[Job], folder: Path, workers: Workers, progress: Progre
     return finished
 
 
-def _failure(outcome: Result | Exception, *, local: bool) -> str:
+def _failure(outcome: job_store.Result | Exception, *, local: bool) -> str:
     """Why an outcome is not used, or ""; `local`: it comes from a local process."""
-    if isinstance(outcome, Result):
+    if isinstance(outcome, job_store.Result):
         ours = {**versions(), "torch": str(torch.__version__)}
         for environment in outcome.table["environment"].to_pylist():
             theirs = json.loads(environment)

@@ -45,14 +45,7 @@ from simkit.results.runs import SCHEMA, SWEEP, Row
 from simkit.study import sources
 from simkit.study.grid import COMPLETE
 from simkit.study.jobs import Job, LabelBatch, draw_name, transform_of
-from simkit.study.sources import (
-    FROM_FEATURES,
-    ImageTransform,
-    StudyData,
-    kind_of,
-    needs_features,
-    network_key,
-)  # fmt: skip
+from simkit.study.sources import ImageTransform, StudyData, kind_of
 
 _DIVERGED = 1e7  # no normal training reaches such a loss, even as a sum over a large batch
 # Temporary values of losses and scores, and the allocator, took 8 to 36 % more memory than the
@@ -137,10 +130,10 @@ class Training:
         """
         aids = tuple(each for of, each in self.data.similarities.items() if of == "train")
         task = Task(self.data.readable(labels, "train"), self.inputs("train"), aids)
-        if self.transform is None or not needs_features(self.method):
+        if self.transform is None or not sources.needs_features(self.method):
             return task
         on_features = replace(task, inputs=self.data.inputs("train", "pooled"))
-        kinds = (kind for kind in self.method.needs.aids if kind in FROM_FEATURES)
+        kinds = (kind for kind in self.method.needs.aids if kind in sources.FROM_FEATURES)
         built = (build_aid(kind, on_features, self.method.needs) for kind in kinds)
         return task.with_aids(*(replace(aid, inputs="") for aid in built))
 
@@ -452,7 +445,7 @@ class Repetition:
             "truth_id": job.ids["truth train"],
             "test_id": job.ids["truth test"],
             # The id of the features for a head, of the initial weights for a backbone.
-            "features_id": job.ids[network_key(transform.size) if transform else features],
+            "features_id": job.ids[sources.network_key(transform.size) if transform else features],
         }
 
 

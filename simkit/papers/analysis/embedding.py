@@ -19,10 +19,8 @@ from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.methods import soft_exposure as soft
-from simkit.learn.methods.soft_exposure import Exposure
 from simkit.learn.side_info import prepare
 from simkit.results import selection
-from simkit.results.selection import Methods
 
 _MOST_IDS = 20_000  # the nearest spelling among these is found within a second
 
@@ -93,7 +91,7 @@ def neighbours(
     )
 
 
-def temperature_curves(methods: Methods, *, points: int = 101) -> pd.DataFrame:
+def temperature_curves(methods: selection.Methods, *, points: int = 101) -> pd.DataFrame:
     """Temperature over scaled distance, of soft positives and of soft negatives.
 
     Parameters
@@ -126,7 +124,7 @@ def temperature_curves(methods: Methods, *, points: int = 101) -> pd.DataFrame:
 
 
 def temperatures(
-    task: Task, methods: Methods, image: int, *, truth: Truth | None = None
+    task: Task, methods: selection.Methods, image: int, *, truth: Truth | None = None
 ) -> pd.DataFrame:
     """The labels of one image, and the temperatures of unknown ones.
 
@@ -167,7 +165,7 @@ def temperatures(
     return pd.concat(parts, ignore_index=True)
 
 
-def reached(task: Task, methods: Methods, *, truth: Truth | None = None) -> pd.DataFrame:
+def reached(task: Task, methods: selection.Methods, *, truth: Truth | None = None) -> pd.DataFrame:
     """The number of unknown labels per image that get a temperature, and their accuracy.
 
     Parameters
@@ -277,17 +275,17 @@ def _share(right: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
 
 
 def _of_task(
-    task: Task, specs: Methods, rows: NDArray[np.int64]
+    task: Task, specs: selection.Methods, rows: NDArray[np.int64]
 ) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """The spelling of each method, and its temperatures (b, L) for these rows."""
     for spec, method in _exposures(specs):
         yield spec, method.temperatures(prepare(task, method), rows)
 
 
-def _exposures(specs: Methods) -> Iterator[tuple[str, Exposure]]:
+def _exposures(specs: selection.Methods) -> Iterator[tuple[str, soft.Exposure]]:
     """The spelling of each method, and the method."""
     for spec in selection.some(specs):
         method = make(spec)
-        if not isinstance(method, Exposure):
+        if not isinstance(method, soft.Exposure):
             raise BadInput(f"methods: {spec!r} has no temperatures; use se, se-l or se-i")
         yield spec, method

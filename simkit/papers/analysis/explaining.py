@@ -31,7 +31,6 @@ from simkit.metrics.ap import ap_of_classes, average_precision, map_by_labels, m
 from simkit.papers.analysis.learning import TrainingOptions, innermost, kinds
 from simkit.results import selection
 from simkit.results.cells import RUN, is_full
-from simkit.results.selection import Methods
 from simkit.study.sources import ImageTransform, StudyData, decoded_pictures
 
 Floats = NDArray[np.float64]
@@ -42,7 +41,7 @@ _ENDS = ("top", "bottom", "full_top", "full_bottom")
 
 def models(
     data: StudyData,
-    methods: Methods,
+    methods: selection.Methods,
     scheme: str,
     *,
     watch: Watch | None = None,
@@ -87,7 +86,7 @@ def models(
 
 def from_pixels(
     data: Dataset,
-    methods: Methods,
+    methods: selection.Methods,
     scheme: str,
     *,
     network: str = "scenes-net",
@@ -316,11 +315,7 @@ class MapCourse:
 
 
 def top_scores(
-    models: Mapping[str, Trained],
-    inputs: Any,
-    *,
-    ranks: int = 4,
-    classes: Classes = slice(None),
+    models: Mapping[str, Trained], inputs: Any, *, ranks: int = 4, classes: Classes = slice(None)
 ) -> pd.DataFrame:
     """The highest probabilities of every image under each model.
 
@@ -692,11 +687,7 @@ def positives(
 
 
 def pointing(
-    data: StudyData,
-    models: Draws,
-    *,
-    scheme: str = "",
-    size: int | None = None,
+    data: StudyData, models: Draws, *, scheme: str = "", size: int | None = None
 ) -> pd.DataFrame:
     """The pointing game of every model in every draw.
 

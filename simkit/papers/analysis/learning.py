@@ -33,7 +33,6 @@ from simkit.learn.train import train, train_stack
 from simkit.results import selection
 from simkit.results.cells import is_full
 from simkit.results.runs import COLUMNS
-from simkit.results.selection import Methods
 from simkit.study.sources import StudyData
 
 LABEL_KINDS = ("true positive", "true negative", "false negative")
@@ -57,7 +56,7 @@ class TrainingOptions:
 
 
 def recorded(
-    task: Task, methods: Methods, look: Callable[..., Tensor], options: TrainingOptions
+    task: Task, methods: selection.Methods, look: Callable[..., Tensor], options: TrainingOptions
 ) -> dict[str, NDArray[Any]]:
     """Train every method on the task, and record a value of every label in every epoch.
 
@@ -132,7 +131,7 @@ def innermost(
 def memorisation(
     task: Task,
     truth: Truth,
-    methods: Methods = ("an",),
+    methods: selection.Methods = ("an",),
     *,
     settings: Settings = Settings(),
     seed: int = 0,
@@ -220,7 +219,7 @@ def _an_loss(method: Method, batch: Batch, out: Outputs, state: nn.Module) -> Te
 
 
 def selections(
-    task: Task, methods: Methods, options: TrainingOptions
+    task: Task, methods: selection.Methods, options: TrainingOptions
 ) -> dict[str, NDArray[np.bool_]]:
     """Train, and record the labels that each method selects.
 
@@ -250,7 +249,7 @@ def _lasting(spec: str) -> bool:
 def modification(
     task: Task,
     truth: Truth,
-    methods: Methods,
+    methods: selection.Methods,
     *,
     settings: Settings = Settings(),
     seed: int = 0,
@@ -377,7 +376,7 @@ def unknown_labels(task: Task, truth: Truth) -> tuple[NDArray[np.bool_], NDArray
 def both_scores(
     data: StudyData,
     labelled: Mapping[tuple[str, int], PartialLabels],
-    methods: Methods,
+    methods: selection.Methods,
     *,
     settings: Settings = Settings(),
     seed: int = 0,

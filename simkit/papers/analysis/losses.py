@@ -32,7 +32,6 @@ from simkit.learn.optim import Optimiser, Settings
 from simkit.learn.side_info import prepare
 from simkit.papers.analysis.learning import kinds
 from simkit.results import selection
-from simkit.results.selection import Methods
 
 Entry = tuple[int, int]  # (image, class)
 _QUARTER = torch.tensor([[3.0, -1.0], [-1.0, -1.0]])  # a map with one high cell; its mean is 0
@@ -106,7 +105,7 @@ class Scene:
 
 def loss_shapes(
     scene: Scene,
-    methods: Methods,
+    methods: selection.Methods,
     *,
     epochs: Sequence[int] = (1, 10),
     entries: Mapping[str, Entry] | None = None,
@@ -284,7 +283,7 @@ def cell_gradients(
     maps: NDArray[np.floating],
     labels: PartialLabels,
     truth: Truth,
-    methods: Methods = ("an", "an+boostlu"),
+    methods: selection.Methods = ("an", "an+boostlu"),
 ) -> pd.DataFrame:
     """Gradients of AN's loss at the cells of class maps, with and without BoostLU.
 

@@ -18,18 +18,8 @@ from scipy.stats import spearmanr
 
 from simkit.registry import Count, Range, setting
 from simkit.results.comparisons import ByClass, by_class
-from simkit.results.figures import base, marks
+from simkit.results.figures import base, marks, style
 from simkit.results.figures.base import register, single
-from simkit.results.figures.style import (
-    INK,
-    PALE,
-    count,
-    fold,
-    label,
-    looks,
-    over_draws,
-    text_width,
-)
 from simkit.results.selection import Methods, check_known, some_methods, under
 
 # One hue with decreasing lightness: the order is visible in grey prints.
@@ -71,7 +61,7 @@ class OfScheme(base.AtBudget):
         unseen_note = f"Classes without a test image, not shown: {unseen:,}." if unseen else ""
         leaves = f"Leaves only: {shown:,} of {shown + scored.left_out:,} classes."
         left_out = leaves if scored.left_out else ""
-        return [over_draws(draws, intervals), unseen_note, left_out, base.not_shown(others)]
+        return [style.over_draws(draws, intervals), unseen_note, left_out, base.not_shown(others)]
 
 
 @register
@@ -93,15 +83,15 @@ class PerClass(OfScheme):
         places = np.linspace(0, len(order) - 1, self.most if fewer else len(order))
         shown = order[places.round().astype(int)]
         panels, axes = single(0.6 + 0.2 * max(len(shown), 4))
-        drawn = looks(runs["method"].unique())
+        drawn = style.looks(runs["method"].unique())
         small = {"markersize": 5}
         for place, method in enumerate(scored.ap):
             rows = base.intervals(scored.interval(method, c) for c in shown)
             rows["y"] = rows.index + marks.dodge(place, len(scored.ap))
             marks.points(axes, rows, "mean", "y", drawn[method], xband=marks.BAND, style=small)
-        names, labels = [scored.classes[c] for c in shown], map(count, scored.present[shown])
+        names, labels = [scored.classes[c] for c in shown], map(style.count, scored.present[shown])
         for text in marks.row_names(axes, names, right=list(labels), size=8.5, room=1.8):
-            text.set_color(PALE)
+            text.set_color(style.PALE)
         for y in range(0, len(shown), 2):  # stripes lead the eye from name to number
             axes.axhspan(y - 0.5, y + 0.5, color="#f6f6f6", linewidth=0, zorder=0)
         axes.set_xlim(-1, 101)
@@ -133,7 +123,7 @@ class ClassGroups(OfScheme):
         scored = self.by_class(runs, some_methods(runs, wanted=self.methods, most=8))
         groups = scored.groups(self.groups)
         panels, axes = single(3.8)
-        drawn = looks(runs["method"].unique())
+        drawn = style.looks(runs["method"].unique())
         for place, method in enumerate(scored.ap):
             look = drawn[method]
             rows = base.intervals(scored.group_intervals(method, groups)).dropna(subset="mean")
@@ -142,7 +132,8 @@ class ClassGroups(OfScheme):
             marks.points(axes, rows, "x", "mean", look, yband=marks.BAND, style=line)
         names = []
         for group, present in pd.Series(scored.present).groupby(groups):
-            span = " to ".join(dict.fromkeys([count(present.min()), count(present.max())]))
+            ends = [style.count(present.min()), style.count(present.max())]
+            span = " to ".join(dict.fromkeys(ends))
             names.append(f"G{group}\n{span}\n{len(present):,} class{'es' * (len(present) > 1)}")
         axes.set_xticks(range(len(names)), names, fontsize=10 if len(names) < 7 else 7.5)
         axes.set_xlim(-0.45, len(names) - 0.45)
@@ -192,16 +183,16 @@ class ClassDifference(OfScheme):
             largest = every["mean"].abs().nlargest(self.most).index
             gaps = every.loc[sorted(largest)].reset_index(drop=True)
         size = float(np.clip(480 / len(gaps), 7.5, 9))
-        names = [fold(name, 1.9, size=size, lines=1) for name in gaps["name"]]
+        names = [style.fold(name, 1.9, size=size, lines=1) for name in gaps["name"]]
         named = len(names) <= _NAMED
-        below = max(text_width(name, size) for name in names) if named else 0.3
+        below = max(style.text_width(name, size) for name in names) if named else 0.3
         panels, axes = single(3.4 + below)
         _bars(panels.drawing, axes, gaps, named)
         if named:
             axes.set_xticks(gaps.index, names, rotation=90, fontsize=size)
         else:
             axes.set(xticks=[], xlabel=f"{len(gaps):,} classes, by their difference")
-        panels.labels(y=f"AP of {label(first)} − {label(second)}, points")
+        panels.labels(y=f"AP of {style.label(first)} − {style.label(second)}, points")
         correlation = "" if every["missing"].any() else "No labels are missing."
         if len(every) > 2 and np.ptp(every["missing"]) and np.ptp(every["mean"]):
             rho = float(spearmanr(every["missing"], every["mean"]).statistic)
@@ -209,7 +200,7 @@ class ClassDifference(OfScheme):
             correlation = f"{with_missing}: {rho:+.2f}."
         over, *left_out = self.notes(scored, "Lines")
         return panels.finish(
-            f"AP of each class by {label(first)} instead of {label(second)}: {where}",
+            f"AP of each class by {style.label(first)} instead of {style.label(second)}: {where}",
             f"The {len(gaps):,} largest differences." if len(gaps) < len(every) else "",
             f"Better in {(every['mean'] > 0).sum():,} of {len(every):,} classes.",
             f"{over} Not corrected for multiple comparisons." if named else "",
@@ -227,9 +218,10 @@ def _bars(drawing: Drawing, axes: Axes, gaps: pd.DataFrame, named: bool) -> None
     bar["color"] = _SHADES(norm(missing))
     axes.bar(gaps.index, gaps["mean"], **bar)
     if named:
-        on_any = [withStroke(linewidth=2.6, foreground="white")]  # visible on dark bars too
-        axes.vlines(gaps.index, gaps["low"], gaps["high"], INK, linewidth=0.9, path_effects=on_any)
-    axes.axhline(0, color=INK, linewidth=0.8)
+        line: dict[str, Any] = {"color": style.INK, "linewidth": 0.9}
+        line["path_effects"] = [withStroke(linewidth=2.6, foreground="white")]  # on dark bars too
+        axes.vlines(gaps.index, gaps["low"], gaps["high"], **line)
+    axes.axhline(0, color=style.INK, linewidth=0.8)
     axes.tick_params(axis="x", length=0)
     axes.spines["bottom"].set_visible(False)
     axes.grid(False, axis="x")

@@ -18,7 +18,6 @@ from simkit.results.figures import base, marks
 from simkit.results.figures.base import Facets, Figure, Panels, register, split
 from simkit.results.figures.style import INK, PALE, Look, label, looks, over_draws, palette
 from simkit.results.result_tables import failures
-from simkit.results.selection import Methods
 from simkit.results.statistics import BOOTSTRAP_FROM
 
 Kind = Literal["scheme", "method"]
@@ -63,11 +62,8 @@ class Ablation(Figure):
             names = [label(method) for method in in_panel["method"]]
             gaps = []
             for row in in_panel.itertuples():
-                ends = (
-                    ""
-                    if np.isnan(row.gap_low)
-                    else f"  ({row.gap_low:+z.1f} to {row.gap_high:+z.1f})"
-                )
+                ends = f"  ({row.gap_low:+z.1f} to {row.gap_high:+z.1f})"
+                ends = "" if np.isnan(row.gap_low) else ends
                 gap = "no baseline" if np.isnan(row.gap) else f"{row.gap:+z.1f}{ends}"
                 gaps.append("base" if row.base else gap)
             texts = marks.row_names(axes, names, right=gaps, lines=2, size=9.5, room=2.8)
@@ -114,7 +110,7 @@ class CostCurve(Figure):
     panels: Kind = setting("scheme", PANELS)
     over: Literal["auto", "dollars", "hours"] = setting("auto", "auto: hours if all budgets are")
     metric: base.Metric = setting("map", "the score to average over draws")
-    methods: Methods = base.methods_option("eight")
+    methods: selection.Methods = base.methods_option("eight")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         selection.check_one_test(table)
@@ -179,7 +175,7 @@ class Convergence(base.AtBudget):
 
     of: What = setting("curve", "curve (mAP) or losses")
     scheme: str = setting("", "one scheme; by default all")
-    methods: Methods = base.methods_option("eight")
+    methods: selection.Methods = base.methods_option("eight")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         limit, runs = self.at_budget(table)
