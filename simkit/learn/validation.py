@@ -64,7 +64,7 @@ class Validation:
     @property
     def entries(self) -> csr_array | None:
         """The known entries, the only ones with a score, where they are sparse; None for all."""
-        known = self._reference[1]
+        known = self.reference[1]
         return known if issparse(known) else None
 
     def score(self, scores: Any) -> float:
@@ -72,7 +72,7 @@ class Validation:
 
         scores (N, L), array or tensor, or (m,) those of `entries` alone.
         """
-        present, known = self._reference
+        present, known = self.reference
         if scores.ndim == 1:
             scores = at_entries(array(scores), known)
         ap = ap_of_classes(scores, present, known)  # of all: a selection would copy the scores
@@ -81,10 +81,10 @@ class Validation:
     @property
     def counts(self) -> LabelCounts:
         """Numbers of the labels that count."""
-        return LabelCounts.of(*self._reference, self.classes)
+        return LabelCounts.of(*self.reference, self.classes)
 
     @cached_property
-    def _reference(self) -> tuple[csr_array, csr_array | NDArray[np.bool_] | None]:
+    def reference(self) -> tuple[csr_array, csr_array | NDArray[np.bool_] | None]:
         """Present and known labels, None for all."""
         assert self.labels is not None
         if isinstance(self.labels, Truth):

@@ -94,12 +94,8 @@ def with_nearest(
     rows = np.flatnonzero(table["left_out"] == "")
     table = table.assign(nearest="", distance=np.nan)
     if len(rows) > 1:
-        near = nearest(
-            UnitFeatures(
-                FeatureInputs(cast(NDArray[np.float16], features.values)), rows, "neighbours"
-            ),
-            1,
-        )
+        inputs = FeatureInputs(cast(NDArray[np.float16], features.values))
+        near = nearest(UnitFeatures(inputs, rows, "neighbours"), 1)
         table.loc[rows, "nearest"] = table["image"].to_numpy()[rows[near.place[:, 0]]].astype(str)
         table.loc[rows, "distance"] = near.cosine[:, 0].round(4)
     return table

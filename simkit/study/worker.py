@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 
 from simkit import metrics
 from simkit.annotate.budget import amount_for
@@ -378,14 +378,11 @@ class Repetition:
                 # mAP on validation labels in a sweep, else precision and recall on the test set.
                 val, leaves = scored["val"][index], self.data.data.leaves
                 labels = run.paid.validation or self.complete
+                validation = Validation(None, labels, known=val.known, classes=leaves)
                 if self.job.sweep:
-                    validation = Validation(None, labels, known=val.known, classes=leaves)
                     row["tuned_map"] = _number(validation.score(val.scores))
                 else:
-                    labelled = labels.codes.astype(bool)
-                    if val.known is not None:
-                        labelled = csr_array(labelled.multiply(val.known))
-                    reference = Scored(val.scores, labels.codes == PRESENT, labelled)
+                    reference = Scored(val.scores, *validation.reference)
                     means = test.of(leaves).at_thresholds(reference.of(leaves))
                     row |= {name: _number(means[name]) for name in ("precision", "recall")}
             own = [note for note in notes if getattr(note.message, "run", index) == index]

@@ -34,6 +34,7 @@ from simkit.results import selection
 from simkit.results.cells import is_full
 from simkit.results.runs import COLUMNS
 from simkit.study.sources import StudyData
+from simkit.study.worker import Scored
 
 LABEL_KINDS = ("true positive", "true negative", "false negative")
 COUNTED = "labels"  # the estimate without training
@@ -285,9 +286,8 @@ def modification(
     unknown, present = unknown_labels(task, truth)
     wrong = unknown & present
     parts = []
-    for name, selected in selections(
-        task, methods, TrainingOptions(settings, seed, draw, backbone, device)
-    ).items():
+    options = TrainingOptions(settings, seed, draw, backbone, device)
+    for name, selected in selections(task, methods, options).items():
         modified = selected & unknown
         part = pd.DataFrame({"method": name, "lasting": _lasting(name)}, range(len(modified)))
         part["epoch"] = part.index + 1
@@ -433,15 +433,12 @@ def both_scores(
         for spec, trained in zip(wanted, train_stack(pairs, **training), strict=True):
             row = run | {"method": spec}
             for split, prefix in (("val", "val_"), ("test", "")):
-                known = data.known(split)
-                known = None if known is None else known[:, leaves]
-                scores = trained.scores(data.inputs(split, "pooled"))[:, leaves]
-                present = data.truth(split).present[:, leaves]
+                scores = trained.scores(data.inputs(split, "pooled"))
+                scored = Scored(scores, data.truth(split).present, data.known(split)).of(leaves)
                 if split == "val":
-                    thresholds = metrics.f1_thresholds(scores, present, known)
-                ap = metrics.average_precision(scores, present, known)
-                f1 = metrics.f1(scores, present, thresholds, known)
-                row |= {f"{prefix}map": metrics.mean_ap(ap), f"{prefix}mf1": metrics.mean_ap(f1)}
+                    val = scored
+                row[f"{prefix}map"] = metrics.mean_ap(scored.ap())
+                row[f"{prefix}mf1"] = scored.at_thresholds(val)["f1"]
             rows.append(row)
     table = pd.DataFrame(rows, columns=[*COLUMNS, "mf1", "val_map", "val_mf1"])
     table.attrs = {"classes": data.data.classes, "leaves": leaves.tolist()}
@@ -618,9 +615,8 @@ def readings(
     images = usable.sum(0)
     true = (present & usable).sum(0) / np.maximum(images, 1)
     parts = []
-    for name, selected in selections(
-        task, methods, TrainingOptions(settings, seed, draw, backbone, device)
-    ).items():
+    options = TrainingOptions(settings, seed, draw, backbone, device)
+    for name, selected in selections(task, methods, options).items():
         ignored = selected[-1] & unknown
         assumed = unknown & ~ignored
         masks = {
