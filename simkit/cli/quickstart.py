@@ -114,19 +114,15 @@ def command(
 
 
 def _check_path(spec: str) -> None:
-    """Refuse an image, and a folder that does not exist."""
+    """Refuse a name of neither a folder nor a data set, with the nearest of both."""
     from simkit.data.dataset import sources
-    from simkit.data.images import ENDINGS
 
-    place = expanded(spec)
-    if ":" in spec or place.is_dir() or spec.strip().lower() in sources.names():
-        return
-    if place.suffix.lower() in ENDINGS:
-        raise BadInput(f"{spec} is not a folder; give the folder of the images")
-    if not place.suffix:
-        beside = place.parent.iterdir() if place.parent.is_dir() else ()
-        folders = [other.name for other in beside if other.is_dir()]
-        raise unknown("folder or data set", place.name, folders)
+    place, names = expanded(spec), sources.names()
+    if ":" in spec or place.suffix or place.exists() or spec.strip().lower() in names:
+        return  # opening the data refuses files, and paths that do not exist
+    if place.parent.is_dir():
+        names += [other.name for other in place.parent.iterdir() if other.is_dir()]
+    raise unknown("folder or data set", place.name, names)
 
 
 def _check_project(spec: str, backbone: str | None, out: Path) -> None:

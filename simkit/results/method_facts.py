@@ -92,14 +92,14 @@ def of(spec: str, table: Any = None) -> MethodFacts:
     return replace(innermost, title=title, gist=innermost.gist if len(parts) == 1 else "")
 
 
-def label(spec: str, table: Any = None) -> str:
+def label(spec: str) -> str:
     """A method's display name: `ll-r(delta=1)+boostlu` is "LL-R(delta=1) + BoostLU"."""
-    return of(spec, table).title
+    return of(spec).title
 
 
-def family(spec: str, table: Any = None) -> str:
+def family(spec: str) -> str:
     """The family of a method: `ll-r(delta=1)+boostlu` is of "large loss", as `ll-r` is."""
-    return of(spec, table).family
+    return of(spec).family
 
 
 _READ: ContextVar[str] = ContextVar("facts of the methods in the table that is read", default="")
