@@ -213,10 +213,7 @@ def trial(
     trained = train(task, method, checkpoint=checkpoint, progress=progress, **options)
     trained = _with_data(trained, run)
     chosen_by = len(run.inputs("val")) if chooses else 0
-    asked, known = labels.asked, np.diff(labels.codes.indptr)
-    number = int(asked.sum())
-    unlabelled = int((known[asked] == 0).sum())
-    images = number, all_asked - number, len(asked) - number, unlabelled
+    images = _image_counts(labels, all_asked)
     if not split:
         return Trial(trained, "", 0, math.nan, math.nan, *images)
     test, detailed = run.scored(trained, split), None
@@ -234,6 +231,13 @@ def trial(
         trained, split, test.scores.shape[0], metrics.mean_ap(ap_of["leaves"]), metrics.mean_ap(ap),
         *images, chosen_by, detailed, counts, unscored,
     )  # fmt: skip
+
+
+def _image_counts(labels: PartialLabels, all_asked: int) -> tuple[int, int, int, int]:
+    """asked, held_out, unasked and unlabelled of a `Trial`."""
+    asked, known = labels.asked, np.diff(labels.codes.indptr)
+    number = int(asked.sum())
+    return number, all_asked - number, len(asked) - number, int((known[asked] == 0).sum())
 
 
 def _with_splits(source: StudySource, data: Dataset, *, chooses: bool, report: bool) -> StudySource:
