@@ -111,18 +111,11 @@ def _made(request: Options, part: str | None, *, quiet: bool = False) -> list[di
     from simkit.study.sources import warn_of_scenes_net
 
     data = simkit.data.open(request.data_spec)
-    for split in request.split:
-        options.split_of(data, split)
-    lacking = [split for split in request.split if split not in data.pictures]
-    if lacking or not data.pictures:
-        which = f" for split {lacking[0]!r}" if data.pictures else ""
-        raise BadInput(
-            f"data set {data.name!r} has no images{which}, only for: "
-            f"{', '.join(data.pictures) or 'none'}; open it with its image folder (simkit list "
-            "data shows how)"
-        )
     # Where val was held out, train+val is there too; its parts hold the same pictures.
-    splits = dict.fromkeys(request.split or (split for split in data.pictures if split != WHOLE))
+    every = [split for split in data.pictures if split != WHOLE] or [data.to_label]
+    splits = dict.fromkeys(request.split or every)
+    for split in splits:
+        data.pictures_of(options.split_of(data, split))
     net = simkit.backbone(request.backbone, request.weights, size=request.size)
     warn_of_scenes_net(data, request.backbone)
     made: list[dict[str, Any]] = []

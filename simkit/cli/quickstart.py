@@ -85,8 +85,7 @@ def command(
     if project.unlabelled:
         projects.pilot_data(project)  # an impossible path is refused before people answer
     split = data.to_label
-    if split not in data.pictures:
-        raise BadInput(f"{spec} has no images; name their folder in the data")
+    data.pictures_of(split)  # refused before the images are read
     with progress("reading images", "features") as (looking, computing):
         table = check_images(data, split, looking)
         table = table if net is None else with_nearest(table, data, split, net, computing)

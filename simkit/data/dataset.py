@@ -90,6 +90,16 @@ class Dataset:
         """The split to be annotated: train+val if validation was held out of it, or train."""
         return WHOLE if WHOLE in self.truth else "train"
 
+    def pictures_of(self, split: str) -> Pictures:
+        """The images of a split. Raises BadInput if it has none."""
+        if split not in self.pictures:
+            raise BadInput(
+                f"data set {self.name!r} has no images for {split!r}, only for: "
+                f"{', '.join(self.pictures) or 'none'}; open it with its image folder (simkit list "
+                "data shows how), or train on features that simkit features or another program made"
+            )
+        return self.pictures[split]
+
     @property
     def leaves(self) -> NDArray[np.int64]:
         """Indices of the classes without children."""

@@ -194,13 +194,7 @@ def extract(
         raise BadInput(f"features: part is {part}; (i, n) with i from 1 to n is expected")
     if batch < 1:
         raise BadInput(f"features: batch is {batch}; a number of at least 1 is expected")
-    pictures = dataset.pictures.get(split)
-    if pictures is None:
-        raise BadInput(
-            f"data set {dataset.name!r} has no images for {split!r}; open it with its image "
-            "folder, or bring features (a grid: in a table [features]) that `simkit features` or "
-            "another program made"
-        )
+    pictures = dataset.pictures_of(split)
     places: dict[Kind, tuple[Path, str]] = {}
     for kind in dict.fromkeys(kinds):
         key = content_id("features", pictures.id, backbone.id, kind, str(backbone.size))

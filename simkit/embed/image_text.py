@@ -168,7 +168,7 @@ def similarities(
     classes_by_text = torch.stack(rows).float().numpy()  # (L, D)
     data_sets = [dataset]
     if tiles:
-        pictures = Tiles(dataset.pictures[split], tiles)
+        pictures = Tiles(dataset.pictures_of(split), tiles)
         images = np.repeat(np.arange(len(pictures.whole)), tiles**2)
         truth = {split: dataset.truth[split].select(images)}
         views_of = {split: cast("Pictures", pictures)}

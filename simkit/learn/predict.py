@@ -91,18 +91,12 @@ def predict(
         )
     kind: Kind = "maps" if model.method.needs.maps else "pooled"
     tables = []
-    splits = [name for name in data.pictures if name != WHOLE] if split is None else [split]
-    if not splits or not set(splits) <= set(data.pictures):
-        raise BadInput(
-            f"data set {data.name!r} has no images" + (f" for {split!r}" if split else "")
-            + (f"; name one of {', '.join(data.pictures)}" if data.pictures
-               else "; open it with its image folder")
-        )  # fmt: skip
-    for name in splits:
+    every = [name for name in data.pictures if name != WHOLE] or [data.to_label]
+    for name in every if split is None else [split]:
         lost = np.zeros(0, np.int64)
         inputs: FeatureInputs | ImageInputs
         if trained is not None:
-            inputs = ImageInputs(sized(data.pictures[name], network.size, progress=progress))
+            inputs = ImageInputs(sized(data.pictures_of(name), network.size, progress=progress))
         else:
             how: dict[str, Any] = {"unreadable": unreadable, "device": device}
             features = extract(data, name, network, kinds=(kind,), progress=progress, **how)[kind]

@@ -388,9 +388,7 @@ def decoded_pictures(
     BadInput
         If the split has no images, or one cannot be read.
     """
-    if split not in data.pictures:
-        raise BadInput(f"{data.name} has no images for {split!r}; name them, or train on features")
-    return sized(data.pictures[split], size, cache=cache, threads=threads, progress=progress)
+    return sized(data.pictures_of(split), size, cache=cache, threads=threads, progress=progress)
 
 
 def labels_of_train(labels: PartialLabels, data: Dataset, where: str) -> PartialLabels:
