@@ -190,10 +190,6 @@ def extract(
         If the split has no images or a part none that can be read, if the folder cannot be written,
         or holds features of other images, and if features are beyond the range of fp16.
     """
-    if len(part) != 2 or not 1 <= part[0] <= part[1]:
-        raise BadInput(f"features: part is {part}; (i, n) with i from 1 to n is expected")
-    if batch < 1:
-        raise BadInput(f"features: batch is {batch}; a number of at least 1 is expected")
     pictures = dataset.pictures_of(split)
     places: dict[Kind, tuple[Path, str]] = {}
     for kind in dict.fromkeys(kinds):

@@ -141,12 +141,6 @@ def test_parts_with_other_settings_are_refused(
     assert contents(tmp_path) == before
 
 
-def test_a_part_that_cannot_be_is_refused(net: Backbone, tmp_path: Path) -> None:
-    for part in ((0, 2), (3, 2), (1,)):
-        with pytest.raises(BadInput, match=r"part is .*; \(i, n\) with i from 1 to n is expected"):
-            extract(data.open(SPEC), "train", net, cache=tmp_path, part=part)
-
-
 def photographs(folder: Path, files: list[str]) -> data.Dataset:
     truth = Truth.of(csr_array(np.ones((len(files), 1), bool)), files, ("thing",))
     return data.Dataset("photographs", {"train": truth}, {"train": FilePictures.of(folder, files)})
