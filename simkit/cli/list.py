@@ -80,15 +80,8 @@ def _print(what: str, rows: list[Row]) -> None:
     table(columns, cells, words=words, cut=None if long is None else columns.index(long))
     if LISTS[what].note:
         say(f"\n{LISTS[what].note}")
-    if what == "grid":
-        tables = [row["name"] for row in rows if "details" in row]
-        say(f"\n`simkit list grid train` shows [train]; also {', '.join(tables)}")
-    else:
-        say(f"\n`simkit list {what} {rows[0]['name']}` shows the details of one")
-    if what == "backbones":
-        from simkit.embed.networks import ABOUT
-
-        say(ABOUT)
+    named = next((row["name"] for row in rows if "details" in row), rows[0]["name"])
+    say(f"\n`simkit list {what} {named}` shows the details of one")
 
 
 def _print_details(row: Row) -> None:
@@ -241,9 +234,12 @@ LISTS = {
         "epochs 25 + 10: first the head alone, then the whole network",
     ),
     "backbones": _Listed(
-        "networks that compute features", _backbones, "name, features, px, parameters, weights"
+        "networks that compute features", _backbones, "name, features, px, parameters, weights",
+        "timm:NAME is a network of timm (pip install timm), such as timm:vit_small_patch14_dinov2\n"
+        "or timm:hf-hub:OWNER/NAME; weights: FILE, pretrained (a download) or random",
     ),
-    "grid": _Listed("fields of a grid for simkit compare", _grid, "name, default, meaning"),
+    "grid": _Listed("fields of a grid for simkit compare", _grid, "name, default, meaning",
+                    "fields in brackets are tables with fields of their own"),
     "columns": _Listed(
         "columns of the result table of simkit compare", _columns, "name, type, meaning"
     ),

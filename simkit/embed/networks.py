@@ -20,10 +20,6 @@ from simkit.history import content_id
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 SCENES_WEIGHTS = Path(__file__).with_name("scenes-net.safetensors")
-ABOUT = (
-    "timm:NAME is a network of timm (pip install timm), such as timm:vit_small_patch14_dinov2 or "
-    "timm:hf-hub:OWNER/NAME; weights: FILE, pretrained (a download) or random"
-)
 TIMM = "pretrained"  # weights: timm's
 _PREFIX, _HUB = "timm:", "hf-hub:"
 

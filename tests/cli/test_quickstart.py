@@ -142,6 +142,7 @@ def test_a_misspelt_folder_and_a_single_image_are_refused(shell, tmp_path) -> No
     photographs(tmp_path / "photos", 3)
     rest = ("--classes", "names.txt", "--budget", 50)
     assert "did you mean 'photos'" in shell("quickstart", "photo", *rest).err
+    assert "did you mean 'scenes'" in shell("quickstart", "sceens", *rest).err
     done = shell("quickstart", "photos/0001.png", *rest)
     assert done.code == 2 and "folder of the images" in done.err
     (tmp_path / "line.txt").write_text("cat, dog, horse\n")
