@@ -60,13 +60,8 @@ def command(
         bill, extra = simkit.cost(labels, chosen), None
     total: tuple[float | None, float] = None, 0.0
     if evaluation is not None:
-        extra = simkit.evaluation_set(
-            evaluation,
-            _frequencies(labels, data_spec, file),
-            chosen,
-            level=level,
-            workers=labels.effort.workers,
-        )
+        shares, workers = _frequencies(labels, data_spec, file), labels.effort.workers
+        extra = simkit.evaluation_set(evaluation, shares, chosen, level=level, workers=workers)
         times = bill.seconds, extra.cost.seconds
         seconds = None if None in times else times[0] + len(SETS) * times[1]  # type: ignore
         total = seconds, round(bill.dollars + len(SETS) * extra.cost.dollars, 9)
@@ -113,13 +108,8 @@ def _sets_table(
     rows: list[tuple[Any, ...]] = [("labels above", None, bill.seconds, bill.dollars)]
     rows += [*((name, *one) for name in SETS), ("total", None, *total)]
     say()
-    table(
-        ["set", "images", "hours", "$"],
-        [
-            [name, images, hours(time), exact_money(price, sign="")]
-            for name, images, time, price in rows
-        ],
-    )
+    cells = [[name, n, hours(time), exact_money(price, sign="")] for name, n, time, price in rows]
+    table(["set", "images", "hours", "$"], cells)
     # Both are of a single model: the bias is common to all and cancels where models are compared.
     say(
         f"on each, a model's mAP varies by +- {extra.half_width:.2g} points (95 %) around a mean\n"

@@ -55,9 +55,8 @@ def command(
     """
     if figure is not None:
         spare(figure, labels_file or "", features or "")
-    labels = None
-    if labels_file is not None:
-        labels = simkit.formats.for_path(labels_file).read(labels_file)
+    file = labels_file
+    labels = None if file is None else simkit.formats.for_path(file).read(file)
     data = simkit.data.open(data_spec)
     precomputed = ((split, str(features)),) if features else ()
     source = simkit.Source(data_spec, (split,), ("pooled",), backbone, weights or "", precomputed)
@@ -69,15 +68,10 @@ def command(
     )  # fmt: skip
     rows = near.to_dict("records")
     print_json({"split": split, "query": query, "neighbours": rows})
-    cells = [
-        [
-            str(row["rank"] or "query"),
-            row["image"],
-            *(f"{row[name]:.4f}" if row["rank"] else "" for name in ("distance", "cosine")),
-            _labels(row),
-        ]
-        for row in rows
-    ]
+    cells = []
+    for row in rows:
+        away = [f"{row[name]:.4f}" if row["rank"] else "" for name in ("distance", "cosine")]
+        cells.append([str(row["rank"] or "query"), row["image"], *away, _labels(row)])
     table(["", "image", "distance", "1 - cosine", "labels"], cells, words=(0, 1, 4))
     if figure is not None:
         pictures = None

@@ -72,12 +72,8 @@ def fitted(
             if isinstance(pictures, FilePictures):
                 name = pictures.folder / pictures.files[part[0]]
             reason = " ".join(str(error).split())[:120] or type(error).__name__
-            return [
-                BadInput(
-                    f"{name} cannot be brought to {size} x {size} pixels ({reason}); replace it or "
-                    "remove it from the list"
-                )
-            ]
+            why = f"cannot be brought to {size} x {size} pixels ({reason})"
+            return [BadInput(f"{name} {why}; replace it or remove it from the list")]
 
     # Files are read one by one, since each may be large; generated or sliced images in parts.
     at_once = 1 if isinstance(pictures, FilePictures) else _PART

@@ -172,13 +172,9 @@ def similarities(
         truth = {split: dataset.truth[split].select(images)}
         views_of = {split: cast("Pictures", pictures)}
         data_sets.append(replace(dataset, pictures=views_of, truth=truth))
-    views = [
-        extract(
-            each, split, model.tower, kinds=("pooled",), cache=cache, batch=batch,
-            device=device, progress=progress,
-        )["pooled"]
-        for each in data_sets
-    ]  # fmt: skip
+    how: dict[str, Any] = {"kinds": ("pooled",), "cache": cache, "batch": batch, "device": device}
+    made = (extract(each, split, model.tower, progress=progress, **how) for each in data_sets)
+    views = [features["pooled"] for features in made]
     cosines = [np.asarray(view.values[:], np.float32) @ classes_by_text.T for view in views]
     shape = len(views[0].values), -1, len(rows)
     values = np.concatenate([cosine.reshape(shape) for cosine in cosines], axis=1)

@@ -73,13 +73,8 @@ def simulate_published(
     if hierarchy is not None:
         check_closed(truth, hierarchy)
     codes, effort, asked = _labelled(truth, scheme, seed)
-    settings = {
-        "scheme": schemes.spell(scheme),
-        "images": 1.0,
-        "habits": Habits().to_json(),
-        "draw": 0,
-        "legacy_rng": True,
-    }
+    settings = {"scheme": schemes.spell(scheme), "images": 1.0, "habits": Habits().to_json()}
+    settings |= {"draw": 0, "legacy_rng": True}
     parents = (truth.id,) if hierarchy is None else (truth.id, hierarchy.id)
     history = History("simulate", settings, seed, parents)
     return PartialLabels(codes, asked, truth.images, truth.classes, effort, history)
