@@ -151,14 +151,10 @@ def _extract(
     for kind in kinds:
         more: dict[str, Any] = {"part": str(part)}
         if kind in features:
-            values = features[kind].values
-            more = {
-                "folder": str(values.file.parent),  # type: ignore[union-attr]
-                "id": features[kind].id,
-                "shape": list(values.shape),
-                "mb": values.nbytes / 2**20,
-                "skipped": [asdict(each) for each in features[kind].skipped],
-            }
+            of_kind, values = features[kind], features[kind].values
+            folder = values.file.parent  # type: ignore[union-attr]
+            more = {"folder": str(folder), "id": of_kind.id, "shape": list(values.shape)}
+            more |= {"mb": values.nbytes / 2**20, "skipped": [*map(asdict, of_kind.skipped)]}
         made.append(facts | {"kind": kind} | more)
     return made
 

@@ -263,14 +263,11 @@ def _documented(doc: str | None) -> dict[str, tuple[str, str | None]]:
     A meaning is the first paragraph; further ones are for users of Python.
     """
     section = _SECTION.search(inspect.cleandoc(doc or "") + "\n")
-    return {
-        name: (
-            " ".join(inspect.cleandoc(text).split("\n\n")[0].split()),
-            kind if kind.isupper() else None,
-        )
-        for names, kind, text in _HEAD.findall(section[1] if section else "")
-        for name in names.split(", ")
-    }
+    rows: dict[str, tuple[str, str | None]] = {}
+    for names, kind, text in _HEAD.findall(section[1] if section else ""):
+        meaning = " ".join(inspect.cleandoc(text).split("\n\n")[0].split())
+        rows |= dict.fromkeys(names.split(", "), (meaning, kind if kind.isupper() else None))
+    return rows
 
 
 def _type(kind: ast.expr) -> click.ParamType:

@@ -543,13 +543,10 @@ def written(result: Comparison, folder: Path) -> Comparison:
         for row in chosen:
             scheme = REFERENCE if row["reference"] else row["scheme"]
             settings.setdefault(scheme, {})[row["method"]] = json.loads(row["tuned"])
-        lines = [
-            f"# Chosen on complete validation labels of {result.grid.data}, "
-            f"seed {result.grid.seed}.",
-            '# A grid with settings = "settings.toml" uses them again.',
-            *toml_lines(settings),
-        ]
-        files["settings.toml"] = _text_writer("\n".join(lines) + "\n")
+        labels = f"complete validation labels of {result.grid.data}, seed {result.grid.seed}"
+        again = '# A grid with settings = "settings.toml" uses them again.'
+        lines = [f"# Chosen on {labels}.", again, *toml_lines(settings), ""]
+        files["settings.toml"] = _text_writer("\n".join(lines))
     files["summary.md"] = _text_writer("\n".join(chapters))
     for file, name in PICTURES.items():
         files[file] = partial(figures.make(name)(result).savefig, format="png")

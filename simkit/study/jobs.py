@@ -219,15 +219,11 @@ def source_of(grid: Grid) -> StudySource:
         sizes = dict.fromkeys(transform.size for transform in transforms if transform)
     if any(schemes.make(spec).needs_features for spec in grid.schemes):
         kinds |= {"pooled"}
+    splits = ("train", "val", "test") if needs_val else ("train", "test")
+    backbone = "" if grid.features and not grid.pictures else grid.backbone
+    ordered, files = tuple(sorted(kinds, reverse=True)), tuple(sorted(grid.features.items()))
     return StudySource(
-        grid.data,
-        ("train", "val", "test") if needs_val else ("train", "test"),
-        tuple(sorted(kinds, reverse=True)),
-        "" if grid.features and not grid.pictures else grid.backbone,
-        grid.weights,
-        tuple(sorted(grid.features.items())),
-        tuple(sizes),
-        grid.scores,
+        grid.data, splits, ordered, backbone, grid.weights, files, tuple(sizes), grid.scores
     )
 
 
