@@ -1,7 +1,7 @@
-"""Tables of answers from people and vendors: which columns they have, which question a row answers.
+"""Read tables of answers from people and vendors.
 
-A column is read by its content. Image and class of a row decide which question it answers; a number
-of a question counts where it agrees with them.
+Columns are recognized by their content. The image and the class of a row decide which question it
+answers; the number of a question counts where it agrees with them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ _MOMENT = re.compile(
 )
 _REJECTED = ("rejected", "cancelled", "canceled", "skipped", "returned", "timed-out")
 FEW = 8  # steps from time to time, with which it is no chance that all are equal or go up
-_LIKE_TIMES = re.compile("sec|sek|time(?!stamp)|duration|zeit|dauer|durée|temps|tiempo|tempo|tijd")
+_LIKE_TIMES = re.compile(
+    "sec|sek|time(?!stamp)|duration|zeit|dauer|durée|temps|tiempo|tempo|tijd|minut|hours"
+)
 FIELDS = (*USUAL, "milliseconds")
 ABSENT = "none"  # FIELD=none: no column has this field
 DAY = 86_400  # seconds; longer times count as not measured
@@ -66,8 +68,8 @@ def read(
     file : Path
     order : Order
     columns : mapping of str to str
-        Columns of the file by field (see `FIELDS`) where their names do not tell; "none" if no
-        column has the field.
+        Names of columns by field (see `FIELDS`), for columns with unusual names; "none" for a field
+        without a column.
     minus : {"", "absent", "unknown"}
         The meaning of -1 in answers with 1 and -1 but no 0.
 
@@ -322,7 +324,7 @@ class _Answers:
         ]
 
     def _misfit(self, name: str, column: Column, values: NDArray[Any], expected: str) -> None:
-        """A note about a column that is left out, or an error where it would decide."""
+        """Note that a column is left out. Raises BadInput for a column that is needed."""
         odd = column.filled & ~_some(values)
         text = column.texts[column.codes[np.argmax(odd)]]
         expected = f"{expected} are expected"
@@ -358,7 +360,7 @@ class _Answers:
         return np.where((rows < 0) & ~column.filled, -2, rows)
 
     def _questions(self) -> tuple[NDArray[np.int64], list[tuple[str, str, str]]]:
-        """(m,) the number of each row's question, or -1, and why there is none (`WHY`)."""
+        """(m,) the number of each row's question, -1 for none, and the reason (`WHY`)."""
         asked, L = self.order.table, len(self.order.classes)
         whole = "image" in self.cells and ("class" in self.cells or bool(self.naming.all()))
         # A question that asks to name a class is not about one.
@@ -381,10 +383,10 @@ class _Answers:
         return questions, why
 
     def _numbers(self, whole: bool) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """(m,) the numbers in a column of questions (see `_number`), and which of them contradict
-        their row. All are -1 if no column has numbers of the order's questions.
+        """(m,) the stated number of each row's question (see `_number`), and whether it contradicts
+        the row. All numbers are -1 if no column has numbers of the order's questions.
 
-        whole: questions follow from image and class, too.
+        whole: whether images and classes identify the questions, too.
         """
         asked, stated = self.order.table, "question" in self.chosen
         for column in [self.chosen["question"]] if stated else self.table.named(USUAL["question"]):
@@ -420,7 +422,7 @@ class _Answers:
         return np.full(len(self.table), -1), np.zeros(len(self.table), bool)
 
     def _why(self, place: int, number: int) -> tuple[str, str, str]:
-        """Why a row that states this number answers no question of the order (`WHY`)."""
+        """The reason (`WHY`) why a row with this number answers no question of the order."""
         row = {name: cells[place] for name, cells in self.cells.items()}
         asked, classes = self.order.table, self.order.classes
         if self.class_[place] == -1:

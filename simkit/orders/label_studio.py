@@ -1,8 +1,8 @@
-"""Label Studio (labelstud.io): tasks, labelling configurations, and its exports.
+"""Write tasks and configurations for Label Studio (labelstud.io), and read its exports.
 
-The classes of a task come from its own data (`value="$ask"`): a class that is listed and ticked is
-present, listed and not ticked absent, not listed unknown. Questions of kind `name` have a project
-of their own, in which people choose the classes they name.
+Each task lists its classes (`value="$ask"`). A listed class is present if it is ticked and absent
+otherwise; other classes are unknown. Questions of kind `name` are in a separate project, in which
+people choose the classes.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def exported(file: Path) -> list[dict[str, Any]] | None:
 def tasks_of(table: Table) -> list[dict[str, Any]] | None:
     """The tasks in an export of format JSON-MIN, CSV or TSV; None for any other table.
 
-    It has a row for each annotation, but none for skipped ones. The column of choices is missing if
-    nobody has chosen any.
+    The table has one row per annotation, without skipped ones. If nobody has ticked a class, it has
+    no column of choices.
     """
     columns = {column.name: column.cells() for column in table.columns}
     if not {"ask", "questions", "order", "annotation_id"} <= {*columns}:
@@ -145,10 +145,9 @@ def tasks_of(table: Table) -> list[dict[str, Any]] | None:
 
 
 def answers(tasks: list[dict[str, Any]], order: Order, file: Path) -> list[dict[str, Any]]:
-    """The raw answers in the tasks of an export.
+    """The raw answers in the tasks of an export: `row` is the number of the task.
 
-    Columns row (the number of the task), question, worker, answer, seconds and shared; or row and
-    reason, for a task or annotation without answers.
+    Tasks and annotations without answers have only `row` and `reason`.
     """
     rows: list[dict[str, Any]] = []
     checks = sum(bool(a.get("ground_truth")) for task in tasks for a in task["annotations"])
