@@ -312,10 +312,10 @@ def _indices(what: str, wanted: NDArray[Any], named: Any, count: int) -> NDArray
     if count > 1:
         raise BadInput(f"the similarities have {twice!r} twice among the {what}; keep one")
     note = lambda text: warnings.warn(f"similarities: {text}", stacklevel=6)  # noqa: E731
-    found = find_images([*map(str, wanted.tolist())], index, note)
-    if (found < 0).any():
+    rows = find_images([*map(str, wanted.tolist())], index, note)
+    if (rows < 0).any():
         raise BadInput(
-            f"the similarities lack {(found < 0).sum()} of {len(wanted)} {what}, such as "
-            f"{str(wanted[found < 0][0])!r}; make them with simkit score for the same data"
+            f"the similarities lack {(rows < 0).sum()} of {len(wanted)} {what}, such as "
+            f"{str(wanted[rows < 0][0])!r}; make them with simkit score for the same data"
         )
-    return found
+    return rows

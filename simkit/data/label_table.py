@@ -91,11 +91,9 @@ def read_content(path: Path, *, between: str = "", suffix: str = "", minus: Minu
         others = [column for column in others if column is kind or any(column.texts)]
         if len(others) > 1:
             odd = next(column for column in others if column is not kind)
-            said = all(map(means_state, odd.texts))
-            rows = "keep the rows of present classes, without this column" if said else (
-                "keep file, class and split only")  # fmt: skip
-            raise BadInput(f"column {odd.name[:60]!r} is not understood beside {kind.name!r}; "
-                           f"{rows}, or give every class a column with 0 and 1")  # fmt: skip
+            raise BadInput(f"column {odd.name[:60]!r} is not understood beside {kind.name!r}; keep "
+                           "the rows of present classes, without this column, or give every class "
+                           "a column with 0 and 1")  # fmt: skip
         return _long(table, files, splits, kind, between)
 
 

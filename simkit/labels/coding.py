@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Sequence
-from numbers import Real
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -111,43 +110,61 @@ def _check_columns(frame: Any) -> None:
 
 def states(values: Any, what: str = "labels") -> NDArray[np.int8]:
     """(N, L) labels as in `presence`: 1, 0, -1 for a -1, and `UNKNOWN` for unknown."""
-    if not is_frame(values):
-        array = _array(values)
-        if array.dtype.kind in "biuf":
-            return _of_numbers(array, lambda value, column: _refused(value, what))
-        columns = [array[:, c] for c in range(array.shape[1])]
-        return _of_columns(columns, array.shape, lambda value, column: _refused(value, what))
-    names = [*values.columns]
+    framed = is_frame(values)
 
-    def refused(value: Any, column: int) -> BadInput:
-        name = names[column]
-        hint = f"; make a column that names the images the index: frame.set_index({name!r})"
-        if isinstance(value, Real) and not (float(value) >= 0 and float(value).is_integer()):
-            hint = ""
-        elif isinstance(value, Real):  # an id, or the number of objects
+    def refused(value: Any, c: int) -> BadInput:
+        shown = repr(value) if isinstance(value, str) else str(value)
+        where, hint = what, ""
+        if framed:
+            name = values.columns[c]
+            where = f"column {name!r}"
             hint = (
                 f"; of counts pass frame.clip(upper=1), or frame.set_index({name!r}) if this "
                 "column names the images"
             )
-        return _refused(value, f"column {name!r}", hint)
+        return BadInput(
+            f"{where} holds {shown[:60]}; 1 (present), 0 (absent) and nan (unknown) are "
+            f"expected{hint}"
+        )
 
-    kinds = {kind.kind if isinstance(kind, np.dtype) else "O" for kind in values.dtypes}
-    if kinds <= {*"biuf"}:
+    if not framed:
+        array = dense(values)
+        columns = [] if array.dtype.kind in "biuf" else [*array.T]
+    else:
+        kinds = {kind.kind if isinstance(kind, np.dtype) else "O" for kind in values.dtypes}
+        numbers = kinds <= {*"biuf"}
+        columns = [] if numbers else [values.iloc[:, c] for c in range(values.shape[1])]
         # Of bools and numbers together pandas would make objects.
-        array = values.to_numpy() if len(kinds) == 1 else values.to_numpy(np.float64)
-        return _of_numbers(array, refused)
-    columns = [values.iloc[:, c] for c in range(len(names))]
-    return _of_columns(columns, values.shape, refused)
+        array = values.to_numpy(None if len(kinds) == 1 else np.float64) if numbers else values
+    if columns:
+        return np.stack([_of_column(each, c, refused) for c, each in enumerate(columns)], axis=1)
+    if array.dtype.kind == "b":
+        return array.astype(np.int8)
+    out = np.full(array.shape, UNKNOWN, np.int8)
+    for value in (1, 0, -1):
+        out[array == value] = value
+    odd = (out == UNKNOWN) & ~np.isnan(array)
+    if odd.any():
+        row, column = np.argwhere(odd)[0].tolist()
+        raise refused(array[row, column], column)
+    return out
 
 
-def _refused(value: Any, where: str, hint: str = "") -> BadInput:
-    text = repr(value) if isinstance(value, str) else str(value)
-    return BadInput(
-        f"{where} holds {text[:60]}; 1 (present), 0 (absent) and nan (unknown) are expected{hint}"
-    )
+def _of_column(column: Any, c: int, refused: Callable[[Any, int], BadInput]) -> NDArray[np.int8]:
+    """A column of any type; each different value is read as the text of a table would be."""
+    import pandas as pd
+
+    places, values = pd.factorize(np.asarray(column, object))  # -1 for nan, None and NA
+    codes = np.full(len(values) + 1, UNKNOWN, np.int8)
+    for place, value in enumerate(values):
+        if not means_state(text := plain(str(value))):
+            raise refused(value, c)
+        code = state(text)
+        codes[place] = UNKNOWN if code is None else code
+    return codes[places]
 
 
-def _array(values: Any) -> NDArray[Any]:
+def dense(values: Any, kinds: str = "biufOU") -> NDArray[Any]:
     """A matrix of numbers, bools, objects or text. Raises BadInput for anything else."""
     if hasattr(values, "detach"):  # a tensor
         values = values.detach().cpu()
@@ -156,43 +173,14 @@ def _array(values: Any) -> NDArray[Any]:
         array = np.asarray(values)
     except (ValueError, TypeError):  # rows of different lengths
         array = np.array(None)
-    if array.ndim != 2 or array.dtype.kind not in "biufOU":
+    return checked(array, kinds)
+
+
+def checked(matrix: Any, kinds: str = "biuf") -> Any:
+    """The same matrix, dense or sparse. Raises BadInput for other dimensions or types."""
+    if len(matrix.shape) != 2 or matrix.dtype.kind not in kinds:
         raise BadInput(
-            f"labels are {array.dtype} of shape {array.shape}; a matrix of numbers, images x "
+            f"labels are {matrix.dtype} of shape {matrix.shape}; a matrix of numbers, images x "
             "classes, is expected"
         )
-    return array
-
-
-def _of_numbers(array: NDArray[Any], refused: Callable[[Any, int], BadInput]) -> NDArray[np.int8]:
-    if array.dtype.kind == "b":
-        return array.astype(np.int8)
-    out = np.full(array.shape, UNKNOWN, np.int8)
-    for value in (1, 0, -1):
-        out[array == value] = value
-    odd = out == UNKNOWN
-    if array.dtype.kind == "f":
-        odd &= ~np.isnan(array)
-    if odd.any():
-        row, column = np.argwhere(odd)[0].tolist()
-        raise refused(array[row, column], column)
-    return out
-
-
-def _of_columns(
-    columns: Sequence[Any], shape: tuple[int, int], refused: Callable[[Any, int], BadInput]
-) -> NDArray[np.int8]:
-    """Columns of any type; each different value is read as the text of a table would be."""
-    import pandas as pd
-
-    out = np.empty(shape, np.int8)
-    for c, column in enumerate(columns):
-        places, values = pd.factorize(np.asarray(column, object))  # -1 for nan, None and NA
-        codes = np.full(len(values) + 1, UNKNOWN, np.int8)
-        for place, value in enumerate(values):
-            if not means_state(text := plain(str(value))):
-                raise refused(value, c)
-            code = state(text)
-            codes[place] = UNKNOWN if code is None else code
-        out[:, c] = codes[places]
-    return out
+    return matrix

@@ -119,8 +119,8 @@ def note_classes(
     if dates := [name for name in names if _DATE.fullmatch(name.lower())]:
         note(f"class {dates[0]!r} looks like a date, into which spreadsheets turn names such as "
              "MARCH1 and 3-1; correct the names if this happened")  # fmt: skip
-    known = {*names}
-    again = (name for name in names if name.rpartition(".")[0] in known)
+    all_names = {*names}
+    again = (name for name in names if name.rpartition(".")[0] in all_names)
     if twice := next((name for name in again if name.rpartition(".")[2].isdigit()), None):
         note(f"class {twice!r} may be a second column {twice.rpartition('.')[0]!r}, which pandas "
              "renamed; remove one of them if they are the same")  # fmt: skip

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, issparse
 
 from simkit.errors import BadInput
 from simkit.history import content_id
-from simkit.labels.coding import is_frame, presence
+from simkit.labels.coding import checked, dense, is_frame, presence
 from simkit.labels.names import note_alike, note_classes, plain
 
 if TYPE_CHECKING:
@@ -246,17 +246,9 @@ def matrix_of(values: Any) -> Any:
     Raises BadInput for anything but a matrix of numbers.
     """
     if issparse(values):
-        matrix = values if values.format == "csr" else values.tocoo()
+        matrix = checked(values if values.format == "csr" else values.tocoo())
     else:
-        try:
-            matrix = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
-        except (ValueError, TypeError):  # rows of different lengths
-            matrix = np.array(None)
-    if len(matrix.shape) != 2 or matrix.dtype.kind not in "biuf":
-        raise BadInput(
-            f"labels are {matrix.dtype} of shape {matrix.shape}; a matrix of numbers, images x "
-            "classes, is expected"
-        )
+        matrix = dense(values, "biuf")
     if matrix.dtype == np.float16:  # which scipy does not know
         matrix = matrix.astype(np.float32)
     return matrix if issparse(matrix) else csr_array(matrix)

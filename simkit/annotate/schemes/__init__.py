@@ -119,7 +119,7 @@ class Searching(Scheme):
 
     def ask_all(self, crowd: Crowd, chance: Chance, present: Any, absent: Any, wanted: str) -> None:
         """Search for `present` and `absent` images, (L,) or int, and warn if there are fewer."""
-        found = crowd.search(
+        hits = crowd.search(
             range(crowd.shape[1]),
             chance=chance,
             present=present,
@@ -127,9 +127,9 @@ class Searching(Scheme):
             precision=self.precision if self.search == "proposals" else None,
             keep_looks=self.keep_looks,
         )
-        if short := int((found < present).sum()):
+        if short := int((hits < present).sum()):
             warnings.warn(
-                f"{self.name}: {short} of {len(found)} classes are in fewer {wanted}; all of these "
+                f"{self.name}: {short} of {len(hits)} classes are in fewer {wanted}; all of these "
                 "are kept",
                 stacklevel=3,
             )

@@ -473,9 +473,9 @@ def write_labels(
         content = members(Path(original))
     ids = {c: identity for identity, c in reversed(columns.items())}
     lists = {
-        "images": lambda found: (image(v, rows[v["id"]], ids) for v in found if v["id"] in rows),
-        "annotations": lambda found: _annotations(found, labels, rows, columns),
-        "categories": lambda found: map(category, found),
+        "images": lambda each: (image(v, rows[v["id"]], ids) for v in each if v["id"] in rows),
+        "annotations": lambda each: _annotations(each, labels, rows, columns),
+        "categories": lambda each: map(category, each),
     }
     _write(path, ((key, lists.get(key, lambda value: value)(value)) for key, value in content))
 

@@ -106,7 +106,7 @@ def _content(path: Path) -> tuple[tuple[str, ...] | None, dict[str, list[str] | 
     names = None if classes is None else base.distinct(classes, path)
     if not isinstance(content.get("labels"), dict):
         raise BadInput("it has no 'labels'; export a FiftyOneImageClassificationDataset")
-    sure, given = list[str](), list[list[Any]]()
+    sure, targets = list[str](), list[list[Any]]()
     listed: dict[str, list[str] | None] = {}
     for image, target in content["labels"].items():
         # A target is a class, its index, an object with a label, or a list of them.
@@ -115,7 +115,7 @@ def _content(path: Path) -> tuple[tuple[str, ...] | None, dict[str, list[str] | 
             continue
         listed[image] = labels = []
         entries = target if isinstance(target, list) else [target]
-        given.append(entries)
+        targets.append(entries)
         for entry in entries:
             fields = entry if isinstance(entry, dict) else {"label": entry}
             label = base.as_integer(fields.get("label"))
@@ -127,7 +127,7 @@ def _content(path: Path) -> tuple[tuple[str, ...] | None, dict[str, list[str] | 
                 of = f"the label of {image[:100]!r} is {str(entry)[:60]}"
                 raise BadInput(f"{of}; a class name, or an index into 'classes', is expected")
             labels.append(label)
-    base.check_indices(given, len(names or ()))
+    base.check_indices(targets, len(names or ()))
     base.note(path, sure, "labels with a confidence, as in predictions, all counted as present: "
               "{}; remove those with a low confidence")  # fmt: skip
     return names, listed
