@@ -96,6 +96,8 @@ class Folder:
         table = self._table(place)
         # Tables other than those of Hugging Face may have any ending.
         suffixed = table.suffix.lower() in HuggingFace.suffixes
+        if table.suffix.lower() == ".jsonl":
+            suffixed = b'"present"' in ends(table)
         if os.path.isdir(table) or (suffixed and for_path(table) == HuggingFace()):
             labels = HuggingFace().read(table)
             files, known = list(map(str, labels.images.tolist())), None

@@ -76,7 +76,8 @@ _NO_CLASS = (
     frozenset(
         "set split subset partition fold train val valid test istrain isval isvalid istest comment "
         "comments note notes remark remarks reviewed checked verified done flagged skip ignore "
-        "difficult truncated occluded crowd iscrowd worker annotator user weight gold".split()
+        "total sum any count difficult truncated occluded crowd iscrowd worker annotator user "
+        "weight gold".split()
     )
     | NUMBERINGS
 )

@@ -119,8 +119,12 @@ def states(values: Any, what: str = "labels") -> NDArray[np.int8]:
             name = values.columns[c]
             where = f"column {name!r}"
             hint = (
-                f"; of counts pass frame.clip(upper=1), or frame.set_index({name!r}) if this "
-                "column names the images"
+                ""
+                if isinstance(value, float) and value % 1
+                else (
+                    f"; of counts pass frame.clip(upper=1), or frame.set_index({name!r}) if this "
+                    "column names the images"
+                )
             )
         return BadInput(
             f"{where} holds {shown[:60]}; 1 (present), 0 (absent) and nan (unknown) are "

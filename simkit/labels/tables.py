@@ -847,8 +847,8 @@ def presence(columns: Sequence[Column], minus: Minus = "") -> NDArray[np.int8]:
         For other cells, naming column and row, and for a -1 whose meaning is not decided.
     """
     expected = (
-        "1 (present), 0 (absent) and an empty cell (unknown) are expected, or a column called "
-        "class with names"
+        "1 (present), 0 (absent) and an empty cell (unknown) are expected; remove the column if it "
+        "is no class, or write names of classes into one column called class"
     )
     code = {1: 1, 0: 0, None: UNKNOWN, -1: -1}
     out = np.empty((len(columns[0].raw), len(columns)), np.int8)

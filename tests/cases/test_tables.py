@@ -25,7 +25,7 @@ CASES = {
         name: Case(f"file,cat,dog,{name}\na.jpg,1,0,{a}\nb.jpg,0,1,{b}\n", ONE_EACH,
                    asks=f"count as classes .*'{name}'.* remove them", mended=WIDE)
         for name, a, b in (("seen", "yes", "no"), ("held", "TRUE", "FALSE"), ("note", "", ""),
-                           ("is_train", "1", "0"))
+                           ("is_train", "1", "0"), ("total", "1", "1"))
     },
     **{
         name: Case(f"{name},file,cat,dog\n{a},a.jpg,1,0\n{b},b.jpg,0,1\n", ONE_EACH,

@@ -90,6 +90,7 @@ class CslCsv(base.Format):
                     "name the format as csl-csv(minus=absent)"
                 )
             classes = base.distinct([column.name for column in columns], file)
+            base.note_alike(classes, file)
             matrix = csr_array(_OURS[codes + 1])
             ids = base.ids_of(image.cells())
             return PartialLabels.of(matrix, ids, classes, np.ones(len(ids), bool))
