@@ -18,7 +18,7 @@ from simkit.files import reading
 from simkit.labels.cells import SEPARATORS, Minus, damaged_list, listed, means_state, offered
 from simkit.labels.names import SHEET_ERROR, note_classes
 from simkit.labels.tables import USUAL, Column, Table, presence, read_table
-from simkit.labels.truth import from_indices
+from simkit.labels.truth import from_indices, never_beside_another
 
 _SPLITS = {
     "train": "train", "training": "train", "val": "val", "valid": "val", "validation": "val",
@@ -189,10 +189,7 @@ def _several(kind: Column, text: str, between: str) -> list[str]:
 
 def _note_names(table: Table, classes: Sequence[str], present: csr_array) -> None:
     """Notes about the classes, of which those that never occur beside another may name none."""
-    several = np.diff(present.indptr) > 1
-    together = np.bincount(present[several].indices, minlength=len(classes))
-    alone = {name for name, n in zip(classes, together, strict=True) if not n}
-    note_classes(classes, table.note, alone)
+    note_classes(classes, table.note, never_beside_another(classes, present))
 
 
 def _wide(

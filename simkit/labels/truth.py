@@ -280,6 +280,13 @@ def from_indices(lists: Sequence[Any], width: int) -> csr_array:
     return matrix
 
 
+def never_beside_another(classes: Sequence[str], present: csr_array) -> set[str]:
+    """The classes that are the only present one wherever they are present."""
+    several = np.diff(present.indptr) > 1
+    together = np.bincount(present[several].indices, minlength=len(classes))
+    return {name for name, number in zip(classes, together, strict=True) if not number}
+
+
 def by_class(matrix: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """The entries by class: (L + 1,) pointers and row indices, ascending within a class."""
     columns = matrix.tocsc()

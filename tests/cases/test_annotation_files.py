@@ -90,6 +90,14 @@ CASES = {
         {**coco(shown(1, 1)), "images": [{"id": 1, "not_exhaustive_category_ids": [1]}]},
         (CAR_CARROT, {1: "10"}), note="not_exhaustive_category_ids, as in LVIS: 1",
     )),
+    "coco-background": ("coco", Case(
+        coco(shown(1, 1), shown(2, 2), categories=named({1: "__background__", 2: "car"})),
+        (["__background__", "car"], {1: "10", 2: "01"}), note="class: '__background__'",
+    )),
+    "openimages-alike": ("openimages", Case(
+        f"{HUMAN}1\na,verification,/M/01,0\n", (["/m/01", "/M/01"], {"b": "0?", "a": "10"}),
+        note="look alike",
+    )),
     "coco-captions": ("coco", Case(
         coco({"image_id": 1, "caption": "A car."}), (CAR_CARROT, {1: "10", 2: "00"}),
         asks="not of captions", mended=coco(shown(1, 1)),

@@ -26,7 +26,7 @@ from simkit.labels.cells import offered
 from simkit.labels.names import matches, note_classes, path_key, plain
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.tables import noting
-from simkit.labels.truth import Truth, image_ids, sealed
+from simkit.labels.truth import Truth, image_ids, never_beside_another, sealed
 from simkit.registry import Registry
 
 MOST_ENTRIES = 1 << 27  # of a matrix that is written or labelled completely: 0.7 GB
@@ -427,9 +427,10 @@ def note(
         )
 
 
-def note_alike(names: Sequence[str], path: AnyPath) -> None:
-    """Warn of class names in a file as `names.note_classes` does."""
-    note_classes(names, noting(Path(path)))
+def note_alike(names: Sequence[str], path: AnyPath, present: csr_array | None = None) -> None:
+    """Warn of class names in a file as `names.note_classes` does; present (N, L), to find more."""
+    alone = () if present is None else never_beside_another(names, present)
+    note_classes(names, noting(Path(path)), alone)
 
 
 def from_rows(

@@ -205,7 +205,6 @@ def read_content(
     ids, categories = _ids(lists["images"], "images"), _ordered(lists["categories"])
     row, first = _joined(lists["images"], ids, path)
     column = {base.as_integer(each["id"]): c for c, each in enumerate(categories)}
-    base.note_alike([each["name"] for each in categories], path)
     (named, table), images = lists["annotations"], [lists["images"][place] for place in first]
     base.note(
         path,
@@ -227,6 +226,7 @@ def read_content(
         csr_array((np.ones(kept.sum(), bool), (rows[kept], columns[kept])), shape)
         for kept in (sure, ~sure)
     )
+    base.note_alike([each["name"] for each in categories], path, annotated)
     single = [ids[place] for place in first]
     text = bool(single) and isinstance(single[0], str)
     return Content(

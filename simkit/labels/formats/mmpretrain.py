@@ -72,9 +72,9 @@ class Mmpretrain(base.Format):
         with reading(path, _WHAT) as file:
             metainfo, images = _content(file)
             classes = base.distinct(metainfo["classes"], file)
-            base.note_alike(classes, file)
             ids = base.ids_of([name for name, _ in images])
             present = from_indices([listed for _, listed in images], len(classes))
+            base.note_alike(classes, file, present)
             if metainfo.get(_UNLISTED) != "unknown":
                 return base.complete(Truth.of(present, ids, classes))
             asked = np.ones(len(ids), bool)
