@@ -182,6 +182,12 @@ CASES = {
 }  # fmt: skip
 
 
+def test_json_lines_with_a_class_in_each(tmp_path: Path) -> None:
+    text = '{"file": "a.jpg", "label": "cat"}\n{"file": "b.jpg", "label": "dog"}\n'
+    folder = photos(tmp_path / "photos", ONE_EACH[1])
+    assert of_folder(folder, text, name="labels.jsonl") == ONE_EACH
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_tables(name: str, tmp_path: Path) -> None:
     folder = photos(tmp_path / "photos", CASES[name].right[1])
