@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -30,7 +31,7 @@ from simkit.data.splits import (
 from simkit.errors import BadInput, examples, located
 from simkit.files import expanded
 from simkit.labels.cells import Minus, separator
-from simkit.labels.formats.base import complete, ends, for_path, text_ids
+from simkit.labels.formats.base import complete, ends, text_ids
 from simkit.labels.formats.hf import HuggingFace
 from simkit.labels.names import plain
 from simkit.labels.partial import PartialLabels
@@ -94,11 +95,8 @@ class Folder:
         if self.labels == NONE:
             return self._unlabelled(place)
         table = self._table(place)
-        # Tables other than those of Hugging Face may have any ending.
         suffixed = table.suffix.lower() in HuggingFace.suffixes
-        if table.suffix.lower() == ".jsonl":
-            suffixed = b'"present"' in ends(table)
-        if os.path.isdir(table) or (suffixed and for_path(table) == HuggingFace()):
+        if os.path.isdir(table) or (suffixed and re.search(HuggingFace.mark, ends(table))):
             labels = HuggingFace().read(table)
             files, known = list(map(str, labels.images.tolist())), None
             if labels.codes.nnz < labels.shape[0] * labels.shape[1]:  # classes in no list

@@ -25,6 +25,7 @@ _SPLITS = {
     "validate": "val", "dev": "val", "test": "test", "testing": "test",
 }  # fmt: skip
 _WHAT = "labels of images (a table with file and class)"
+_HALF = 0.5  # of the different cells of a column
 _UNTIDY = ("\\", "//", "./", "/\n")  # one of these is in any name that can be shortened
 
 
@@ -77,7 +78,6 @@ def read_content(path: Path, *, between: str = "", suffix: str = "", minus: Minu
         split = table.optional_column(USUAL["split"], "the split", fits=_no_states)
         splits = _splits(split, files)
         others = [c for c in table.columns if c.name not in (files.name, split and split.name)]
-        others = table.without_numbers(others)
         named = [column for column in table.named(USUAL["class"]) if column in others]
         kind = next((c for c in named if not all(map(means_state, c.texts))), None)
         if kind is None and named == others and len(named) == 1:
@@ -87,13 +87,16 @@ def read_content(path: Path, *, between: str = "", suffix: str = "", minus: Minu
                 table.note(f"the classes are called {names}, as in column {kind.name!r}; rename "
                            "the column if it marks the presence of a single class")  # fmt: skip
         if kind is None:
-            return _wide(table, files, splits, others, minus)
-        others = [column for column in others if column is kind or any(column.texts)]
-        if len(others) > 1:
-            odd = next(column for column in others if column is not kind)
-            raise BadInput(f"column {odd.name[:60]!r} is not understood beside {kind.name!r}; keep "
-                           "the rows of present classes, without this column, or give every class "
-                           "a column with 0 and 1")  # fmt: skip
+            return _wide(table, files, splits, table.classes(others), minus)
+        others = [column for column in others if column is not kind and any(column.texts)]
+        table.note_left_out(left := table.others(others, _HALF))
+        for odd in others:
+            if odd not in left:
+                raise BadInput(
+                    f"column {odd.name[:60]!r} may say beside {kind.name!r} whether a class is "
+                    "present; keep the rows of present classes, without this column, or give every "
+                    "class a column with 0 and 1"
+                )
         return _long(table, files, splits, kind, between)
 
 
@@ -107,7 +110,10 @@ def read_splits(path: Path, without: NDArray[np.str_]) -> NDArray[np.str_]:
 
 def _files(table: Table, suffix: str) -> Column:
     """The column of image files, with tidy names."""
-    files = table.column(("file", *USUAL["image"]), "the image files", fits=_no_states)
+    names = ("file", *USUAL["image"])
+    pictures = [c for c in table.named(names) if all(t.lower().endswith(ENDINGS) for t in c.texts)]
+    fits = _no_states if len(pictures) != 1 else lambda column: column is pictures[0]
+    files = table.column(names, "the image files", fits=fits)
     files.note_shortened()
     if "" in files.texts:
         raise BadInput(f"row {files.row('')} names no file; fill it in or remove the row")

@@ -384,18 +384,37 @@ class Table:
             raise BadInput(f"two columns are called {twice[:60]!r}; rename one")
         return columns
 
-    def without_numbers(self, columns: Sequence[Column]) -> list[Column]:
-        """The columns without those that number the rows, as their names and cells say."""
-        numbers = [
-            column for column in columns
-            if key(column.name) in NUMBERINGS and len(column.texts) == len(self)
-            and all(text.isdigit() for text in column.texts)
-        ]  # fmt: skip
-        if numbers:
-            names = ", ".join(repr(column.name) for column in numbers[:3])
-            self.note(f"columns that number the rows are left out: {len(numbers)} ({names}); "
-                      "rename them if they are classes")  # fmt: skip
-        return [column for column in columns if column not in numbers]
+    def classes(self, columns: Sequence[Column]) -> list[Column]:
+        """The columns that may say whether a class is present, or all if none does."""
+        left = self.others(columns)
+        if len(left) == len(columns):  # the refusal of one of them names a cell
+            return [*columns]
+        self.note_left_out(left)
+        return [column for column in columns if column not in left]
+
+    def others(self, columns: Sequence[Column], most: float = 0.0) -> list[Column]:
+        """The columns that number the rows, or say something else than present or absent.
+
+        In these at most this share of the different cells says present or absent. Counts, such as
+        0, 1 and 2, are none of them.
+        """
+        left = []
+        for column in columns:
+            texts = [text for text in column.texts if text.lower() not in BLANK]
+            whole = all(text.isdigit() for text in texts)
+            distinct = len(texts) == len(self)
+            numbers = whole and distinct and key(column.name) in NUMBERINGS
+            counts = whole and not distinct and "0" in texts
+            other = texts and not counts and sum(map(means_state, texts)) <= most * len(texts)
+            left += [column] * bool(numbers or other)
+        return left
+
+    def note_left_out(self, columns: Sequence[Column]) -> None:
+        """A note that names these columns, if any."""
+        if columns:
+            names = examples([repr(column.name[:30]) for column in columns])
+            self.note(f"columns that do not say present or absent are left out: {len(columns)} "
+                      f"({names}); write 1 and 0 into them if they are classes")  # fmt: skip
 
     def select(self, kept: NDArray[np.bool_]) -> Table:
         """The table of some rows; (m,) bool. Notes stay those of the whole."""

@@ -53,8 +53,10 @@ class HuggingFace(base.Format):
     name: ClassVar[str] = "hf"
     title: ClassVar[str] = "Hugging Face datasets and ImageFolder"
     suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".pq", ".jsonl", ".csv")
-    # In parquet the name of a column in the schema, after its length.
-    mark: ClassVar[bytes] = rb'\x07present|\A(\xef\xbb\xbf)?"?file_name"?,(.*,)?"?present"?\s*[,\n]'
+    # In parquet the name of a column in the schema, after its length; a header; a key of JSON.
+    mark: ClassVar[bytes] = (
+        rb'\x07present|\A(\xef\xbb\xbf)?"?file_name"?,(.*,)?"?present"?\s*[,\n]|"present"\s*:'
+    )
     holds: ClassVar[str] = (
         "the known labels and the asked images; effort and history are lost, .jsonl and .csv hold "
         "only classes with a label, in the order of their names, and text ids that look like "
