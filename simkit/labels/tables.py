@@ -386,17 +386,17 @@ class Table:
 
     def classes(self, columns: Sequence[Column]) -> list[Column]:
         """The columns that may say whether a class is present, or all if none does."""
-        left = self.others(columns)
+        left = self.others(columns, 0.0)
         if len(left) == len(columns):  # the refusal of one of them names a cell
             return [*columns]
         self.note_left_out(left)
         return [column for column in columns if column not in left]
 
-    def others(self, columns: Sequence[Column], most: float = 0.0) -> list[Column]:
+    def others(self, columns: Sequence[Column], most: float = -1.0) -> list[Column]:
         """The columns that number the rows, or say something else than present or absent.
 
-        In these at most this share of the different cells says present or absent. Counts, such as
-        0, 1 and 2, are none of them.
+        The latter are those of which at most this share of the different cells says present or
+        absent, unless they are counts, such as 0, 1 and 2; by default none.
         """
         left = []
         for column in columns:

@@ -29,7 +29,7 @@ CASES = {
     },
     **{
         name: Case(f"{name},file,cat,dog\n{a},a.jpg,1,0\n{b},b.jpg,0,1\n", ONE_EACH,
-                   note="number the rows are left out")
+                   note=f"left out: 1 ('{name}')")
         for name, a, b in (("id", 0, 1), ("index", 7, 8), ("image_id", 12, 3))
     },
     "id-of-rows": Case("id,file,class\n0,a.jpg,cat\n1,b.jpg,dog\n", ONE_EACH, note="'id'"),
@@ -55,7 +55,7 @@ CASES = {
     "total": Case(f"{WIDE}Total,1,1\n", ONE_EACH, asks="Total", mended=WIDE),
     "confidence": Case(
         "file_path,class_name,confidence\na.jpg,cat,0.9\nb.jpg,dog,0.8\n", ONE_EACH,
-        asks="'confidence'", mended="file_path,class_name\na.jpg,cat\nb.jpg,dog\n",
+        note="left out: 1 ('confidence')",
     ),
     "state": Case(
         "file,class,present\na.jpg,cat,1\na.jpg,dog,0\nb.jpg,dog,1\n", ONE_EACH,

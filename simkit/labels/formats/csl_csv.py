@@ -80,7 +80,8 @@ class CslCsv(base.Format):
             if image not in table.named(tables.USUAL["image"]):
                 what = "image and the classes are expected"
                 raise BadInput(f"its first column is {image.name[:60]!r}; {what}")
-            columns = table.classes(table.columns[1:])
+            table.note_left_out(left := table.others(table.columns[1:]))
+            columns = [column for column in table.columns[1:] if column not in left]
             if not columns:
                 raise BadInput("it has no class columns; add one per class, with 1, 0 and -1")
             codes = tables.presence(columns, self.minus or "unknown")
