@@ -93,10 +93,14 @@ class Dataset:
     def pictures_of(self, split: str) -> Pictures:
         """The images of a split. Raises BadInput if it has none."""
         if split not in self.pictures:
+            mend = (
+                f"name one of {', '.join(self.pictures)}, or open it with its image folder"
+                if self.pictures
+                else "open it with its image folder (simkit list data shows how)"
+            )
             raise BadInput(
-                f"data set {self.name!r} has no images for {split!r}, only for: "
-                f"{', '.join(self.pictures) or 'none'}; open it with its image folder (simkit list "
-                "data shows how), or train on features that simkit features or another program made"
+                f"data set {self.name!r} has no images for {split!r}; {mend}, or train on features "
+                "that simkit features or another program made"
             )
         return self.pictures[split]
 
