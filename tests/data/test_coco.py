@@ -43,6 +43,20 @@ def test_areas_of_the_annotations_come_with_the_boxes(tmp_path: Path) -> None:
     assert data.open(f"coco:{some}").boxes["train"].areas is None  # not of all objects
 
 
+def test_objects_with_an_outline_alone_have_its_box(tmp_path: Path) -> None:
+    """Two polygons, and the columns of a run-length code; other outlines give no box."""
+    outlines = [
+        [[1, 2, 5, 2, 5, 6, 1, 6], [7, 2, 9, 2, 9, 4, 7, 4]],
+        {"size": [4, 3], "counts": [5, 2, 5]},  # the second column without its ends
+        {"size": [4, 3], "counts": "05"}, {"size": [4, 3], "counts": [5]}, [[1, 2, 3]], [], None,
+    ]  # fmt: skip
+    rows = [{"image_id": i, "category_id": 1, "segmentation": s} for i, s in enumerate(outlines)]
+    opened = data.open(f"coco:{_write(tmp_path, 'train.json', 10, annotations=rows)}")
+    boxes = opened.boxes[WHOLE]
+    assert boxes.corners.tolist() == [[1, 2, 9, 6], [1, 1, 2, 3]]
+    assert boxes.areas.tolist() == [20, 2]
+
+
 def test_a_hierarchy_closes_truth_boxes_and_difficult_objects(tmp_path: Path) -> None:
     tree = Hierarchy.of(["animal", "cat", "dog", "car"], [("cat", "animal"), ("dog", "animal")])
     tree.save(tmp_path / "tree.json")

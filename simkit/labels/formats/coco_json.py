@@ -26,6 +26,7 @@ from simkit.labels.truth import Boxes, Truth, check_distinct, from_indices
 Row = dict[str, Any]
 
 LARGEST = 1e9  # pixels
+_SIDE = 100_000  # pixels, of an image with outlines
 _MARKS = {"ignore", "ignored", "difficult"}  # of annotations that count neither way
 _KEPT = {
     "images": {
@@ -382,18 +383,44 @@ def _objects(entries: Iterable[tuple[int, Row]]) -> tuple[dict[str, list[Any]], 
         if _marked(row):
             named["marked"].append(len(named["image_id"]) - 1)
             continue
-        box = row.get("bbox")
-        if box in (None, []) or row.get("bbox_is", "object") != "object":
+        box, area = row.get("bbox"), row.get("area")
+        if box in (None, []):
+            box, area = _around(row.get("segmentation"))
+        if box is None or row.get("bbox_is", "object") != "object":
             continue
         numbers = isinstance(box, list) and len(box) == 4 and {*map(type, box)} <= {int, float}
         if not numbers or not all(abs(v) <= LARGEST for v in box) or min(box[2:]) < 0:
             shown = str(box)[:60]
             raise BadInput(f"a bbox is {shown}; [x, y, width, height] in pixels is expected")
-        area = row.get("area")
         if not isinstance(area, int | float) or not 0 <= area <= LARGEST**2:
             area = math.nan
         table.extend((len(named["image_id"]) - 1, *box, area))
     return named, np.array(table).reshape(-1, 6)
+
+
+def _around(outline: Any) -> tuple[list[float] | None, float | None]:
+    """Box and area of an object that has polygons or a run-length code alone; None for others."""
+    from pycocotools import mask
+
+    def numbers(values: Any, least: int) -> bool:
+        valid = isinstance(values, list) and len(values) >= least
+        return valid and all(type(v) in (int, float) and 0 <= v <= _SIDE**2 for v in values)
+
+    if isinstance(outline, dict):
+        size: Any = outline.get("size")
+        counts: Any = outline.get("counts")
+        if not (numbers(size, 2) and numbers(counts, 1) and sum(counts) == math.prod(size)):
+            return None, None  # compressed codes can be damaged in ways that nobody checks
+        codes = mask.frPyObjects([outline], *size)
+    elif isinstance(outline, list) and outline and all(numbers(part, 6) for part in outline):
+        width, height = (max(v for part in outline for v in part[n::2]) for n in (0, 1))
+        if max(width, height) >= _SIDE or any(len(part) % 2 for part in outline):
+            return None, None
+        codes = mask.frPyObjects(outline, math.ceil(height) + 1, math.ceil(width) + 1)
+    else:
+        return None, None
+    whole = mask.merge(codes)
+    return mask.toBbox(whole).tolist(), float(mask.area(whole))
 
 
 def _marked(row: Row) -> bool:
