@@ -1,10 +1,11 @@
-"""The exception for bad input, and messages for unknown names and non-integers."""
+"""The exception for bad input, notes, and words that messages share."""
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import islice
@@ -51,6 +52,17 @@ def examples(values: Iterable[object], n: int = 3) -> str:
     """The first `n` values, for a message."""
     texts = [str(value)[:200] for value in islice(values, n + 1)]
     return ", ".join([*texts[:n], *["..."] * (len(texts) > n)])
+
+
+def counted(cases: Collection[object], total: int | None = None) -> str:
+    """The number of cases, of `total` if stated, and the first three of them, for a message."""
+    of_total = "" if total is None else f" of {total:,}"
+    return f"{len(cases):,}{of_total} ({examples(cases)})"
+
+
+def noting(where: object, stacklevel: int = 3) -> Callable[[str], None]:
+    """A function that warns of `where`: a file, or whatever else the notes begin with."""
+    return lambda text: warnings.warn(f"{where}: {text}", stacklevel=stacklevel)
 
 
 _LISTED = 60  # names in a message

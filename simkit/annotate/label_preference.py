@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from simkit.annotate.annotators import Ints
 from simkit.annotate.sparse_draws import lookup
-from simkit.errors import BadInput, unknown
+from simkit.errors import BadInput, noting, unknown
 from simkit.files import AnyPath, reading
 from simkit.labels.names import find_images, plain
 from simkit.labels.partial import PRESENT, PartialLabels
@@ -114,8 +114,8 @@ def fit_naming(named: pd.DataFrame, labels: PartialLabels) -> pd.DataFrame:
     """
     import pandas as pd
 
-    note = lambda text: warnings.warn(f"named images: {text}", stacklevel=4)  # noqa: E731
-    images = find_images([*map(str, named["image"])], [*map(str, labels.images)], note)
+    among = [*map(str, labels.images)]
+    images = find_images([*map(str, named["image"])], among, noting("named images"))
     names = [plain(str(name)) for name in named["class"]]
     classes = pd.Index([*map(plain, labels.classes)]).get_indexer(names)
     for name in (name for name, c in zip(names, classes, strict=True) if c < 0 and name):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from scipy.special import expit, log_softmax, softmax
 
 from simkit.annotate.schemes import MISSING
 from simkit.chance import Chance
-from simkit.errors import BadInput, examples, unknown
+from simkit.errors import BadInput, counted, noting, unknown
 from simkit.files import reading, whole
 from simkit.history import History, content_id
 from simkit.labels.formats.npz import Arrays
@@ -275,27 +274,22 @@ def _from_table(
     rows = find_images(wanted.tolist(), ids.texts, table.note)
     if (rows < 0).any():
         raise BadInput(
-            f"of {len(wanted):,} images, these have no row: {_few(wanted[rows < 0].tolist())} (the "
+            f"of {len(wanted):,} images, these have no row: {counted(wanted[rows < 0])} (the "
             f"first row is for {ids.texts[0]!r}); score them with simkit predict, or add rows with "
             "empty cells"
         )
     if extra := [column.name for column in others if column is not ids]:
-        table.note(f"columns left out because they are not classes of the data: {_few(extra)}")
+        table.note(f"columns left out because they are not classes of the data: {counted(extra)}")
     if len(ids.texts) > len(wanted):
         left = sorted({*ids.texts} - {*np.array(ids.texts, object)[rows]})
-        table.note(f"images left out because they are not in {split}: {_few(left)}")
+        table.note(f"images left out because they are not in {split}: {counted(left)}")
     scores = np.array([by_name[name].numbers() for name in names])[:, rows].T
     if (empty := np.isnan(scores)).any():
         without = wanted[empty.any(axis=1)].tolist()
-        table.note(f"images with empty scores, for which no label is proposed: {_few(without)}; "
+        table.note(f"images with empty scores, for which no label is proposed: {counted(without)}; "
                    f"empty cells: {empty.sum():,}")  # fmt: skip
         scores[empty] = MISSING
     return scores
-
-
-def _few(names: list[str]) -> str:
-    """The number of the names and the first three."""
-    return f"{len(names):,} ({examples(map(repr, names))})"
 
 
 def _indices(what: str, wanted: NDArray[Any], named: Any, count: int) -> NDArray[np.intp]:
@@ -311,8 +305,7 @@ def _indices(what: str, wanted: NDArray[Any], named: Any, count: int) -> NDArray
     ((twice, count),) = Counter(index).most_common(1)
     if count > 1:
         raise BadInput(f"the similarities have {twice!r} twice among the {what}; keep one")
-    note = lambda text: warnings.warn(f"similarities: {text}", stacklevel=6)  # noqa: E731
-    rows = find_images([*map(str, wanted.tolist())], index, note)
+    rows = find_images([*map(str, wanted.tolist())], index, noting("similarities"))
     if (rows < 0).any():
         raise BadInput(
             f"the similarities lack {(rows < 0).sum()} of {len(wanted)} {what}, such as "

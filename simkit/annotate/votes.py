@@ -348,8 +348,8 @@ def _from_table(path: Path, minus: Minus) -> Votes:
     worker = worker.people()
     if len(worker.texts) == len(table) > 20:
         table.note(
-            f"column {worker.name!r} has another name in each of the {len(table):,} rows; write "
-            "the people's names if these are numbers of rows"
+            f"column {worker.name!r} has a different name in each of the {len(table):,} rows; "
+            "write the people's names if these are numbers of rows"
         )
     pairs, question = np.unique(
         image.codes.astype(np.int64) * len(of_class.texts) + of_class.codes, return_inverse=True
@@ -384,9 +384,7 @@ def _of_experts(table: Table, minus: Minus) -> NDArray[np.int8]:
     if experts is None:
         return np.full(len(table), _NOTHING, np.int8)
     if experts.name != "gold":
-        table.note(
-            f"column {experts.name!r} is read as answers of experts; rename it if it is none"
-        )
+        table.note(f"column {experts.name!r} is read as answers of experts; rename it if it is not")
     return _said(experts, minus, frozenset())
 
 

@@ -28,7 +28,7 @@ from simkit.data.splits import (
     spell,
     with_pictures,
 )
-from simkit.errors import BadInput, examples, located
+from simkit.errors import BadInput, counted, examples, located
 from simkit.files import expanded
 from simkit.labels.cells import Minus, separator
 from simkit.labels.formats.base import complete, ends, text_ids
@@ -219,7 +219,7 @@ def _note_unlisted(place: Path, table: Path, files: Sequence[str]) -> None:
     if unlisted:
         warnings.warn(
             f"{place}: images left out because they have no row in {table.name}: "
-            f"{len(unlisted):,} of {len(unlisted) + len(files):,}, such as {unlisted[0]}; add a "
-            "row for each, with an empty class if it shows none",
+            f"{counted(unlisted, len(unlisted) + len(files))}; add a row for each, with an empty "
+            "class if it shows none",
             stacklevel=3,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -16,9 +15,10 @@ from simkit.data.images import ENDINGS
 from simkit.errors import BadInput
 from simkit.files import reading
 from simkit.labels.cells import SEPARATORS, Minus, damaged_list, listed, means_state, offered
-from simkit.labels.names import SHEET_ERROR, note_classes
+from simkit.labels.formats.base import note_classes_of
+from simkit.labels.names import SHEET_ERROR
 from simkit.labels.tables import USUAL, Column, Table, presence, read_table
-from simkit.labels.truth import from_indices, never_beside_another
+from simkit.labels.truth import from_indices
 
 _SPLITS = {
     "train": "train", "training": "train", "val": "val", "valid": "val", "validation": "val",
@@ -84,19 +84,17 @@ def read_content(path: Path, *, between: str = "", suffix: str = "", minus: Minu
             kind = named[0]
             names = " and ".join(repr(text) for text in kind.texts if text)
             if names:  # which may have been meant as 0 and 1
-                table.note(f"the classes are called {names}, as in column {kind.name!r}; rename "
-                           "the column if it marks the presence of a single class")  # fmt: skip
+                table.note(f"column {kind.name!r} holds {names}, which count as names of classes; "
+                           "call it as its class if it says where that is present")  # fmt: skip
         if kind is None:
-            return _wide(table, files, splits, table.classes(others), minus)
+            return _wide(table, files, splits, table.classes(others, 0.0), minus)
         others = [column for column in others if column is not kind and any(column.texts)]
-        table.note_left_out(left := table.others(others, _HALF))
-        for odd in others:
-            if odd not in left:
-                raise BadInput(
-                    f"column {odd.name[:60]!r} may say beside {kind.name!r} whether a class is "
-                    "present; keep the rows of present classes, without this column, or give every "
-                    "class a column with 0 and 1"
-                )
+        for odd in table.classes(others, _HALF):
+            raise BadInput(
+                f"column {odd.name[:60]!r} may say whether the class in column {kind.name!r} is "
+                "present; keep the rows of present classes, without this column, or give every "
+                "class a column with 0 and 1"
+            )
         return _long(table, files, splits, kind, between)
 
 
@@ -160,14 +158,15 @@ def _long(
     lists = [_several(kind, text, between) for text in kind.texts]
     for text, names in zip(kind.texts, lists, strict=True):
         if not between and len(names) > 1:
-            table.note(f"lists in column {kind.name!r} name several classes: {text[:60]!r}")
+            table.note(f"column {kind.name!r} has lists of classes, such as {text[:60]!r}; remove "
+                       "the brackets if one is the name of a class")  # fmt: skip
             break
     index = {name: c for c, name in enumerate(dict.fromkeys(chain.from_iterable(lists)))}
     if not index:
         raise BadInput(f"column {kind.name!r} names no class; fill it in")
     if {*index} <= {"0", "1"} and any(len({*names}) < len(names) for names in lists):
-        raise kind.refused(kind.texts[0], "names of classes are expected; give every class a "
-                           "column with 0 and 1 if each is one number of the list")  # fmt: skip
+        raise kind.refused(kind.texts[0], "names of classes are expected; if the list has a "
+                           "number for each class, give every class a column")  # fmt: skip
     if (joined := offered([*index])) is not None:
         mend = "write one name in each row" if between else f"add between={SEPARATORS[joined[0]]}"
         table.note(f"{joined[1]!r} in column {kind.name!r} counts as one class; {mend} if it names "
@@ -176,8 +175,8 @@ def _long(
     of_row = of_text[kind.codes]  # faster than a product
     entries = (np.repeat(files.codes, np.diff(of_row.indptr)), of_row.indices)
     present = csr_array((np.ones(of_row.nnz, bool), entries), (len(files.texts), len(index)))
-    _note_names(table, [*index], present)
-    return Content(files.texts, splits, list(index), present, None)
+    note_classes_of(table.path, [*index], present)
+    return Content(files.texts, splits, [*index], present, None)
 
 
 def _several(kind: Column, text: str, between: str) -> list[str]:
@@ -185,17 +184,12 @@ def _several(kind: Column, text: str, between: str) -> list[str]:
     if (names := listed(text)) is not None:
         return names
     if SHEET_ERROR.fullmatch(text):
-        raise kind.refused(text, "an error or a formula of a spreadsheet; write the class, or "
-                           "empty the cell if none is present")  # fmt: skip
+        raise kind.refused(text, "it is an error or a formula of a spreadsheet: write the "
+                           "class, or empty the cell if none is present")  # fmt: skip
     if damaged_list(text):
         expected = 'a list of names in quotation marks, as in ["cat", "dog"], is expected'
         raise kind.refused(text, expected)
     return [name for name in map(str.strip, text.split(between) if between else [text]) if name]
-
-
-def _note_names(table: Table, classes: Sequence[str], present: csr_array) -> None:
-    """Notes about the classes, of which those that never occur beside another may name none."""
-    note_classes(classes, table.note, never_beside_another(classes, present))
 
 
 def _wide(
@@ -203,10 +197,10 @@ def _wide(
 ) -> Content:
     """A wide table: one column per class, whose cells say present, absent or unknown."""
     if not classes:
-        raise BadInput("it has no column with classes; add a column class, or one per class")
+        raise BadInput("it has no column of classes; add one called class, or one for each class")
     files.check_different("file")
     names = [column.name for column in classes]
     codes = presence(classes, minus)
     known, present = None if (codes >= 0).all() else csr_array(codes >= 0), csr_array(codes == 1)
-    _note_names(table, names, present)
+    note_classes_of(table.path, names, present)
     return Content(files.texts, splits, names, present, known)

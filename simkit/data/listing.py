@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from simkit.data.images import ENDINGS, flaw, size
-from simkit.errors import BadInput, examples
+from simkit.errors import BadInput, counted
 from simkit.labels.names import ends, matches, plain, respelled, same_end
 
 # Images in other formats; RAW files of cameras among them.
@@ -94,9 +94,9 @@ def listed(place: Path, rows: Collection[str] = ()) -> tuple[list[str], dict[str
     }  # fmt: skip
     if unsure := sorted(doubtful - {*rows}):
         warnings.warn(
-            f"{place}: images that may be copies made by programs, by their folder or by a larger "
-            f"image of the same name: {len(unsure):,} of {len(names):,} ({examples(unsure)}); they "
-            "are used; move them away if they are copies",
+            f"{place}: images that are used but may be copies, as the name of their folder or a "
+            f"larger image of the same name suggests: {counted(unsure, len(names))}; move them "
+            "out of the folder if they are",
             stacklevel=3,
         )
     names = [name for name in names if name not in copies]

@@ -11,12 +11,12 @@ from pathlib import Path
 from string import punctuation
 from typing import Any
 
-from simkit.errors import BadInput, printable
+from simkit.errors import BadInput, noting, printable
 from simkit.files import AnyPath, expanded, parse_json, reading
 from simkit.labels.cells import listed
 from simkit.labels.formats.base import text_ids
 from simkit.labels.names import SHEET_ERROR, key, note_classes, plain
-from simkit.labels.tables import ENDINGS, USUAL, Column, Table, noting, read_table, text_of
+from simkit.labels.tables import ENDINGS, USUAL, Column, Table, read_table, text_of
 
 
 def folder(path: AnyPath, what: str) -> Path:

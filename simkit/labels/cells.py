@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.errors import BadInput, examples
+from simkit.errors import BadInput, counted
 from simkit.labels.names import key, plain
 
 Minus = Literal["", "absent", "unknown"]  # the meaning of -1 in a table that does not decide it
@@ -108,8 +108,8 @@ def doubtful(columns: Mapping[str, Iterable[str]]) -> str:
         for name, cells in texts.items()
         if usual not in kinds[name] or key(name) in _NO_CLASS
     ]  # fmt: skip
-    what = "columns that count as classes but may be none"
-    return f"{what}: {len(odd):,} ({examples(odd)}); remove them if they are none" if odd else ""
+    what = "columns that count as classes and may be something else"
+    return f"{what}: {counted(odd)}; remove those that are no classes" if odd else ""
 
 
 def meaning_of_minus(states: Iterable[int | None], minus: Minus, option: str) -> int | None:

@@ -82,8 +82,8 @@ def presence(
         )
     if number and zeros and not minus:
         warnings.warn(
-            f"the frame also has 0, so cells of -1 are read as unknown: {number:,}; replace them "
-            "by 0 if they are absent",
+            f"the frame: -1 is read as unknown, because 0 means absent: {number:,} cells; write 0 "
+            "there if their -1 means absent",
             stacklevel=3,
         )
     decide_minus(codes, minus)
@@ -116,16 +116,10 @@ def states(values: Any, what: str = "labels") -> NDArray[np.int8]:
         shown = repr(value) if isinstance(value, str) else str(value)
         where, hint = what, ""
         if framed:
-            name = values.columns[c]
-            where = f"column {name!r}"
-            hint = (
-                ""
-                if isinstance(value, float) and value % 1
-                else (
-                    f"; of counts pass frame.clip(upper=1), or frame.set_index({name!r}) if this "
-                    "column names the images"
-                )
-            )
+            where = f"column {(name := values.columns[c])!r}"
+            if not isinstance(value, float) or value.is_integer():
+                hint = (f"; of counts pass frame.clip(upper=1), or frame.set_index({name!r}) if "
+                        "this column names the images")  # fmt: skip
         return BadInput(
             f"{where} holds {shown[:60]}; 1 (present), 0 (absent) and nan (unknown) are "
             f"expected{hint}"

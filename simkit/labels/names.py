@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.errors import examples
+from simkit.errors import counted, examples
 
 NO_CLASS = re.compile(
     r"_*((no|not|none)\W*(finding|label|object|class|tag|disease)s?\W*(ed|s)?|none|nothing"
@@ -96,8 +96,16 @@ def note_alike(
 ) -> None:
     """Give a note on different names that have the same form; kind: such as class names."""
     if pairs := alike(names, form):
-        note(f"{kind} that look alike and count as different: {len(pairs):,} ({examples(pairs)}); "
-             "spell them alike if they are the same")  # fmt: skip
+        note(f"{kind} that look alike and count as different: {counted(pairs)}; spell them alike "
+             "if they are the same")  # fmt: skip
+
+
+def note_same(pairs: Iterable[tuple[str, str]], kind: str, note: Callable[[str], None]) -> None:
+    """Give a note on pairs of different spellings that count as one; kind: as in `note_alike`."""
+    if different := [*dict.fromkeys(pair for pair in pairs if pair[0] != pair[1])]:
+        both = counted([_both(one[:80], other[:80], " and ") for one, other in different])
+        note(f"{kind} that look alike and count as one: {both}; spell them differently if they are "
+             "different")  # fmt: skip
 
 
 def note_classes(
@@ -126,9 +134,9 @@ def note_classes(
              "renamed; remove one of them if they are the same")  # fmt: skip
     nothing = [name for name in names if name in alone and NO_CLASS.fullmatch(name.lower())]
     if nothing and len(names) > 1:
-        note(f"priced and trained as a class: {examples(map(repr, nothing))}; if it means that no "
-             "class is present, leave it out (no line in a list of classes, an empty cell in a "
-             "long table, no column in a wide one)")  # fmt: skip
+        note(f"names that count as classes and may mean that none is present: {counted(nothing)}; "
+             "if so, leave them out (no line in a list of classes, an empty cell in a column "
+             "class, no column where each class has one)")  # fmt: skip
 
 
 def path_key(name: str) -> str:
@@ -273,17 +281,8 @@ def find_images(
 
 def respelled(pairs: Sequence[tuple[str, str]], total: int, kind: str = "images") -> str:
     """A note on names that were matched with differently spelled ones; total: of all names."""
-    shown = [_both(name, other, " is ") for name, other in pairs[:4]]
+    shown = examples(_both(name, other, " is ") for name, other in pairs)
     return (
         f"names of {kind} that are spelled differently and were matched: {len(pairs):,} of "
-        f"{total:,} ({examples(shown)}); correct them if they are different"
-    )
-
-
-def same_people(pairs: Sequence[tuple[str, str]]) -> str:
-    """A note on names of people that count as one person."""
-    shown = examples([f"{one!r} and {other!r}" for one, other in pairs])
-    return (
-        f"names of people that count as one person: {len(pairs):,} ({shown}); give different "
-        "people different names"
+        f"{total:,} ({shown}); correct them if they are different"
     )

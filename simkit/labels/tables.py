@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from simkit.errors import BadInput, examples
+from simkit.errors import BadInput, counted, examples, noting
 from simkit.files import parse_json
 from simkit.labels.cells import (
     BLANK,
@@ -42,7 +42,7 @@ from simkit.labels.cells import (
     parse_seconds,
     state,
 )
-from simkit.labels.names import key, person, plain, same_people, whole
+from simkit.labels.names import key, note_same, person, plain, whole
 
 USUAL = {
     "question": ("question", "question_id", "id"),
@@ -134,8 +134,7 @@ class Column:
         self.note_people()
         first: dict[str, str] = {}
         pairs = [(first.setdefault(person(text), text), text) for text in self.texts]
-        if merged := [(one, other) for one, other in pairs if one != other]:
-            self.table.note(same_people(merged))
+        note_same(pairs, "names of people", self.table.note)
         return self.cleaned(lambda text: whole(first[person(text)]))
 
     def note_people(self) -> None:
@@ -384,21 +383,13 @@ class Table:
             raise BadInput(f"two columns are called {twice[:60]!r}; rename one")
         return columns
 
-    def classes(self, columns: Sequence[Column]) -> list[Column]:
-        """The columns that may say whether a class is present, or all if none does."""
-        left = self.others(columns, 0.0)
-        if len(left) == len(columns):  # the refusal of one of them names a cell
-            return [*columns]
-        self.note_left_out(left)
-        return [column for column in columns if column not in left]
+    def classes(self, columns: Sequence[Column], most: float = -1.0) -> list[Column]:
+        """The columns that may say whether a class is present; a note names the others.
 
-    def others(self, columns: Sequence[Column], most: float = -1.0) -> list[Column]:
-        """The columns that number the rows, or say something else than present or absent.
-
-        The latter are those of which at most this share of the different cells says present or
-        absent, unless they are counts, such as 0, 1 and 2; by default none.
+        Others number the rows, or say something else: at most the share `most` of their different
+        cells says present or absent, and they are no counts, such as 0, 1 and 2.
         """
-        left = []
+        kept, left = [], []
         for column in columns:
             texts = [text for text in column.texts if text.lower() not in BLANK]
             whole = all(text.isdigit() for text in texts)
@@ -406,15 +397,14 @@ class Table:
             numbers = whole and distinct and key(column.name) in NUMBERINGS
             counts = whole and not distinct and "0" in texts
             other = texts and not counts and sum(map(means_state, texts)) <= most * len(texts)
-            left += [column] * bool(numbers or other)
-        return left
-
-    def note_left_out(self, columns: Sequence[Column]) -> None:
-        """A note that names these columns, if any."""
-        if columns:
-            names = examples([repr(column.name[:30]) for column in columns])
-            self.note(f"columns that do not say present or absent are left out: {len(columns)} "
-                      f"({names}); write 1 and 0 into them if they are classes")  # fmt: skip
+            (left if numbers or other else kept).append(column)
+        if most == 0 and not kept:  # the refusal of one of them names a cell
+            return left
+        if left:
+            names = counted([repr(column.name[:30]) for column in left])
+            self.note(f"columns that do not say present or absent are left out: {names}; write 1 "
+                      "and 0 into them if they are classes")  # fmt: skip
+        return kept
 
     def select(self, kept: NDArray[np.bool_]) -> Table:
         """The table of some rows; (m,) bool. Notes stay those of the whole."""
@@ -476,8 +466,6 @@ def read_table(path: Path) -> Table:
 
 def _filled(table: Table, names: list[str], arrow: pa.Table) -> Table:
     """The table with its columns, without blank rows and repeated headers."""
-    if not len(arrow):
-        raise BadInput("it has no rows below the first; add one per image")
     for place, header in enumerate(names):
         name = "" if re.fullmatch(r"Unnamed: [\d.]+", header) else header
         cells = arrow.column(place)
@@ -501,13 +489,13 @@ def _filled(table: Table, names: list[str], arrow: pa.Table) -> Table:
             f"and left out (repetitions: {repeated.sum():,})"
         )
     if left_out.all():
-        raise BadInput("it has no rows below the first; add one per image")
+        raise BadInput("it has no rows with content; add at least one")
     return table.select(~left_out) if left_out.any() else table
 
 
 def _all_equal(columns: list[Column], text: Callable[[Column], str]) -> NDArray[np.bool_]:
     """(m,) bool: the rows in which each column has this text, "" for blank cells."""
-    rows = np.ones(len(columns[0].raw), bool)
+    rows = np.ones(len(columns[0].raw) if columns else 0, bool)
     for column in columns:
         wanted = text(column)
         rows &= column.codes == (column.texts.index(wanted) if wanted in column.texts else -1)
@@ -533,10 +521,8 @@ def _plain_texts(column: Column, raw: pa.Array) -> tuple[list[str], NDArray[np.i
     places = np.array([firsts.setdefault(text, len(firsts)) for text in plains], np.int32)
     if plains is not stripped and len(firsts) < len({*stripped}):
         first: dict[str, str] = {}
-        pairs = zip(stripped, plains, strict=True)
-        before, text = next((b, t) for b, t in pairs if first.setdefault(t, b) != b)
-        both = f"{ascii(first[text])[:80]} and {ascii(before)[:80]}"
-        column.table.note(f"{both} in column {column.name!r} look alike and count as one")
+        pairs = [(first.setdefault(t, b), b) for b, t in zip(stripped, plains, strict=True)]
+        note_same(pairs, f"texts in column {column.name!r}", column.table.note)
     return [*firsts], places
 
 
@@ -589,8 +575,6 @@ def _records(path: Path, notes: list[str]) -> list[dict[str, Any]]:
         rows = [parse_json(line, "replace") for line in text.split("\n") if line.strip()]
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise BadInput("it is not a list of objects; write a list with one object per row")
-    if not rows:
-        raise BadInput("it has no rows; give a file with at least one")
     return rows
 
 
@@ -620,8 +604,8 @@ def _sheet(path: Path, notes: list[str]) -> list[tuple[Any, ...]]:
         content = archive.read(chosen._worksheet_path)
     if bare := _UNCOMPUTED.findall(content):
         notes.append(
-            f"{len(bare):,} cells, such as {bare[0].decode()}, hold formulas without their results "
-            "and count as empty; open it in a spreadsheet program, and save it again"
+            f"cells with a formula but no result, which count as empty: {len(bare):,}, such as "
+            f"{bare[0].decode()}; open the file in a spreadsheet program, and save it again"
         )
     if hidden := _HIDDEN.findall(content):
         notes.append(
@@ -752,11 +736,6 @@ def _ragged(stream: BinaryIO, separator: str, width: int, lines: int) -> pa.Tabl
     return _arrow([list(cells) for cells in zip(*rows, strict=True)] or [[] for _ in range(width)])
 
 
-def noting(path: Path) -> Callable[[str], None]:
-    """A function that gives notes about a file, for files that are no tables."""
-    return lambda text: warnings.warn(f"{path}: {text}", stacklevel=3)
-
-
 # -- encodings ------------------------------------------------------------------------------------
 
 _BLOCK = 1 << 22  # letters that are checked at a time
@@ -837,11 +816,10 @@ def _note_two_codings(columns: Sequence[Column], codes: NDArray[np.int8], minus:
     """A note if -1 and 0 are never in the same column, so that they may be of two codings."""
     minuses, zeros = (codes == -1).any(0), (codes == 0).any(0)
     if not minus and minuses.any() and zeros.any() and not (minuses & zeros).any():
-        names = [column.name for column, has in zip(columns, minuses, strict=True) if has]
+        names = [repr(column.name) for column, has in zip(columns, minuses, strict=True) if has]
         columns[0].table.note(
-            f"-1 is unknown, because other columns have 0, but columns with -1 have no 0 "
-            f"({', '.join(map(repr, names[:3]))}; {len(names):,} in all); write 0 there if their "
-            "-1 means absent"
+            "-1 is read as unknown, because 0 means absent, but the columns with -1 have no 0: "
+            f"{counted(names)}; write 0 there if their -1 means absent"
         )
 
 

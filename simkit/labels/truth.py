@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, noting
 from simkit.history import content_id
 from simkit.labels.coding import checked, dense, is_frame, presence
 from simkit.labels.names import note_alike, note_classes, plain
@@ -311,10 +310,7 @@ def sealed(value: T) -> T:
 
 def note_names(images: Any, classes: Any) -> None:
     """Warn of names in a frame that look alike or that programs made."""
-
-    def note(text: str) -> None:
-        warnings.warn(f"the frame: {text}", stacklevel=7)
-
+    note = noting("the frame", 6)
     texts, names = ([n for n in axis if isinstance(n, str)] for axis in (images, classes))
     note_alike(texts, "image ids", note, plain)
     note_classes(names, note)

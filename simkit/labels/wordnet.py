@@ -21,10 +21,10 @@ from os import PathLike
 from typing import Any, Literal
 from zipfile import BadZipFile
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, noting
 from simkit.files import AnyPath, reading
 from simkit.labels.hierarchy import Hierarchy
-from simkit.labels.tables import noting, text_of, text_rows
+from simkit.labels.tables import text_of, text_rows
 
 _SYNSET = re.compile(r"[^\s<]+\.[nvasr]\.(?!00?$)\d\d?")
 _MOST = 8  # candidates reported for one name, and names in a summary

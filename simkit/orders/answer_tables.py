@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from simkit.annotate.prices import SLOWEST
-from simkit.errors import BadInput, examples, unknown
+from simkit.errors import BadInput, counted, unknown
 from simkit.files import reading
 from simkit.labels import tables
 from simkit.labels.cells import BLANK, UNSURE, Minus, listed, meaning_of_minus, means_state, state
@@ -119,10 +119,8 @@ def _long(table: Table, order: Order) -> Table:
     long = {*map(key, (*USUAL["class"], *USUAL["answer"]))} & {key(one.name) for one in others}
     if long or len(wide) < min(2, len(order.classes)) or "name" in {*order.table["kind"]}:
         return table
-    table.note(
-        f"columns of classes are read as answers: {len(wide):,} "
-        f"({examples(column.name for column in wide)}); correct their names if they are none"
-    )
+    names = counted([column.name for column in wide])
+    table.note(f"columns named as classes are read as answers: {names}; rename those that are not")
     filled = np.sum([column.filled for column in wide], axis=0)
     out = Table(table.path, [], np.tile(table.rows, len(wide)), table.separator, table.notes)
     cells = {column.name: column.cells() * len(wide) for column in others}
@@ -462,7 +460,10 @@ class _Answers:
         codes = [state(text) for text in texts if means_state(text)]
         absent = meaning_of_minus(codes, self.minus, "--minus ") == 0
         if -1 in codes and not self.minus:
-            self.table.note(f"-1 in column {answer.name!r} is read as unsure, because 0 means no")
+            self.table.note(
+                f"-1 in column {answer.name!r} is read as unsure, because 0 means no; write no if "
+                "it means no"
+            )
         word = "no" if absent else "unsure"
         return answer.cleaned(lambda text: word if _state(text) == -1 else text)
 

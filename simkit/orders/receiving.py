@@ -24,12 +24,12 @@ from simkit.annotate.prices import prices as price_list
 from simkit.annotate.votes import NO as SAID_NO
 from simkit.annotate.votes import YES as SAID_YES
 from simkit.annotate.votes import Votes, error_rates, measured
-from simkit.errors import BadInput
+from simkit.errors import BadInput, noting
 from simkit.files import parse_json, reading, toml_lines, whole
 from simkit.history import History, sha256
 from simkit.labels.formats import for_path
 from simkit.labels.formats.base import write_lines
-from simkit.labels.names import person, plain, same_people
+from simkit.labels.names import note_same, person, plain
 from simkit.labels.partial import PartialLabels
 from simkit.orders import project_state
 from simkit.orders.answer_tables import DAY, FASTEST, RAW, standard, standard_names
@@ -169,7 +169,7 @@ def _pseudonyms(order: Order, rows: pd.DataFrame, stored: set[str]) -> dict[str,
             merged.append((other if other != text else compared, text))
             files.append(file)
     if merged:
-        warnings.warn(f"{files[0]}: {same_people(merged)}", stacklevel=3)
+        note_same(merged, "names of people", noting(files[0]))
     return workers
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, noting
 from simkit.files import reading, whole
 from simkit.labels.formats.base import write_lines
 from simkit.labels.names import class_places, find_images
@@ -81,7 +80,7 @@ def descriptions(order: Order, file: Path | None = None) -> str:
                 *lines,
             ])  # fmt: skip
     with reading(file, "instructions", "save it as UTF-8 text") as place:
-        text = text_of(place, lambda note: warnings.warn(f"{place}: {note}", stacklevel=4))
+        text = text_of(place, noting(place))
     return (text.partition(CLASSES)[2] or text).partition(EXAMPLES)[0].strip()
 
 
@@ -122,8 +121,8 @@ def known(labels: PartialLabels, images: NDArray[Any], classes: Sequence[str]) -
 
     Raises BadInput if no class or no image is among them.
     """
-    note = lambda text: warnings.warn(f"known labels: {text}", stacklevel=6)  # noqa: E731
-    rows = find_images([*map(str, labels.images)], [*map(str, images)], note)
+    names = [*map(str, labels.images)]
+    rows = find_images(names, [*map(str, images)], noting("known labels"))
     places = class_places(labels.classes, classes)
     for kind, names, found, among in (
         ("class", labels.classes, len(places), classes),

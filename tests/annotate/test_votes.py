@@ -336,7 +336,7 @@ def test_experts_who_say_one_thing_only(tmp_path, said, other):
             "class names that look alike and count as different: 1 ",
         ),
         (2, lambda n, text: "ann & bob" if n % 2 else text, "'ann & bob' in row 3, which counts"),
-        (2, lambda n, text: str(n), "another name in each of the 24 rows"),
+        (2, lambda n, text: str(n), "a different name in each of the 24 rows"),
     ],
 )
 def test_names_that_may_be_others_are_noted(tmp_path, column, change, note):

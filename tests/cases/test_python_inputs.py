@@ -57,7 +57,7 @@ LABELS: dict[str, tuple[Callable[[Any], Any], Case]] = {
     "text-states": (_frame, Case(["1", "-1"], (["cat"], {"a": "1", "b": "0"}))),
     "zeros-and-ones": (_frame, Case([1, 0], (["cat"], {"a": "1", "b": "0"}))),
     "zeros-and-minus": (_frame, Case(
-        [0, -1], (["cat"], {"a": "0", "b": "?"}), note="read as unknown: 1",
+        [0, -1], (["cat"], {"a": "0", "b": "?"}), note="read as unknown",
     )),
 }  # fmt: skip
 
@@ -93,8 +93,8 @@ def test_frames_of_all_types(frame: pd.DataFrame) -> None:
 
 @pytest.mark.parametrize(
     ("column", "cells", "words"),
-    [("held", [True, False], r"may be none: 1 \('held' has 'true'\)"),
-     ("seen", ["yes", "no"], r"may be none: 1 \('seen' has 'yes'\)"),
+    [("held", [True, False], r"may be something else: 1 \('held' has 'true'\)"),
+     ("seen", ["yes", "no"], r"may be something else: 1 \('seen' has 'yes'\)"),
      ("id", [0, 1], r"frame\.drop\(columns='id'\)"),
      ("Unnamed: 0", [0, 1], r"frame\.set_index\('Unnamed: 0'\)")],
 )  # fmt: skip

@@ -23,7 +23,7 @@ CASES = {
     "unnamed-1": Case("file,Unnamed: 0.1,cat,dog\na.jpg,0,1,0\nb.jpg,1,0,1\n", ONE_EACH),
     **{
         name: Case(f"file,cat,dog,{name}\na.jpg,1,0,{a}\nb.jpg,0,1,{b}\n", ONE_EACH,
-                   asks=f"count as classes .*'{name}'.* remove them", mended=WIDE)
+                   asks=f"count as classes .*'{name}'.* remove those", mended=WIDE)
         for name, a, b in (("seen", "yes", "no"), ("held", "TRUE", "FALSE"), ("note", "", ""),
                            ("is_train", "1", "0"), ("total", "1", "1"))
     },
@@ -35,10 +35,10 @@ CASES = {
     "id-of-rows": Case("id,file,class\n0,a.jpg,cat\n1,b.jpg,dog\n", ONE_EACH, note="'id'"),
     "no-remarks": Case("file,class,remarks\na.jpg,cat,\nb.jpg,dog,\n", ONE_EACH),
     "reference-lost": Case("file,class\na.jpg,#REF!\nb.jpg,dog\n", ONE_EACH, mended=LONG,
-                           asks="'#REF!' in row 2; an error"),
+                           asks="'#REF!' in row 2; it is an error"),
     "formula": Case("file,class\na.jpg,=A1\nb.jpg,dog\n", ONE_EACH, mended=LONG, asks="formula"),
     "none-of-python": Case(
-        "file,class\na.jpg,cat\nb.jpg,dog\nc.jpg,None\n", NOTHING_IN_C, asks="as a class: 'None'",
+        "file,class\na.jpg,cat\nb.jpg,dog\nc.jpg,None\n", NOTHING_IN_C, asks="may mean that none is present: 1 .None",
         mended="file,class\na.jpg,cat\nb.jpg,dog\nc.jpg,\n",
     ),
     "header-again": Case(
@@ -113,15 +113,15 @@ CASES = {
     },
     # Several in one cell
     "numpy": Case(
-        "file,class\na.jpg,['cat' 'dog']\nb.jpg,['dog']\nc.jpg,[]\n", NONE_IN_C, note="several",
+        "file,class\na.jpg,['cat' 'dog']\nb.jpg,['dog']\nc.jpg,[]\n", NONE_IN_C, note="lists of classes",
     ),
     "set": Case(
         "file,class\na.jpg,\"{'cat', 'dog'}\"\nb.jpg,{'dog'}\nc.jpg,set()\n", NONE_IN_C,
-        note="several",
+        note="lists of classes",
     ),
     "choices": Case(
         'image,class\na.jpg,"{""choices"": [""cat"", ""dog""]}"\nb.jpg,dog\n', BOTH_IN_A,
-        note="several",
+        note="lists of classes",
     ),
     "apostrophe": Case(
         "file,class\na.jpg,\"['Bob's cat', 'dog']\"\nb.jpg,['dog']\n",

@@ -104,8 +104,8 @@ def test_classes_may_have_any_name(tmp_path: Path) -> None:
 def test_a_long_table_of_digits_says_how_it_was_read(tmp_path: Path) -> None:
     _folder(tmp_path, "file,class\na.jpg,1\nb.jpg,0\na.jpg,0\nc.jpg,\n")
     note = (
-        f"{tmp_path}/labels.csv: the classes are called '1' and '0', as in column "
-        "'class'; rename the column if it marks the presence of a single class"
+        f"{tmp_path}/labels.csv: column 'class' holds '1' and '0', which count as names of "
+        "classes; call it as its class if it says where that is present"
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(note)}$"):
         opened = data.open(f"folder:{tmp_path}")
@@ -156,13 +156,13 @@ def test_line_ends_of_all_systems(tmp_path: Path, end: str) -> None:
     ("table", "problem"),
     [
         ("", "it has no header"),
-        ("a.jpg cat\n", "it has no rows below the first"),
-        ("file,class\n", "it has no rows below the first"),
+        ("a.jpg cat\n", "it has no rows"),
+        ("file,class\n", "it has no rows"),
         ("a.jpg,cat\nb.jpg,dog\n", "its first row is no header"),
         ("name,class\nb.jpg,dog\n", "no column is called file"),
         ("file,class\na.jpg,x\n,y\n", "row 3 names no file"),
         ("path,image,class\na.jpg,b.jpg,x\n", "columns 'image' and 'path'"),
-        ("file,class,seen\na.jpg,cat,0\n", "column 'seen' may say beside 'class'"),
+        ("file,class,seen\na.jpg,cat,0\n", "column 'seen' may say"),
         ("file,cat,dog\na.jpg,1,0\nb.jpg,1,2\n", "column 'dog' holds '2' in row 3"),
         ("file,cat,cat\na.jpg,1,0\n", "two columns are called 'cat'"),
         ("file,cat,dog\na.jpg,1,0\na.jpg,1,1\n", "file 'a.jpg' has two rows"),
@@ -172,7 +172,7 @@ def test_line_ends_of_all_systems(tmp_path: Path, end: str) -> None:
             "file,class,split\na.jpg,cat,train\nb.jpg,dog,holdout\n",
             "column 'split' holds 'holdout' in row 3",
         ),
-        ("file,split\na.jpg,train\n", "it has no column with classes"),
+        ("file,split\na.jpg,train\n", "it has no column of classes"),
         ("file,cat,\na.jpg,1,0\n", "column 3 has no name in the first row"),
         ("file,cat\na.jpg,1\nb.jpg,-1\n", "add minus=absent or minus=unknown"),
         ("file,class\na.jpg,\nb.jpg,\n", "column 'class' names no class"),
@@ -215,8 +215,8 @@ def test_the_meaning_of_minus_one_is_stated(tmp_path: Path, minus: str, known: i
     [
         ("file,class\na.jpg,cat mat\nb.jpg,mat\nc.jpg,cat\n", "between=space"),
         ('file,class\na.jpg,"cat,mat"\nb.jpg,mat\nc.jpg,cat\n', "between=comma"),
-        ("file,class\na.jpg,cat\nb.jpg,No Finding\n", "priced and trained as a class"),
-        ("file,cat,Unlabeled\na.jpg,1,0\nb.jpg,0,1\n", "priced and trained as a class"),
+        ("file,class\na.jpg,cat\nb.jpg,No Finding\n", "may mean that none is present"),
+        ("file,cat,Unlabeled\na.jpg,1,0\nb.jpg,0,1\n", "may mean that none is present"),
         ("file,class\na.jpg,cat\nb.jpg,Cat\n", "look alike"),
     ],
 )
@@ -308,7 +308,7 @@ def test_images_that_are_left_out_or_have_two_ids_are_counted(tmp_path: Path, re
         ("file,class\na.jpg,Dog\nb.jpg,dog\n", "count as different: 1 ('Dog' and 'dog')"),
         ("file,class\na.jpg,cat|dog\nb.jpg,dog\n", "add between=bar"),
         ("file,class\na.jpg,cat;dog\nb.jpg,dog;bird\n", "add between=semicolon"),
-        ("file,class\na.jpg,cat\n", "no row in labels.csv: 1 of 2, "),
+        ("file,class\na.jpg,cat\n", "no row in labels.csv: 1 of 2 "),
     ],
 )
 def test_what_may_be_a_slip_is_said(tmp_path: Path, table: str, words: str) -> None:
@@ -397,7 +397,7 @@ def test_files_that_no_person_put_there_are_left_out_and_counted(
     assert "8 hidden or made by programs (#recycle/c.jpg, " in texts[0]
     assert "3 empty or not images (e.jpg, f.png, g.jpg)" in texts[0] and len(texts) == 1
     (tmp_path / "labels.csv").write_text("file,class\na.jpg,cat\n")
-    with pytest.warns(UserWarning, match="no row in .*: 1 of 2, ") as said:
+    with pytest.warns(UserWarning, match="no row in .*: 1 of 2 ") as said:
         data.open(f"folder:{tmp_path}")
     assert len(said) == 1
     layouts.write(tmp_path / "lfs", {"g.jpg": broken["g.jpg"]})
@@ -420,7 +420,7 @@ LARGE, SMALL = layouts.jpeg(0, (40, 30)), layouts.jpeg(0, (20, 15))
         ("appdata_oc1/preview/7/64-64.jpg", SMALL, "1 hidden or made by programs"),
         ("_data/i/a-sq.jpg", SMALL, "1 hidden or made by programs"),
         ("a.NEF", b"II*", "1 in formats that are not read (1 .nef)"),
-        ("cache/c.jpg", SMALL, "may be copies made by programs, by their folder"),  # no original
+        ("cache/c.jpg", SMALL, "may be copies, as the name of their folder"),  # no original
         ("preview/a.jpg", LARGE, "may be copies"),  # a class of such a name
         ("web/a.jpg", SMALL, "may be copies"),  # a quarter of the pixels
         ("c_small.jpg", SMALL, ""),

@@ -90,7 +90,7 @@ def test_formulas_without_results(tmp_path):
         book.active.append(row)
     book.save(tmp_path / "t.xlsx")
     rows, table = read(tmp_path / "t.xlsx")
-    assert rows["cat"] == ["", ""] and "2 cells, such as B2, hold formulas" in table.notes[0]
+    assert rows["cat"] == ["", ""] and "empty: 2, such as B2" in table.notes[0]
 
 
 @pytest.mark.parametrize(

@@ -305,7 +305,7 @@ def test_a_sheet_with_a_column_for_each_class(order, tmp_path):
     wide = wide.assign(Bearbeiter="anna", seconds=[3.0, 4.0, 5.0])
     wide.loc[2, "cat"] = ""
     with pytest.warns(
-        UserWarning, match=r"columns of classes are read as answers: 2 \(Straße, cat"
+        UserWarning, match=r"columns named as classes are read as answers: 2 \(Straße, cat"
     ):
         result = received(order, written(tmp_path, wide))
     assert said(order, result) == {k: v for k, v in TRUE.items() if k != ("sub/c.jpg", "cat")}

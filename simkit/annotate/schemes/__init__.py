@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
-from simkit.errors import BadInput, examples
+from simkit.errors import BadInput, counted
 from simkit.registry import Range, Registry, settle
 
 if TYPE_CHECKING:
@@ -210,10 +210,10 @@ def check_scale(scores: NDArray[np.float64], images: Sequence[Any], classes: Seq
                     "of a probability p"
                 )
     if (far := values[np.abs(values) > _FAR]).size:
-        shown = examples(f"{value:g}" for value in far)
+        shown = counted([f"{value:g}" for value in far])
         notes.append(
-            f"scores beyond {_FAR}, farther than usual logits: {far.size:,} ({shown}); leave cells "
-            "empty where a score is missing"
+            f"scores beyond {_FAR}, farther than usual logits: {shown}; leave cells empty where a "
+            "score is missing"
         )
     for note in notes:
         warnings.warn(note, stacklevel=3)
@@ -230,8 +230,7 @@ def _not_logits(scores: NDArray[np.float64], least: int) -> NDArray[np.bool_]:
 
 
 def _few(places: NDArray[np.int64], names: Any) -> str:
-    shown = examples(repr(names[n]) for n in places.tolist())
-    return f"{len(places):,} of {len(names):,} ({shown})"
+    return counted([repr(names[n]) for n in places.tolist()], len(names))
 
 
 def logits(crowd: Crowd, scheme: str) -> NDArray[np.float64]:

@@ -19,13 +19,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from simkit.errors import BadInput, examples
+from simkit.errors import BadInput, counted, examples, noting
 from simkit.files import AGAIN, AnyPath, whole
 from simkit.labels import partial
 from simkit.labels.cells import offered
-from simkit.labels.names import matches, note_classes, path_key, plain
+from simkit.labels.names import matches, note_classes, note_same, path_key, plain
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
-from simkit.labels.tables import noting
 from simkit.labels.truth import Truth, image_ids, never_beside_another, sealed
 from simkit.registry import Registry
 
@@ -421,16 +420,15 @@ def note(
     where: a file, or the name of a data set.  total: the number they are part of.
     """
     if len(cases):
-        number = f"{len(cases):,}" if total is None else f"{len(cases):,} of {total:,}"
-        warnings.warn(
-            f"{where}: {sentence.replace('{}', f'{number} ({examples(cases)})')}", stacklevel=3
-        )
+        noting(where, 4)(sentence.replace("{}", counted(cases, total)))
 
 
-def note_alike(names: Sequence[str], path: AnyPath, present: csr_array | None = None) -> None:
-    """Warn of class names in a file as `names.note_classes` does; present (N, L), to find more."""
-    alone = () if present is None else never_beside_another(names, present)
-    note_classes(names, noting(Path(path)), alone)
+def note_classes_of(
+    path: AnyPath, classes: Sequence[str], present: csr_array | None = None
+) -> None:
+    """Warn of class names in a file as `note_classes` does; present (N, L), to find more."""
+    alone = () if present is None else never_beside_another(classes, present)
+    note_classes(classes, noting(path), alone)
 
 
 def from_rows(
@@ -547,13 +545,11 @@ def merged(
         first.setdefault(plain(name), name)
     kept = [*first.values()]
     pairs = [(name, first[plain(name)]) for name in names]
-    others = [f"{name!a} and {other!a}" for name, other in pairs if name != other]
-    note(path, others, "class names that look alike and count as one class: {}; rename one if they "
-         "are two")  # fmt: skip
+    note_same(pairs, "class names", noting(path))
     if joined := offered(kept):
         note(path, [repr(joined[1])], "class names that may be several: {}; write the names "
              f"separately if {joined[0]!r} separates them")  # fmt: skip
-    note_alike(kept, path)
+    note_classes_of(path, kept)
     return kept, matches(kept, names, plain)[codes]
 
 

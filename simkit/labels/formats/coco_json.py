@@ -227,7 +227,7 @@ def read_content(
         csr_array((np.ones(kept.sum(), bool), (rows[kept], columns[kept])), shape)
         for kept in (sure, ~sure)
     )
-    base.note_alike([each["name"] for each in categories], path, annotated)
+    base.note_classes_of(path, [each["name"] for each in categories], annotated)
     single = [ids[place] for place in first]
     text = bool(single) and isinstance(single[0], str)
     return Content(

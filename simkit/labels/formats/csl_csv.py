@@ -80,8 +80,7 @@ class CslCsv(base.Format):
             if image not in table.named(tables.USUAL["image"]):
                 what = "image and the classes are expected"
                 raise BadInput(f"its first column is {image.name[:60]!r}; {what}")
-            table.note_left_out(left := table.others(table.columns[1:]))
-            columns = [column for column in table.columns[1:] if column not in left]
+            columns = table.classes(table.columns[1:])
             if not columns:
                 raise BadInput("it has no class columns; add one per class, with 1, 0 and -1")
             codes = tables.presence(columns, self.minus or "unknown")
@@ -91,7 +90,7 @@ class CslCsv(base.Format):
                     "name the format as csl-csv(minus=absent)"
                 )
             classes = base.distinct([column.name for column in columns], file)
-            base.note_alike(classes, file)
+            base.note_classes_of(file, classes)
             matrix = csr_array(_OURS[codes + 1])
             ids = base.ids_of(image.cells())
             return PartialLabels.of(matrix, ids, classes, np.ones(len(ids), bool))

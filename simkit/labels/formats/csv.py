@@ -82,7 +82,7 @@ class Csv(base.Format):
             if not known.all():
                 table.note(f"rows left out because their state is unknown: {(~known).sum():,} of "
                            f"{len(table):,}")  # fmt: skip
-            base.note_alike(name.texts, file)
+            base.note_classes_of(file, name.texts)
             return base.from_rows(
                 image.codes[known], name.codes[known], states[known],
                 images=base.ids_of(image.texts), classes=tuple(name.texts),

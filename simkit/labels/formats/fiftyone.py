@@ -90,7 +90,7 @@ class FiftyOne(base.Format):
                     raise BadInput(f"its 'classes' are not those of {positive}; write both again")
                 read.append(absent)
         with reading(positive, _WHAT):
-            base.note_alike(classes or (), positive)
+            base.note_classes_of(positive, classes or ())
             images = list(dict.fromkeys(image for side in read for image in side))
             sides = [pa.array(map(side.get, images), pa.list_(pa.string())) for side in read]
             return base.from_lists(base.ids_of(images), sides, classes, positive)

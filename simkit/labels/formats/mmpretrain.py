@@ -74,7 +74,7 @@ class Mmpretrain(base.Format):
             classes = base.distinct(metainfo["classes"], file)
             ids = base.ids_of([name for name, _ in images])
             present = from_indices([listed for _, listed in images], len(classes))
-            base.note_alike(classes, file, present)
+            base.note_classes_of(file, classes, present)
             if metainfo.get(_UNLISTED) != "unknown":
                 return base.complete(Truth.of(present, ids, classes))
             asked = np.ones(len(ids), bool)

@@ -125,7 +125,7 @@ class Rows:
         ties, strange = np.count_nonzero(votes.data == 0), len(columns) - len(columns[used])
         codes = csr_array((np.sign(votes.data).astype(np.int8), votes.indices, votes.indptr), shape)
         codes.eliminate_zeros()
-        base.note_alike([*classes.values()], file, csr_array(codes > 0))
+        base.note_classes_of(file, [*classes.values()], csr_array(codes > 0))
         notes = {
             "pairs of image and class are verified as present as often as absent; they stay "
             "unknown": ties,

@@ -139,7 +139,7 @@ class Parquet(base.Format):
                 base.check_files(images.tolist())
             names, columns = base.encoded(table["class"])
             if pa.types.is_dictionary(schema.field("class").type):  # which lists all in order
-                base.note_alike(names, file)
+                base.note_classes_of(file, names)
             else:
                 codes, used = pd.factorize(columns)
                 names, columns = base.merged([names[c] for c in used], codes, file)

@@ -218,7 +218,7 @@ def test_classes_that_look_alike_are_one(tmp_path: Path) -> None:
     with pytest.warns(UserWarning) as notes:
         read = HuggingFace().read(tmp_path / "x.parquet")
     one, two = (str(each.message) for each in notes)
-    assert "look alike and count as one class: 1 " in one and "count as different" in two
+    assert "look alike and count as one: 1 " in one and "count as different" in two
     assert read.rows(range(3)).tolist() == [[0, 1], [0, 1], [1, 0]]
 
 
