@@ -113,7 +113,8 @@ CASES = {
     },
     # Several in one cell
     "numpy": Case(
-        "file,class\na.jpg,['cat' 'dog']\nb.jpg,['dog']\nc.jpg,[]\n", NONE_IN_C, note="lists of classes",
+        "file,class\na.jpg,['cat' 'dog']\nb.jpg,['dog']\nc.jpg,[]\n", NONE_IN_C,
+        note="lists of classes",
     ),
     "set": Case(
         "file,class\na.jpg,\"{'cat', 'dog'}\"\nb.jpg,{'dog'}\nc.jpg,set()\n", NONE_IN_C,
