@@ -94,10 +94,10 @@ CATS = ("cat", "dog")
 LISTS = {
     "windows": Case("cat \r\ndog\r\n", CATS),
     "numbered": Case("0 cat\n1 dog\n", CATS, note="'0 cat'"),
-    "labelme": Case("background\ncat\ndog\n", ("background", *CATS), note="may mean that none is present"),
-    "comments": Case("# classes of 2024\ncat\ndog\n", CATS, note="may mean that none is present"),
+    "labelme": Case("background\ncat\ndog\n", ("background", *CATS), note="(background)"),
+    "comments": Case("# classes of 2024\ncat\ndog\n", CATS, note="# classes of 2024"),
     "quoted": Case('"cat"\n"dog"\n', CATS),
-    "commas": Case("cat,\ndog,\n", CATS, note="may mean that none is present"),
+    "commas": Case("cat,\ndog,\n", CATS, note="'cat,'"),
     "python": Case("['cat',\n 'dog']\n", CATS),
 }
 

@@ -38,7 +38,8 @@ CASES = {
                            asks="'#REF!' in row 2; it is an error"),
     "formula": Case("file,class\na.jpg,=A1\nb.jpg,dog\n", ONE_EACH, mended=LONG, asks="formula"),
     "none-of-python": Case(
-        "file,class\na.jpg,cat\nb.jpg,dog\nc.jpg,None\n", NOTHING_IN_C, asks="may mean that none is present: 1 .None",
+        "file,class\na.jpg,cat\nb.jpg,dog\nc.jpg,None\n", NOTHING_IN_C,
+        asks="may mean that none is present: 1 .None",
         mended="file,class\na.jpg,cat\nb.jpg,dog\nc.jpg,\n",
     ),
     "header-again": Case(
