@@ -389,7 +389,7 @@ class Table:
         Others number the rows, or say something else: at most the share `most` of their different
         cells says present or absent, and they are no counts, such as 0, 1 and 2.
         """
-        kept, left = [], []
+        kept, left = list[Column](), list[Column]()
         for column in columns:
             texts = [text for text in column.texts if text.lower() not in BLANK]
             whole = all(text.isdigit() for text in texts)

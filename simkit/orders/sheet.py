@@ -121,17 +121,16 @@ def known(labels: PartialLabels, images: NDArray[Any], classes: Sequence[str]) -
 
     Raises BadInput if no class or no image is among them.
     """
-    names = [*map(str, labels.images)]
-    rows = find_images(names, [*map(str, images)], noting("known labels"))
+    among = [*map(str, images)]
+    rows = find_images([*map(str, labels.images)], among, noting("known labels"))
     places = class_places(labels.classes, classes)
-    for kind, names, found, among in (
-        ("class", labels.classes, len(places), classes),
-        ("image", labels.images, (rows >= 0).sum(), images),
-    ):
-        if not found:
+    for kind, names, matched, asked in (
+        ("class", labels.classes, places, classes), ("image", labels.images, rows[rows >= 0], among)
+    ):  # fmt: skip
+        if not len(matched):
             raise BadInput(
                 f"no {kind} of the known labels, such as {str(names[0])!r}, is one of the order, "
-                f"such as {str(among[0])!r}; give labels of the same data"
+                f"such as {asked[0]!r}; give labels of the same data"
             )
     columns = np.array([places.get(name, -1) for name in labels.classes])
     image, c = labels.codes.nonzero()
