@@ -8,8 +8,8 @@ import re
 import sys
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, ImageSequence, ImageStat, UnidentifiedImageError
 
-from simkit.errors import BadInput, printable
+from simkit.errors import BadInput, counted, noting, printable
 from simkit.files import AnyPath, expanded, reading
 from simkit.history import content_id
 
@@ -31,6 +31,8 @@ _FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
 _END = 4096  # bytes at either end of a compressed image that enter its content id
 _LARGE = 1 << 24  # pixels; a large image may need 2 GB, so threads decode one at a time
 _one_large = threading.Lock()
+REPLACE = "replace it or remove it from the list"
+_DAMAGED = (OSError, ValueError, SyntaxError)  # of Pillow; BadInput is a ValueError
 _COMPRESSED = (".jpg", ".jpeg", ".png", ".webp")
 
 
@@ -63,8 +65,7 @@ def decode(path: AnyPath, depths: tuple[int, int] = (16, 16)) -> NDArray[np.uint
     truncated or not an image, or if its values are floats or negative, as their range is unknown.
     """
     with (
-        reading(path, "an image", "replace it or remove it from the list") as file,
-        _quiet,
+        reading(path, "an image", REPLACE) as file,
         _opened(file) as image,
         _one_large if image.width * image.height > _LARGE else nullcontext(),
     ):
@@ -142,19 +143,7 @@ def flaw(path: AnyPath) -> tuple[str, str]:
     if _HEADS.match(head):
         return "", ""
     others = (says for start, says in _OTHERS.items() if re.match(start, head, re.DOTALL))
-    return next(others, ("of another kind", "replace it or remove it from the list"))
-
-
-def _opened(file: Path) -> Image.Image:
-    try:
-        return Image.open(file, formats=_FORMATS)
-    except Image.DecompressionBombError:
-        raise BadInput(f"{file} has more than 178 million pixels; scale it down") from None
-    except UnidentifiedImageError:
-        kind, mend = flaw(file)
-        if not kind:
-            raise
-        raise BadInput(f"{file} cannot be read as an image ({kind}); {mend}") from None
+    return next(others, ("of another kind", REPLACE))
 
 
 class _Quiet:
@@ -185,12 +174,29 @@ class _Quiet:
 _quiet = _Quiet()
 
 
+@contextmanager
+def _opened(file: AnyPath) -> Iterator[Image.Image]:
+    """An image that is not loaded yet. Warnings of Pillow are suppressed in the block."""
+    with _quiet:
+        try:
+            image = Image.open(file, formats=_FORMATS)
+        except Image.DecompressionBombError:
+            raise BadInput(f"{file} has more than 178 million pixels; scale it down") from None
+        except UnidentifiedImageError:
+            kind, mend = flaw(file)
+            if not kind:
+                raise
+            raise BadInput(f"{file} cannot be read as an image ({kind}); {mend}") from None
+        with image:
+            yield image
+
+
 def size(path: AnyPath) -> tuple[int, int]:
     """Width and height of an image, the smaller first; zeros for a damaged one."""
     try:
-        with _quiet, Image.open(path, formats=_FORMATS) as image:
+        with _opened(path) as image:
             return min(image.size), max(image.size)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+    except _DAMAGED:
         return 0, 0
 
 
@@ -199,12 +205,11 @@ def exact(path: AnyPath) -> str:
 
     Copies in another format have the same id, if no pixel changed. Raises BadInput.
     """
-    mend = "remove it from the list"
-    with reading(path, "an image", mend) as file, _quiet, _opened(file) as image:
+    with reading(path, "an image", REPLACE) as file, _opened(file) as image:
         if _depth(image, (16, 16)):
             return content_id("pixels", _values(image, file).astype(np.uint32))
         frames = []
-        with suppress(OSError, ValueError, SyntaxError):  # frames that are damaged are not seen
+        with suppress(*_DAMAGED):  # frames that are damaged are not seen
             for frame in ImageSequence.Iterator(image):
                 upright = ImageOps.exif_transpose(frame)
                 lossless = upright.mode in ("1", "L", "LA", "P", "PA", "RGB", "RGBA")
@@ -255,8 +260,7 @@ class FilePictures:
         digests = []
         for name in self.files:
             path = self.folder / name
-            mend = "remove it from the list"
-            with reading(path, "an image", mend) as file, file.open("rb") as stream:
+            with reading(path, "an image", REPLACE) as file, file.open("rb") as stream:
                 size = file.stat().st_size
                 if size <= 2 * _END or file.suffix.lower() not in _COMPRESSED:
                     digests.append(hashlib.file_digest(stream, "sha256").digest())
@@ -277,9 +281,9 @@ class FilePictures:
     def in_browsers(self, row: int) -> bool:
         """Whether browsers show the file as `read` does: not TIFF, nor values with unused bits."""
         try:
-            with _quiet, _opened(self.folder / self.files[row]) as image:
+            with _opened(self.folder / self.files[row]) as image:
                 return image.format not in ("TIFF", "PPM") and _depth(image, self.depths) in (0, 16)
-        except (BadInput, OSError):
+        except _DAMAGED:
             return True  # reported by the browser
 
     def select(self, index: Sequence[int] | NDArray[np.integer]) -> FilePictures:
@@ -299,22 +303,21 @@ def with_depths(pictures: Mapping[str, FilePictures]) -> dict[str, FilePictures]
         if name.lower().endswith(_HAS_MORE)
     )
     kinds: dict[int, list[Path]] = {0: [], 1: []}
-    several, looked_at = [], _spread([*paths], _LOOKED_AT)
+    several, looked_at = list[str](), _spread([*paths], _LOOKED_AT)
     for path in looked_at:
         try:
-            with _quiet, Image.open(path, formats=_FORMATS) as image:
+            with _opened(path) as image:
                 kind = 0 if image.mode == "F" else _depth(image, (1, 2))
                 several += [path.name] * getattr(image, "is_animated", False)
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        except _DAMAGED:
             continue  # reported when the image is read
         if kind in (1, 2):
             kinds[kind - 1].append(path)
     if several:
-        warnings.warn(
-            f"{looked_at[0].parent}: images with several frames or pages, of which only the first "
-            f"is used: {len(several):,} of {len(looked_at):,} that were checked, such as "
-            f"{several[0]}; save each frame as an image to use all",
-            stacklevel=3,
+        noting(looked_at[0].parent)(
+            "images with several frames or pages, of which only the first is used, among those "
+            f"that were checked: {counted(several, len(looked_at))}; save each frame as an image "
+            "to use all"
         )
     depths = (_depth_in_use(kinds[0], 16), _depth_in_use(kinds[1], 32))
     return {split: replace(part, depths=depths) for split, part in pictures.items()}
@@ -362,9 +365,9 @@ def _spread(paths: list[Path], most: int) -> list[Path]:
 def _brightest(path: Path) -> int:
     """The largest value in an image, or possible in it by its own account; 0 if it is damaged."""
     try:
-        with _quiet, Image.open(path, formats=_FORMATS) as image:
+        with _opened(path) as image:
             stated = getattr(image, "tag_v2", {}).get(_MAX_VALUE, 0)
             stated = stated[0] if isinstance(stated, tuple) else stated
             return max(int(stated), int(_values(image, path).max(initial=0)))
-    except (BadInput, OSError, ValueError, SyntaxError):
+    except _DAMAGED:
         return 0

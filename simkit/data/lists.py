@@ -38,10 +38,7 @@ def inner(path: AnyPath, what: str, mark: str, name: str) -> Path:
 def lines(path: AnyPath, what: str) -> list[str]:
     """The nonempty lines, stripped. Raises BadInput if there are none."""
     with reading(path, what) as file:
-        entries = _lines(text_of(file, noting(file)))
-        if not entries:
-            raise BadInput("it is empty; write one entry per line, or download it again")
-        return entries
+        return _lines(text_of(file, noting(file)))
 
 
 def unique_lines(path: AnyPath, what: str) -> list[str]:
@@ -51,7 +48,9 @@ def unique_lines(path: AnyPath, what: str) -> list[str]:
 
 
 def _lines(text: str) -> list[str]:
-    return [line for each in text.splitlines() if (line := each.strip())]
+    if entries := [line for each in text.splitlines() if (line := each.strip())]:
+        return entries
+    raise BadInput("it is empty; write one name per line, or download it again")
 
 
 def different(names: list[str]) -> list[str]:
@@ -125,8 +124,6 @@ def _names(file: Path, note: Callable[[str], None]) -> list[str]:
     notes: list[str] = []
     text = text_of(file, notes.append)
     entries = _lines(text)
-    if not entries:
-        raise BadInput("it is empty; write one class name per line")
     if text.lstrip().startswith("['") and (names := listed(text.strip())):
         return names  # as Python writes them
     cells = _BETWEEN.split(entries[0])
@@ -200,11 +197,9 @@ def _of_json(value: Any) -> list[str]:
             value = sorted(value, key=value.__getitem__)
     if isinstance(value, list) and all(isinstance(each, dict) for each in value):
         value = [next((each[name] for name in _CLASS if name in each), None) for each in value]
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise BadInput("it is JSON without a list of class names; write one name per line")
-    if not value:
-        raise BadInput("it is empty; write one class name per line")
-    return value
+    if value and isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return value
+    raise BadInput("it is JSON without a list of class names; write one name per line")
 
 
 def _of_yaml(text: str) -> list[str]:
@@ -214,12 +209,10 @@ def _of_yaml(text: str) -> list[str]:
         r"^names[ \t]*:[ \t]*\n((?:[ \t]*\n|[ \t]+\S.*\n|-.*\n)*)", text + "\n", re.MULTILINE
     )
     flow = re.search(r"^names[ \t]*:\s*[\[{]([^\]}]*)[\]}]", text, re.MULTILINE)
-    entries = _lines(block[1]) if block else []
-    if flow:
-        parts = re.findall(r"""((?:"[^"]*"|'[^']*'|[^,"'])+)(?:,|$)""", flow[1])
-        entries = [entry for part in parts if (entry := part.strip())]
-    if not entries:
-        raise BadInput("it has no list called names; write one class name per line")
+    parts = re.findall(r"""((?:"[^"]*"|'[^']*'|[^,"'])+)(?:,|$)""", flow[1]) if flow else []
+    entries = [each.strip() for each in parts or (block[1] if block else "").splitlines()]
+    if not (entries := [*filter(None, entries)]):
+        raise BadInput("it has no list called names; write one name per line")
     names = _bare([re.sub(r"^\d+\s*:\s*", "", entry) for entry in entries], lambda _: None)
     number = re.search(r"^nc\s*:\s*(\d+)", text, re.MULTILINE)
     if number and int(number[1]) != len(names):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from simkit.data.dataset import Pictures
-from simkit.data.images import FilePictures
+from simkit.data.images import REPLACE, FilePictures
 from simkit.errors import BadInput
 from simkit.progress import usable_cores
 
@@ -73,7 +73,7 @@ def fitted(
                 name = pictures.folder / pictures.files[part[0]]
             reason = " ".join(str(error).split())[:120] or type(error).__name__
             why = f"cannot be brought to {size} x {size} pixels ({reason})"
-            return [BadInput(f"{name} {why}; replace it or remove it from the list")]
+            return [BadInput(f"{name} {why}; {REPLACE}")]
 
     # Files are read one by one, since each may be large; generated or sliced images in parts.
     at_once = 1 if isinstance(pictures, FilePictures) else _PART

@@ -54,7 +54,7 @@ def test_one_list_in_many_forms(tmp_path, name, text, note):
     [
         (("class 0", "class 1"), ""), (("1 euro", "2 euro"), ""), (("1", "2", "3"), ""),
         (("dog.n.01", "Käfer"), "cp1252"), (("tench, Tinca", "dog"), "counts as one class"),
-        (("cat", "Cat"), "that look alike"), (("cat", "__background__"), "no class is"),
+        (("cat", "Cat"), "that look alike"), (("cat", "__background__"), "none is present"),
     ],
 )  # fmt: skip
 def test_names_that_stay_as_they_are(tmp_path, names, note):
