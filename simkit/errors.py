@@ -65,6 +65,17 @@ def noting(where: object, stacklevel: int = 3) -> Callable[[str], None]:
     return lambda text: warnings.warn(f"{where}: {text}", stacklevel=stacklevel)
 
 
+def note(
+    where: object, cases: Collection[object], sentence: str, *, total: int | None = None
+) -> None:
+    """Warn of `cases`, if any; {} in the sentence becomes their number and the first three.
+
+    where: as in `noting`.  total: the number they are part of.
+    """
+    if len(cases):
+        noting(where, 4)(sentence.replace("{}", counted(cases, total)))
+
+
 _LISTED = 60  # names in a message
 
 

@@ -19,9 +19,8 @@ from simkit.data.splits import (
     settled,
     with_pictures,
 )
-from simkit.errors import BadInput
+from simkit.errors import BadInput, note
 from simkit.files import expanded
-from simkit.labels.formats.base import note
 from simkit.labels.formats.coco import read_instances, read_panoptic
 from simkit.labels.formats.coco_json import Instances, with_classes
 from simkit.labels.formats.lvis import read_lvis

@@ -28,9 +28,9 @@ from simkit.data.splits import (
     spell,
     with_pictures,
 )
-from simkit.errors import BadInput, counted, examples, located
+from simkit.errors import BadInput, examples, located, note
 from simkit.files import expanded
-from simkit.labels.cells import Minus, separator
+from simkit.labels.cells import Minus
 from simkit.labels.formats.base import complete, ends, text_ids
 from simkit.labels.formats.hf import HuggingFace
 from simkit.labels.names import plain
@@ -107,7 +107,7 @@ class Folder:
             content = Content(files, splits, list(labels.classes), present, known)
         else:
             content = read_content(
-                table, between=separator(self.between), suffix=self.suffix, minus=self.minus
+                table, between=self.between, suffix=self.suffix, minus=self.minus
             )
         with located(str(table)):
             ids = text_ids(content.files)
@@ -202,9 +202,8 @@ def table_labels(table: Path, spec: str) -> PartialLabels:
         For a table of another form, or one without training images.
     """
     settings = read_spec(spec)[1]
-    stated = {key: settings[key] for key in ("suffix", "minus") if key in settings}
-    between = separator(str(settings.get("between", "")))
-    content = read_content(table, between=between, **stated)
+    stated = {key: settings[key] for key in ("between", "suffix", "minus") if key in settings}
+    content = read_content(table, **stated)
     rows = np.flatnonzero(content.splits == "train")
     if not len(rows):
         raise BadInput(f"{table} marks no image as train; give some of them that split")
@@ -216,10 +215,6 @@ def _note_unlisted(place: Path, table: Path, files: Sequence[str]) -> None:
     """Warn of images in a folder that have no row in its table."""
     images = set(files)
     unlisted = [name for name in listed(place, images)[0] if name not in images]
-    if unlisted:
-        warnings.warn(
-            f"{place}: images left out because they have no row in {table.name}: "
-            f"{counted(unlisted, len(unlisted) + len(files))}; add a row for each, with an empty "
-            "class if it shows none",
-            stacklevel=3,
-        )
+    note(place, unlisted, f"images left out because they have no row in {table.name}: {{}}; add a "
+         "row for each, with an empty class if it shows none",
+         total=len(unlisted) + len(files))  # fmt: skip

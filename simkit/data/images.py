@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, ImageSequence, ImageStat, UnidentifiedImageError
 
-from simkit.errors import BadInput, counted, noting, printable
+from simkit.errors import BadInput, note, noting, printable
 from simkit.files import AnyPath, expanded, reading
 from simkit.history import content_id
 
@@ -314,11 +314,9 @@ def with_depths(pictures: Mapping[str, FilePictures]) -> dict[str, FilePictures]
         if kind in (1, 2):
             kinds[kind - 1].append(path)
     if several:
-        noting(looked_at[0].parent)(
-            "images with several frames or pages, of which only the first is used, among those "
-            f"that were checked: {counted(several, len(looked_at))}; save each frame as an image "
-            "to use all"
-        )
+        note(looked_at[0].parent, several, "images with several frames or pages, of which only the "
+             "first is used, among those that were checked: {}; save each frame as an image to "
+             "use all", total=len(looked_at))  # fmt: skip
     depths = (_depth_in_use(kinds[0], 16), _depth_in_use(kinds[1], 32))
     return {split: replace(part, depths=depths) for split, part in pictures.items()}
 
@@ -342,11 +340,9 @@ def _depth_in_use(files: list[Path], stored: int) -> int:
             f"{2**used - 1:,}, such as {next(iter(darker)).name}, and are read as {used} bits, the "
             "others as 16"
         )
-    warnings.warn(
-        f"{files[0].parent}: images with {stored} bits: {len(files):,}, such as {files[0].name}, "
-        f"with values up to {max(measured.values()):,}; {how}; save them with 8 bits to choose the "
-        "brightness",
-        stacklevel=4,
+    noting(files[0].parent, 4)(
+        f"images with {stored} bits: {len(files):,}, such as {files[0].name}, with values up to "
+        f"{max(measured.values()):,}; {how}; save them with 8 bits to choose the brightness"
     )
     return used
 

@@ -14,7 +14,8 @@ from scipy.sparse import csr_array
 from simkit.data.images import ENDINGS
 from simkit.errors import BadInput
 from simkit.files import reading
-from simkit.labels.cells import SEPARATORS, Minus, damaged_list, listed, means_state, offered
+from simkit.labels import cells
+from simkit.labels.cells import Minus, damaged_list, listed, means_state, offered
 from simkit.labels.formats.base import note_classes_of
 from simkit.labels.names import SHEET_ERROR
 from simkit.labels.tables import USUAL, Column, Table, presence, read_table
@@ -56,7 +57,7 @@ def read_content(path: Path, *, between: str = "", suffix: str = "", minus: Minu
     path : Path
         Any table that `simkit.labels.tables` reads.
     between : str
-        Separator of several classes in one cell.
+        Separator of several classes in one cell, or its name.
     suffix : str
         Appended to file names without an image ending.
     minus : {"", "absent", "unknown"}
@@ -71,6 +72,7 @@ def read_content(path: Path, *, between: str = "", suffix: str = "", minus: Minu
     BadInput
         For an invalid table, naming column and row.
     """
+    between = cells.separator(between)
     with reading(path, _WHAT) as file:
         table = read_table(file)
         table.by_name()  # no name occurs twice
@@ -168,7 +170,11 @@ def _long(
         raise kind.refused(kind.texts[0], "names of classes are expected; if the list has a "
                            "number for each class, give every class a column")  # fmt: skip
     if (joined := offered([*index])) is not None:
-        mend = "write one name in each row" if between else f"add between={SEPARATORS[joined[0]]}"
+        mend = (
+            "write one name in each row"
+            if between
+            else f"add between={cells.SEPARATORS[joined[0]]}"
+        )
         table.note(f"{joined[1]!r} in column {kind.name!r} counts as one class; {mend} if it names "
                    "several")  # fmt: skip
     of_text = from_indices([[index[name] for name in names] for names in lists], len(index))

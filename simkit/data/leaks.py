@@ -17,9 +17,8 @@ import numpy as np
 
 from simkit.data.dataset import SPLITS, Dataset, open
 from simkit.data.images import FilePictures, exact, flaw, size
-from simkit.errors import BadInput
+from simkit.errors import BadInput, note
 from simkit.files import file_digest
-from simkit.labels.formats.base import note
 
 _PART = 4096  # bytes of a file that are compared before the whole file is
 _FEW, _PIXELS = 20_000, 1 << 29  # images whose size is read, and pixels that are compared: seconds

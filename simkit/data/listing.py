@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from functools import cache
@@ -13,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from simkit.data.images import ENDINGS, flaw, size
-from simkit.errors import BadInput, counted
+from simkit.errors import BadInput, note, noting
 from simkit.labels.names import ends, matches, plain, respelled, same_end
 
 # Images in other formats; RAW files of cameras among them.
@@ -92,13 +91,9 @@ def listed(place: Path, rows: Collection[str] = ()) -> tuple[list[str], dict[str
         "smaller copies of other images": sorted(copies),
         f"in formats that are not read ({counts})": other,
     }  # fmt: skip
-    if unsure := sorted(doubtful - {*rows}):
-        warnings.warn(
-            f"{place}: images that are used but may be copies, as the name of their folder or a "
-            f"larger image of the same name suggests: {counted(unsure, len(names))}; move them "
-            "out of the folder if they are",
-            stacklevel=3,
-        )
+    note(place, sorted(doubtful - {*rows}), "images that are used but may be copies, as the name "
+         "of their folder or a larger image of the same name suggests: {}; move them out of the "
+         "folder if they are", total=len(names))  # fmt: skip
     names = [name for name in names if name not in copies]
     return names, {why: files for why, files in left_out.items() if files}
 
@@ -203,7 +198,7 @@ def as_on_disk(place: Path, names: Sequence[str]) -> list[str]:
                 "names that start in this folder"
             )
     if pairs := [(names[row][-80:], spelled[row]) for row in missing if spelled[row] != names[row]]:
-        warnings.warn(f"{place}: {respelled(pairs, len(names))}", stacklevel=4)
+        noting(place, 4)(respelled(pairs, len(names)))
     return spelled
 
 

@@ -16,9 +16,8 @@ from scipy.sparse import csr_array
 from simkit.data.dataset import SPLITS, WHOLE, Boxes, Dataset, Pictures, write_spec
 from simkit.data.images import FilePictures, with_depths
 from simkit.data.listing import as_on_disk, instead, made_by_programs, outside
-from simkit.errors import BadInput
+from simkit.errors import BadInput, note
 from simkit.files import expanded
-from simkit.labels.formats.base import note
 from simkit.labels.hierarchy import by_name_or_file
 from simkit.labels.names import matches, plain
 from simkit.labels.truth import Truth

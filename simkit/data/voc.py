@@ -16,9 +16,9 @@ from scipy.sparse import csr_array
 from simkit.data.dataset import Boxes, Dataset, Terms, register
 from simkit.data.lists import different, folder, lines
 from simkit.data.splits import Part, assemble, published_order, with_pictures
-from simkit.errors import BadInput
+from simkit.errors import BadInput, note
 from simkit.files import reading
-from simkit.labels.formats.base import note, text_ids
+from simkit.labels.formats.base import text_ids
 from simkit.labels.names import plain
 from simkit.labels.truth import Truth
 from simkit.registry import setting

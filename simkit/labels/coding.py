@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, noting
 from simkit.labels.cells import (
     NUMBERINGS,
     UNKNOWN,
@@ -30,14 +29,7 @@ def is_frame(values: Any) -> bool:
     return pandas is not None and isinstance(values, pandas.DataFrame)
 
 
-def presence(
-    values: Any,
-    minus: Minus = "",
-    what: str = "a truth",
-    *,
-    of_table: bool = False,
-    alone: Minus = "",
-) -> Any:
+def presence(values: Any, minus: Minus = "", what: str = "a truth") -> Any:
     """Labels as people have them: sparse ones unchanged, others as (N, L) int8.
 
     Parameters
@@ -48,10 +40,6 @@ def presence(
         Meaning of -1.
     what : str
         Name of an array in messages.
-    of_table : bool
-        Whether an array is of a table, in which -1 is decided as in a frame.
-    alone : {"", "absent", "unknown"}
-        Meaning of -1 where no label is 0, if `minus` does not say.
 
     Returns
     -------
@@ -71,20 +59,21 @@ def presence(
     codes = states(values, what)
     if is_frame(values):
         _check_columns(values)
-    number, zeros = int((codes == -1).sum()), bool((codes == 0).any())
-    of_table = of_table or is_frame(values)
-    minus = minus or ("" if zeros else alone)
-    if number and not of_table and (not minus or (zeros and minus == "absent")):
+    elif (codes == -1).any() and (not minus or (minus == "absent" and (codes == 0).any())):
         raise BadInput(
             f"{what} holds -1, which may mean absent or unknown: 0 (absent), 1 (present) and nan "
             'are expected; add minus="unknown", or minus="absent" if nothing is 0, or translate '
             "codes in which 0 is unknown: present = codes == 1, known = codes != 0"
         )
-    if number and zeros and not minus:
-        warnings.warn(
-            f"the frame: -1 is read as unknown, because 0 means absent: {number:,} cells; write 0 "
-            "there if their -1 means absent",
-            stacklevel=3,
+    return decided(codes, minus)
+
+
+def decided(codes: NDArray[np.int8], minus: Minus) -> NDArray[np.int8]:
+    """The codes of a frame as `decide_minus` changes them; a note if 0 decides it."""
+    if not minus and (number := int((codes == -1).sum())) and (codes == 0).any():
+        noting("the frame", 4)(
+            f"-1 is read as unknown, because 0 means absent: {number:,} cells; write 0 there if "
+            "their -1 means absent"
         )
     decide_minus(codes, minus)
     return codes
@@ -105,7 +94,7 @@ def _check_columns(frame: Any) -> None:
         elif len(present := column.dropna()):
             texts[name] = [*map(str, present.unique())]
     if sentence := doubtful(texts):
-        warnings.warn(f"the frame: {sentence}", stacklevel=5)
+        noting("the frame", 5)(sentence)
 
 
 def states(values: Any, what: str = "labels") -> NDArray[np.int8]:

@@ -17,6 +17,7 @@ from scipy.sparse import coo_array, csr_array, issparse
 from simkit.errors import BadInput
 from simkit.files import AnyPath
 from simkit.history import History, content_id
+from simkit.labels import coding
 from simkit.labels.coding import is_frame, presence
 from simkit.labels.effort import Effort
 from simkit.labels.truth import (
@@ -193,8 +194,8 @@ class PartialLabels:
                 "among the given images and classes; add it or remove the row; 7 and '7' differ"
             )
         note_names(listed, classes)
-        column = np.asarray(table["state"])[:, None]
-        states = presence(column, minus, "state", of_table=True, alone="absent")[:, 0]
+        states = coding.states(np.asarray(table["state"])[:, None], "state")[:, 0]
+        states = coding.decided(states, minus or ("" if (states == 0).any() else "absent"))
         known = states >= 0
         if not known.all():
             warnings.warn(

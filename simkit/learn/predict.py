@@ -13,8 +13,7 @@ from simkit.data import open as open_data
 from simkit.data.dataset import WHOLE
 from simkit.embed.features import Kind, extract
 from simkit.embed.networks import Backbone
-from simkit.errors import BadInput
-from simkit.labels.formats.base import note
+from simkit.errors import BadInput, note
 from simkit.learn.inputs import FeatureInputs, ImageInputs, sized
 from simkit.learn.trained import Trained, backbone_of
 from simkit.progress import Progress, silent

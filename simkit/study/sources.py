@@ -26,9 +26,8 @@ from simkit.embed.feature_files import Kind, of_splits
 from simkit.embed.features import Features, cache_folder, extract, read_features
 from simkit.embed.neighbours import Neighbours
 from simkit.embed.networks import Backbone
-from simkit.errors import BadInput, examples
+from simkit.errors import BadInput, examples, note
 from simkit.history import content_id
-from simkit.labels.formats.base import note
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.names import id_key, matches, plain
 from simkit.labels.partial import PartialLabels

@@ -92,7 +92,7 @@ CASES = {
     )),
     "coco-background": ("coco", Case(
         coco(shown(1, 1), shown(2, 2), categories=named({1: "__background__", 2: "car"})),
-        (["__background__", "car"], {1: "10", 2: "01"}), note="class: '__background__'",
+        (["__background__", "car"], {1: "10", 2: "01"}), note="(__background__)",
     )),
     "openimages-alike": ("openimages", Case(
         f"{HUMAN}1\na,verification,/M/01,0\n", (["/m/01", "/M/01"], {"b": "0?", "a": "10"}),

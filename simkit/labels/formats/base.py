@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from simkit.errors import BadInput, counted, examples, noting
+from simkit.errors import BadInput, examples, note, noting
 from simkit.files import AGAIN, AnyPath, whole
 from simkit.labels import partial
 from simkit.labels.cells import offered
@@ -410,17 +410,6 @@ def distinct(names: Sequence[str], path: Path) -> tuple[str, ...]:
     message = f"{path} names classes twice; the later ones are called {examples(changed)}"
     warnings.warn(message, stacklevel=2)
     return tuple(out)
-
-
-def note(
-    where: AnyPath, cases: Sequence[Any] | NDArray[Any], sentence: str, *, total: int | None = None
-) -> None:
-    """Warn of `cases`, if any; {} in the sentence becomes their number and up to three of them.
-
-    where: a file, or the name of a data set.  total: the number they are part of.
-    """
-    if len(cases):
-        noting(where, 4)(sentence.replace("{}", counted(cases, total)))
 
 
 def note_classes_of(

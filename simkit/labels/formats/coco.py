@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, note
 from simkit.files import AnyPath, reading
-from simkit.labels.formats.base import Format, complete, losses, note, register
+from simkit.labels.formats.base import Format, complete, losses, register
 from simkit.labels.formats.coco_json import (
     Instances,
     Row,

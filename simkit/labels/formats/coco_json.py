@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.errors import BadInput, examples
+from simkit.errors import BadInput, examples, note
 from simkit.files import AnyPath, reading, whole
 from simkit.labels.cells import PRESENCE
 from simkit.labels.formats import base
@@ -148,7 +148,7 @@ def with_classes(contents: Mapping[str, Instances]) -> dict[str, Instances]:
     """
     for path, content in contents.items():
         if not content.truth.present.nnz and content.truth.known is None:
-            base.note(
+            note(
                 path,
                 content.truth.images,
                 "it has no annotations, so all classes count as absent in its images: {}; give the "
@@ -157,7 +157,7 @@ def with_classes(contents: Mapping[str, Instances]) -> dict[str, Instances]:
     parents = frozenset.intersection(*(content.parents for content in contents.values()))
     if not parents or any(parents >= {*each.truth.classes} for each in contents.values()):
         return dict(contents)
-    base.note(
+    note(
         " and ".join(contents),
         sorted(map(repr, parents)),
         "supercategories without annotations, not counted as classes: {}; remove them from "
@@ -207,13 +207,13 @@ def read_content(
     row, first = _joined(lists["images"], ids, path)
     column = {base.as_integer(each["id"]): c for c, each in enumerate(categories)}
     (named, table), images = lists["annotations"], [lists["images"][place] for place in first]
-    base.note(
+    note(
         path,
         named["score"],
         "annotations with a score, as in predictions, all counted as present: {}; remove those "
         "with a low score",
     )
-    base.note(
+    note(
         path,
         [f"image {named['image_id'][place]}" for place in named["marked"]],
         "annotations marked as ignored or difficult: {}; where a class has no other in an image, "
@@ -316,7 +316,7 @@ def _joined(images: list[Row], ids: list[Any], path: Path) -> tuple[dict[Any, in
             kept.append(place)
         else:
             again.append(f"{file!r} of ids {ids[kept[row[identity]]]!r} and {identity!r}")
-    base.note(
+    note(
         path,
         again,
         "entries of 'images' with the file of an earlier entry, counted as the same image with the "
@@ -341,7 +341,7 @@ def _places(named: list[Any], index: dict[Any, int], kind: str, path: Path) -> N
             )
         index[other] = index[ids[place]]
         spelled.append(f"{other!r} for {ids[place]!r}")
-    base.note(
+    note(
         path,
         spelled,
         f"{kind} ids that are spelled differently in 'annotations' and were matched: {{}}; correct "

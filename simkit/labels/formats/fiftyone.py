@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, note
 from simkit.files import AnyPath, reading, whole
 from simkit.labels.formats import base
 from simkit.labels.partial import PartialLabels
@@ -128,6 +128,6 @@ def _content(path: Path) -> tuple[tuple[str, ...] | None, dict[str, list[str] | 
                 raise BadInput(f"{of}; a class name, or an index into 'classes', is expected")
             labels.append(label)
     base.check_indices(targets, len(names or ()))
-    base.note(path, sure, "labels with a confidence, as in predictions, all counted as present: "
-              "{}; remove those with a low confidence")  # fmt: skip
+    note(path, sure, "labels with a confidence, as in predictions, all counted as present: "
+         "{}; remove those with a low confidence")  # fmt: skip
     return names, listed

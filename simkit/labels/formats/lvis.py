@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from simkit.errors import note, noting
 from simkit.files import AnyPath, reading
-from simkit.labels.formats.base import Format, losses, note, register
+from simkit.labels.formats.base import Format, losses, register
 from simkit.labels.formats.coco_json import Instances, Row, read_content, write_labels
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth
@@ -116,9 +116,8 @@ def read_lvis(path: AnyPath) -> Instances:
         truth = Truth.of(annotated.present, annotated.images, annotated.classes, known)
         contradicted = annotated.present.nnz + listed.nnz - known.nnz
         if contradicted:
-            warnings.warn(
-                f"{file}: {contradicted:,} classes are annotated in an image that lists them as "
-                "absent; they count as present",
-                stacklevel=2,
+            noting(file)(
+                "classes that are annotated in an image that lists them as absent, and count as "
+                f"present: {contradicted:,}"
             )
         return content.instances(truth)
