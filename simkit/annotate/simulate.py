@@ -16,9 +16,11 @@ from simkit.chance import Chance
 from simkit.data.dataset import Boxes
 from simkit.errors import BadInput, whole_number
 from simkit.history import History, content_id
+from simkit.labels.coding import is_frame
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
+from simkit.metrics.ranking import names_of, places_of
 
 
 def simulate(
@@ -79,6 +81,10 @@ def simulate(
     UserWarning
         For images without any of the classes.
     """
+    features, scores = (
+        _in_order(truth, name, value)
+        for name, value in (("features", features), ("scores", scores))
+    )
     truth = Truth.of(truth)
     scheme = schemes.make(scheme) if isinstance(scheme, str) else scheme
     seed, draw = whole_number(seed, "seed"), whole_number(draw, "draw")
@@ -157,8 +163,9 @@ def replay(
             "a published simulator made these labels; call replay_published from "
             "simkit.papers.published_simulators"
         )
-    truth = Truth.of(truth)
     aids = {"boxes": boxes, "features": features, "scores": scores}
+    aids = {name: _in_order(truth, name, value) for name, value in aids.items()}
+    truth = Truth.of(truth)
     chosen_by = {name: settings.pop(name, None) for name in aids}
     made_with = [*(*history.parents, None)[:2], *chosen_by.values()]
     now = [truth.id, None if hierarchy is None else hierarchy.id]
@@ -171,6 +178,17 @@ def replay(
             )
     settings["habits"] = Habits(**settings["habits"])
     return simulate(truth, hierarchy=hierarchy, seed=history.seed or 0, **aids, **settings)
+
+
+def _in_order(truth: Any, name: str, value: Any) -> Any:
+    """A frame of features or scores in the order of a truth with names; other values unchanged."""
+    if not is_frame(value) or (named := names_of(truth)) is None:
+        return value
+    rows = places_of(value.index, named[0], "the images of the truth", f"the {name}")
+    columns: Any = slice(None)
+    if name == "scores":
+        columns = places_of(value.columns, named[1], "the classes of the truth", "the scores")
+    return value.iloc[rows, columns].to_numpy()
 
 
 def _content_id(name: str, value: Any) -> str | None:

@@ -23,7 +23,7 @@ _OTHER_ENDINGS = set(
 )
 # Folders and files of systems, and of programs that keep copies of photos; others begin with a dot.
 _OF_PROGRAMS = re.compile(
-    r"(^|/)(\.+[^./].*|__macosx|@eadir|[#@$]recycle(\.bin)?|recycler|lost\+found|_vti_cnf"
+    r"(^|/)(\.+[^./].*|__macosx|@eadir|[#@$]recycle(\.bin)?|recycler|\[originals\]|lost\+found|_vti_cnf"
     r"|(#|@recently-)snapshot|system volume information|__pycache__|thumbs\.db|desktop\.ini"
     r"|captureone/(cache|settings.*)|appdata_\w+/preview|_data/i|resources/derivatives"
     r"|[^/]*\.(lrdata|lrcat-data|(photos|ap|photo)library/(?!originals/|masters/)[^/]*))(/|$)"
@@ -202,10 +202,10 @@ def as_on_disk(place: Path, names: Sequence[str]) -> list[str]:
     return spelled
 
 
-def instead(place: Path, name: str) -> str | None:
-    """A file in the folder or below it that the name of a missing one may mean."""
+def instead(place: Path, name: str) -> list[str]:
+    """The files in the folder or below it that the name of a missing one may mean."""
     last = lambda text: _stem(_spelling(text)).rpartition("/")[2].casefold()  # noqa: E731
-    return next((file for file in sorted(_files(place)) if last(file) == last(name)), None)
+    return [file for file in sorted(_files(place)) if last(file) == last(name)]
 
 
 def outside(name: str) -> bool:

@@ -110,11 +110,13 @@ def with_pictures(
     odd = [name for name in names if made_by_programs(name)]
     note(place, odd, "images in hidden folders or folders of programs: {}; remove them from the "
          "list unless they are meant")  # fmt: skip
-    if lost and (other := instead(place, first := lost[0])) is not None:
+    if lost and (others := instead(place, first := lost[0])):
+        other = others[0]
         ending = other.removeprefix(first) if other.startswith(first) else ""
         appended = f" (folder: appends an ending with suffix={ending})" if ending else ""
         raise BadInput(
-            f"{place / first} does not exist, but {other} does; correct the names{appended}"
+            f"{place / first} does not exist, but {' or '.join(others[:2])} does; correct the "
+            f"names{appended}"
         )
     can_drop = drop_missing is not None
     return replace(part, pictures=FilePictures.of(place, names, can_drop=can_drop))

@@ -43,7 +43,7 @@ UNSURE = frozenset((
 """Answers of people who cannot decide, in lower case; looked up before `PRESENCE`, with ? too."""
 BOTH = (
     "column 'state' holds 0 in some rows and -1 in others, and only one of them can be absent; "
-    "leave out the rows whose state is unknown"
+    "leave out the rows whose state is unknown, or write 0 as -1 if both are absent"
 )
 """The refusal of a long table with both codings: simkit's codes are 1, -1 and 0 for unknown."""
 _ONE = re.compile(r"([+-]?)0*([01])(?:[.,]0*)?")

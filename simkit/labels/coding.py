@@ -151,13 +151,21 @@ def _of_column(column: Any, c: int, refused: Callable[[Any, int], BadInput]) -> 
     return codes[places]
 
 
+def unmasked(values: Any) -> Any:
+    """A masked array with nan (None among objects) where it is masked; others unchanged."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    text = values.dtype.kind in "OU"
+    return values.astype(object if text else np.float64).filled(None if text else np.nan)
+
+
 def dense(values: Any, kinds: str = "biufOU") -> NDArray[Any]:
     """A matrix of numbers, bools, objects or text. Raises BadInput for anything else."""
     if hasattr(values, "detach"):  # a tensor
         values = values.detach().cpu()
         values = values.to_dense() if values.is_sparse else values
     try:
-        array = np.asarray(values)
+        array = np.asarray(unmasked(values))
     except (ValueError, TypeError):  # rows of different lengths
         array = np.array(None)
     return checked(array, kinds)

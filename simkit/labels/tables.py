@@ -444,6 +444,12 @@ def read_table(path: Path) -> Table:
 
         arrow, first, separator = pq.read_table(path, page_checksum_verification=True), 1, ""
         names = arrow.column_names
+        for field in arrow.schema:
+            if pa.types.is_struct(field.type) and field.type.get_field_index("bytes") >= 0:
+                raise BadInput(
+                    f"column {field.name!r} holds images, not their names; write them to files, "
+                    "and the paths of the files into this column"
+                )
     elif kind in (".json", ".jsonl", ".ndjson"):
         records = _records(path, notes)
         names = [*dict.fromkeys(name for record in records for name in record)]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, issparse
 
 from simkit.errors import BadInput
-from simkit.labels.coding import UNKNOWN, is_frame, states
+from simkit.labels.coding import UNKNOWN, is_frame, states, unmasked
 from simkit.labels.truth import Truth
 
 _CACHE_BYTES = 1 << 22  # blocks of about this size are transposed and sorted fastest
@@ -35,7 +35,7 @@ def array(values: Any) -> NDArray[Any]:
     if hasattr(values, "detach"):  # a tensor; the check does not import torch
         values = values.detach().cpu()
         return (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
-    return np.asarray(values)
+    return np.asarray(unmasked(values))
 
 
 def scores_and_labels(scores: Any, present: Any, known: Any = None, form: Any = csr_array) -> Any:
@@ -185,7 +185,7 @@ def series_by_name(scores: Any, values: Any, axis: int, what: str) -> Any:
     return values.iloc[places_of(values.index, names[axis], what)]
 
 
-def places_of(names: Any, wanted: Any, what: str) -> Any:
+def places_of(names: Any, wanted: Any, what: str, of: str = "the scores") -> Any:
     """The index of each of the `wanted` names, a slice if they are in order already.
 
     Raises BadInput, naming `what`, if they differ.
@@ -201,7 +201,7 @@ def places_of(names: Any, wanted: Any, what: str) -> Any:
         lost = [*wanted.difference(names, sort=False), *names.difference(wanted, sort=False)]
         odd = f", such as {lost[0]!r}" if lost else " in number, or occur twice"
         raise BadInput(
-            f"{what} differ from those of the scores{odd}; give both the same names, or pass "
+            f"{what} differ from those of {of}{odd}; give both the same names, or pass "
             ".to_numpy() of both if their order is the same"
         )
     return places

@@ -45,6 +45,20 @@ def test_a_frame_names_images_and_classes():
     assert labels.classes == ("cat", "dog") and labels.images.tolist() == ["a.jpg", "b.jpg"]
 
 
+@pytest.mark.parametrize("scheme", ["proposals(by=scores, per_image=1)", "picked(share=0.5)"])
+def test_frames_of_scores_and_features_are_matched_by_name(scheme):
+    rng = np.random.default_rng(0)
+    truth = pd.DataFrame(rng.integers(0, 2, (8, 3)), [*"abcdefgh"], ["cat", "dog", "car"])
+    values = pd.DataFrame(rng.normal(size=(8, 3)), truth.index, truth.columns)
+    aid = "scores" if "scores" in scheme else "features"
+    labels = simulate(truth, scheme, **{aid: values.to_numpy()})
+    moved = {aid: values.iloc[::-1, :: -1 if aid == "scores" else 1]}
+    assert simulate(truth, scheme, **moved).id == labels.id
+    assert replay(labels.history, truth, **moved).id == labels.id
+    with pytest.raises(BadInput, match=rf"images of the truth differ from .* {aid}, such as 'h'"):
+        simulate(truth, scheme, **{aid: values[:7]})
+
+
 @pytest.mark.parametrize(
     "values",
     [[[0, 2]], [[-1, 1]], [[0.5, 1]], [[np.nan, 1]], [0, 1], [[[0, 1]]], [["a", "b"]],

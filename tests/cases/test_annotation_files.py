@@ -74,6 +74,13 @@ CASES = {
         coco(shown(1, 1, score=0.97), shown(2, 1, score=0.02)),
         (CAR_CARROT, {1: "10", 2: "10"}), note="0.97, 0.02",
     )),
+    "coco-not-annotated": ("coco", Case(  # as COCO Annotator exports images that nobody opened
+        coco(shown(1, 1)) | {"images": [
+            {"id": 1, "file_name": "1.jpg", "annotated": False},
+            {"id": 2, "file_name": "2.jpg", "annotated": False},
+        ]},
+        (CAR_CARROT, {1: "10", 2: "00"}), note="read like the others: 1 (2)",
+    )),
     "coco-ignored": ("coco", Case(  # VOC's difficult objects, as converters write them
         coco(shown(1, 1, ignore=1), shown(1, 2, ignore=1), shown(1, 2, ignore=0), shown(2, 1)),
         (CAR_CARROT, {1: "?1", 2: "10"}), note="difficult: 2 (image 1, image 1)",
@@ -146,7 +153,19 @@ CASES = {
         f"{HUMAN}0.7\n", (["/m/01"], {"b": "0", "a": "1"}),
         asks=r"0\.7", mended=f"{HUMAN}1.0\n",
     )),
+    "openimages-shortened": ("openimages", Case(
+        f"{HUMAN}1\n".replace("a,", "1.23457E+15,"), (["/m/01"], {"b": "0", "1.23457E+15": "1"}),
+        note="'1.23457E+15', as spreadsheets shorten",
+    )),
     # Tables of labels
+    "csv-shortened": ("csv", Case(
+        "image_id;class;state\n1,23457E+15;cat;1\n", (["cat"], {"1,23457E+15": "1"}),
+        note="'1,23457E+15', as spreadsheets shorten",
+    )),
+    "csl-csv-shortened": ("csl-csv", Case(
+        "image,cat\n1.23457E+15,1\nb,0\n", (["cat"], {"1.23457E+15": "1", "b": "0"}),
+        note="'1.23457E+15', as spreadsheets shorten",
+    )),
     "csv-zeros": ("csv", Case(
         "image_id,class,state\na,cat,1\nb,cat,0\n", (["cat"], {"a": "1", "b": "0"}),
     )),
@@ -158,7 +177,7 @@ CASES = {
         (["cat"], {"1E+05": "1", "100000": "0"}),
     )),
 }  # fmt: skip
-ENDINGS = {"hf": "metadata.jsonl", "csv": "x.csv", "openimages": "x.csv"}
+ENDINGS = {"hf": "metadata.jsonl", "csv": "x.csv", "csl-csv": "x.csv", "openimages": "x.csv"}
 
 
 @pytest.mark.parametrize("name", CASES)

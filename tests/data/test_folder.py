@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
@@ -275,10 +276,11 @@ def test_names_that_are_spelled_otherwise_find_their_file(
 @pytest.mark.parametrize(
     ("on_disk", "name", "mend"),
     [
-        (["x.JPG", "x.png"], "x", "but x.JPG does.*suffix=.JPG"),
-        (["x.jpg", "x.bmp"], "x.jpeg", "but x.bmp does"),
+        (["x.JPG", "x.png"], "x", "but x.JPG or x.png does.*suffix=.JPG"),
+        (["x.jpg", "x.bmp"], "x.jpeg", "but x.bmp or x.jpg does"),
         (["x.JPG", "x.Jpg"], "x.jpg", "x.jpg does not exist"),
         (["x.jpg"], "cats\\x.jpg", "but x.jpg does"),
+        (["1/x.jpg", "2/x.jpg"], "x.jpg", "but 1/x.jpg or 2/x.jpg does"),
     ],
 )
 def test_names_that_may_mean_another_file_are_refused(
@@ -323,6 +325,16 @@ def test_a_table_may_list_a_part_on_purpose(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(data.open(f"folder:{folder},part=yes").truth["train"].images) == 1
+
+
+def test_images_within_a_table_are_refused_and_the_mend_works(tmp_path: Path) -> None:
+    layouts.write(tmp_path, {"a.jpg": layouts.jpeg(0), "b.jpg": layouts.jpeg(1)})
+    table = {"image": [{"bytes": b"GIF", "path": None}] * 2, "labels": [["cat"], ["cat", "dog"]]}
+    pd.DataFrame(table).to_parquet(tmp_path / "train.parquet")
+    spec = f"folder:{tmp_path},labels={tmp_path}/train.parquet"
+    layouts.refused(spec, "column 'image' holds images", "paths of the files into this column")
+    pd.DataFrame(table | {"image": ["a.jpg", "b.jpg"]}).to_parquet(tmp_path / "train.parquet")
+    assert data.open(spec).truth["train"].rows([0, 1]).tolist() == [[True, False], [True, True]]
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
@@ -385,7 +397,7 @@ def test_files_that_no_person_put_there_are_left_out_and_counted(
     picture = layouts.jpeg(0)
     made = ["._a.jpg", "__MACOSX/a.jpg", ".ipynb_checkpoints/a.jpg", "@eaDir/a.jpg/S.jpg",
             ".thumbnails/b.jpg", "#recycle/c.jpg", ".Trash-1000/files/d.jpg",
-            "_vti_cnf/a.jpg"]  # fmt: skip
+            "_vti_cnf/a.jpg", "[Originals]/a.jpg"]  # fmt: skip
     broken = {"e.jpg": b"", "f.png": b"<html>404</html>", "g.jpg": b"version https://git-lfs"}
     layouts.write(tmp_path, {"a.jpg": picture, "in/b.jpg": picture, "Thumbs.db": b"x", **broken})
     layouts.write(tmp_path, dict.fromkeys(made, picture))
@@ -394,7 +406,7 @@ def test_files_that_no_person_put_there_are_left_out_and_counted(
     assert opened.truth["train"].images.tolist() == ["a.jpg", "in/b.jpg"]
     texts = [str(note.message) for note in recwarn]
     assert "1 in formats that are not read (1 HEIC or AVIF) (heic.jpg)" in texts[0]
-    assert "8 hidden or made by programs (#recycle/c.jpg, " in texts[0]
+    assert "9 hidden or made by programs (#recycle/c.jpg, " in texts[0]
     assert "3 empty or not images (e.jpg, f.png, g.jpg)" in texts[0] and len(texts) == 1
     (tmp_path / "labels.csv").write_text("file,class\na.jpg,cat\n")
     with pytest.warns(UserWarning, match="no row in .*: 1 of 2 ") as said:

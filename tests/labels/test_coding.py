@@ -30,6 +30,8 @@ COMPLETE = {
 PARTIAL = {  # present, absent; unknown, present
     "array": np.array([[1, 0], [np.nan, 1]]),
     "objects": np.array([[1, F], [None, T]], object),
+    "masked": np.ma.MaskedArray([[1, 0], [1, 1]], [[F, F], [T, F]]),
+    "masked objects": np.ma.MaskedArray(np.array([["1", "0"], ["1", "1"]]), [[F, F], [T, F]]),
     "frame": pd.DataFrame({"a": [1, None], "b": [0, 1]}),
     "nullable": pd.DataFrame({"a": [1, NA], "b": [0, 1]}).astype("Int64"),
     "booleans": pd.DataFrame({"a": [T, NA], "b": [F, T]}).astype("boolean"),

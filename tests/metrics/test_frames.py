@@ -98,3 +98,14 @@ def test_thresholds_on_another_scale_are_noted(scores, limit, words) -> None:
         warnings.simplefilter("always")
         metrics.f1(scores, LABELS, limit)
     assert [words in str(each.message) for each in caught] == [True] * bool(words)
+
+
+def test_masked_labels_are_unknown():
+    scores, present = (
+        np.array([[3.0, 1.0], [2.0, 2.0], [1.0, 3.0]]),
+        np.array([[0, 1], [1, 0], [0, 1]]),
+    )
+    known = np.array([[0, 1], [1, 1], [1, 1]], bool)
+    masked = np.ma.MaskedArray(present, ~known)
+    wanted = metrics.average_precision(scores, present, known)
+    assert metrics.average_precision(scores, masked).tolist() == wanted.tolist() != [0.5, 5 / 6]

@@ -31,7 +31,7 @@ _MARKS = {"ignore", "ignored", "difficult"}  # of annotations that count neither
 _KEPT = {
     "images": {
         "id", "file_name", "coco_url", "width", "height", "difficult_category_ids",
-        "neg_category_ids", "not_exhaustive_category_ids",
+        "neg_category_ids", "not_exhaustive_category_ids", "annotated",
     },
     "categories": {"id", "name", "supercategory"},
 }  # fmt: skip
@@ -227,6 +227,14 @@ def read_content(
         csr_array((np.ones(kept.sum(), bool), (rows[kept], columns[kept])), shape)
         for kept in (sure, ~sure)
     )
+    bare = np.diff(annotated.indptr) == 0
+    base.note(
+        path,
+        [each["id"] for each, empty in zip(images, bare, strict=True)
+         if empty and each.get("annotated") is False],
+        "images without annotations and with annotated: false, which are read like the others: {}; "
+        "remove them from 'images' if nobody looked at them",
+    )  # fmt: skip
     base.note_classes_of(path, [each["name"] for each in categories], annotated)
     single = [ids[place] for place in first]
     text = bool(single) and isinstance(single[0], str)

@@ -80,6 +80,7 @@ class CslCsv(base.Format):
             if image not in table.named(tables.USUAL["image"]):
                 what = "image and the classes are expected"
                 raise BadInput(f"its first column is {image.name[:60]!r}; {what}")
+            image.note_shortened()
             columns = table.classes(table.columns[1:])
             if not columns:
                 raise BadInput("it has no class columns; add one per class, with 1, 0 and -1")

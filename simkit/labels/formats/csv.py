@@ -71,6 +71,7 @@ class Csv(base.Format):
             image = table.column(("image_id", *tables.USUAL["image"]), "the image")
             name = table.column(tables.USUAL["class"], "the class")
             state = table.column(STATE, "the state")
+            image.note_shortened()
             if self.as_text:
                 image, name = (each.cleaned(lambda t: _MARKED.sub("", t)) for each in (image, name))
             code = state.states("1 (present) and -1 or 0 (absent) are expected")

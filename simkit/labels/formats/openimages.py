@@ -144,6 +144,7 @@ def read_rows(path: Path) -> Rows:
     image, label, confidence = (
         table.column((name,), name) for name in ("ImageID", "LabelName", "Confidence")
     )
+    image.note_shortened()
     if "" in image.texts or "" in label.texts:
         raise BadInput("an ImageID or a LabelName is empty; fill it or leave the row out")
     values = confidence.numbers()
