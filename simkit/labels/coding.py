@@ -156,7 +156,7 @@ def unmasked(values: Any) -> Any:
     if not isinstance(values, np.ma.MaskedArray):
         return values
     text = values.dtype.kind in "OU"
-    return values.astype(object if text else np.float64).filled(None if text else np.nan)
+    return np.ma.filled(values.astype(object if text else float), None if text else np.nan)
 
 
 def dense(values: Any, kinds: str = "biufOU") -> NDArray[Any]:
