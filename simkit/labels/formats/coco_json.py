@@ -227,14 +227,7 @@ def read_content(
         csr_array((np.ones(kept.sum(), bool), (rows[kept], columns[kept])), shape)
         for kept in (sure, ~sure)
     )
-    bare = np.diff(annotated.indptr) == 0
-    base.note(
-        path,
-        [each["id"] for each, empty in zip(images, bare, strict=True)
-         if empty and each.get("annotated") is False],
-        "images without annotations and with annotated: false, which are read like the others: {}; "
-        "remove them from 'images' if nobody looked at them",
-    )  # fmt: skip
+    _note_unopened(images, annotated, path)
     base.note_classes_of(path, [each["name"] for each in categories], annotated)
     single = [ids[place] for place in first]
     text = bool(single) and isinstance(single[0], str)
@@ -248,6 +241,17 @@ def read_content(
         annotated=annotated,
         hidden=hidden,
         boxes=_boxes(table, rows, columns, images),
+    )
+
+
+def _note_unopened(images: list[Row], annotated: csr_array, path: Path) -> None:
+    """A note of images without annotations that the file says nobody has annotated."""
+    bare = [images[place] for place in np.flatnonzero(np.diff(annotated.indptr) == 0)]
+    base.note(
+        path,
+        [image["id"] for image in bare if image.get("annotated") is False],
+        "images without annotations and with annotated: false, which are read like the others: {}; "
+        "remove them from 'images' if nobody looked at them",
     )
 
 
