@@ -59,7 +59,7 @@ def simulate(
         Features of the images, for schemes that choose images by them.
     scores : (N, L) float, optional
         A model's scores of the images (logits, as from `predict`), for schemes that choose images
-        by them. Frames of scores and features are matched with a truth that has names, in any order.
+        by them. Frames of scores and features are matched with the names of a truth, in any order.
     seed : int, default 0
         Same seed, same labels.
     draw : int, default 0
