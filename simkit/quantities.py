@@ -21,7 +21,8 @@ _TYPED = re.compile(
 )
 _TIMES = {"k": 1000, "m": 1_000_000, "%": 1}
 _OTHER_LOCALE = re.compile(r"[1-9][0-9]{0,2}(\.000)+")  # 2.000 is 2 here and 2,000 elsewhere
-_GROUPED = re.compile(r"\$?([1-9][0-9]{0,2})\.([0-9]{3})\$?")  # so is 1.299 as an amount of money
+# So is 1.299 as an amount of money.
+_GROUPED = re.compile(r"\$?\s*([1-9][0-9]{0,2})\.([0-9]{3})\s*\$?")
 _FOREIGN = re.compile(  # 15,50 and 15.50 EUR, but not 2,5k
     r"[^0-9.,%-]*([0-9]+(?:[.,][0-9]{1,2})?)\s*(?![km%c])[^0-9%]*", re.IGNORECASE
 )

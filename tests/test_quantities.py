@@ -55,6 +55,7 @@ def test_the_rest_is_refused_with_field_and_mend(read, value) -> None:
         (dollars, "2,5", "commas separate thousands"),
         (dollars, "2.000", "write 2,000 or 2.0000.*commas separate thousands"),
         (dollars, "$1.299", "write 1,299 or 1.2990"),
+        (dollars, "1.200 $", "write 1,200 or 1.2000"),
         (dollars, ".5k", "single quotes"),  # what a shell makes of $2.5k
         (dollars, ",000", "single quotes"),  # of $2,000
         (dollars, "000", "single quotes"),  # of $2000

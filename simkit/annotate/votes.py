@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from simkit.annotate.annotators import Ints
 from simkit.chance import Chance
-from simkit.errors import BadInput, examples
+from simkit.errors import BadInput, counted, examples
 from simkit.files import AnyPath, reading
 from simkit.labels.cells import UNSURE, Minus, meaning_of_minus, means_state
 from simkit.labels.formats.npz import Arrays
@@ -26,6 +26,9 @@ WORDS = ("no", "maybe", "yes")
 COLUMNS = ("image", "class", "worker", "answer")
 Maybe = Literal["yes", "no", "drop"]
 _NOTHING = 3  # code for a row without an answer
+_NO_VOTE = frozenset(("skip", "skipped", "unknown", "?"))  # of `UNSURE`, what may be no vote
+_FEW = 5  # expert answers, below which their rates say little anyway
+_CONTRADICTED = 0.5  # miss and false alarm together; answers by chance have 1
 _WHAT = "votes (a table with image, class, worker and answer, or .npz)"
 
 
@@ -362,17 +365,40 @@ def _from_table(path: Path, minus: Minus) -> Votes:
             "gold of image {} and class {!r} is yes in one row and no in another; give one answer "
             "for each question".format(*about)
         )
-    if present.any() != absent.any():
-        said, other = ("yes", "no") if present.any() else ("no", "yes")
-        table.note(
-            f"gold is {said} in all {(present | absent).sum():,} questions that have it, and error "
-            f"rates by gold are left out; add questions whose gold is {other}"
-        )
-    return Votes(
+    votes = Votes(
         np.array(image.texts, dtype=str), tuple(of_class.texts), tuple(worker.texts),
         question_image, question_class, question, worker.codes.astype(np.int64), answer,
         np.where(present, 1, np.where(absent, 0, -1)).astype(np.int8),
     )  # fmt: skip
+    _note_gold(votes, table)
+    return votes
+
+
+def _note_gold(votes: Votes, table: Table) -> None:
+    """Notes where the experts gave one answer alone, or contradict most votes."""
+    counts = np.zeros((2, len(votes.classes)), int)
+    decided = votes.gold >= 0
+    np.add.at(counts, (votes.gold[decided], votes.question_class[decided]), 1)
+    absent, present = counts.any(1)
+    if present != absent:
+        said, other = ("yes", "no") if present else ("no", "yes")
+        table.note(
+            f"gold is {said} in all {counts.sum():,} questions that have it, and error rates by "
+            f"gold are left out; add questions whose gold is {other}"
+        )
+        return
+    one = (counts.min(0) == 0) & (counts.max(0) >= _FEW)
+    if odd := [votes.classes[c] for c in np.flatnonzero(one)]:
+        table.note(
+            f"classes for which gold is always yes or always no: {counted(odd, len(votes.classes))}; their error "
+            "rates by gold cover that answer alone; add questions with the other"
+        )
+    miss, alarm = error_rates(measured(votes), "yes")
+    if decided.sum() >= _FEW and miss + alarm > _CONTRADICTED:
+        table.note(
+            f"{1 - miss:.0%} of the votes say yes where gold is yes, and {alarm:.0%} where it is "
+            "no; rename the column if it marks gold questions and does not answer them"
+        )
 
 
 def _of_experts(table: Table, minus: Minus) -> NDArray[np.int8]:
@@ -409,4 +435,9 @@ def _said(column: Column, minus: Minus, unsure: frozenset[str]) -> NDArray[np.in
     codes = {1: YES, 0: NO, None: _NOTHING}
     codes[-1] = codes[meaning_of_minus(states.values(), minus, "minus=")]
     answers = [MAYBE if text.lower() in unsure else codes[each] for text, each in states.items()]
+    skipped = [n for n, text in enumerate(column.texts) if text.lower() in unsure & _NO_VOTE]
+    if number := np.isin(column.codes, skipped).sum():
+        words = examples([repr(column.texts[n]) for n in skipped])
+        column.table.note(f"votes read as maybe: {number:,} ({words}); remove their rows if they "
+                          "are no votes")  # fmt: skip
     return np.array(answers, np.int8)[column.codes]

@@ -81,7 +81,10 @@ def read_content(path: Path, *, between: str = "", suffix: str = "", minus: Minu
         splits = _splits(split, files)
         others = [c for c in table.columns if c.name not in (files.name, split and split.name)]
         named = [column for column in table.named(USUAL["class"]) if column in others]
-        kind = next((c for c in named if not all(map(means_state, c.texts))), None)
+        said = [column for column in named if not all(map(means_state, column.texts))]
+        codes = [column for column in said if all(map(str.isdigit, column.texts))]
+        codes = codes if len(codes) < len(said) else []  # numbers of classes that others name
+        kind = next((column for column in said if column not in codes), None)
         if kind is None and named == others and len(named) == 1:
             kind = named[0]
             names = " and ".join(repr(text) for text in kind.texts if text)
@@ -89,8 +92,15 @@ def read_content(path: Path, *, between: str = "", suffix: str = "", minus: Minu
                 table.note(f"column {kind.name!r} holds {names}, which count as names of classes; "
                            "call it as its class if it says where that is present")  # fmt: skip
         if kind is None:
+            for text, column in ((text, c) for c in others for text in c.texts):
+                if len(listed(text) or ()) > 1:
+                    raise column.refused(text, "call the column class if these are the "
+                                         "classes, or remove it")  # fmt: skip
             return _wide(table, files, splits, table.classes(others, 0.0), minus)
-        others = [column for column in others if column is not kind and any(column.texts)]
+        if codes:
+            table.note(f"column {kind.name!r} names the classes, and {codes[0].name!r} is left "
+                       f"out; remove {kind.name!r} if the other is right")  # fmt: skip
+        others = [c for c in others if c is not kind and c not in codes and any(c.texts)]
         for odd in table.classes(others, _HALF):
             raise BadInput(
                 f"column {odd.name[:60]!r} may say whether the class in column {kind.name!r} is "

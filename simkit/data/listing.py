@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from simkit.data.images import ENDINGS, flaw, size
 from simkit.errors import BadInput, note, noting
-from simkit.labels.names import ends, matches, plain, respelled, same_end
+from simkit.labels.names import UPLOADED, ends, matches, plain, respelled, same_end, whole
 
 # Images in other formats; RAW files of cameras among them.
 _OTHER_ENDINGS = set(
@@ -182,7 +182,8 @@ def as_on_disk(place: Path, names: Sequence[str]) -> list[str]:
         elif outside(name):
             path = name.replace("\\", "/")
             address = unquote(path.split("?d=")[-1].split("?")[0])  # as in URLs of Label Studio
-            alike = same_end(_spelling(path), by_end) or same_end(_spelling(address), by_end)
+            forms = (path, address, UPLOADED.sub(r"\1", address))
+            alike = next(filter(None, (same_end(_spelling(form), by_end) for form in forms)), [])
             spelled[row] = of_people[alike[0]] if alike else name
         if len(alike) > 1:
             one, other = sorted(of_people[n] for n in alike)[:2]
@@ -221,8 +222,9 @@ def _spelling(name: str) -> str:
 
 def _stem(name: str) -> str:
     """A name in the form of `_spelling` without the ending of an image and zeros before a number:
-    spreadsheets turn 0007.jpg into 7.
+    spreadsheets turn 0007.jpg into 7, and pandas into 7.0.
     """
     stem, ending = os.path.splitext(name)
     folder, slash, last = (stem if ending in ENDINGS else name).rpartition("/")
+    last = whole(last)
     return folder + slash + (last.lstrip("0") if last.isdigit() else last)

@@ -40,7 +40,7 @@ _SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _WHOLE = re.compile(r"^(\d+)[.,]0+$")  # a number that a spreadsheet made a fraction
 _SPELLED = re.compile(r"([+-]?[0-9]{1,19})(?:\.0+)?")  # of a number, in any usual way
 _ENDING = re.compile(r"\.[A-Za-z]\w{1,4}$")  # of the name of a file
-_UPLOADED = re.compile("(^|/)[0-9a-f]{8}-(?=[^/]*$)")  # before names of uploads in Label Studio
+UPLOADED = re.compile("(^|/)[0-9a-f]{8}-(?=[^/]*$)")  # before names of uploads in Label Studio
 
 
 # -- forms ----------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ def image_places(texts: Sequence[str], images: Sequence[str]) -> dict[str, int]:
     for text in texts:
         if text and text not in places:
             path = _address(text)
-            forms = (path, _UPLOADED.sub(r"\1", path), _ENDING.sub("", path))
+            forms = (path, UPLOADED.sub(r"\1", path), _ENDING.sub("", path))
             tries = [same_end(form, index) for form in forms for index in (wholes, parts)]
             tries.append(same_end(path, stems))
             if place := next((alike for alike in tries if len(alike) == 1), None):

@@ -140,7 +140,7 @@ class Column:
     def note_people(self) -> None:
         """Notes about names of people that look shortened, and about cells with several names."""
         self.note_shortened()
-        several = [text for text in self.texts if _PEOPLE.search(text) and "://" not in text]
+        several = [t for t in self.texts if _PEOPLE.search(whole(t)) and "://" not in t]
         if several:
             self.table.note(
                 f"column {self.name!r} holds {several[0][:60]!r} in row {self.row(several[0])}, "

@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from simkit.annotate.prices import SLOWEST
-from simkit.errors import BadInput, counted, unknown
+from simkit.errors import BadInput, counted, examples, unknown
 from simkit.files import reading
 from simkit.labels import tables
 from simkit.labels.cells import BLANK, UNSURE, Minus, listed, meaning_of_minus, means_state, state
@@ -42,6 +42,7 @@ _MOMENT = re.compile(
     r"\d{4}-\d\d-\d\d(?!\d).*|\d{1,2}[./]\d{1,2}[./]\d{2,4}.*|\d+:\d\d.*|\d{10,13}"
 )
 _REJECTED = ("rejected", "cancelled", "canceled", "skipped", "returned", "timed-out")
+_REJECTING = ("reject", "rejected", "is_rejected", "rejection_time", "was_cancelled", "skipped")
 FEW = 8  # steps from time to time, with which it is no chance that all are equal or go up
 _LIKE_TIMES = re.compile(
     "sec|sek|time(?!stamp)|duration|zeit|dauer|durée|temps|tiempo|tempo|tijd|minut|hours"
@@ -235,6 +236,10 @@ class _Answers:
         for column in self.table.named(["AssignmentStatus", "status", "state"]):
             for place in np.flatnonzero([text.lower() in _REJECTED for text in column.cells()]):
                 why[place] = "", "", "rejected or skipped"
+        for column in self.table.named(_REJECTING):  # which give a reason, a time, or yes
+            refused = [not means_state(text) or state(text) == 1 for text in column.texts]
+            for place in np.flatnonzero(np.array(refused)[column.codes]):
+                why[place] = "", "", "rejected or skipped"
         seconds, shared = self._seconds()
         return pd.DataFrame({
             "row": self.table.rows, "question": questions, "worker": self.worker.cells(),
@@ -253,7 +258,11 @@ class _Answers:
         """As `_column`. Raises BadInput, with the words to write into a new column, for none."""
         column = self._column(name, expected)
         if column is None:
-            raise self._missing(name, f"for {name}", f", or add a column {name} with {words}")
+            more = f", or add a column {name} with {words}"
+            if name == "answer" and not self.naming.any():
+                first = examples(self.order.classes)
+                more += f" in a row for each image and class, or a column for each class ({first})"
+            raise self._missing(name, f"for {name}", more)
         return column
 
     def _column(self, name: str, expected: str) -> Column | None:

@@ -352,3 +352,28 @@ def test_answers_of_experts_under_another_name_are_noted(tmp_path):
     file.write_text(file.read_text().replace("gold", "ground_truth"))
     with pytest.warns(UserWarning, match="'ground_truth' is read as answers of experts"):
         assert (read_votes(file).gold == read_votes(csv_file(tmp_path, ROWS)).gold).all()
+
+
+@pytest.mark.parametrize(
+    ("gold", "note"),
+    [
+        (
+            lambda n, c, truth: ("no", "yes")[n % 3 == 0],
+            "50% of the votes say yes where gold is yes",
+        ),
+        (lambda n, c, truth: "yes" if truth else "no" * (c == "dog"), r"1 of 2 \(cat\)"),
+    ],
+)
+def test_what_gold_does_not_measure_is_noted(tmp_path, gold, note):
+    rows = [
+        (str(n), c, who, ("no", "yes")[n % 2], gold(n, c, n % 2))
+        for n in range(24) for c in ("cat", "dog") for who in ("ann", "bob")
+    ]  # fmt: skip
+    with pytest.warns(UserWarning, match=note):
+        read_votes(csv_file(tmp_path, rows))
+
+
+def test_skipped_votes_are_counted(tmp_path):
+    rows = [*ROWS, ("9", "cat", "ann", "skip", "")]
+    with pytest.warns(UserWarning, match=r"votes read as maybe: 1 \('skip'\)"):
+        assert (read_votes(csv_file(tmp_path, rows)).vote_answer == 1).sum() == 2

@@ -125,6 +125,7 @@ def test_the_order_of_the_published_matrices(tmp_path: Path) -> None:
     [
         ("pictures\\{}", "."),
         ("/label-studio/media/upload/4/{}", "."),
+        ("/data/upload/4/0a1b2c3d-{}", "."),  # as Label Studio names uploads
         ("https://host.example/data/{}?v=1", "pictures"),
         ("/data/local-files/?d=pictures%2F{}", "."),
         ("s3://bucket/pictures/{}", "."),

@@ -260,6 +260,7 @@ NFC, NFD = "käfer.jpg", "ka\u0308fer.jpg"
         (["x.jpg"], "x.png", "x.jpg"),
         (["in/x.JPG", "x.jpg"], "in/x", "in/x.JPG"),
         (["0007.jpg"], "7", "0007.jpg"),  # as a spreadsheet shortens it
+        (["0007.jpg"], "7.0", "0007.jpg"),  # and as pandas writes it beside an empty cell
         (["000007.png", "000007.txt"], "7.jpg", "000007.png"),
     ],
 )

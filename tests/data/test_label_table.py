@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simkit.data.label_table import Content, read_content
+from simkit.errors import BadInput
 from tests.reference.tables import long_labels, wide_labels
 
 FILES = st.sampled_from(["a.jpg", "b/c.jpg", "d e.png", "ü.jpg"])
@@ -106,3 +107,19 @@ def test_minus_one_in_columns_without_zero_is_named(
     content = _read(tmp_path, f"file,x,y,z\na.jpg,1,1,1\nb.jpg,{cells}\nc.jpg,1,0,1\n")
     assert content.known is not None and content.known.toarray().sum() == 8
     assert ["no 0: 1 ('z')" in str(each.message) for each in recwarn] == [True] * noted
+
+
+def test_numbers_of_classes_beside_their_names_are_left_out(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="'class_name' names the classes, and 'label' is left out"):
+        content = _read(tmp_path, "file,label,class_name\na.jpg,0,cat\nb.jpg,2,dog\na.jpg,2,dog\n")
+    assert content.classes == ["cat", "dog"]
+    assert content.present.toarray().tolist() == [[True, True], [False, True]]
+
+
+def test_lists_under_another_name_are_refused_and_the_mend_works(tmp_path: Path) -> None:
+    """As Label Studio writes them into CSV, where one choice is no list."""
+    text = 'image,animals,id\na.jpg,"{""choices"": [""cat"", ""dog""]}",11\nb.jpg,cat,12\n'
+    with pytest.raises(BadInput, match=r"'animals' .* call the column class"):
+        _read(tmp_path, text)
+    content = _read(tmp_path, text.replace("animals", "class"))
+    assert content.present.toarray().tolist() == [[True, True], [True, False]]

@@ -337,12 +337,31 @@ def test_a_row_of_totals_changes_neither_times_nor_answers(order, tmp_path):
     assert {*result.answers["shared"]} == {1}
 
 
-def test_rejected_work_of_mechanical_turk_does_not_count(order, tmp_path):
+@pytest.mark.parametrize(
+    ("column", "cells"),
+    [
+        ("AssignmentStatus", ["Approved"] * 4 + ["Rejected"] * 2),
+        ("Reject", [""] * 4 + ["Random answers", "x"]),
+        ("rejected", [False] * 4 + [True] * 2),
+    ],
+)
+def test_rejected_work_of_mechanical_turk_does_not_count(order, tmp_path, column, cells):
     names = {"image": "Input.image", "class": "Input.class", "answer": "Answer.answer"}
-    rows = table(AssignmentStatus=["Approved"] * 4 + ["Rejected"] * 2)
+    rows = table(**{column: cells})
     rows = rows.rename(columns={**names, "worker": "WorkerId"})
     result = received(order, written(tmp_path, rows))
     assert len(said(order, result)) == 4 and result.left_out == {"rejected or skipped": 2}
+
+
+def test_the_error_for_columns_of_classes_under_other_names_can_be_followed(order, tmp_path):
+    wide = table().pivot(index="image", columns="class", values="answer").reset_index()
+    wide, names = wide.assign(worker="7,0"), {name: f"Answer.animals.{name}" for name in CLASSES}
+    with pytest.raises(BadInput, match=r"or a column for each class \(cat, Straße\)"):
+        received(order, written(tmp_path, wide.rename(columns=names)))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert said(order, received(order, written(tmp_path, wide, sep=";"))) == TRUE
+    assert not any("counts as one person" in str(each.message) for each in caught)
 
 
 def test_numbers_without_images_are_noted(order, tmp_path):
