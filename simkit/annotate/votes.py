@@ -390,8 +390,9 @@ def _note_gold(votes: Votes, table: Table) -> None:
     one = (counts.min(0) == 0) & (counts.max(0) >= _FEW)
     if odd := [votes.classes[c] for c in np.flatnonzero(one)]:
         table.note(
-            f"classes for which gold is always yes or always no: {counted(odd, len(votes.classes))}; their error "
-            "rates by gold cover that answer alone; add questions with the other"
+            "classes for which gold is always yes or always no: "
+            f"{counted(odd, len(votes.classes))}; their error rates by gold cover that answer "
+            "alone; add questions with the other"
         )
     miss, alarm = error_rates(measured(votes), "yes")
     if decided.sum() >= _FEW and miss + alarm > _CONTRADICTED:
