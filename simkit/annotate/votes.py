@@ -379,7 +379,7 @@ def _note_gold(votes: Votes, table: Table) -> None:
     counts = np.zeros((2, len(votes.classes)), int)
     decided = votes.gold >= 0
     np.add.at(counts, (votes.gold[decided], votes.question_class[decided]), 1)
-    absent, present = (counts > 0).any(1).tolist()
+    absent, present = counts.sum(1) > 0
     if present != absent:
         said, other = ("yes", "no") if present else ("no", "yes")
         table.note(
