@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -321,8 +322,17 @@ class PartialLabels:
         return replace(self, asked=locked(np.ones(len(self.asked), bool)))
 
     def save(self, path: AnyPath) -> None:
-        """Write parquet: a long table image_id, class, state; all else is in its metadata."""
-        formats.make("parquet").write(self, path)
+        """Write parquet: a long table image_id, class, state; all else is in its metadata.
+
+        Raises BadInput for a path with the ending of another format.
+        """
+        parquet, ending = formats.make("parquet"), Path(path).suffix.lower()
+        if ending not in parquet.suffixes and any(ending in each.suffixes for each in formats):
+            raise BadInput(
+                f"{path}: save writes parquet; for {ending} use "
+                "simkit.formats.for_path(path, writing=True).write(labels, path)"
+            )
+        parquet.write(self, path)
 
     @staticmethod
     def load(path: AnyPath) -> PartialLabels:

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import coo_array, csr_array
 
+import simkit
 from simkit.errors import BadInput
 from simkit.history import History
 from simkit.labels.effort import Effort
@@ -188,3 +190,15 @@ def test_notebooks_show_a_short_table() -> None:
     for words in ("4, 2 of them asked", "&lt;b&gt;(x=1)", "3 verify", "unknown</th><td>8"):
         assert words in html
     assert "<b>" not in html and len(html) < 1000
+
+
+def test_labels_are_saved_as_parquet_alone(tmp_path: Path) -> None:
+    """Under another ending nobody could open them; the error says how to write that format."""
+    labels = PartialLabels.of(np.array([[1, -1], [1, 0]]), ["a", "b"], ["cat", "dog"])
+    path = tmp_path / "labels.npz"
+    with pytest.raises(BadInput, match=r"for \.npz use simkit\.formats\.for_path\(path, writing"):
+        labels.save(path)
+    simkit.formats.for_path(path, writing=True).write(labels, path)
+    assert simkit.formats.for_path(path).read(path).id == labels.id
+    labels.save(tmp_path / "labels.parquet")
+    assert PartialLabels.load(tmp_path / "labels.parquet").id == labels.id
