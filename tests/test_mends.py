@@ -246,7 +246,7 @@ COMMANDS = [
     mend("neighbours --query a01.png --data folder:photos --split tset", "name one of (train),",
          "tset => {}"),
     *[mend(f"{SIMULATE} rpa --data 'folder:photos,labels=x.csv,part=yes'",
-           "note: .* add (between=.+?) if it names several", "part=yes' => part=yes,{}'",
+           "note: .* add (between=.+?) if they do", "part=yes' => part=yes,{}'",
            files={"x.csv": f'file,class\na00.png,"cat{sign}dog"\na01.png,cat\na02.png,dog\n'})
       for sign in ("|", ";", ", ", "/", "+", " ")],
     # prices, budgets and people

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from simkit import quantities
-from simkit.errors import BadInput, located, unknown
+from simkit.errors import BadInput, located, noting, unknown
 from simkit.files import AnyPath, reading
 from simkit.labels.cells import parse_number, parse_seconds
 from simkit.labels.effort import QUESTIONS, Effort
@@ -297,8 +297,7 @@ def _note_large(listed: Prices, file: str) -> None:
         large.append(("wage", f"${listed.wage:,.10g} an hour", listed.wage / 100, "cents"))
     if large:
         field, amount, less, unit = large[0]
-        warnings.warn(f"{file}: {field} is {amount}; write {less:g} if these are {unit}",
-                      stacklevel=3)  # fmt: skip
+        noting(file)(f"{field} is {amount}; write {less:g} if these are {unit}")
 
 
 def _typed(key: str, value: Any) -> Any:

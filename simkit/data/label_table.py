@@ -185,8 +185,8 @@ def _long(
             if between
             else f"add between={cells.SEPARATORS[joined[0]]}"
         )
-        table.note(f"{joined[1]!r} in column {kind.name!r} counts as one class; {mend} if it names "
-                   "several")  # fmt: skip
+        table.note(f"cells of column {kind.name!r} that may name several classes and count as one: "
+                   f"{joined[1]!r}; {mend} if they do")  # fmt: skip
     of_text = from_indices([[index[name] for name in names] for names in lists], len(index))
     of_row = of_text[kind.codes]  # faster than a product
     entries = (np.repeat(files.codes, np.diff(of_row.indptr)), of_row.indices)

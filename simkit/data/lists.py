@@ -11,7 +11,7 @@ from pathlib import Path
 from string import punctuation
 from typing import Any
 
-from simkit.errors import BadInput, noting, printable
+from simkit.errors import BadInput, counted, noting, printable
 from simkit.files import AnyPath, expanded, parse_json, reading
 from simkit.labels.cells import listed
 from simkit.labels.formats.base import text_ids
@@ -152,8 +152,8 @@ def _names(file: Path, note: Callable[[str], None]) -> list[str]:
     if several and kind in _TABLES:
         raise BadInput("several columns, of which none is called class; call one class")
     if several:
-        note(f"{several[0]!r} counts as one class, as do all lines with commas "
-                   f"({len(several):,}); write one name per line if it names several")  # fmt: skip
+        note(f"lines that may name several classes and count as one: {counted(several)}; write "
+             "one name per line if they do")  # fmt: skip
     return names
 
 

@@ -143,9 +143,9 @@ class Column:
         several = [t for t in self.texts if _PEOPLE.search(whole(t)) and "://" not in t]
         if several:
             self.table.note(
-                f"column {self.name!r} holds {several[0][:60]!r} in row {self.row(several[0])}, "
-                f"which counts as one person (such names: {len(several):,}); write a row for each "
-                "if they are several"
+                f"cells of column {self.name!r} that may name several people and count as one: "
+                f"{counted(several)}, from row {self.row(several[0])}; write a row for each person "
+                "if they do"
             )
 
     def note_shortened(self) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, note, noting
 from simkit.files import parse_json
 from simkit.labels.cells import listed
 from simkit.labels.formats.base import write_lines
@@ -90,7 +89,7 @@ def exported(file: Path) -> list[dict[str, Any]] | None:
     """The tasks in an export of format JSON; None for any other file. Raises BadInput."""
     if file.suffix.lower() != ".json":
         return None
-    notes: list[str] = []
+    notes = list[str]()
     tasks = parse_json(text_of(file, notes.append), "replace")
     if not isinstance(tasks, list) or not any(
         isinstance(task, dict) and isinstance(task.get("data"), dict) for task in tasks
@@ -102,8 +101,8 @@ def exported(file: Path) -> list[dict[str, Any]] | None:
     if not any("questions" in task["data"] for task in tasks):
         raise BadInput("its tasks are not those of an order; export the project as CSV, with "
                        "columns for image, class and answer")  # fmt: skip
-    for note in notes:
-        warnings.warn(f"{file}: {note}", stacklevel=2)
+    for text in notes:
+        noting(file)(text)
     return tasks
 
 
@@ -150,13 +149,13 @@ def answers(tasks: list[dict[str, Any]], order: Order, file: Path) -> list[dict[
     Tasks and annotations without answers have only `row` and `reason`.
     """
     rows: list[dict[str, Any]] = []
-    checks = sum(bool(a.get("ground_truth")) for task in tasks for a in task["annotations"])
-    if checks:
-        warnings.warn(
-            f"{file}: annotations that are marked as ground truth count as answers: {checks:,}; "
-            "remove the annotations of people who were not asked",
-            stacklevel=2,
-        )
+    note(
+        file,
+        [f"task {n}" for n, task in enumerate(tasks, 1) for a in task["annotations"]
+         if a.get("ground_truth")],
+        "annotations marked as ground truth, which count as answers: {}; remove those of people "
+        "who were not asked",
+    )  # fmt: skip
     for number, task in enumerate(tasks, 1):
         order.check_id(file, task["data"]["order"])
         if not task["annotations"]:

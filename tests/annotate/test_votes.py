@@ -335,7 +335,11 @@ def test_experts_who_say_one_thing_only(tmp_path, said, other):
             lambda n, text: text.title() if n % 2 else text,
             "class names that look alike and count as different: 1 ",
         ),
-        (2, lambda n, text: "ann & bob" if n % 2 else text, "'ann & bob' in row 3, which counts"),
+        (
+            2,
+            lambda n, text: "ann & bob" if n % 2 else text,
+            "count as one: 1 .ann & bob., from row 3",
+        ),
         (2, lambda n, text: str(n), "a different name in each of the 24 rows"),
     ],
 )

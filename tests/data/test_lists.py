@@ -53,7 +53,7 @@ def test_one_list_in_many_forms(tmp_path, name, text, note):
     ("names", "note"),
     [
         (("class 0", "class 1"), ""), (("1 euro", "2 euro"), ""), (("1", "2", "3"), ""),
-        (("dog.n.01", "Käfer"), "cp1252"), (("tench, Tinca", "dog"), "counts as one class"),
+        (("dog.n.01", "Käfer"), "cp1252"), (("tench, Tinca", "dog"), "count as one"),
         (("cat", "Cat"), "that look alike"), (("cat", "__background__"), "none is present"),
     ],
 )  # fmt: skip

@@ -315,8 +315,8 @@ def test_a_sheet_with_a_column_for_each_class(order, tmp_path):
 @pytest.mark.parametrize(
     ("columns", "note"),
     [
-        ({"worker": "anna, ben"}, "'anna, ben' in row 2, which counts as one person"),
-        ({"worker": ["Anna und Ben"] + ["anna"] * 5}, "which counts as one person"),
+        ({"worker": "anna, ben"}, "count as one: 1 .anna, ben., from row 2"),
+        ({"worker": ["Anna und Ben"] + ["anna"] * 5}, "may name several people and count as one"),
         ({"seconds": range(1, 7)}, "rise in every row; .* --columns seconds=none"),
         ({"seconds": 4}, "are all equal; .* --columns seconds=none"),
         ({"started": "2026-01-01T10:00:00Z", "finished": "2026-01-01T10:00:09Z"},

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from simkit.errors import BadInput, examples, note, noting
+from simkit.errors import BadInput, examples, noting
 from simkit.files import AGAIN, AnyPath, whole
 from simkit.labels import partial
 from simkit.labels.cells import offered
@@ -536,8 +536,8 @@ def merged(
     pairs = [(name, first[plain(name)]) for name in names]
     note_same(pairs, "class names", noting(path))
     if joined := offered(kept):
-        note(path, [repr(joined[1])], "class names that may be several: {}; write the names "
-             f"separately if {joined[0]!r} separates them")  # fmt: skip
+        noting(path)(f"class names that may name several classes and count as one: {joined[1]!r}; "
+                     f"write the names separately if {joined[0]!r} separates them")  # fmt: skip
     note_classes_of(path, kept)
     return kept, matches(kept, names, plain)[codes]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import json as arrow_json
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, noting
 from simkit.files import AnyPath, reading, whole, whole_folder
 from simkit.history import content_id
 from simkit.labels.cells import listed
@@ -192,10 +191,9 @@ def _table_of(path: Path) -> pa.Table:
     if path.name != STATE:
         shard = re.search(r"-\d+-of-0*(\d+)\.", path.name)
         if shard is not None and shard[1] != "1":
-            warnings.warn(
-                f"{path}: this is one of {shard[1]} parts, and the labels in the others are not "
-                "read; join the parts to read all",
-                stacklevel=3,
+            noting(path)(
+                f"it is one of {shard[1]} parts, and the others are not read; join the parts to "
+                "read all"
             )
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             size = sum(

@@ -73,7 +73,7 @@ def test_whole_floats_are_indices_and_names_are_compared_as_plain_text(tmp_path:
 @pytest.mark.parametrize(
     ("labels", "noted"),
     [
-        ({"a": "cat|dog", "b": ["dog"]}, "may be several: 1 ('cat|dog'); write the names"),
+        ({"a": "cat|dog", "b": ["dog"]}, "count as one: 'cat|dog'; write the names"),
         ({"a": {"label": "cat", "confidence": 0.25}}, "present: 1 (0.25 of 'a')"),
     ],
 )

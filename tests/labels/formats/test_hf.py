@@ -203,7 +203,7 @@ def test_folders_of_several_data_sets_and_parts_are_named(tmp_path: Path) -> Non
     HuggingFace().write(LABELS, part)
     with pytest.raises(BadInput, match=f"has no state.json, but parquet files: 1; give {part}"):
         HuggingFace().read(tmp_path / "files")
-    with pytest.warns(UserWarning, match="this is one of 2 parts"):
+    with pytest.warns(UserWarning, match="it is one of 2 parts"):
         HuggingFace().read(part)
     state = tmp_path / "dict" / "train" / "state.json"
     state.write_text(json.dumps(json.loads(state.read_text()) | {"_indices_data_files": [{}]}))
