@@ -247,7 +247,7 @@ def read_content(
 def _note_unopened(images: list[Row], annotated: csr_array, path: Path) -> None:
     """A note of images without annotations that the file says nobody has annotated."""
     bare = [images[place] for place in np.flatnonzero(np.diff(annotated.indptr) == 0)]
-    base.note(
+    note(
         path,
         [image["id"] for image in bare if image.get("annotated") is False],
         "images without annotations and with annotated: false, which are read like the others: {}; "
