@@ -121,7 +121,11 @@ def read_splits(path: Path, without: NDArray[np.str_]) -> NDArray[np.str_]:
 def _files(table: Table, suffix: str) -> Column:
     """The column of image files, with tidy names."""
     names = ("file", *USUAL["image"])
-    pictures = [c for c in table.named(names) if all(t.lower().endswith(ENDINGS) for t in c.texts)]
+    columns = table.named(names)
+    pictures = [
+        column for column in columns
+        if len(columns) > 1 and all(text.lower().endswith(ENDINGS) for text in column.texts)
+    ]  # fmt: skip
     fits = _no_states if len(pictures) != 1 else lambda column: column is pictures[0]
     files = table.column(names, "the image files", fits=fits)
     files.note_shortened()
