@@ -7,6 +7,8 @@
 # make atlas  installs into .venv and repeats the comparison of all schemes and methods (hours)
 # make test-label-studio   installs Label Studio into .venv-label-studio and answers orders in it;
 #             RECORD=--record saves its exports for the tests
+# make mutants   installs into .venv and counts the changes of statistics, prices and simulators
+#             that the tests notice (hours): benchmarks/results/mutants.md
 # make docs   installs into .venv and builds the documentation site: build/site/index.html
 PYTHON ?= python3
 VENV ?= $(if $(CPU),.venv-cpu,.venv)
@@ -15,7 +17,7 @@ TORCH_CPU ?= --index-url https://download.pytorch.org/whl/cpu torch torchvision
 SIMKIT = --editable '.$(if $(CPU),,[test])'
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-slow wheel-test test-label-studio notebooks atlas docs clean
+.PHONY: demo test test-slow wheel-test test-label-studio notebooks atlas mutants docs clean
 
 demo: $(VENV)/installed
 	$(BIN)/simkit compare --out runs
@@ -43,6 +45,10 @@ notebooks: $(VENV)/installed
 
 atlas: $(VENV)/installed
 	OMP_NUM_THREADS=1 $(BIN)/python scripts/atlas.py
+
+mutants: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet 'mutmut>=3.8'
+	$(BIN)/python scripts/mutants.py --out benchmarks/results/mutants.md
 
 docs: $(VENV)/installed
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --conf-dir docs . build/site
