@@ -17,7 +17,7 @@ from simkit.files import reading
 from simkit.labels import cells
 from simkit.labels.cells import Minus, damaged_list, listed, means_state, offered
 from simkit.labels.formats.base import note_classes_of
-from simkit.labels.names import SHEET_ERROR
+from simkit.labels.names import SHEET_ERROR, key
 from simkit.labels.tables import USUAL, Column, Table, presence, read_table
 from simkit.labels.truth import from_indices
 
@@ -122,9 +122,10 @@ def _files(table: Table, suffix: str) -> Column:
     """The column of image files, with tidy names."""
     names = ("file", *USUAL["image"])
     columns = table.named(names)
+    unclear = len(columns) > 1 and key(columns[0].name) != "file"
     pictures = [
         column for column in columns
-        if len(columns) > 1 and all(text.lower().endswith(ENDINGS) for text in column.texts)
+        if unclear and all(text.lower().endswith(ENDINGS) for text in column.texts)
     ]  # fmt: skip
     fits = _no_states if len(pictures) != 1 else lambda column: column is pictures[0]
     files = table.column(names, "the image files", fits=fits)

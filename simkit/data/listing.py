@@ -135,8 +135,8 @@ def _smaller_copies(place: Path, names: list[str]) -> tuple[set[str], set[str]]:
     for folder, members in folders.items():
         if any(map(_COPY_FOLDER.fullmatch, folder.split("/"))):
             sizes = {name: (pixels(name), largest(name, beside=False)) for name in members}
-            smaller = {name for name, (own, other) in sizes.items() if own < other}
-            larger = any(0 < other < own for own, other in sizes.values())
+            smaller = {name for name, (here, other) in sizes.items() if here < other}
+            larger = any(0 < other < here for here, other in sizes.values())
             copies |= smaller if 2 * len(smaller) > len(members) and not larger else set()
             doubtful |= {*members} - copies
             continue

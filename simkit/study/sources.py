@@ -423,7 +423,7 @@ def _over_all(labels: PartialLabels, data: Dataset, where: str) -> PartialLabels
         scored |= ~here & (matches(data.truth[split].images.tolist(), images) >= 0)
     if scored.all():
         raise BadInput(f"{where} has only images of val and test; label training images")
-    why = "images in val or test, whose labels are not used for training: {}"
+    why = "images outside the training set, in val or test, whose labels are not used: {}"
     note(where, labels.images[scored], why, total=len(images))
     labels = labels.of_images(labels.images[~scored])
     rows = _places_in("image", whole.images.tolist(), labels.images.tolist(), where)

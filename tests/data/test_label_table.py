@@ -123,3 +123,19 @@ def test_lists_under_another_name_are_refused_and_the_mend_works(tmp_path: Path)
         _read(tmp_path, text)
     content = _read(tmp_path, text.replace("animals", "class"))
     assert content.present.toarray().tolist() == [[True, True], [True, False]]
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "files"),
+    [
+        ("file,image_path,class", "a,t/a.jpg,cat", ["a"]),  # the column with simkit's name
+        ("image_id,path,class", "7,a.jpg,cat", ["a.jpg"]),  # the one that names files
+    ],
+)
+def test_one_of_several_columns_of_images_is_read(
+    tmp_path: Path, header: str, rows: str, files: list[str]
+) -> None:
+    table = tmp_path / "labels.csv"
+    table.write_text(f"{header}\n{rows}\n", encoding="utf-8")
+    with pytest.warns(UserWarning, match="left out: 1"):
+        assert read_content(table).files == files

@@ -254,7 +254,7 @@ def test_ids_that_fit_no_image_or_several_are_refused_and_those_of_test_counted(
     with pytest.raises(BadInput, match="'7' and '007', which are the same image"):
         sources.labels_of_train(two, data, "x.csv")
     tested = PartialLabels.of([[1], [1]], ["7", "9"], ["cat"])
-    with pytest.warns(UserWarning, match=r"x.csv: images in val or test, .*: 1 of 2 \(9\)"):
+    with pytest.warns(UserWarning, match=r"x.csv: images outside the .*: 1 of 2 \(9\)"):
         assert sources.labels_of_train(tested, data, "x.csv").asked.tolist() == [True, False]
 
 
