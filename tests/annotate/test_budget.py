@@ -1,5 +1,6 @@
 """The amount for a budget: the largest that fits, found in a few simulations."""
 
+import math
 import warnings
 from dataclasses import replace
 
@@ -9,11 +10,12 @@ import pytest
 from simkit.annotate import budget as module
 from simkit.annotate import crowd
 from simkit.annotate.annotators import Habits
-from simkit.annotate.budget import amount_for
-from simkit.annotate.prices import cost, prices
+from simkit.annotate.budget import Ladder, amount_for, largest_affordable
+from simkit.annotate.prices import Prices, Rate, cost, prices
 from simkit.annotate.schemes import make
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
+from simkit.labels.effort import Effort
 from simkit.labels.truth import Truth
 from tests.annotate.conftest import random_truth
 
@@ -43,6 +45,45 @@ def next_amount(bought, truth):
     else:
         images += 1
     return cost(simulate(truth, scheme, images=images), bought.cost.prices).dollars
+
+
+QUESTIONS = {  # by the number of images, with the trials that five budgets take
+    "even": (lambda images: images, 4, 3, 4, 5, 4),
+    "slow": (lambda images: math.isqrt(images), 9, 20, 3, 3, 3),
+    "fast": (lambda images: images**2, 4, 11, 9, 7, 2),
+    "flat": (lambda images: min(images, 500) + images // 5000, 4, 3, 14, 4, 3),
+    "late": (lambda images: max(0, images - 7000), 21, 19, 23, 17, 3),
+}
+
+
+@pytest.mark.parametrize("place", range(5))
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_search_finds_the_largest_amount_in_few_trials(name, place):
+    """Costs that grow evenly, flatten, accelerate, stand still, or begin late."""
+    (count, *most), dollars, tried = QUESTIONS[name], (3, 90, 499, 2_500, 9_999)[place], []
+    listed = Prices("one", "a dollar", 1, {"verify": Rate("question", dollars=1.0)})
+
+    def annotate(scheme, images):
+        tried.append(images)
+        return Effort({"verify": np.bincount([1], [count(images)]).astype(int)}, np.zeros(1, int))
+
+    ladder = Ladder.of(annotate, (10_000, 1), "single-positive", listed)
+    best, above = largest_affordable(ladder, dollars)
+    affordable = [images for images in range(1, 10_001) if count(images) <= dollars]
+    assert best.images == affordable[-1] and best.spent == count(best.images)
+    assert (above and above.images) == (best.images + 1 if best.images < 10_000 else None)
+    assert len(tried) == len({*tried}) <= most[place]
+
+
+def test_the_bill_of_the_smallest_amount_with_a_question():
+    listed = Prices("one", "a dollar", 1, {"verify": Rate("question", dollars=1.0)})
+    for free, least in ((0, 1), (99, 100), (600, 1000), (20_000, 0)):
+        def annotate(scheme, images, free=free):
+            return Effort({"verify": np.bincount([1], [max(0, images - free)]).astype(int)},
+                          np.zeros(1, int))  # fmt: skip
+
+        bill = Ladder.of(annotate, (5_000, 1), "single-positive", listed).least()
+        assert bill.dollars == max(0, least - free)
 
 
 @pytest.mark.filterwarnings("ignore:fpc")
