@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -301,6 +302,22 @@ def tilted(share: Any, times: Any) -> Any:
     odds = by * s
     whole = (1 - s) + odds
     return np.divide(odds, whole, out=np.array(s), where=whole > 0)
+
+
+def outvoted(rate: float, answers: int) -> float:
+    """Probability that the majority of so many independent answers is wrong.
+
+    One more answer settles a tie, so that 2 answers are as good as 3, and 4 as good as 5.
+    """
+    odd = answers + (answers % 2 == 0)
+    wrong = range(odd // 2 + 1, odd + 1)
+    return math.fsum(math.comb(odd, k) * rate**k * (1 - rate) ** (odd - k) for k in wrong)
+
+
+def ties(rate: float, answers: int) -> float:
+    """Probability that so many independent answers tie; 0 for an odd number."""
+    half = answers // 2
+    return 0.0 if answers % 2 else math.comb(answers, half) * (rate * (1 - rate)) ** half
 
 
 def limits(share: Rate | NDArray[np.float64]) -> Limits:

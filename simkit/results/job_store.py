@@ -56,8 +56,8 @@ def save(result: Result, folder: Path, stem: str) -> None:
         part.write_bytes(content + hashlib.sha256(content).digest())
 
 
-def load(folder: Path, stem: str, schema: pa.Schema) -> Result | None:
-    """A finished job with these columns, or None if it is missing.
+def load(folder: Path, stem: str, *schemas: pa.Schema) -> Result | None:
+    """A finished job with one of these selections of columns, or None if it is missing.
 
     A damaged file causes a warning and None, so that the job runs again.
     """
@@ -69,7 +69,7 @@ def load(folder: Path, stem: str, schema: pa.Schema) -> Result | None:
             raise ValueError("the content does not match its checksum")
         table = pa.ipc.open_stream(pa.py_buffer(content)).read_all()
         metadata = table.schema.metadata
-        if metadata[b"key"] != stem.encode() or not table.schema.equals(schema):
+        if metadata[b"key"] != stem.encode() or not any(map(table.schema.equals, schemas)):
             raise ValueError("the content is that of another job")
         return Result(table.replace_schema_metadata(None), json.loads(metadata[b"failures"]))
     except FileNotFoundError:

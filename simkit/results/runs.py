@@ -99,6 +99,10 @@ COLUMNS = {
 }  # fmt: skip
 
 SCHEMA = pa.schema([(name, column.type) for name, column in COLUMNS.items()])
+# Levels of errors that a grid adds to complete labels. Their runs are in a file of their own, which
+# plans alone read: they are neither compared nor the references of anything.
+ERRORS = ("extra_miss", "extra_false_alarm")
+SCHEMAS = SCHEMA, pa.schema([*SCHEMA, *((name, _NUMBER) for name in ERRORS)])  # of jobs
 MEASURED = ("train_seconds", "bundle_seconds", "peak_memory_mb")  # others repeat bit for bit
 LISTS = tuple(field.name for field in SCHEMA if pa.types.is_list(field.type))
 
@@ -175,6 +179,34 @@ def open_runs(folder: str | PathLike[str]) -> Runs:
     return Runs(read(folder))
 
 
+def read_errors(folder: str | PathLike[str]) -> pa.Table:
+    """The runs on complete labels with additional errors, with columns of `ERRORS`."""
+    folder = Path(folder)
+    if (folder / "table.parquet").is_file():
+        file = folder / "errors.parquet"
+        return _parquet(file, None) if file.is_file() else SCHEMAS[1].empty_table()
+    tables = [job.table for job in _finished(folder, job_store.under_way(folder))]
+    return split_errors(tables)[1]
+
+
+def split_errors(tables: Sequence[pa.Table]) -> tuple[list[pa.Table], pa.Table]:
+    """The tables of jobs without the runs on labels with additional errors, and these runs."""
+    several = [table for table in tables if ERRORS[0] in table.column_names]
+    added = [table.filter(pa.compute.is_valid(table[ERRORS[0]])) for table in several]
+    kept = [
+        table.filter(pa.compute.is_null(table[ERRORS[0]])).drop_columns(list(ERRORS))
+        if ERRORS[0] in table.column_names else table
+        for table in tables
+    ]  # fmt: skip
+    return kept, pa.concat_tables([SCHEMAS[1].empty_table(), *added])
+
+
+def _finished(folder: Path, plan: Mapping[str, Any]) -> list[job_store.Result]:
+    """The finished jobs of the comparison under way."""
+    results = (job_store.load(folder / "bundles", stem, *SCHEMAS) for stem in plan["keys"])
+    return [result for result in results if result]
+
+
 def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -> pa.Table:
     """The runs of `open_runs` as an Arrow table, references included; `columns`: only these."""
     folder = Path(folder)
@@ -186,15 +218,15 @@ def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -
     if not folder.is_dir():
         raise BadInput(f"{folder} is not a folder; give the folder that `simkit compare` wrote to")
     plan = job_store.under_way(folder)
-    results = [job_store.load(folder / "bundles", stem, SCHEMA) for stem in plan["keys"]]
-    finished = [result for result in results if result]
+    finished = _finished(folder, plan)
     compared = [job for job in finished if job.table["draw"][:1].to_pylist() != [SWEEP]]
-    parts = [job.table.select(list(columns or COLUMNS)) for job in compared]
+    tables, _ = split_errors([job.table for job in compared])
+    parts = [table.select(list(columns or COLUMNS)) for table in tables]
     if not sum(map(len, parts)):
         sweep = ", all of the sweep that chooses settings" if finished else ""
         raise BadInput(
-            f"{folder} holds no finished runs ({len(finished)} of {len(results)} jobs are finished"
-            f"{sweep}); resume `simkit compare`, or give the folder that it wrote to"
+            f"{folder} holds no finished runs ({len(finished)} of {len(plan['keys'])} jobs are "
+            f"finished{sweep}); resume `simkit compare`, or give the folder that it wrote to"
         )
     failures = [f"{name}: {why}" for job in compared for name, why in job.failures.items()]
     about = {name: value for name, value in plan.items() if name not in ("grid", "keys")}
@@ -251,11 +283,15 @@ def to_table(rows: Iterable[Row], facts: Mapping[str, Any] = MappingProxyType({}
     return concat([pa.Table.from_pylist(list(rows), schema=SCHEMA)], facts)
 
 
-def writers(rows: pa.Table) -> dict[str, Callable[[Path], object]]:
-    """The writer of each file by its name: compared runs and references, as parquet and as CSV
-    without the columns of lists."""
+def writers(
+    rows: pa.Table, errors: pa.Table | None = None
+) -> dict[str, Callable[[Path], object]]:
+    """The writer of each file by its name: compared runs, references and runs with additional
+    errors, as parquet and as CSV without the columns of lists."""
     files: dict[str, Callable[[Path], object]] = {}
-    for name, part in zip(("table", "reference"), _by_reference(rows), strict=True):
+    added = SCHEMAS[1].empty_table() if errors is None else errors
+    named = zip(("table", "reference", "errors"), (*_by_reference(rows), added), strict=True)
+    for name, part in named:
         selected = job_store.with_checksum(part)
         if name == "table" or len(selected):
             flat = selected.drop_columns(list(LISTS))

@@ -140,12 +140,16 @@ class Comparison(runs.Runs):
         budget; None without tuning.
     left
         Number of unfinished jobs of other parts; if any, `table` has the runs of this part only.
+    errors
+        The runs on complete labels with additional errors (`errors` of the grid), which only plans
+        read.
     """
 
     grid: Grid = field(default=None)  # type: ignore[assignment]
     notes: tuple[str, ...] = ()
     validation_dollars: float | None = None
     left: int = 0
+    errors: Table | None = None
 
     def text(self, *, details: bool = True) -> str:
         """The results in sentences, purchases first.
@@ -391,7 +395,7 @@ class _Work:
     def run(self) -> Comparison:
         """Run the jobs of this part; the tables are written once all parts are finished."""
         progress, planned_jobs, failures = self.hooks.progress, self.jobs, list[str]()
-        planned = sum(job.runs for job in planned_jobs)
+        planned = sum(_compared_runs(job) for job in planned_jobs)
         code_notes = self._other_code(self.sweep or planned_jobs)
         sweep_runs = sum(job.runs for job in self._share(self.sweep))
         total = sweep_runs + sum(job.runs for job in self._share(planned_jobs))
@@ -423,7 +427,8 @@ class _Work:
         rows = self._rows(share, finished, [*failures, *finished.sentences(share)], planned)
         code_notes = [*filter(None, [self.left_out]), *dict.fromkeys(code_notes)]
         notes = (*code_notes, *summary.notes_of(opened(rows)))
-        result = Comparison(rows, self.grid, notes, dollars, left)
+        _, errors = runs.split_errors(_tables(share, finished))
+        result = Comparison(rows, self.grid, notes, dollars, left, errors)
         return result if left else written(result, self.folder)
 
     def _rows(
@@ -434,7 +439,7 @@ class _Work:
         The facts of the table include the zero-shot mAP on the test split and the name of the
         image-text model, if any.
         """
-        tables = [finished.done[job.key].table for job in of if job.key in finished.done]
+        tables, _ = runs.split_errors(_tables(of, finished))
         about, data = {**self.about, "failures": tuple(failures), "planned": planned}, self.data
         about["left_out"] = self.left_out
         if (scores := data.similarities.get("test")) is not None:
@@ -519,6 +524,15 @@ class _Work:
         self.next_preview = now + max(EVERY if new else 0.0, 33 * took)
 
 
+def _tables(jobs: Sequence[Job], finished: Finished) -> list[Table]:
+    return [finished.done[job.key].table for job in jobs if job.key in finished.done]
+
+
+def _compared_runs(job: Job) -> int:
+    """The runs of a job without those on labels with additional errors."""
+    return len(job.draws) * sum(len(batch.methods) for batch in job.batches if not batch.errors)
+
+
 def _text_writer(text: str) -> Callable[[Path], object]:
     return partial(Path.write_text, data=text, encoding="utf-8")
 
@@ -528,7 +542,7 @@ def written(result: Comparison, folder: Path) -> Comparison:
     if result.table.empty:
         job_store.ended(folder)
         raise BadInput(f"every run failed; the first error is: {result.failures[0]}")
-    files = runs.writers(result.rows)
+    files = runs.writers(result.rows, result.errors)
     failed = [f"- {text}" for text in runs.grouped(result.failures)]
     chapters = [summary.markdown(result)]
     if failed:
@@ -551,7 +565,8 @@ def written(result: Comparison, folder: Path) -> Comparison:
     for file, name in PICTURES.items():
         files[file] = partial(figures.make(name)(result).savefig, format="png")
     runs.write(files, folder)
-    outdated = {"reference.parquet", "reference.csv", "settings.toml"} - set(files)
+    optional = {f"{name}.{kind}" for name in ("reference", "errors") for kind in ("parquet", "csv")}
+    outdated = {*optional, "settings.toml"} - set(files)
     if result.grid.settings:  # may have been read from that very file
         outdated.discard("settings.toml")
     for name in outdated:

@@ -29,7 +29,7 @@ from simkit.learn.method import layers
 from simkit.learn.methods import Method, Wrapper
 from simkit.learn.optim import Settings
 from simkit.learn.protocols import Protocol, protocol
-from simkit.registry import Positive, Range, build, convert, setting, settle, split_sum
+from simkit.registry import Positive, Range, Share, build, convert, setting, settle, split_sum
 from simkit.results.cells import FULL, Budget
 
 DEMO = Path(__file__).with_name("demo.toml")
@@ -248,6 +248,12 @@ class Grid:
     memory: Positive = setting(2.0, "largest memory of runs trained together, in GB")
     pictures: Pictures | None = setting(None, "train whole backbones from images")
     habits: Habits = setting(Habits(), "annotation errors; none by default")
+    errors: tuple[tuple[Share, ...], ...] = setting(
+        (),
+        "levels of errors such as [[0.03, 0.002], [0.06, 0.004]]: shares of present labels missed "
+        "and of absent ones reported in addition to those of the data; the references are trained "
+        "at each level as well, so that a plan can judge several answers per question",
+    )
     train: Settings = setting(dict, "settings of the training")
     fair: bool = setting(False, "try settings of every method first, compare the best")
     tuning: Tuning | None = setting(None, "settings to try; references are tuned as well")
@@ -324,6 +330,16 @@ class Grid:
                 f"validation is {self.validation!r}, but its labels would be paid for and not "
                 f"used, as {field} is 'last'; set {field} to best, or validation to none"
             )
+        for level in self.errors:
+            _expect(len(level) == 2 and 0 < sum(level) < 1, "errors", list(level),
+                    "a pair such as [0.03, 0.002] (missed, reported), not both 0,")  # fmt: skip
+        if self.errors and not self.reference:
+            raise BadInput("errors are added to complete labels; set reference to true")
+        if self.errors and not self.habits.perfect:
+            raise BadInput(
+                "habits simulate annotators who err on true labels, errors are added to labels of "
+                "annotators who err; leave out one of both"
+            )
         if self.settings and self.tuning is not None:
             raise BadInput("settings are set, but tuning would replace them; leave out one of both")
 
@@ -385,6 +401,8 @@ class Grid:
     def to_toml(self) -> str:
         """The grid with every field; `Grid.load` reads an equal one."""
         values: dict[str, Any] = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        if not self.errors:  # grids of earlier versions keep their bytes
+            del values["errors"]
         for name in ("train", "tuning", "pictures"):
             values[name] = values[name] and dataclasses.asdict(values[name])
         return "\n".join(toml_lines(values | {"habits": self.habits.to_json()})) + "\n"

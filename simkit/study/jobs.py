@@ -74,6 +74,8 @@ class LabelBatch:
         Whether these are complete labels of all images, at their own cost.
     settings
         One for each method, if chosen or tried in a sweep; else those of the grid hold.
+    errors
+        Shares of present labels missed and of absent ones reported in addition; empty: none.
     """
 
     scheme: str
@@ -82,6 +84,7 @@ class LabelBatch:
     images: float | int = 1.0
     reference: bool = False
     settings: tuple[Setting, ...] = ()
+    errors: tuple[float, ...] = ()
 
     def setting(self, spec: str) -> Setting | None:
         """The settings of one of its methods, if any."""
@@ -95,7 +98,10 @@ class LabelBatch:
     def __str__(self) -> str:
         money = "" if self.limit.dollars is None else f", budget {self.limit.dollars:g}"
         time = "" if self.limit.hours is None else f", {self.limit.hours:g} hours"
-        return f"{self.scheme}{money}{time}"
+        errors = "".join(f", {share:g} {what}" for share, what in zip(
+            self.errors, ("missed", "reported"), strict=False
+        ))  # fmt: skip
+        return f"{self.scheme}{money}{time}{errors}"
 
     @property
     def labels(self) -> LabelBatch:
@@ -110,7 +116,10 @@ class LabelBatch:
     @cached_property  # the same batch is in a job of every draw
     def decides(self) -> dict[str, Any]:
         """All fields as plain values, with complete names of scheme and methods."""
-        return dataclasses.asdict(self) | {
+        values = dataclasses.asdict(self)
+        if not self.errors:  # the keys of grids without levels of errors stay the same
+            del values["errors"]
+        return values | {
             "scheme": schemes.spell(schemes.make(self.scheme)),
             "methods": [methods.spell(methods.make(self.spelled(spec))) for spec in self.methods],
             "names": [self.scheme, *self.methods],
@@ -277,7 +286,7 @@ def sweep(grid: Grid, data: StudyData) -> list[Job]:
     middle = grid.limits[len(grid.limits) // 2]
     ordered = []
     for batch in label_batches(grid):
-        if batch.reference or batch.limit == middle:
+        if (batch.reference and not batch.errors) or batch.limit == middle:
             tried = {spec: _tried(grid, spec) for spec in batch.methods}
             for index in range(max(map(len, tried.values()))):
                 several = {m: each[index] for m, each in tried.items() if index < len(each)}
@@ -333,7 +342,11 @@ def label_batches(grid: Grid) -> list[LabelBatch]:
         for specs in of_methods
     ]
     if grid.reference:
-        batches += [LabelBatch(COMPLETE, specs, reference=True) for specs in of_references]
+        batches += [
+            LabelBatch(COMPLETE, specs, reference=True, errors=errors)
+            for errors in ((), *grid.errors)
+            for specs in of_references
+        ]
     for place, one in enumerate(batches):
         table = grid.settings.get(choice_of(one), {})  # other methods keep their defaults
         if any(m in table for m in one.methods):

@@ -159,7 +159,7 @@ def _failure(outcome: job_store.Result | Exception, *, local: bool) -> str:
 def stored(jobs: Sequence[Job], folder: Path, accept: str = "") -> Finished:
     """Stored results."""
     results = {
-        job.key: job_store.load(folder, stem(job, folder, accept), runs.SCHEMA) for job in jobs
+        job.key: job_store.load(folder, stem(job, folder, accept), *runs.SCHEMAS) for job in jobs
     }
     return Finished({key: result for key, result in results.items() if result})
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from simkit import metrics
+from simkit.annotate.annotators import Habits
 from simkit.annotate.budget import amount_for
 from simkit.annotate.prices import Cost, cost
 from simkit.annotate.simulate import simulate
@@ -41,7 +42,7 @@ from simkit.metrics.ap import LabelCounts
 from simkit.progress import peak_memory
 from simkit.quantities import exact_money
 from simkit.results.job_store import Result
-from simkit.results.runs import SCHEMA, SWEEP, Row
+from simkit.results.runs import ERRORS, SCHEMAS, SWEEP, Row
 from simkit.study import sources
 from simkit.study.grid import COMPLETE
 from simkit.study.jobs import Job, LabelBatch, draw_name, transform_of
@@ -197,7 +198,8 @@ def run(job: Job) -> Result:
         torch.set_num_threads(threads)
     of_job: Row = {"key": job.stem, "peak_memory_mb": peak_memory()}
     of_job["bundle_seconds"] = time.perf_counter() - start
-    table = pa.Table.from_pylist([row | of_job for row in rows], SCHEMA)
+    columns = SCHEMAS[any(batch.errors for batch in job.batches)]
+    table = pa.Table.from_pylist([row | of_job for row in rows], columns)
     # Errors of the input would happen again; a lack of memory may not, so such jobs are repeated.
     lasting = all(isinstance(error, BadInput) for error in errors.values())
     return Result(table, {name: sentence(error) for name, error in errors.items()}, lasting)
@@ -410,6 +412,7 @@ class Repetition:
             "method": run.spec,
             "method_spec": methods.spell(run.training.method),
             "reference": batch.reference,
+            **dict(zip(ERRORS, batch.errors, strict=False)),
             "budget": batch.limit.dollars,
             "budget_hours": batch.limit.hours,
             "draw": job.draw,
@@ -529,6 +532,9 @@ def _labelled(
 ) -> tuple[PartialLabels, Cost]:
     """Labels of one split, for at most this budget or for the amount as written, and their cost."""
     truth, images, people = data.truth(split), batch.images, _people(job, data, split)
+    if batch.errors and split == "train":  # a larger level contains the errors of a smaller one
+        miss, false_alarm = batch.errors
+        people["habits"] = Habits(miss, false_alarm)
     # The project is set up once, with the training labels.
     prices = job.prices if split == "train" else job.prices.once_set_up()
     if split != "train" and isinstance(images, int):  # the same share of the images

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simkit.annotate.annotators import Habits, limits, tilted, under
+from simkit.annotate.annotators import Habits, limits, outvoted, ties, tilted, under
 from simkit.chance import Chance, threshold
 from simkit.errors import BadInput
 from tests.reference.annotation import says_yes
@@ -28,6 +28,21 @@ def test_the_default_never_errs():
     present = ROWS % 3 == 0
     assert Habits().perfect
     assert np.array_equal(Habits().answers(ROWS, COLUMNS, present, chance=CHANCE), present)
+
+
+@pytest.mark.parametrize("answers", [1, 2, 3, 4, 5])
+def test_the_errors_of_a_majority_are_those_of_voting_people(answers):
+    """An even number of answers that tie asks one more: counted over all ways to answer."""
+    rate, wrong, tie = 0.2, 0.0, 0.0
+    for says in np.ndindex((2,) * answers):
+        weight = np.prod([rate if err else 1 - rate for err in says])
+        if 2 * sum(says) == answers:
+            tie += weight
+            wrong += weight * rate
+        else:
+            wrong += weight * (2 * sum(says) > answers)
+    assert outvoted(rate, answers) == pytest.approx(wrong)
+    assert ties(rate, answers) == pytest.approx(tie)
 
 
 @pytest.mark.parametrize("miss,false_alarm", [(0.2, 0.05), (1.0, 0.0), (0.0, 1.0)])

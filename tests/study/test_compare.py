@@ -26,6 +26,7 @@ from tests.study.work import planned, repeatable
 
 FILES = ["bundles", "cost_curve.png", "grid.toml", "heat_map.png", "reference.csv",
          "reference.parquet", "summary.md", "table.csv", "table.parquet"]  # fmt: skip
+FILES_UNDRAWN = [name for name in FILES if not name.endswith(".png")]
 
 
 @pytest.fixture
@@ -102,6 +103,37 @@ def test_without_budgets_amounts_are_as_written(small, tmp_path, undrawn):
     assert table["scheme_spec"].tolist()[::2] == ["rpa(keep=0.2)", "rpa(keep=0.5)"]
     assert table["budget"].isna().all()
     assert "What to buy" not in (tmp_path / "summary.md").read_text()
+
+
+def test_levels_of_errors_have_a_file_that_nothing_else_reads(small, tmp_path, undrawn, one_each):
+    """Labels at a level err at its rates beyond those of the data; other runs stay the same."""
+    plain, grid = small(draws=1), small(draws=1, errors=[[0.2, 0.0], [0.2, 0.1]])
+    before = compare(plain, out=tmp_path / "plain", workers=1)
+    after = compare(grid, out=tmp_path / "levels", workers=1)
+    left_out = [*runs.MEASURED, "environment", "key"]
+    for name in ("table", "reference"):
+        one, other = (getattr(each, name).drop(columns=left_out) for each in (before, after))
+        pd.testing.assert_frame_equal(one, other)
+    assert names(tmp_path / "levels") == sorted([*FILES_UNDRAWN, "errors.csv", "errors.parquet"])
+    table = runs.read_errors(tmp_path / "levels").to_pandas()
+    assert len(table) == 2 * len(grid.references)
+    present, absent = (after.reference[side].iat[0] for side in ("present", "absent"))
+    for (miss, false_alarm), rows in table.groupby(list(runs.ERRORS)):
+        expected = (1 - miss) * present + false_alarm * absent
+        assert rows["present"].iat[0] == pytest.approx(expected, rel=0.05)
+    assert Grid.load(tmp_path / "levels" / "grid.toml") == grid
+    assert "errors" not in (tmp_path / "plain" / "grid.toml").read_text()
+    compare(plain, out=tmp_path / "levels", workers=1)
+    assert not len(runs.read_errors(tmp_path / "levels"))
+
+
+@pytest.mark.parametrize(
+    "values", [{"errors": [[0.1]]}, {"errors": [[0.0, 0.0]]}, {"errors": [[0.1, 0]]} |
+               {"reference": False}, {"errors": [[0.1, 0]], "habits": {"miss": 0.1}}]
+)  # fmt: skip
+def test_levels_of_errors_that_mean_nothing_are_refused(small, values):
+    with pytest.raises(BadInput, match="errors"):
+        small(**values)
 
 
 def test_a_purchase_that_fails_does_not_stop_the_others(small, tmp_path, undrawn):
