@@ -75,9 +75,43 @@ def test_the_search_finds_the_largest_amount_in_few_trials(name, place):
     assert len(tried) == len({*tried}) <= most[place]
 
 
+@pytest.mark.parametrize("scheme", ["knowledge-graph", "machine", "picked(by=coverage)"])
+def test_amounts_of_schemes_that_need_more_than_labels(scheme, closed, diamond):
+    rng = np.random.default_rng(0)
+    given = {
+        "hierarchy": diamond, "features": rng.standard_normal((closed.shape[0], 5)),
+        "scores": rng.standard_normal(closed.shape),
+    }  # fmt: skip
+    made = make(scheme)
+    used = {name: given[name] for name in given if getattr(made, f"needs_{name}")}
+    assert used
+    budget = 0.8 * cost(simulate(closed, made, **used), "hourly").dollars
+    bought = amount_for(budget, closed, made, "hourly", **used)
+    again = simulate(closed, bought.scheme, images=bought.images, **used)
+    assert bought.labels.id == again.id
+    assert 0.5 * budget < bought.cost.dollars <= budget
+
+
+@pytest.mark.parametrize(
+    ("budget", "counted"),
+    [(7200.0, "of 2.00 hours"), (3600.0, "of 1.00 hours"), (3599.0, "of 3,599.00 seconds")],
+)
+def test_money_that_is_left_is_named_in_the_unit_of_the_budget(budget, counted):
+    truth = random_truth(N=20, L=3)
+    exactly = cost(simulate(truth, "full-subset"), "hourly").seconds
+    least = f"{exactly / 3600:.2f}" if budget >= 3600 else f"{exactly:.2f}"
+    with pytest.warns(UserWarning, match=f"full-subset can spend {least} {counted}; everything"):
+        bought = amount_for(budget, truth, "full-subset", "hourly", unit="seconds")
+    assert bought.images == 20
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        amount_for(exactly, truth, "full-subset", "hourly", unit="seconds")
+
+
 def test_the_bill_of_the_smallest_amount_with_a_question():
     listed = Prices("one", "a dollar", 1, {"verify": Rate("question", dollars=1.0)})
     for free, least in ((0, 1), (99, 100), (600, 1000), (20_000, 0)):
+
         def annotate(scheme, images, free=free):
             return Effort({"verify": np.bincount([1], [max(0, images - free)]).astype(int)},
                           np.zeros(1, int))  # fmt: skip

@@ -123,6 +123,19 @@ def test_the_classes_are_those_of_the_labels():
     assert cost(labels.effort, OURS).lines[-1].dollars == 50  # an effort without looks has none
 
 
+def test_a_machine_is_billed_by_the_image_and_takes_no_time_of_people():
+    asked = replace(effort(verify=[0, 3]), machine=2_000)
+    bill = cost(asked, replace(prices("hourly"), machine=0.0021, machine_source="a catalogue"))
+    alone = cost(effort(verify=[0, 3]), "hourly")
+    assert bill.lines[-1] == BillItem("machine", 2_000, 0.0, 4.2, "a catalogue")
+    assert bill.dollars == pytest.approx(alone.dollars + 4.2)
+    assert bill.seconds == alone.seconds
+    *_, machine, total = bill.rows()
+    assert machine == ("machine", "2,000", "0.00", "4.20")
+    assert total == ("total", "", f"{alone.seconds / 3600:.2f}", f"{bill.dollars:.2f}")
+    assert [*cost(asked, "google").rows()][-1][2] == "unknown"
+
+
 def test_nothing_asked_needs_no_set_up():
     assert cost(effort(), OURS).lines == ()
     again = cost(effort(verify=[0, 2]), OURS.once_set_up())
