@@ -51,6 +51,7 @@ DRAWN = 12  # positives up to which the distribution of AP is drawn, and normal 
 DRAWS, BLUR = 400, 0.04  # of that distribution; standard deviation of the kernel
 NARROW = 1e-4  # variance of an AP, at least
 ODD = 1e-6  # likelihood of an AP that no draw comes near
+SLIGHT = 0.1  # smallest slope of mAP by arcsin(sqrt(mAP))
 APARTNESS = 1e-6  # smallest difference of two mAP
 _RANKS = (np.arange(48) + 0.5) / 48  # shares of images with the class that are scored higher
 _NODES, _PARTS = np.polynomial.legendre.leggauss(40)
@@ -72,6 +73,9 @@ class TestSplit:
         mAP of the same models on it and on many images, ascending.
     measured
         mAP of the better half of the runs on it.
+    noise
+        Standard deviation of arcsin(sqrt(mAP)) between such test splits; that of `half_width`
+        assumes an AP of 50 of every class, while most classes are easier or harder.
     """
 
     __test__ = False  # not a test of pytest
@@ -81,6 +85,7 @@ class TestSplit:
     on_few: tuple[float, ...] = (0.0, 1.0)
     on_many: tuple[float, ...] = (0.0, 1.0)
     measured: float = 0.0
+    noise: float = 0.0
 
     @staticmethod
     def of(images: int, counts: LabelCounts, ap: Array, shares: Array, pool: int) -> TestSplit:
@@ -108,8 +113,11 @@ class TestSplit:
         if np.isnan(ap[shown > 0]).any():
             return TestSplit(images, points)
         both = (shares * pool + shown) / (pool + images)
-        few_and_many = _corrected(ap, shown, images, both)
-        return TestSplit(images, points, *few_and_many, float(ap[shown > 0].mean()))
+        on_few, on_many, levels = _corrected(ap, shown, images, both)
+        measured = float(ap[shown > 0].mean())
+        by_class = half_width(shown[shown > 0], level=levels) / 100 / SIGMAS if len(levels) else 0.0
+        slope = max(2 * math.sqrt(measured * (1 - measured)), SLIGHT)  # of mAP by the angle
+        return TestSplit(images, points, on_few, on_many, measured, by_class / slope)
 
     @property
     def small(self) -> bool:
@@ -123,8 +131,7 @@ class TestSplit:
         if not self.small:
             return 0.0
         angles = np.arcsin(np.sqrt([self.measured, self._many(self.measured)]))
-        noise = self.half_width / 100 / SIGMAS
-        return math.hypot(noise, WRONG * float(angles[0] - angles[1]))
+        return math.hypot(self.noise, WRONG * float(angles[0] - angles[1]))
 
     def on_new_images(self, scores: Array) -> Array:
         """These scores, corrected to new images; unchanged for a large test set."""
@@ -156,8 +163,9 @@ def _mean_on_few(d: float, shown: int, images: int) -> float:
 
 def _corrected(
     ap: Array, shown: NDArray[np.int64], images: int, shares: Array
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """mAP on so many images and on many, both rising from 0, of ever better models.
+) -> tuple[tuple[float, ...], tuple[float, ...], Array]:
+    """mAP on so many images and on many, both rising from 0, of ever better models; and the
+    expected AP on so many images of the classes that they show.
 
     From (0, 0) to (1, 1); mAP on many images never exceeds that on few. A measured 1, as always on
     one image, becomes the mAP of such classes on many. Equal where no class is scored, or the
@@ -169,7 +177,7 @@ def _corrected(
     """
     scored, occurring = shown > 0, shares > 0
     if not scored.any() or not occurring.any():
-        return (0.0, 1.0), (0.0, 1.0)
+        return (0.0, 1.0), (0.0, 1.0), np.zeros(0)
     by_count = {
         n: np.array([_mean_on_few(d, n, images) for d in APART.tolist()])
         for n in np.unique(shown[scored]).tolist()
@@ -193,7 +201,7 @@ def _corrected(
             pairs.append(both)
     pairs = [pair for pair in pairs if pair[0] < 1 - APARTNESS] + [(1.0, top)]
     few, many = zip(*pairs, strict=True)
-    return few, many
+    return few, many, (part[scored] * few_ap).sum(axis=1)
 
 
 def _by_degrees(part: Array, ap: Array) -> Array:

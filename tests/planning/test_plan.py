@@ -168,7 +168,7 @@ def test_where_no_purchase_is_needed_the_next_step_is_training(pilot):
 
 
 def test_missing_test_images_are_a_step_outside_of_projects_only(pilot, tmp_path):
-    few = replace(on_photographs(pilot), test=TestSplit(images=14, half_width=12.0))
+    few = replace(on_photographs(pilot), test=TestSplit(images=14, half_width=12.0, noise=0.06))
     said = answers(plan(few, 60, images=POOL, prices="openimages"))
     assert "simkit order" in said["Next step"] and "test split" in said["Next step"]
     (tmp_path / "project.toml").touch()

@@ -83,7 +83,7 @@ def test_a_single_purchase_has_the_noise_of_its_draw_its_images_and_its_test_spl
     sizes = pilot.cells[pair]
     spread = np.median([np.std(s.scores, ddof=1) for s in sizes[len(sizes) // 2 :]])
     value = np.full((400, 1), 0.5)
-    for test, more in ((TestSplit(), 0.0), (TestSplit(40, 8.0, measured=0.5), 0.08 / 1.96)):
+    for test, more in ((TestSplit(), 0.0), (TestSplit(40, 8.0, measured=0.5, noise=0.04), 0.04)):
         scored = curves_of(replace(pilot, test=test)).as_scored(pair, value)
         expected = np.hypot(spread, OTHER_IMAGES) + more  # an angle of a is a mAP of a at 0.5
         assert np.std(scored) == pytest.approx(expected, rel=0.1)
