@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import poisson
 
 from simkit.annotate import evaluation_set as module
 from simkit.annotate.evaluation_set import evaluation_set
@@ -165,3 +166,24 @@ def test_half_widths_by_hand():
         100 * 1.96 * 0.1 / 2**0.5, 1e-3
     )
     assert module.half_width(np.zeros(3)) == module.half_width(np.zeros(3), drawn=True) == 99
+
+
+@pytest.mark.parametrize("expected", [1.0, 6.0, 59.9, 60.0, 61.0, 800.0])
+def test_error_and_bias_are_means_over_poisson_numbers(expected):
+    """A (1 - A) times E(1/n) under the root, and times E((H_n - 1) / n), of sets with the class."""
+    n = np.arange(1, 4_000)
+    chance = poisson.pmf(n, expected)
+    level, shown = 0.3, chance.sum()
+    width, bias = module.error(1_000, np.array([expected / 1_000]), np.array([level]), 1.0)
+    harmonic = (np.cumsum(1 / n) - 1) / n
+    assert bias == pytest.approx(level * (1 - level) * (chance @ harmonic) / shown, rel=2e-3)
+    assert width > 0
+
+
+def test_what_was_asked_for_is_returned():
+    made = evaluation_set(4, np.array([0.3, 0.0001]), "hourly")
+    assert made.precision == 4.0 and made.half_width <= 4
+    assert made.rare == (1,)
+    assert made.bias == pytest.approx(
+        100 * module.error(made.images, np.array([0.3]), np.array([0.5]), 1.96)[1], rel=1e-6
+    )
