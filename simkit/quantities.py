@@ -68,8 +68,8 @@ def dollars(value: Any, name: str) -> float:
     raise _refused(value, name, "dollars, 0 or more, are expected", mend)
 
 
-def count(value: Any, name: str) -> int:
-    """A whole number of at least 1.
+def count(value: Any, name: str, *, least: int = 1) -> int:
+    """A whole number of at least 1, or of at least `least`.
 
     Parameters
     ----------
@@ -77,6 +77,8 @@ def count(value: Any, name: str) -> int:
         Such as 10000, 10_000.0, "10,000" or "10k".
     name : str
         Field or option, for the error message.
+    least : int
+        The smallest number.
 
     Returns
     -------
@@ -88,11 +90,43 @@ def count(value: Any, name: str) -> int:
         For other values.
     """
     number, marks = _read(value)
-    if marks <= set("km") and 1 <= number <= _MOST and number.is_integer():
+    if marks <= set("km") and least <= number <= _MOST and number.is_integer():
         return int(number)
     raise _refused(
-        value, name, "a whole number, 1 or more, is expected", "write 10000, 10,000 or 10k"
+        value, name, f"a whole number, {least} or more, is expected", "write 10000, 10,000 or 10k"
     )
+
+
+def rates(value: Any, name: str) -> tuple[float, float]:
+    """Error rates of annotators: shares of present classes missed and of absent ones reported.
+
+    Parameters
+    ----------
+    value : number, str or pair of these
+        Such as (0.03, 0.002), "3%,0.2%", or one number for both, such as 0.03, "3%" or 0.
+    name : str
+        Field or option, for the error message.
+
+    Returns
+    -------
+    (float, float)
+        Each from 0 to below 0.5.
+
+    Raises
+    ------
+    BadInput
+        For other values.
+    """
+    parts = value.split(",") if isinstance(value, str) else value
+    parts = list(parts) if isinstance(parts, list | tuple) else [parts]
+    wanted = "one or two shares below 50% are expected, of classes missed and reported"
+    mend = "write 3%,0.2% or 0.03,0.002"
+    read = [_read(part) for part in parts]
+    shares = [number / 100 if "%" in marks else number for number, marks in read]
+    fine = len(parts) in (1, 2) and all(marks <= set("%") for _, marks in read)
+    if not fine or not all(0 <= part < 0.5 for part in shares):
+        raise _refused(value, name, wanted, mend)
+    return shares[0], shares[-1]
 
 
 def share(value: Any, name: str) -> float:

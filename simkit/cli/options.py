@@ -12,7 +12,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -107,6 +107,8 @@ FORMAT, PRICES = Name("formats"), Name("prices")
 DOLLARS = Quantity("dollars", quantities.dollars)
 COUNT = Quantity("number", quantities.count)
 SHARE = Quantity("share", quantities.share)
+RATES = Quantity("rates", quantities.rates)
+NUMBER = Quantity("number", partial(quantities.count, least=0))
 SCORE = Quantity("map", quantities.score)
 PICTURE = Output(".png", ".pdf", ".svg")
 
@@ -119,7 +121,7 @@ _TYPES: dict[str, click.ParamType] = {  # by annotation
 _PLACEHOLDERS: dict[str, click.ParamType] = {  # by type in a docstring
     "SCHEME": SCHEME, "METHOD": METHOD, "DATA": DATA, "FORMAT": FORMAT, "PRICES": PRICES,
     "DOLLARS": DOLLARS, "AMOUNT": DOLLARS, "SHARE": SHARE, "MAP": SCORE, "FOLDER": FOLDER,
-    "ORDER": FOLDER, "PICTURE": PICTURE, "TABLE": Output(".csv", ".parquet"),
+    "RATES": RATES, "ORDER": FOLDER, "PICTURE": PICTURE, "TABLE": Output(".csv", ".parquet"),
     "NPZ": Output(".npz"), "PAGE": Output(".html", ".md", ".json", ".txt"),
 }  # fmt: skip
 _ENDS = {"least": "min", "most": "max", "above": "min", "below": "max"}  # of registry.Range

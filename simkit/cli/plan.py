@@ -25,7 +25,7 @@ _WRITERS: dict[str, Callable[[Plan | PilotPlan], str]] = {
     ".json": lambda plan: json.dumps(plan.to_json(), ensure_ascii=False, indent=1) + "\n",
     ".txt": lambda plan: plan.text(width=100, details=True) + "\n",
 }
-_RUNS_ONLY = ("target", "confidence", "image_price", "continue_", "measured")
+_RUNS_ONLY = ("target", "confidence", "image_price", "errors", "continue_", "measured")
 _PILOT_ONLY = ("data", "classes", "per_image")
 
 
@@ -33,8 +33,8 @@ _PILOT_ONLY = ("data", "classes", "per_image")
 @click.argument("folders", nargs=-1, type=options.FILE, metavar="[RUNS/]...")
 @options.signature
 @options.of(
-    "simkit.planning.plan.plan", images=options.COUNT, target=options.SCORE, prices=options.PRICES,
-    image_price=options.DOLLARS, seed=click.INT, unset=True,
+    "simkit.planning.plan.plan", images=options.NUMBER, target=options.SCORE, prices=options.PRICES,
+    image_price=options.DOLLARS, errors=options.RATES, seed=click.INT, unset=True,
 )  # fmt: skip
 @options.of(
     "simkit.planning.costs.Staff", wage=options.DOLLARS, people=options.COUNT,

@@ -6,18 +6,20 @@ A backtest predicts the pilot's largest sizes from its smaller ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from simkit import quantities
 from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
+from simkit.planning.answers import Answers
 from simkit.planning.costs import PriceCurve
-from simkit.planning.curves import Curves
+from simkit.planning.curves import EDGE, Curves
 from simkit.planning.evidence import COMPLETE, Array, Evidence, LabelOption, Pair
 
 Grade = Literal["high", "medium", "low"]
@@ -94,6 +96,9 @@ class Candidate:
         (R,) mAP on new images in each sample.
     median
         Median of `map`, the expected mAP.
+    answers
+        Answers to each question; if these are further answers to the questions so far, `images` is
+        0, and labels and times are those so far.
     """
 
     option: LabelOption
@@ -108,6 +113,7 @@ class Candidate:
     absent: Array
     map: Array
     median: float
+    answers: Answers = Answers()
 
     def __repr__(self) -> str:
         scheme = self.option.with_amount(self.amount)
@@ -171,27 +177,15 @@ def candidates(
     made: list[Candidate] = []
     pairs = [(LabelOption(COMPLETE, habits), name) for habits, name in curves.evidence.complete]
     pairs += [pair for pair in curves.evidence.cells if not pair[0].complete]
-    grids: dict[LabelOption, _Grid | None] = {}
-    for pair in pairs:
-        option, _ = pair
+    for option in dict.fromkeys(option for option, _ in pairs):
         if option not in curves.purchases or only not in (option, None):
             continue  # without a price, or not wanted
-        if option not in grids:
-            grids[option] = _grid(curves, option, project)
-        grid = grids[option]
-        if grid is None:
-            continue
-        value = curves.as_scored(pair, curves(pair, grid.present, grid.absent, grid.times))
-        # Labels of another option add to the labels so far; by how much is not known.
-        value = np.maximum(value[curves.kept], curves.floor[:, None])
-        medians = np.median(value, axis=0).tolist()
-        for k in np.flatnonzero(_offered(curves, pair, grid, project)).tolist():
-            by = float(grid.times[k])
-            made.append(Candidate(
-                *pair, float(grid.dollars[k]), int(grid.images[k]), by, float(grid.amounts[k]),
-                float(grid.seconds[k] * by), float(grid.asked[k] * by), grid.present[k] * by,
-                grid.absent[k] * by, value[:, k], medians[k],
-            ))  # fmt: skip
+        methods = [method for other, method in pairs if other == option]
+        for answers in curves.offers(option):
+            if (grid := _grid(curves, option, answers, project)) is not None:
+                for method in methods:
+                    made += _on_grid(curves, (option, method), answers, grid, project)
+            made += _again(curves, option, methods, answers, project)
     if not made and project.dollars < UNLIMITED:
         least = min(one.dollars for one in candidates(curves, replace(project, dollars=UNLIMITED)))
         raise BadInput(
@@ -201,6 +195,60 @@ def candidates(
     if not made:
         raise BadInput("the pilot can judge no label option at these prices; compare more schemes")
     return made
+
+
+def _on_grid(
+    curves: Curves, pair: Pair, answers: Answers, grid: _Grid, project: Request
+) -> Iterator[Candidate]:
+    """The purchases of a grid that can be judged."""
+    value = curves(pair, grid.present, grid.absent, grid.times)
+    if (gain := curves.gain(pair[1], answers, grid.times)).any():
+        value = expit(logit(value) + gain)
+    value = curves.as_scored(pair, value)
+    # Labels of another option add to the labels so far; by how much is not known.
+    value = np.maximum(value[curves.kept], curves.floor[:, None])
+    medians = np.median(value, axis=0).tolist()
+    for k in np.flatnonzero(_offered(curves, pair, answers, grid, project)).tolist():
+        by = float(grid.times[k])
+        yield Candidate(
+            *pair, float(grid.dollars[k]), int(grid.images[k]), by, float(grid.amounts[k]),
+            float(grid.seconds[k] * by), float(grid.asked[k] * by), grid.present[k] * by,
+            grid.absent[k] * by, value[:, k], medians[k], answers,
+        )  # fmt: skip
+
+
+def _again(
+    curves: Curves, option: LabelOption, methods: Sequence[str], answers: Answers, project: Request
+) -> Iterator[Candidate]:
+    """Further answers to the questions so far: those of earlier rounds, or else of the pilot."""
+    received, whole = curves.evidence.received, curves.purchases[option]
+    if answers.number <= curves.usual or answers.errors is None:
+        return
+    if received is not None:
+        if received.option != option:
+            return
+        methods, labour, seconds = [received.method], received.labour, received.seconds
+        labour = received.dollars if labour is None else labour
+        images = received.asked if option.amount == "images" else received.images
+        asked, present, absent = received.asked, received.present, received.absent
+    elif option.complete:
+        labour, seconds = float(whole.labour[-1]), float(whole.seconds[-1])
+        images = asked = curves.evidence.pool.images
+        present, absent = whole.present[-1], whole.absent[-1]
+    else:
+        return
+    more, times = answers.times - 1, images / curves.evidence.pool.images
+    dollars = more * labour + project.set_up
+    if dollars > project.dollars:
+        return
+    for method in methods:
+        gain = curves.gain(method, answers, np.array([times]))[curves.kept, 0]
+        so_far = np.clip(curves.so_far((option, method)), EDGE, 1 - EDGE)
+        value = expit(logit(so_far) + gain)
+        yield Candidate(
+            option, method, dollars, 0, times, float(images), more * seconds, float(asked),
+            present, absent, value, float(np.median(value)), replace(answers, again=True),
+        )  # fmt: skip
 
 
 def choose(every: Sequence[Candidate], project: Request) -> Choice:
@@ -267,7 +315,7 @@ def next_measurement(choice: Choice) -> tuple[Candidate, float] | None:
     options = {one.pair for one in (choice.chosen, *rivals)}
     noise = np.random.default_rng(0).normal(scale=TEST_NOISE, size=gains.shape[1])
     for candidate in sorted(choice.every, key=lambda one: one.dollars):
-        small = candidate.times <= 1 or candidate.dollars < least
+        small = candidate.times <= 1 or candidate.dollars < least or candidate.answers.again
         if small or candidate.pair not in options:
             continue  # measured in the pilot, or too small to be informative
         if candidate.dollars > limit:
@@ -295,17 +343,21 @@ def in_rounds(
     chosen, rivals = choice.chosen, choice.rivals[:1]
     limit = FIRST_ROUND * chosen.dollars
     parts = [
-        [one for one in choice.every if one.pair == other.pair and one.dollars <= limit]
+        [
+            one for one in choice.every
+            if (one.pair, one.answers) == (other.pair, other.answers) and one.dollars <= limit
+        ]
         for other in (chosen, *rivals)
     ]
-    near = chosen.times <= FURTHER or chosen.dollars < SMALL_ORDER
+    near = chosen.times <= FURTHER or chosen.dollars < SMALL_ORDER or chosen.answers.again
     if near or not rivals or not all(parts):
         return choice, (chosen,)
     a, b = (max(part, key=lambda one: one.median) for part in parts)
     rest = project.dollars - (b.dollars - project.set_up)  # the set-up is paid once
     if chosen.dollars > rest:
         more = candidates(curves, replace(project, dollars=rest), only=chosen.option)
-        affordable = [one for one in more if one.method == chosen.method]
+        affordable = [one for one in more
+                      if (one.method, one.answers) == (chosen.method, chosen.answers)]  # fmt: skip
         if not affordable:
             return choice, (chosen,)
         chosen = max(affordable, key=lambda one: one.median)
@@ -333,13 +385,18 @@ class _Grid:
     absent: Array
 
 
-def _grid(curves: Curves, option: LabelOption, project: Request) -> _Grid | None:
+def _grid(
+    curves: Curves, option: LabelOption, answers: Answers, project: Request
+) -> _Grid | None:
     """All numbers of images and dollars within the budget, in addition to earlier purchases of the
-    option; None without any."""
-    bought, pool = curves.purchases[option], curves.evidence.pool.images
-    spent, set_up = project.spent.get(option, 0.0), project.set_up
+    option (whose questions then get as many answers); None without any."""
+    bought = curves.purchases[option].answered(answers.times)
+    pool, spent = curves.evidence.pool.images, project.spent.get(option, 0.0)
+    set_up = project.set_up
+    if project.images == 0 or (spent and answers.times < 1):
+        return None
     budget = project.dollars + spent
-    exist = min(project.images or int(MOST_TIMES * pool), int(MOST_TIMES * pool))
+    exist = min(project.images or math.inf, int(MOST_TIMES * pool))
     rows: list[tuple[Array, ...]] = []
     if option.amount == "images":
         each = bought.dollars[-1] / pool + project.image_price
@@ -374,7 +431,9 @@ def _grid(curves: Curves, option: LabelOption, project: Request) -> _Grid | None
     return replace(grid, dollars=grid.dollars - spent, seconds=grid.seconds * share)
 
 
-def _offered(curves: Curves, pair: Pair, grid: _Grid, project: Request) -> NDArray[np.bool_]:
+def _offered(
+    curves: Curves, pair: Pair, answers: Answers, grid: _Grid, project: Request
+) -> NDArray[np.bool_]:
     """(M,) whether the purchase can be judged and is cheaper than complete labels of its images.
 
     The pilot measured similarly few labels per image, and at least one for each class.
@@ -388,7 +447,8 @@ def _offered(curves: Curves, pair: Pair, grid: _Grid, project: Request) -> NDArr
         offered = UNSEEN * u >= curves.cell(pair).u[0]
     complete = curves.purchases.get(LabelOption(COMPLETE, option.habits))
     if complete is not None and not option.complete:
-        each = complete.dollars[-1] / evidence.pool.images + project.image_price
+        whole = complete.answered(answers.times).dollars[-1]
+        each = whole / evidence.pool.images + project.image_price
         offered &= grid.dollars < 0.98 * (each * grid.images + project.set_up)
     if evidence.methods[method].known_alone:  # it would predict every class as present
         offered &= grid.absent.sum(axis=1) > 0
@@ -496,9 +556,26 @@ class Trust:
             text = f"{backtest.held:.0%} of {backtest.cells} curves predict their own largest size"
             problems.insert(-2, (backtest.held < HELD, f"only {text}"))
         problems.sort(key=lambda row: -row[0])
+        # Nothing else holds if labels are wrong, so what is unknown about errors comes first.
+        problems.insert(0, _unknown_errors(chosen, curves))
         grades: tuple[Grade, ...] = ("high", "medium", "low")
-        reasons = tuple(text for severity, text in problems if severity)[:MOST_REASONS]
-        return Trust(grades[problems[0][0]], reasons, sparse=fewer > FEWER)
+        reasons = tuple(text for severity, text in problems[1:] if severity)[:MOST_REASONS]
+        reasons = (*([problems[0][1]] if problems[0][0] else ()), *reasons)
+        return Trust(grades[max(row[0] for row in problems)], reasons, sparse=fewer > FEWER)
+
+
+def _unknown_errors(chosen: Candidate, curves: Curves) -> tuple[int, str]:
+    """Severity, and what is not known about the annotators' errors or about what they cost."""
+    if not chosen.option.habits.perfect or (curves.errors and not any(curves.errors)):
+        return 0, ""
+    level, levels = (0.03, 0.03), curves.evidence.levels
+    if curves.errors is not None:
+        level = tuple(max(float(f"{rate:.1g}"), 0.001) for rate in curves.errors)  # type: ignore[assignment]
+    mend = f"add errors = [{list(level)}] to the grid and compare again, to weigh several answers"
+    if curves.errors is None:
+        text = "the annotators' errors are unknown: have some questions answered by three people"
+        return 1, f"{text}, or state --errors" + ("" if levels else f", and {mend}")
+    return int(not levels), f"what annotators' errors cost was not measured: {mend} per question"
 
 
 @dataclass(frozen=True)
@@ -527,6 +604,9 @@ class Decision:
     ----------
     choice
         The chosen purchase and all others.
+    supposed
+        The choice for shares of wrong answers of 0, 2 and 5 %, if the annotators' errors are
+        unknown and the comparison measured what errors cost.
     order
         The present order: the chosen purchase, or a first round of the two best label options.
     trust
@@ -559,6 +639,7 @@ class Decision:
     command: str
     expected: tuple[float, float, float] | None = None
     wrong: tuple[float, float] = (0.0, 0.0)
+    supposed: tuple[tuple[float, Candidate], ...] = ()
 
     @property
     def chosen(self) -> Candidate:
@@ -569,9 +650,11 @@ class Decision:
         """Whether the purchase is expected to raise mAP by at least 1 point.
 
         It must exceed both the mAP of earlier rounds' labels and the zero-shot mAP, if any.
+        Further answers to the pilot's questions must exceed the mAP of its labels as they are.
         """
-        gains = self.chosen.map - self.curves.floor
-        adds = self.evidence.received is None or bool(np.median(gains) >= LOSS)
+        so_far = self.evidence.received is not None or self.chosen.answers.again
+        gains = self.chosen.map - self.curves.so_far(self.chosen.pair) if so_far else np.ones(1)
+        adds = bool(np.median(gains) >= LOSS)
         free = self.evidence.zero_shot
         return adds and (free is None or self.chosen.median >= free[0] + LOSS)
 

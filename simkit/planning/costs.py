@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simkit import quantities
-from simkit.annotate.prices import Prices, cost
+from simkit.annotate.prices import MACHINE, Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.schemes import largest
 from simkit.annotate.simulate import simulate
@@ -75,6 +75,8 @@ class PriceCurve:
         (K,) amount of the scheme; the number of images if that is the amount.
     dollars, seconds
         (K,) cost and working time without set-up; seconds are nan if the list has no times.
+    labour
+        (K,) the part of dollars for answers of people, which grows with the answers per question.
     asked
         (K,) number of images with at least one question.
     present, absent
@@ -87,6 +89,7 @@ class PriceCurve:
     amounts: Array
     dollars: Array
     seconds: Array
+    labour: Array
     asked: Array
     present: Array
     absent: Array
@@ -105,6 +108,13 @@ class PriceCurve:
         names = ("dollars", "amounts", "seconds", "asked", "present", "absent")
         values: dict[str, Any] = {name: between(getattr(self, name)) for name in names}
         return replace(self, **values)
+
+    def answered(self, times: float) -> PriceCurve:
+        """The same questions with `times` as many answers."""
+        dollars = self.dollars + (times - 1) * self.labour
+        return replace(
+            self, dollars=dollars, seconds=times * self.seconds, labour=times * self.labour
+        )
 
     @property
     def counts(self) -> tuple[Array, Array, Array, Array]:
@@ -147,12 +157,14 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> PriceCurve:
         if option.counted:
             most = min(most, float(max(pool.truth.counts.max(), 1) * 8))
             amounts = (np.unique(np.geomspace(1.0, most, STEPS).round()) * times).tolist()
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for amount in amounts:
         labels = _simulated(option, amount, pool)
         bill, asked = cost(labels, prices), float(labels.asked.sum())
         seconds = math.nan if bill.seconds is None else bill.seconds
-        rows.append((amount, bill.dollars * times, seconds * times, asked * times, *known(labels)))
+        people = math.fsum(line.dollars for line in bill.lines if line.kind != MACHINE)
+        sums = np.array([bill.dollars, seconds, people, asked]) * times
+        rows.append((amount, *sums.tolist(), *known(labels)))
     # Of amounts with equal prices (as with a price per image) the largest counts.
     rows = [row for row, after in zip(rows, [*rows[1:], None], strict=True)
             if after is None or after[1] > row[1]]  # fmt: skip

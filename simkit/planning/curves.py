@@ -20,6 +20,7 @@ The constants below come from benchmarks/plan_backtest.py, which measures how we
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -28,9 +29,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from simkit.annotate.annotators import Habits, outvoted
 from simkit.chance import Chance
+from simkit.planning.answers import (
+    OFFERED,
+    Answers,
+    Errors,
+    cost_of,
+    together,
+    true_shares,
+)
 from simkit.planning.costs import PriceCurve
 from simkit.planning.evidence import COMPLETE, Array, Evidence, LabelOption, Pair, Received, Size
+from simkit.results.cells import FULL
 
 SAMPLES = 400
 NOISE = 0.007  # mAP: accuracy of a family's description of a curve
@@ -46,6 +57,9 @@ SHARED_GAIN = 0.3  # of the gain of complete labels: options with less in the pi
 OTHER_IMAGES = 0.006  # mAP: standard deviation between images of a project and of a pilot
 PARTS = np.geomspace(0.002, 1.0, 40)  # of the pool, at which complete labels are inverted
 EDGE = 1e-4  # of mAP, so that logits stay finite
+BENT = 0.25  # log error of the slope of logit mAP over the cost of errors, besides the draws
+GROWN = 0.4  # log error of the gain of cleaner labels at ten times the pool
+RIGHT = 0.1  # of the labels that show a class, at least
 AGREEING = 40  # smallest effective number of samples that agree with a scored purchase
 
 
@@ -176,12 +190,18 @@ class Curves:
         Counts of present and absent labels in the pilot's pool, by label option.
     seed
         Seed of all samples.
+    errors
+        Error rates of one answer; None: unknown.
+    usual
+        Answers per question in the pilot and the price list.
     """
 
     def __init__(
-        self, evidence: Evidence, purchases: Mapping[LabelOption, PriceCurve], *, seed: int = 0
-    ) -> None:
+        self, evidence: Evidence, purchases: Mapping[LabelOption, PriceCurve], *, seed: int = 0,
+        errors: Errors | None = None, usual: int = 1,
+    ) -> None:  # fmt: skip
         self.evidence, self.purchases, self.seed = evidence, purchases, seed
+        self.errors, self.usual = errors, usual
         rng = self._rng("draws")
         # The Bayesian bootstrap (Rubin, Annals of Statistics 1981) over draws. All cells share the
         # weights of a sample, because draws share their images and luck: differences are paired.
@@ -195,6 +215,67 @@ class Curves:
         self._moves, self._mix = rng.standard_normal(SAMPLES), rng.random((SAMPLES, 1))
         self.kept = np.arange(SAMPLES)  # samples that agree with earlier purchases, with repetition
         self.floor = np.zeros(SAMPLES)  # mAP of the labels so far, in these samples
+
+    def with_errors(self, errors: Errors) -> Curves:
+        """The same curves for annotators with these error rates."""
+        other = copy(self)
+        other.errors = errors
+        return other
+
+    def offers(self, option: LabelOption) -> list[Answers]:
+        """The numbers of answers per question that can be judged, that of the pilot first.
+
+        Others need the error rates of an answer, and runs with additional errors.
+        """
+        usual = Answers(option.habits.workers or self.usual)
+        if self.errors is None or not option.habits.perfect:
+            return [usual]
+        numbers = OFFERED if any(self.errors) and self.evidence.levels else ()
+        shown = float((self.evidence.pool.present / self.evidence.pool.images).mean())
+        return [
+            Answers.of(number, self.errors, self.usual, shown)
+            for number in dict.fromkeys([self.usual, *numbers])
+        ]
+
+    def gain(self, method: str, answers: Answers, times: Array) -> Array:
+        """(R, M) gain of logit mAP by so many answers per question instead of the usual number.
+
+        It is that on complete labels of the pool, for all purchases: on `times` as many images its
+        logarithm has an error that grows with their logarithm.
+        """
+        if answers.errors is None or answers.number == self.usual:
+            return np.zeros((SAMPLES, 1))
+        evidence = self.evidence
+        before, shares = self._errors_so_far()
+        rng = self._rng("errors")  # the same for all methods and numbers of answers
+        bent, grown = rng.standard_normal((2, SAMPLES))
+        # The line of logit mAP over the cost of errors, through the labels as they are.
+        name = next((m for m in (method, FULL) if m in evidence.levels), min(evidence.levels))
+        levels = evidence.levels[name]
+        costs = [cost_of(together(before, level), shares) for level in levels]
+        away = np.array(costs) - cost_of(before, shares)
+        whole = self._means([evidence.complete[Habits(), name], *levels.values()])
+        drops = _logit(whole[:, :1]) - _logit(whole[:, 1:])
+        slope = np.maximum(drops @ away / (away @ away), 0.0) * np.exp(BENT * bent)
+        saved = cost_of(before, shares) - cost_of(answers.errors, shares)
+        far = np.sqrt(np.maximum(np.log10(times), 0.0))
+        return np.asarray(saved * slope[:, None] * np.exp(GROWN * grown[:, None] * far))
+
+    def _errors_so_far(self) -> tuple[Errors, Array]:
+        """Error rates of the pilot's labels, and (L',) true shares of images with each class."""
+        assert self.errors is not None
+        miss, false_alarm = (outvoted(rate, self.usual) for rate in self.errors)
+        seen = self.evidence.pool.present / self.evidence.pool.images
+        shares = true_shares(seen, (miss, false_alarm))
+        # A rare class may be seen less often than false alarms alone would be.
+        return (miss, false_alarm), np.clip(shares, RIGHT * np.maximum(seen, 1e-6), 0.999)
+
+    def so_far(self, pair: Pair) -> Array:
+        """(R,) mAP of the labels so far: those of earlier rounds, or else the pilot's."""
+        if self.evidence.received is not None:
+            return self.floor
+        whole = self.as_scored(pair, self.full(pair)(np.ones(1)))[:, 0]
+        return np.asarray(whole[self.kept])
 
     def expected(self, received: Received) -> Array:
         """(R,) expected mAP of one model on these labels, in the samples `kept`."""

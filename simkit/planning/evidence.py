@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import tomllib
 import warnings
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,7 @@ from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
 from simkit.metrics.ap import LabelCounts
+from simkit.planning.answers import Errors
 from simkit.planning.test_split import Array, TestSplit
 from simkit.registry import short
 from simkit.results import job_store, method_facts, runs
@@ -175,8 +177,8 @@ class Received:
     ----------
     option, method
         Label option and training method.
-    dollars
-        Price of the labels.
+    dollars, labour, seconds
+        Price of the labels, the part of it for answers of people (None: all), and their time.
     images
         Number of images that the option was allowed to ask about.
     asked
@@ -202,6 +204,8 @@ class Received:
     scores: Array
     errors: tuple[float, float] | None = None
     folder: str = ""
+    labour: float | None = None
+    seconds: float = math.nan
 
     @property
     def score(self) -> float:
@@ -229,6 +233,8 @@ class Evidence:
         learning rate and epoch.
     received
         Labels of earlier rounds; None without any.
+    levels
+        mAP on complete labels of the pool with additional errors, (D,) by level and method.
     zero_shot
         mAP of the scores with which the runs were made, without any label, and the name of their
         model; None without scores.
@@ -250,6 +256,7 @@ class Evidence:
     received: Received | None = None
     zero_shot: tuple[float, str] | None = None
     methods: Mapping[str, method_facts.MethodFacts] = field(default_factory=dict)
+    levels: Mapping[str, Mapping[Errors, Array]] = field(default_factory=dict)
 
     @staticmethod
     def of(*folders: Folder) -> Evidence:
@@ -284,7 +291,7 @@ class Evidence:
             complete=complete, draws=len(rows[["seed", "draw"]].drop_duplicates()),
             runs=len(rows), grid=read[0].grid, missing=(share, sentence),
             methods=_facts(read), ids={**read[0].ids, "runs": content_id(*sorted(texts))},
-            trained_as=trained_as,
+            trained_as=trained_as, levels=_levels(read, rows, test),
             zero_shot=None if about.get("zero_shot") is None
             else (float(about["zero_shot"]), str(about.get("scored_by"))),
         )  # fmt: skip
@@ -474,6 +481,21 @@ def _grouped(
         method = row["method"] if row["tuned"] is None else row["method_spec"]
         trained[pair] = {"method": method, "lr": row["lr"], "epochs": row["epochs"]}
     return cells, ends, trained
+
+
+def _levels(
+    folders: Sequence[_Folder], rows: pd.DataFrame, test: TestSplit
+) -> dict[str, dict[Errors, Array]]:
+    """The runs on complete labels with additional errors, (D,) by method and level."""
+    draws = sorted({*zip(rows["seed"], rows["draw"], strict=True)})
+    table = pd.concat([runs.read_errors(one.folder).to_pandas() for one in folders])
+    levels: dict[str, dict[Errors, Array]] = {}
+    for (method, *level), group in table.groupby(["method", *runs.ERRORS], sort=True):
+        by_draw = group.drop_duplicates(["seed", "draw"]).set_index(["seed", "draw"])["map"]
+        miss, false_alarm = map(float, level)
+        scores = test.on_new_images(by_draw.reindex(draws).to_numpy())
+        levels.setdefault(str(method), {})[miss, false_alarm] = scores
+    return levels
 
 
 def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSplit]:

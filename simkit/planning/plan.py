@@ -18,6 +18,7 @@ from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.planning import choose, plan_figure, plan_page
+from simkit.planning.answers import SUPPOSED, Errors
 from simkit.planning.choose import BillLine, Candidate, Decision, Trust, When, backtest
 from simkit.planning.costs import PriceCurve, Staff, count, wrong_labels
 from simkit.planning.curves import Curves
@@ -45,7 +46,8 @@ class Plan(Decision, plan_figure.Readable):
         values = {
             "budget": self.project.dollars, "images": self.project.images, "target": target,
             "purchase_needed": self.purchase_needed, "zero_shot": self.evidence.zero_shot,
-            "wrong": self.wrong,
+            "wrong": self.wrong, "errors": self.curves.errors,
+            "supposed": [{"wrong": rate, **_values(one)} for rate, one in self.supposed],
             "chosen": _values(self.chosen), "order": [_values(one) for one in self.order],
             "rivals": [_values(one) for one in self.choice.rivals],
             "trust": {"grade": self.trust.grade, "reasons": list(self.trust.reasons)},
@@ -66,6 +68,7 @@ def _values(one: Candidate) -> dict[str, Any]:
         "asked": round(one.asked), "amount": one.amount,
         "hours": None if math.isnan(one.seconds) else one.seconds / 3600,
         "present": round(float(one.present.sum())), "absent": round(float(one.absent.sum())),
+        "answers": one.answers.number, "again": one.answers.again,
         "times_the_pilot": one.times, "median": one.median, "band90": list(one.band),
     }  # fmt: skip
 
@@ -79,6 +82,7 @@ def plan(
     prices: Prices | str = "hourly",
     staff: Staff = Staff(),
     image_price: float | str = 0.0,
+    errors: float | str | tuple[float | str, float | str] | None = None,
     seed: int = 0,
 ) -> Plan:
     """Plan the purchase of labels for a budget from the runs of one or several comparisons.
@@ -103,6 +107,13 @@ def plan(
         Number, working hours and wage of the annotators.
     image_price : number or str
         Dollars to obtain one image.
+    errors : RATES, optional
+        Shares of present classes that one annotator misses and of absent ones that they report,
+        such as 3%,0.2%; one number is both.
+
+        Orders measure them (`simkit receive`). With them, and with runs at levels of errors
+        (`errors` of the grid), purchases carry 1, 2, 3 or 5 answers per question, and further
+        answers to the questions so far are a purchase as well. Default: unknown.
     seed : int
         Seed of all samples.
 
@@ -126,22 +137,29 @@ def plan(
     received = evidence.received
     once = listed.setup + listed.setup_class * evidence.pool.truth.shape[1]
     once *= received is None  # set-up is paid with the first round
+    rates = None if errors is None else quantities.rates(errors, "errors")
+    least = 0 if rates and evidence.levels else 1  # without images questions can be asked again
     project = choose.Request(
         dollars=money,
-        images=None if images is None else quantities.count(images, "images"),
+        images=None if images is None else quantities.count(images, "images", least=least),
         target=None if reach is None else quantities.score(reach, "target"),
         confidence=quantities.share(confidence, "confidence"),
         image_price=quantities.dollars(image_price, "image_price"), set_up=once,
         spent={} if received is None else {received.option: received.dollars},
     )  # fmt: skip
     purchases, unpriced = _priced(evidence, listed)
-    curves = Curves(evidence, purchases, seed=seed)
+    curves = Curves(evidence, purchases, seed=seed, errors=rates, usual=listed.workers)
     expected = None
     if received is not None:
         expected = tuple(np.quantile(curves.expected(received), [0.5, 0.05, 0.95]).tolist())
         curves.agree_with(received)
     choice = choose.choose(choose.candidates(curves, project), project)
     choice, order = choose.in_rounds(choice, curves, project)
+    supposed = [
+        (rate, choose.choose(choose.candidates(erring, project), project).chosen)
+        for rate in (SUPPOSED if rates is None and evidence.levels else ())
+        for erring in [curves.with_errors((rate, rate))]
+    ]
     chosen, test = choice.chosen, backtest(evidence, purchases, seed=seed)
     amount = chosen.amount / chosen.times if chosen.option.counted else chosen.amount
     return Plan(
@@ -149,15 +167,20 @@ def plan(
         trust=Trust.of(chosen, curves, test), backtest=test, prices=listed,
         measurement=choose.next_measurement(choice), unpriced=unpriced,
         bill=tuple(_bill(order, chosen, curves, project)), week_hours=staff.week,
-        expected=expected, wrong=wrong_labels(chosen.option, amount, evidence.pool),
+        expected=expected, supposed=tuple(supposed),
+        wrong=wrong_labels(chosen.option, amount, evidence.pool),
         command=plan_figure.command(
             *evidence.folders, budget=money, images=project.images,
             target=project.target, confidence=confidence if reach else None,
             prices=prices if isinstance(prices, str) else listed.name, wage=staff.wage,
-            image_price=image_price or None, people=staff.people,
+            image_price=image_price or None, errors=_spelled(rates), people=staff.people,
             hours_a_week=staff.hours_a_week, seed=seed or None,
         ),
     )  # fmt: skip
+
+
+def _spelled(errors: Errors | None) -> str | None:
+    return None if errors is None else ",".join(f"{100 * rate:.6g}%" for rate in errors)
 
 
 def _priced(
@@ -188,7 +211,10 @@ def _bill(
 
     for letter, one in zip("ab", order, strict=False):
         paid = one.images * project.image_price
-        what = "labels" if len(order) == 1 else f"round 1, {letter}: labels"
+        what = "further answers" if one.answers.again else "labels"
+        if one.answers.number != curves.usual:
+            what += f", {one.answers}"
+        what = what if len(order) == 1 else f"round 1, {letter}: {what}"
         yield line(what, one.dollars - paid - project.set_up, one.seconds)
         if paid:
             yield line(f"{one.images:,} images", paid, 0.0)

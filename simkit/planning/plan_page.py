@@ -53,9 +53,11 @@ def page(plan: Decision) -> Page:
             reached["the scores (zero-shot)"] = plan.evidence.zero_shot[0]
         if plan.evidence.received is not None:
             reached["the labels so far"] = plan.evidence.received.score
+        elif chosen.answers.again:
+            reached["the pilot's labels"] = float(np.median(plan.curves.so_far(chosen.pair)))
         best = max(reached, key=lambda name: reached[name])
         answers += [
-            ("Spend", "nothing: no purchase within the budget is expected to add 1 point of mAP."),
+            ("Spend", f"nothing: {_tried(plan)}"),
             ("Expect", f"{points(reached[best])} mAP on new images, with {best}."),
         ]
     because = f", because {'; '.join(plan.trust.reasons)}" if plan.trust.reasons else ""
@@ -66,7 +68,7 @@ def page(plan: Decision) -> Page:
         trust += " `--images` was not given: as many images as needed are assumed."
     answers += [("Trust", trust), ("Next step", _next(plan))]
     return Page(
-        title, tuple(answers), tables=(_runners_up(plan), *_bill(plan)),
+        title, tuple(answers), tables=(_runners_up(plan), *_supposed(plan), *_bill(plan)),
         details=tuple(_details(plan)), chart=_chart(plan), command=plan.command,
         trust=plan.trust.grade,
     )  # fmt: skip
@@ -84,7 +86,14 @@ def _band(one: Candidate) -> str:
 
 
 def described(one: Candidate) -> str:
-    """A purchase in concrete numbers."""
+    """A purchase in concrete numbers, with the answers per question if annotators err."""
+    if one.answers.again:
+        return f"further answers to the questions so far, up to {one.answers}"
+    known = one.answers.errors is not None and any(one.answers.errors)
+    return f"{_labels(one)}, {one.answers}" if known else _labels(one)
+
+
+def _labels(one: Candidate) -> str:
     option, part = one.option, one.option.with_amount(one.amount)
     images = f"{one.images:,} image{'s' * (one.images != 1)}"
     if option.complete:
@@ -150,8 +159,8 @@ def _spend(plan: Decision) -> Iterator[str]:
     received = plan.evidence.received
     if received is not None and received.option == chosen.option:
         yield "These amounts include the labels so far; the price does not."
-    workers = chosen.option.habits.workers
-    if (people := workers or plan.prices.workers) != 1:
+    workers, people = chosen.option.habits.workers, chosen.answers.number
+    if people != 1 and people == (workers or plan.prices.workers):
         why = "because annotators err" if workers else f"by price list {plan.prices.name}"
         yield f"Each question is answered by {people} people ({why})."
     if (total := plan.hours) is not None:
@@ -168,6 +177,11 @@ def _expect(plan: Decision) -> Iterator[str]:
     whole = f" once the whole {dollars(chosen.dollars)} is spent" if len(plan.order) > 1 else ""
     method = plan.evidence.title(chosen.method)
     yield f"{points(chosen.median)} mAP on new images, trained with {method}{whole}."
+    if (errors := chosen.answers.errors) is not None and any(errors):
+        yield (
+            f"{100 * errors[0]:.2g}% of the present classes will be missed and "
+            f"{100 * errors[1]:.2g}% of the absent ones reported."
+        )
     if any(plan.wrong):
         present, absent = plan.wrong
         yield f"{present:.1%} of the present and {absent:.1%} of the absent labels will be wrong."
@@ -176,7 +190,8 @@ def _expect(plan: Decision) -> Iterator[str]:
     better = {
         other.method: float((other.map > chosen.map + LOSS / 2).mean())
         for other in plan.choice.every
-        if other.option == chosen.option and other.method not in (chosen.method, FULL)
+        if (other.option, other.answers) == (chosen.option, chosen.answers)
+        and other.method not in (chosen.method, FULL)
         and other.images == chosen.images and abs(other.dollars - chosen.dollars) < 0.005
     }  # fmt: skip
     # With complete labels many methods are identical.
@@ -204,7 +219,7 @@ def _expect(plan: Decision) -> Iterator[str]:
         else:
             most = MOST_TIMES * plan.evidence.pool.images
             end = "More money buys nothing better"
-            if (plan.project.images or math.inf) > most:
+            if plan.project.images is None or plan.project.images > most:
                 end = f"The pilot predicts nothing beyond {most:,.0f} images, 50 times its own"
             yield f"{end}: {dollars(plan.left)} is left." if plan.left >= 0.5 else f"{end}."
 
@@ -260,6 +275,8 @@ def _next(plan: Decision) -> str:
 def _train(plan: Decision) -> str:
     """The training on the labels at hand, where no purchase is worth its money."""
     received = plan.evidence.received
+    if received is None and plan.evidence.zero_shot is None:
+        return f"Train {plan.evidence.title(plan.chosen.method)} on the pilot's labels."
     if received is None:
         return "Use the scores (`simkit score`); they need no labels."
     if (project := plan.evidence.project) is not None:
@@ -289,6 +306,45 @@ def _runners_up(plan: Decision) -> Table:
     )  # fmt: skip
     columns = ("purchase", "method", "$", "mAP", "range", "P(better)")
     return Table("Runners-up", columns, rows, (2, 3, 4, 5))
+
+
+def _supposed(plan: Decision) -> Iterator[Table]:
+    """The choice for several shares of wrong answers, where the share is unknown."""
+    if plan.supposed:
+        rows = tuple(
+            (f"{rate:.0%}", "the questions so far again" if one.answers.again else _labels(one),
+             f"{one.answers.number}", plan.evidence.title(one.method), dollars(one.dollars),
+             points(one.median), _band(one))
+            for rate, one in plan.supposed
+        )  # fmt: skip
+        columns = ("wrong answers", "purchase", "answers", "method", "$", "mAP", "range")
+        yield Table("If annotators err", columns, rows, (2, 4, 5, 6))
+
+
+def _by_answers(plan: Decision) -> Iterator[tuple[str, str, str, str, str]]:
+    """For every number of answers, the best purchase of the chosen option and method at the price
+    of the order; empty where one number alone can be judged."""
+    best: dict[tuple[int, bool], Candidate] = {}
+    for one in plan.choice.every:
+        key = one.answers.number, one.answers.again
+        if one.pair == plan.chosen.pair and one.dollars <= plan.chosen.dollars + 0.005:
+            best[key] = max(best.get(key, one), one, key=attrgetter("median"))
+    if len(best) > 1:
+        for (number, again), one in sorted(best.items(), key=lambda row: row[0][::-1]):
+            what = "the questions so far again" if again else _labels(one)
+            yield f"{number}", dollars(one.dollars), what, points(one.median), _band(one)
+
+
+def _tried(plan: Decision) -> str:
+    """What was tried without a gain of 1 point."""
+    every, numbers = plan.choice.every, {one.answers.number for one in plan.choice.every}
+    if len(numbers) == 1:
+        return "no purchase within the budget is expected to add 1 point of mAP."
+    tried = ["labels of more images"] if any(one.images for one in every) else []
+    tried.append(f"up to {max(numbers)} answers to each question")
+    if any(one.answers.again for one in every):
+        tried.append("further answers to the questions so far")
+    return f"{', '.join(tried)} were tried; none adds 1 point of mAP within the budget."
 
 
 def _bill(plan: Decision) -> Iterator[Table]:
@@ -330,6 +386,14 @@ def _details(plan: Decision) -> Iterator[Section]:
         for one in _frontier(plan, chosen.pair)[::2]
     )
     yield Section(title, table=Table("", ("$", "purchase", "mAP", "range"), rows, (0, 2, 3)))
+    if by_answers := tuple(_by_answers(plan)):
+        columns = ("answers to each question", "$", "purchase", "mAP", "range")
+        text = (
+            "The best purchase for at most the price of the order. Wrong labels of one answer cost "
+            "more than further images bring, as long as more answers give a higher mAP."
+        )
+        table = Table("", columns, by_answers, (1, 3, 4))
+        yield Section("Get another answer, or another image?", (text,), table=table)
     if plan.unpriced:
         yield Section("Not considered", items=plan.unpriced)
     tested = "No curve has three sizes, so no size could be held out and predicted."
@@ -360,6 +424,11 @@ def _details(plan: Decision) -> Iterator[Section]:
 def _assumptions(plan: Decision) -> Iterator[str]:
     chosen = plan.chosen
     yield "Images and annotators are like the pilot's"
+    if chosen.answers.number != plan.curves.usual:
+        yield (
+            "Annotators err independently of each other; cleaner labels raise logit mAP as much "
+            "for every scheme and number of images as for complete labels of the pilot"
+        )
     yield "The model is trained on the order alone; the pilot's labels would add to it"
     if chosen.times > 1:
         yield (
@@ -380,7 +449,11 @@ def _assumptions(plan: Decision) -> Iterator[str]:
 
 def _frontier(plan: Decision, pair: Pair) -> list[Candidate]:
     """The best purchases of a label option and method at increasing costs."""
-    purchases = [one for one in plan.choice.every if one.pair == pair]
+    purchases = [
+        one for one in plan.choice.every if one.pair == pair and not one.answers.again
+    ]
+    if not purchases:
+        return []
     spent = [one.dollars for one in purchases]
     best: dict[float, Candidate] = {}
     for level in np.geomspace(min(spent), max(spent), STEPS) * (1 + 1e-9):
@@ -391,13 +464,17 @@ def _frontier(plan: Decision, pair: Pair) -> list[Candidate]:
 
 
 def _chart(plan: Decision) -> Chart:
-    chosen, set_up, lines = plan.chosen, plan.project.set_up, []
+    chosen, set_up = plan.chosen, plan.project.set_up
+    lines = []
     for option, method in (one.pair for one in (chosen, *plan.choice.rivals[:DRAWN])):
         pair, best = (option, method), _frontier(plan, (option, method))
+        if not best:  # further answers to the questions so far alone
+            continue
         low, high = zip(*(one.band for one in best), strict=True)
         marks: tuple[Mark, ...] = ()
         if option.amount == "images":  # other options were measured only on the pilot's images
-            each = (best[0].dollars - set_up) / best[0].images
+            each = float(plan.curves.purchases[option].dollars[-1]) / plan.evidence.pool.images
+            each += plan.project.image_price
             sizes = plan.evidence.cells.get(pair, ())
             marks = tuple(
                 (size.amount * each + set_up, size.score)

@@ -9,6 +9,7 @@ import warnings
 from zlib import crc32
 
 import numpy as np
+import pyarrow as pa
 
 from simkit import data as datasets
 from simkit.annotate.budget import amount_for
@@ -23,16 +24,21 @@ CLASSES = 12
 LEAD = {"an": 0.0, "ll-r": 0.15, "ignore": 0.0}  # logit AP over AN
 SCHEMES = ("single-positive", "rpa", "fpc", "full-subset")
 PRICES = "openimages"
+DAMAGE = 0.3  # of logit AP
 
 
-def data(folder, images, *, test=3000, classes=CLASSES, seed=0):
-    """An npz data set whose classes are shown by 30 % to 3 % of the images; its spec."""
+def data(folder, images, *, test=3000, classes=CLASSES, seed=0, wrong=(0.0, 0.0)):
+    """An npz data set whose classes are shown by 30 % to 3 % of the images; its spec. wrong: shares
+    of present labels missed and of absent ones reported."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {}
     for split, count in (("train", images), ("test", test)):
         rng = np.random.default_rng([seed, split == "test"])
         present = rng.random((count, classes)) < np.geomspace(0.3, 0.03, classes)
         present[present.sum(axis=1) == 0, 0] = True
+        if split == "train":
+            number = rng.random(present.shape)
+            present = np.where(present, number >= wrong[0], number < wrong[1])
         rows, columns = np.nonzero(present)
         files[split] = folder / f"{split}.npz"
         np.savez(
@@ -57,28 +63,59 @@ def average_precision(labels, truth, method):
     return 1 / (1 + np.exp(-score - LEAD.get(method, 0.0) * (missed > 0.01)))
 
 
+def damage(errors, classes=CLASSES):
+    """(L,) planted loss of logit AP: 0.3 for each e-fold of the truth's variance that labels with
+    these rates of misses and false alarms do not explain (the squared correlation of both)."""
+    miss, false_alarm = errors
+    p = np.geomspace(0.3, 0.03, classes)
+    both = np.array([p * (1 - miss), p * miss, (1 - p) * false_alarm, (1 - p) * (1 - false_alarm)])
+    seen = both[0] + both[2]
+    r = (both[0] - p * seen) / np.sqrt(p * (1 - p) * seen * (1 - seen))
+    return -DAMAGE * np.log(r**2)
+
+
+def worse(ap, by):
+    """AP with a logit lower by this much."""
+    return 1 / (1 + (1 / np.clip(ap, 1e-6, 1 - 1e-6) - 1) * np.exp(by))
+
+
+def added(errors, level):
+    """The rates of labels with errors to which others are added."""
+    (miss, false_alarm), (more, further) = errors, level
+    return (miss * (1 - further) + (1 - miss) * more,
+            false_alarm * (1 - more) + (1 - false_alarm) * further)  # fmt: skip
+
+
 def write(folder, spec, *, schemes=SCHEMES, methods=("an", "ll-r"), shares=(0.04, 0.1, 0.25, 0.6),
           draws=4, reference=True, noise=0.004, listed=PRICES, finished=1.0, named=None,
-          **fields):  # fmt: skip
+          wrong=(0.0, 0.0), levels=(), **fields):  # fmt: skip
     """Leave what `simkit compare` would leave; shares: of the price of complete labels. finished:
     the share of the rows that are there; below 1 the comparison is under way. named: other
-    names of methods."""
+    names of methods. wrong: the error rates of the data's labels, which cost AP; levels: rates in
+    addition, at which the references are trained as well."""
     truth = datasets.open(spec).truth["train"]
     whole = cost(simulate(truth, "full-subset"), prices(listed)).dollars
     budgets = tuple(round(share * whole, 2) for share in shares)
     grid = Grid.of({
         "schemes": list(schemes), "methods": list(methods), "data": spec, "budgets": list(budgets),
-        "prices": listed, "draws": draws, "reference": reference, **fields,
+        "prices": listed, "draws": draws, "reference": reference, "errors": levels, **fields,
     })  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
-    rows, luck = [], np.random.default_rng(0).normal(0, 0.006, draws)
+    rows, erring, luck = [], [], np.random.default_rng(0).normal(0, 0.006, draws)
     for draw in range(draws):
         for labels, scheme, spelled, budget in _bought(truth, schemes, budgets, listed, grid, draw):
             reference_run = scheme is None
             for method in dict.fromkeys(["full", *methods]) if reference_run else methods:
                 ap = average_precision(labels, truth, "an" if method == "full" else method)
                 rng = np.random.default_rng(crc32(f"{scheme} {budget} {draw} {method}".encode()))
-                ap = np.clip(ap + luck[draw] + rng.normal(0, noise), 0.001, 0.999)
+                every = rng.normal(0, noise)
+                for level in levels if reference_run else ():
+                    of_level = worse(ap, damage(added(wrong, level))) + luck[draw] + every
+                    row = _row(labels, truth, "full-subset", spelled, method, budget, draw,
+                               np.clip(of_level, 0.001, 0.999), True, listed)  # fmt: skip
+                    erring.append(row | dict(zip(runs.ERRORS, level, strict=True)))
+                ap = worse(ap, damage(wrong)) if any(wrong) else ap
+                ap = np.clip(ap + luck[draw] + every, 0.001, 0.999)
                 rows.append(_row(labels, truth, scheme or "full-subset", spelled, method, budget,
                                  draw, ap, reference_run, listed))  # fmt: skip
     if not reference:
@@ -103,7 +140,8 @@ def write(folder, spec, *, schemes=SCHEMES, methods=("an", "ll-r"), shares=(0.04
             job_store.save(job_store.Result(part), folder / "bundles", key)
         return folder
     table = runs.to_table(rows, facts | {"planned": len(rows)})
-    runs.write(runs.writers(table), folder)
+    errors = pa.Table.from_pylist(erring, runs.SCHEMAS[1])
+    runs.write(runs.writers(table, errors), folder)
     (folder / "grid.toml").write_text(grid.to_toml(), encoding="utf-8")
     return folder
 
@@ -144,10 +182,12 @@ def _row(labels, truth, scheme, spelled, method, budget, draw, ap, reference, li
     return values
 
 
-def project_map(folder, candidate):
-    """mAP that a purchase really gives on images of its own that are like the pilot's."""
-    truth = datasets.open(data(folder, candidate.images, seed=7)).truth["train"]
+def project_map(folder, candidate, *, wrong=(0.0, 0.0), by=0.0):
+    """mAP that a purchase really gives on images of its own that are like the pilot's. wrong: error
+    rates of the labels that are counted; by: loss of logit AP by errors, a number or (L,)."""
+    spec = data(folder, candidate.images, seed=7, wrong=wrong)
+    truth = datasets.open(spec).truth["train"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         labels = simulate(truth, candidate.option.with_amount(candidate.amount))
-    return float(average_precision(labels, truth, candidate.method).mean())
+    return float(worse(average_precision(labels, truth, candidate.method), by).mean())
