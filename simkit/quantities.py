@@ -110,7 +110,7 @@ def rates(value: Any, name: str) -> tuple[float, float]:
     Returns
     -------
     (float, float)
-        Each from 0 to below 0.5.
+        Each from 0, below 1 together.
 
     Raises
     ------
@@ -119,12 +119,12 @@ def rates(value: Any, name: str) -> tuple[float, float]:
     """
     parts = value.split(",") if isinstance(value, str) else value
     parts = list(parts) if isinstance(parts, list | tuple) else [parts]
-    wanted = "one or two shares below 50% are expected, of classes missed and reported"
+    wanted = "one or two shares are expected, of classes missed and of classes reported"
     mend = "write 3%,0.2% or 0.03,0.002"
     read = [_read(part) for part in parts]
     shares = [number / 100 if "%" in marks else number for number, marks in read]
     fine = len(parts) in (1, 2) and all(marks <= set("%") for _, marks in read)
-    if not fine or not all(0 <= part < 0.5 for part in shares):
+    if not fine or min(shares) < 0 or shares[0] + shares[-1] >= 1:
         raise _refused(value, name, wanted, mend)
     return shares[0], shares[-1]
 

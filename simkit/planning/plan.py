@@ -155,11 +155,6 @@ def plan(
         curves.agree_with(received)
     choice = choose.choose(choose.candidates(curves, project), project)
     choice, order = choose.in_rounds(choice, curves, project)
-    supposed = [
-        (rate, choose.choose(choose.candidates(erring, project), project).chosen)
-        for rate in (SUPPOSED if rates is None and evidence.levels else ())
-        for erring in [curves.with_errors((rate, rate))]
-    ]
     chosen, test = choice.chosen, backtest(evidence, purchases, seed=seed)
     amount = chosen.amount / chosen.times if chosen.option.counted else chosen.amount
     return Plan(
@@ -167,7 +162,7 @@ def plan(
         trust=Trust.of(chosen, curves, test), backtest=test, prices=listed,
         measurement=choose.next_measurement(choice), unpriced=unpriced,
         bill=tuple(_bill(order, chosen, curves, project)), week_hours=staff.week,
-        expected=expected, supposed=tuple(supposed),
+        expected=expected, supposed=tuple(_supposed(curves, project)),
         wrong=wrong_labels(chosen.option, amount, evidence.pool),
         command=plan_figure.command(
             *evidence.folders, budget=money, images=project.images,
@@ -177,6 +172,13 @@ def plan(
             hours_a_week=staff.hours_a_week, seed=seed or None,
         ),
     )  # fmt: skip
+
+
+def _supposed(curves: Curves, project: choose.Request) -> Iterator[tuple[float, Candidate]]:
+    """The choice for several shares of wrong answers, where the share is unknown."""
+    for rate in SUPPOSED if curves.errors is None and curves.evidence.levels else ():
+        erring = curves.with_errors((rate, rate))
+        yield rate, choose.choose(choose.candidates(erring, project), project).chosen
 
 
 def _spelled(errors: Errors | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simkit import quantities
-from simkit.annotate.prices import Prices, cost
+from simkit.annotate.prices import MACHINE, SET_UP, Prices, cost
 from simkit.errors import BadInput
-from simkit.labels.partial import ABSENT, PRESENT
+from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState, write_data
 from simkit.planning.costs import Staff
@@ -38,6 +39,7 @@ def plan_next(
     prices: Prices | str | None = None,
     staff: Staff = Staff(),
     image_price: float | str = 0.0,
+    errors: float | str | tuple[float | str, float | str] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Plan:
@@ -69,6 +71,8 @@ def plan_next(
         Number, working hours and wage of the annotators.
     image_price : number or str
         Dollars to obtain one image.
+    errors : number, str or pair, optional
+        Error rates of one answer, as for `plan`. Default: those of the order's answers.
     seed : int
         Seed of all samples.
     progress : callable, optional
@@ -115,8 +119,9 @@ def plan_next(
     else:
         scores = np.array([quantities.score(measured, "measured")])
     labels, scored = state.labels, _scored_classes(evidence, order)
+    dollars, labour, seconds = _paid(labels, prices)
     received = Received(
-        option=pair[0], method=pair[1], dollars=cost(labels, prices).dollars,
+        option=pair[0], method=pair[1], dollars=dollars, labour=labour, seconds=seconds,
         images=len(order.images), asked=int(labels.asked.sum()),
         present=labels.per_class(PRESENT)[scored].astype(float),
         absent=labels.per_class(ABSENT)[scored].astype(float),
@@ -125,8 +130,17 @@ def plan_next(
     made = plan(
         replace(evidence, received=received), budget, images=images, target=target, prices=prices,
         staff=staff, image_price=image_price, seed=seed,
+        errors=state.errors if errors is None else errors,
     )  # fmt: skip
     return replace(made, command=f"{made.command} --continue {quote(str(order.folder))}")
+
+
+def _paid(labels: PartialLabels, prices: Prices | str) -> tuple[float, float, float]:
+    """Price of the labels, the part of it for answers of people, and their working time."""
+    bill = cost(labels, prices)
+    labour = (line.dollars for line in bill.lines if line.kind not in (MACHINE, SET_UP))
+    seconds = math.nan if bill.seconds is None else bill.seconds
+    return bill.dollars, math.fsum(labour), seconds
 
 
 def _scored_classes(evidence: Evidence, order: Order) -> list[int]:
