@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 import time
 import warnings
@@ -33,6 +34,10 @@ Start here:
   simkit compare --out runs   built-in images: compare schemes and methods, in minutes
   simkit list                 schemes, methods, data sets, price lists ...
   simkit help simulate        a command, its options, an example"""
+_RENAMED = {  # options by command: earlier and present name
+    "order": ("--people", "--answers"), "quickstart": ("--people", "--answers"),
+    "plan": ("--people", "--annotators"),
+}  # fmt: skip
 _WAIT = 10.0  # seconds, in which torchrun ends the other processes of one that failed
 
 
@@ -49,6 +54,10 @@ class Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in VERBS and not args[0].startswith("-"):
             raise unknown("command", args[0], VERBS)
+        old, new = _RENAMED.get(args[0], ("", ""))
+        if old and any(word.partition("=")[0] == old for word in args):
+            warnings.warn(f"{old} is now called {new}", stacklevel=1)
+            args = [re.sub(rf"^{old}(?==|$)", new, word) for word in args]
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:

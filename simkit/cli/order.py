@@ -84,7 +84,7 @@ class Options:
     budget: float | None = None
     split: str | None = None
     images: float | int | None
-    people: int | None
+    answers: int | None
     prices: str | None
     seed: int | None
     gold: float | None
@@ -102,7 +102,7 @@ class Options:
 @options.fields_of(Options)
 @options.shared("classes_file", "instructions_file")
 @options.of(
-    "simkit.orders.order.RoundSettings", unset=True, images=IMAGES, people=options.COUNT,
+    "simkit.orders.order.RoundSettings", unset=True, images=IMAGES, answers=options.COUNT,
     prices=options.PRICES, seed=click.INT, gold=options.Quantity("share", _share_or_none),
     join=click.Choice(["majority", "union", "dawid-skene"]),
 )  # fmt: skip
@@ -251,7 +251,7 @@ def _stated(request: Options) -> dict[str, Any]:
     """The settings of the round that were given as options."""
     from simkit.orders.project import absolute_path
 
-    names = ("images", "people", "join", "gold", "seed", "prices")
+    names = ("images", "answers", "join", "gold", "seed", "prices")
     stated = {name: getattr(request, name) for name in names if getattr(request, name) is not None}
     if "prices" in stated:
         stated["prices"] = absolute_path(stated["prices"])

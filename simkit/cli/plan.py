@@ -37,7 +37,7 @@ _PILOT_ONLY = ("data", "classes", "per_image")
     image_price=options.DOLLARS, errors=options.RATES, seed=click.INT, unset=True,
 )  # fmt: skip
 @options.of(
-    "simkit.planning.costs.Staff", wage=options.DOLLARS, people=options.COUNT,
+    "simkit.planning.costs.Staff", wage=options.DOLLARS, annotators=options.COUNT,
     hours_a_week=options.COUNT,
 )  # fmt: skip
 @options.of("simkit.study.next_plan.plan_next", measured=options.SCORE, only="With --continue: ")
@@ -84,7 +84,7 @@ def command(
     values |= {"confidence": confidence, "continue_": continue_}
     values = {name: value for name, value in values.items() if value is not None}
     _check(folders, pilot, values)
-    names = ("people", "hours_a_week", "wage")
+    names = ("annotators", "hours_a_week", "wage")
     values["staff"] = simkit.Staff(**{name: values.pop(name) for name in names if name in values})
     if pilot:
         made: Plan | PilotPlan = simkit.plan_pilot(budget, **values)

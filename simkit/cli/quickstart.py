@@ -33,7 +33,7 @@ SHOWN = 3  # images named in a line
 @options.shared("classes_file", "instructions_file", "weights")
 @options.of(
     "simkit.orders.project.Project", budget=options.DOLLARS, prices=options.PRICES,
-    people=options.COUNT, seed=click.INT,
+    answers=options.COUNT, seed=click.INT,
 )  # fmt: skip
 @options.json
 def command(

@@ -60,7 +60,7 @@ class RoundSettings:
     scheme: str = setting(..., "the scheme with its amount, such as rpa(keep=0.1)")
     split: str = setting("train", "the split to label")
     images: float | int = setting(1.0, "share or number of the images to ask about")
-    people: Annotated[int, Range(1, 100)] = setting(1, "people who answer each question")
+    answers: Annotated[int, Range(1, 100)] = setting(1, "answers to each question")
     gold: Share = setting(
         0.0, "questions with a known answer, as a share of the others, to measure people's errors"
     )
@@ -106,7 +106,10 @@ class Round:
         """Content id of the settings and questions."""
         columns = [self.table[name].to_numpy() for name in SCHEMA.names if name != "kind"]
         kinds = self.table["kind"].to_numpy(str)
-        return content_id("order", json.dumps(dataclasses.asdict(self.settings)), kinds, *columns)
+        # Under their earlier names and without newer settings, so that ids stay the same.
+        values = dataclasses.asdict(self.settings)
+        stated = {"people" if key == "answers" else key: values[key] for key in values}
+        return content_id("order", json.dumps(stated), kinds, *columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,9 +159,9 @@ class Order:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """The questions of all rounds, by number, with columns round and people (who answer)."""
+        """The questions of all rounds, by number, with columns round and answers (to get)."""
         tables = [
-            part.table.assign(round=n, people=part.settings.people)
+            part.table.assign(round=n, answers=part.settings.answers)
             for n, part in enumerate(self.rounds, 1)
         ]
         return pd.concat(tables).set_index("question", drop=False).rename_axis(None)
@@ -193,7 +196,7 @@ class Order:
         machine = 0
         if self.scores is not None and len(self.rounds) == 1:
             machine = self.ask(self.settings, JoinedAnswers()).labels.effort.machine
-        return effort_of(questions, self.shape, self.settings.people, machine)
+        return effort_of(questions, self.shape, self.settings.answers, machine)
 
     def write(self, place: Path) -> None:
         """Write the last round into a folder `place`, which becomes `round_folder`.
@@ -294,7 +297,8 @@ def _read_round(file: Path) -> tuple[Round, str | None]:
     mend = "orders cannot be edited; restore the file, or make another order"
     with reading(file, "an order", mend):
         values: Mapping[str, Any] = parse_json(file.read_text("utf-8"))
-        about = {k: v for k, v in values.items() if k not in ("id", "order")}
+        names = {"people": "answers"}  # up to version 0.2
+        about = {names.get(k, k): v for k, v in values.items() if k not in ("id", "order")}
         settings = build(RoundSettings, about, "order")
     with reading(file.parent / QUESTIONS, "questions", mend) as questions:
         table = (

@@ -1,6 +1,6 @@
 """A project: images to be labelled within a budget, in a folder with its orders.
 
-project/project.toml     data, classes, budget, prices, people
+project/project.toml     data, classes, budget, prices, answers
 project/pictures.csv     size of each image, and the reason for leaving it out
 project/order1 ...       orders; see `simkit.orders.order`
 project/labels.csv       made from the answers: the pilot as a labelled data set
@@ -62,7 +62,7 @@ class Project:
     classes: tuple[str, ...] = setting(..., "names of the classes to ask about")
     budget: Positive = setting(..., "dollars for all labels")
     prices: str = setting("hourly", "price list")
-    people: Count = setting(1, "people who answer each question")
+    answers: Count = setting(1, "answers to each question")
     per_image: Positive = setting(2.0, "assumed mean number of classes in an image")
     backbone: str = setting("mobilenet_v2", "frozen network that computes the features")
     weights: str = setting("imagenet", "its weights; imagenet downloads torchvision's")
@@ -86,8 +86,8 @@ class Project:
 
     @property
     def price_list(self) -> Prices:
-        """The price list, for `people` people per question."""
-        return dataclasses.replace(price_list(self.prices), workers=self.people)
+        """The price list, with `answers` answers to a question."""
+        return dataclasses.replace(price_list(self.prices), workers=self.answers)
 
     def write(self) -> None:
         """Write `project.toml`. Call it last: the file marks the project as complete."""
@@ -107,6 +107,8 @@ class Project:
             )
         with reading(file, "a project (TOML)", "correct it"):
             values = tomllib.loads(file.read_text("utf-8"))
+            if "people" in values:  # up to version 0.2
+                values.setdefault("answers", values.pop("people"))
             return build(Project, {**values, "folder": Path(folder)}, "project")
 
     @property
@@ -154,7 +156,7 @@ def first_round(project: Project, order: Order, split: str, plan: PilotPlan | No
     Order
     """
     settings = RoundSettings(
-        project.data, project.classes, FullSubset.name, split=split, people=project.people,
+        project.data, project.classes, FullSubset.name, split=split, answers=project.answers,
         prices=project.prices, seed=project.seed,
         images=1.0 if plan is None else plan.images + plan.test_images,
     )  # fmt: skip
@@ -236,7 +238,7 @@ def write_pilot(project: Project, state: OrderState) -> list[str]:
     texts = {TABLE: table.to_csv(index=False)}
     values = {"data": pilot_data(project), "backbone": project.backbone, "weights": project.weights}
     lines = "\n".join(toml_lines(values))
-    people = "\n".join(toml_lines({"habits": {"workers": project.people}}))
+    people = "\n".join(toml_lines({"habits": {"workers": project.answers}}))
     scored = cells[split[done] == "test"]
     scorable = bool(((scored == "1").any(0) & (scored == "0").any(0)).any())
     if done.any() and not scorable:

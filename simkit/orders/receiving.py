@@ -293,13 +293,13 @@ class OrderState:
         answered = self.answers[self.answers["gold"] == 0].drop_duplicates("question")
         asked = np.zeros(order.shape[0], bool)
         asked[answered["image"].to_numpy(np.int64)] = True
-        people = answered["people"]
+        people = answered["answers"]
         if people.nunique() > 1:  # an effort has one number of people
             answered, people = answered.loc[answered.index.repeat(people)], pd.Series([1])
-        effort = effort_of(answered, order.shape, max(people, default=settings.people))
+        effort = effort_of(answered, order.shape, max(people, default=settings.answers))
         about = {
             "scheme": settings.scheme, "order": order.id, "join": settings.join,
-            "people": settings.people, "answers": len(self.answers),
+            "people": settings.answers, "answers": len(self.answers),
         }  # fmt: skip
         dropped, machine = of_scheme.effort.dropped, of_scheme.effort.machine
         return PartialLabels.of(
@@ -314,7 +314,7 @@ class OrderState:
         table = self.order.table
         people = self.answers.groupby("question")["worker"].nunique()
         answered = people.reindex(table.index, fill_value=0)
-        wanted = table["people"].where(table["gold"] == 0, 1)
+        wanted = table["answers"].where(table["gold"] == 0, 1)
         closed = [image for image, given in self.joined.named.items() if END in given]
         ended = (table["kind"] == "name") & table["image"].isin(closed)
         missing = (answered < wanted) & ~ended
@@ -491,7 +491,7 @@ def write(state: OrderState) -> list[str]:
     values: dict[str, Any] = {"like": listed}
     if listed.endswith(".toml"):
         values = tomllib.loads(Path(listed).read_text("utf-8"))
-    values["workers"] = order.settings.people
+    values["workers"] = order.settings.answers
     for kind, rate in prices.rates.items():
         if rate.dollars is None:
             values[kind] = {"per": rate.per, "seconds": rate.seconds, "source": rate.source}

@@ -159,7 +159,7 @@ def _effort(
     images = np.arange(round(settings.gold * len(questions))) % max(1, shape[0])
     gold = pd.DataFrame({"kind": "verify", "image": images, "class": 0})
     machine = 0 if order.rounds else so_far.effort.machine
-    return effort_of(pd.concat([questions, gold]), shape, settings.people, machine)
+    return effort_of(pd.concat([questions, gold]), shape, settings.answers, machine)
 
 
 def in_turn(questions: pd.DataFrame) -> pd.DataFrame:

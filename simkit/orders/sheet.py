@@ -54,7 +54,7 @@ def write(order: Order, questions: pd.DataFrame, folder: Path, *, jsonl: bool = 
     A question for several people has one row for each of them. Returns the file.
     """
     table = listed(order, questions).assign(order=order.id)
-    people = np.where(questions["gold"] == 0, order.settings.people, 1)
+    people = np.where(questions["gold"] == 0, order.settings.answers, 1)
     table = table.loc[table.index.repeat(people)].assign(answer="", worker="", seconds="")
     file = folder / ("questions.jsonl" if jsonl else "questions.csv")
     if jsonl:

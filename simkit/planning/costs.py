@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,26 +29,38 @@ class Staff:
 
     Attributes
     ----------
-    people
+    annotators
         Number of annotators. Default: 1, if `hours_a_week` is set.
     hours_a_week
-        Working hours of each annotator a week. Default: 40, if `people` is set.
+        Working hours of each annotator a week. Default: 40, if `annotators` is set.
     wage
         Dollars an hour, such as 22 or "$22". Default: that of the price list.
+    people
+        Earlier name of `annotators`.
     """
 
-    people: int | str | None = None
+    annotators: int | str | None = None
     hours_a_week: int | str | None = None
     wage: float | str | None = None
+    people: InitVar[int | str | None] = None
+
+    def __post_init__(self, people: int | str | None) -> None:
+        if people is None:
+            return
+        if self.annotators is not None:
+            raise BadInput("annotators and people, its earlier name, are both given; leave people "
+                           "out")  # fmt: skip
+        warnings.warn("people is now called annotators", stacklevel=3)
+        object.__setattr__(self, "annotators", people)
 
     @property
     def week(self) -> float | None:
         """Working hours of all annotators a week; None if neither number is set."""
-        if self.people is None and self.hours_a_week is None:
+        if self.annotators is None and self.hours_a_week is None:
             return None
-        people = quantities.count(1 if self.people is None else self.people, "people")
+        number = quantities.count(1 if self.annotators is None else self.annotators, "annotators")
         hours = 40 if self.hours_a_week is None else self.hours_a_week
-        return float(people * quantities.count(hours, "hours_a_week"))
+        return float(number * quantities.count(hours, "hours_a_week"))
 
     @property
     def dollars_an_hour(self) -> float | None:

@@ -330,7 +330,7 @@ def plan_pilot(
         left_out=tuple(f"{one}." for one in made if isinstance(one, str)), exist=exist, about=about,
         command=command(
             "--pilot", budget=money, data=data, classes=classes, per_image=per_image, images=exist,
-            prices=asked, wage=staff.dollars_an_hour, people=staff.people,
+            prices=asked, wage=staff.dollars_an_hour, annotators=staff.annotators,
             hours_a_week=staff.hours_a_week, seed=seed or None,
         ),
     )  # fmt: skip

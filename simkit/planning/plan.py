@@ -168,7 +168,7 @@ def plan(
             *evidence.folders, budget=money, images=project.images,
             target=project.target, confidence=confidence if reach else None,
             prices=prices if isinstance(prices, str) else listed.name, wage=staff.wage,
-            image_price=image_price or None, errors=_spelled(rates), people=staff.people,
+            image_price=image_price or None, errors=_spelled(rates), annotators=staff.annotators,
             hours_a_week=staff.hours_a_week, seed=seed or None,
         ),
     )  # fmt: skip

@@ -6,7 +6,9 @@ from typing import Literal
 import click
 import pytest
 
+import simkit
 from simkit.cli import options
+from simkit.cli.main import code
 from simkit.cli.options import settings
 from simkit.registry import setting
 
@@ -44,9 +46,10 @@ def test_a_default_may_be_left_to_others_and_is_named_all_the_same() -> None:
 
 
 def test_another_type_reads_the_text_and_parameters_are_named_as_options() -> None:
-    found = made("simkit.planning.costs.Staff", people=options.COUNT, hours_a_week=options.COUNT)
-    assert found["people"].type is options.COUNT
-    assert "if --hours-a-week is set" in str(found["people"].help)
+    counts = {"annotators": options.COUNT, "hours_a_week": options.COUNT}
+    found = made("simkit.planning.costs.Staff", **counts)
+    assert found["annotators"].type is options.COUNT
+    assert "if --hours-a-week is set" in str(found["annotators"].help)
 
 
 def test_an_unknown_parameter_is_an_error() -> None:
@@ -72,3 +75,12 @@ def test_meanings_and_defaults() -> None:
         "plain": (0, ""),
     }
     assert [s.name for s in settings(Part) if s.needed] == ["needed"]
+
+
+def test_the_earlier_spelling_of_an_option_works_with_a_note(capsys):
+    for old in (["--people", "2"], ["--people=2"]):
+        words = ["plan", "--pilot", "--budget", "2k", "--classes", "8", "--per-image", "2", *old]
+        assert code(words) == 0
+        assert "--people is now called --annotators" in capsys.readouterr().err
+    with pytest.warns(UserWarning, match="annotators"):
+        assert simkit.Staff(people=3) == simkit.Staff(annotators=3)

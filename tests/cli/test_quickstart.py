@@ -213,14 +213,14 @@ def test_a_project_is_not_made_twice(shell, tmp_path) -> None:
 
 @pytest.mark.parametrize(
     ("change", "text"),
-    [("budget = 50.0", "budget"), ('prices = "hourly"', "price list"), ("people = 1", "people")],
+    [("budget = 50.0", "budget"), ('prices = "hourly"', "price list"), ("answers = 1", "answers")],
 )
 def test_a_damaged_project_names_file_and_field(shell, tmp_path, change: str, text: str) -> None:
     photographs(tmp_path / "photos", 3)
     assert start(shell).code == 0
     file = Path("project/project.toml")
     content = file.read_text()
-    wrong = {"budget = 50.0": "", 'prices = "hourly"': 'prices = "x"', "people = 1": "people = 0"}
+    wrong = {"budget = 50.0": "", 'prices = "hourly"': 'prices = "x"', "answers = 1": "answers = 0"}
     assert change in content
     file.write_text(content.replace(change, wrong[change]))
     done = shell("status", "project")

@@ -50,7 +50,7 @@ def test_refused_rows_are_listed(rpa):
 
 @pytest.mark.parametrize(("join", "said"), [("majority", 1), ("union", 1)])
 def test_answers_of_several_people_are_joined(tmp_path, join, said):
-    order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)", "--people", "3", "--join", join)
+    order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)", "--answers", "3", "--join", join)
     raw = [rows(order, TRUTH, worker=name) for name in ("a", "b", "c")]
     raw[0]["answer"] = "yes"
     keep(order, checked(order, raw[0]).answers)
@@ -65,7 +65,7 @@ def test_answers_of_several_people_are_joined(tmp_path, join, said):
 
 
 def test_a_tie_is_unsure_and_leaves_the_label_unknown(tmp_path, capsys):
-    order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)", "--people", "2")
+    order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)", "--answers", "2")
     for worker, word in (("a", "yes"), ("b", "no")):
         raw = rows(order, TRUTH, worker=worker).assign(answer=word)
         keep(order, checked(order, raw).answers)
@@ -76,7 +76,7 @@ def test_a_tie_is_unsure_and_leaves_the_label_unknown(tmp_path, capsys):
 
 
 def test_dawid_skene_weighs_people_by_their_errors(tmp_path):
-    options = ("--people", "5", "--join", "dawid-skene")
+    options = ("--answers", "5", "--join", "dawid-skene")
     order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.5)", *options)
     for worker, wrong in (("a", 0.02), ("b", 0.02), ("c", 0.4), ("d", 0.4), ("e", 0.4)):
         keep(order, checked(order, rows(order, TRUTH, worker=worker, wrong=wrong)).answers)
@@ -173,7 +173,7 @@ def test_an_order_or_answers_edited_by_hand_are_refused(rpa):
     state = answer(rpa)
     about = rpa.round_folder / "order.json"
     text = about.read_text()
-    about.write_text(text.replace('"people": 1', '"people": 2'))
+    about.write_text(text.replace('"answers": 1', '"answers": 2'))
     with pytest.raises(BadInput, match="changed after it was written"):
         Order.read(rpa.folder)
     about.write_text(text)
@@ -230,7 +230,7 @@ def test_two_who_receive_the_same_answers_at_once_count_them_once(rpa):
 
 def test_a_further_round_for_more_people_does_not_change_earlier_ones(rpa):
     answer(rpa)
-    words = ["order", "--next", str(rpa.folder), "--keep", "0.2", "--people", "3", "--to", "csv"]
+    words = ["order", "--next", str(rpa.folder), "--keep", "0.2", "--answers", "3", "--to", "csv"]
     assert code(words) == 0
     order = Order.read(rpa.folder)
     first, second = (len(part.table) for part in order.rounds)

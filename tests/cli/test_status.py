@@ -89,7 +89,7 @@ def test_the_next_command_runs_as_printed(shell, project) -> None:
 
 def test_a_pilot_is_compared_and_then_planned_with(shell, tmp_path) -> None:
     photographs(tmp_path / "photos", 660)
-    assert start(shell, "--people", 2).code == 0
+    assert start(shell, "--answers", 2).code == 0
     order = Order.read("project/order1")
     files = [answers(f"{name}.jsonl", order, worker=name) for name in ("ann", "ben")]
     assert shell("receive", "project", *files).code == 0

@@ -280,7 +280,7 @@ def test_rows_that_do_not_count_have_numbers(tmp_path, capsys):
     [("7", "7.0"), ("Anna", "anna "), ("Zoë", "Zoë"), ("ann", "an​n")],
 )
 def test_spellings_of_a_name_are_one_person(tmp_path, one, other):
-    order = made(tmp_path, "--people", "2")
+    order = made(tmp_path, "--answers", "2")
     files = [tmp_path / "a.csv", tmp_path / "b.csv"]
     for file, worker in zip(files, (one, other), strict=True):
         table(worker=worker).to_csv(file, index=False)
@@ -292,7 +292,7 @@ def test_spellings_of_a_name_are_one_person(tmp_path, one, other):
 def test_answers_stored_before_names_were_compared_belong_to_their_people(order, tmp_path):
     from simkit.history import sha256
 
-    order = made(tmp_path, "--people", "2")
+    order = made(tmp_path, "--answers", "2")
     old = f"w-{sha256(f'{order.id} Anna'.encode())[:10]}"
     keep(order, received(order, written(tmp_path, table())).answers.assign(worker=old)[:3])
     for name in ("Anna", "anna"):

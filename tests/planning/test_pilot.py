@@ -172,7 +172,7 @@ def test_map_is_known_as_well_as_an_evaluation_set_of_so_many_images_says() -> N
         ({"per_image": 19}, "per_image"),
         ({"classes": 10**9}, "2 to 100,000 classes"),
         ({"images": 0}, "images"),
-        ({"staff": simkit.Staff(people=0)}, "people"),
+        ({"staff": simkit.Staff(annotators=0)}, "annotators"),
         ({"budget": "5,0"}, "budget"),
         ({"prices": "google", "staff": simkit.Staff(wage=20)}, "wage"),
         ({"prices": "hurly"}, "hourly"),

@@ -292,7 +292,7 @@ def test_numbers_are_typed_as_people_type_them(asked) -> None:
 
 
 def test_a_pilot_is_planned_without_runs(asked) -> None:
-    done = shell("--pilot --budget 2k --classes 80 --per-image 2.9 --people 2 --hours-a-week 8")
+    done = shell("--pilot --budget 2k --classes 80 --per-image 2.9 --annotators 2 --hours-a-week 8")
     assert done.exit_code == 0, done.output
     assert asked["plan_pilot"] == (
         2000, {"classes": 80, "per_image": 2.9, "staff": Staff(2, 8)}

@@ -68,7 +68,7 @@ def test_after_two_rounds_the_prediction_is_closer_to_the_result(pilot, tmp_path
 
 
 def test_bad_input(pilot, tmp_path, capsys):
-    words = ["order", "--data", DATA, "--scheme", "fpc(per_class=2)", "--to", "csv", "--people"]
+    words = ["order", "--data", DATA, "--scheme", "fpc(per_class=2)", "--to", "csv", "--answers"]
     assert code([*words, "2", "--out", str(tmp_path / "o")]) == 0
     with pytest.raises(BadInput, match="no answers yet"):
         plan_next(tmp_path / "o", pilot, 14)
@@ -91,7 +91,7 @@ def test_the_plan_has_annotators_who_err_as_those_of_the_order(tmp_path):
         planted.write(tmp_path / name, spec, schemes=("rpa", "full-subset"), **habits)
         for name, habits in (("perfect", {}), ("erring", erring))
     ]
-    words = ["order", "--data", spec, "--scheme", "rpa(keep=0.5)", "--people", "3", "--to", "csv"]
+    words = ["order", "--data", spec, "--scheme", "rpa(keep=0.5)", "--answers", "3", "--to", "csv"]
     assert code([*words, "--out", str(folder)]) == 0
     order, truth = Order.read(folder), simkit.data.open(spec).truth["train"]
     for worker in ("ann", "ben", "cat"):

@@ -44,7 +44,7 @@ QUIET = {"COLLECT_ANALYTICS": "0", "LATEST_VERSION_CHECK": "0", "SENTRY_DSN": ""
 
 
 def ordered(folder: Path, name: str) -> Order:
-    words = ["--data", DATA, *ORDERS[name], "--people", "3", "--to", "label-studio"]
+    words = ["--data", DATA, *ORDERS[name], "--answers", "3", "--to", "label-studio"]
     assert code(["order", *words, "--out", str(folder)]) == 0
     return Order.read(folder)
 
