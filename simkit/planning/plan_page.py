@@ -128,7 +128,8 @@ def _so_far(plan: Decision) -> Iterator[tuple[str, str]]:
             f" Annotators missed {miss:.1%} of the present classes and reported {false_alarm:.1%} "
             "of the absent ones."
         )
-        if received.option.habits.perfect and miss + false_alarm > 0:
+        unmodelled = received.option.habits.perfect and not plan.evidence.levels
+        if unmodelled and miss + false_alarm > 0:
             text += (
                 " The comparison simulates no errors. Unless the same annotators labelled the "
                 f"pilot, compare again with miss = {miss:.3f}, false_alarm = {false_alarm:.3f} and "
@@ -262,8 +263,13 @@ def _next(plan: Decision) -> str:
         return test
     if plan.choice.reached is not None:
         return "Order it." if plan.choice.reached else "Raise the budget or lower the target."
+    if plan.chosen.answers.again:
+        return f"`simkit order --next ORDER --answers {plan.chosen.answers.number}` asks them."
     if plan.measurement is None:
-        return "Order it: no smaller purchase is likely to change this decision."
+        how = "Order it"
+        if plan.chosen.answers.number != plan.curves.usual:
+            how += f" with `simkit order ... --answers {plan.chosen.answers.number}`"
+        return f"{how}: no smaller purchase is likely to change this decision."
     candidate, changes = plan.measurement
     return (
         f"The smallest purchase that may change this decision: {dollars(candidate.dollars)} on "
