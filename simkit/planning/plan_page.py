@@ -110,7 +110,7 @@ def _labels(one: Candidate) -> str:
 
 def _so_far(plan: Decision) -> Iterator[tuple[str, str]]:
     """Sentences on earlier rounds: their mAP next to the expected one, and, if people answered,
-    the fitted error rates, with advice if the comparison does not simulate them."""
+    the fitted error rates."""
     received = plan.evidence.received
     if received is None or plan.expected is None:
         return
@@ -128,14 +128,6 @@ def _so_far(plan: Decision) -> Iterator[tuple[str, str]]:
             f" Annotators missed {miss:.1%} of the present classes and reported {false_alarm:.1%} "
             "of the absent ones."
         )
-        unmodelled = received.option.habits.perfect and not plan.evidence.levels
-        if unmodelled and miss + false_alarm > 0:
-            text += (
-                " The comparison simulates no errors. Unless the same annotators labelled the "
-                f"pilot, compare again with miss = {miss:.3f}, false_alarm = {false_alarm:.3f} and "
-                f"workers = {plan.prices.workers} under [habits] in the grid, and plan from that "
-                "folder."
-            )
     yield "So far", text
 
 

@@ -24,6 +24,15 @@ def test_a_plan_is_one_screen_and_details_are_more(runs, shell):
     assert len(more.out) > 1.5 * len(done.out)
 
 
+def test_the_errors_of_annotators_are_stated_as_shares(runs, shell):
+    how = ("--budget", "200", "--images", "3000", "--json")
+    for text, errors in (("3%,0.2%", [0.03, 0.002]), ("0", [0, 0]), ("0.05", [0.05, 0.05])):
+        values = json.loads(shell("plan", runs, *how, "--errors", text).out)
+        assert values["errors"] == pytest.approx(errors)
+        assert f"--errors {100 * errors[0]:g}%,{100 * errors[1]:g}%" in values["command"]
+    assert json.loads(shell("plan", runs, *how).out)["errors"] is None
+
+
 def test_json_is_one_object_with_the_choice(runs, shell):
     done = shell("plan", runs, "--budget", "200", "--images", "3000", "--json")
     chosen = json.loads(done.out)["chosen"]
@@ -52,6 +61,8 @@ def test_reports_are_written_beside_one_line(runs, shell, tmp_path, ending):
         (["--budget", "100", "--report", "plan.doc"], "report"),
         (["--budget", "100", "--classes", "80"], "--pilot"),
         (["--budget", "0.0001"], "raise it to"),
+        (["--budget", "100", "--errors", "3,5"], "errors"),
+        (["--budget", "100", "--images", "0", "--errors", "0"], "images"),
     ],
 )
 def test_bad_input_is_one_sentence_and_writes_nothing(runs, shell, tmp_path, arguments, says):
