@@ -160,6 +160,8 @@ def _planned(request: Options) -> Options:
     mend = "write one with: simkit plan RUNS --budget ... --report plan.json"
     with reading(file, "a plan", mend) as path:
         parts = json.loads(path.read_text("utf-8"))["order"]
+        if not parts:
+            raise BadInput(f"{file} spends nothing; give --scheme and --budget to order anyway")
         if request.part == "b" and len(parts) == 1:
             raise BadInput(f"{file} has no part (b); leave --part out")
         part = parts["ab".index(request.part)]

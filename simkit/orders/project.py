@@ -219,11 +219,7 @@ def write_pilot(project: Project, state: OrderState) -> list[str]:
     order = state.order
     if not project.unlabelled or order.folder.absolute().name != FIRST:
         return []
-    # Labels of later rounds may be incomplete.
-    pilot = OrderState(
-        dataclasses.replace(order, rounds=order.rounds[:1]),
-        state.answers[state.answers["round"] == 1],
-    )
+    pilot = state.of_rounds(1, 1)  # labels of later rounds may be incomplete
     asked = np.unique(pilot.order.table["image"])
     drawn = np.argsort(Chance.seeded(project.seed).of("test")(asked), kind="stable")
     split = np.full(len(asked), "train", object)

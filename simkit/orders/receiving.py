@@ -246,6 +246,14 @@ class OrderState:
         about = order.table.drop(columns="question")
         return OrderState(order, answers.join(about, on="question"))
 
+    def of_rounds(self, first: int, last: int | None = None) -> OrderState:
+        """The state of the rounds from the first (1, 2, ...) to the last alone."""
+        rounds = self.order.rounds[first - 1 : last]
+        order = replace(self.order, rounds=rounds)
+        numbers = self.answers["round"] - first + 1
+        answers = self.answers.assign(round=numbers)
+        return OrderState(order, answers[numbers.between(1, len(rounds))])
+
     @cached_property
     def joined(self) -> JoinedAnswers:
         """One joined answer for each answered question; gold questions are left out."""

@@ -21,6 +21,7 @@ from simkit.planning.answers import Answers
 from simkit.planning.costs import PriceCurve
 from simkit.planning.curves import EDGE, Curves
 from simkit.planning.evidence import COMPLETE, Array, Evidence, LabelOption, Pair
+from simkit.results.cells import FULL
 
 Grade = Literal["high", "medium", "low"]
 When = Literal["now", "later", "before"]
@@ -175,7 +176,10 @@ def candidates(
         If the budget pays for nothing that the pilot measured.
     """
     made: list[Candidate] = []
-    pairs = [(LabelOption(COMPLETE, habits), name) for habits, name in curves.evidence.complete]
+    complete = [*curves.evidence.complete]
+    if curves.in_project:  # whose models are trained with a method that was compared
+        complete = [key for key in complete if key[1] != FULL] or complete
+    pairs = [(LabelOption(COMPLETE, habits), name) for habits, name in complete]
     pairs += [pair for pair in curves.evidence.cells if not pair[0].complete]
     for option in dict.fromkeys(option for option, _ in pairs):
         if option not in curves.purchases or only not in (option, None):
@@ -201,12 +205,12 @@ def _on_grid(
     curves: Curves, pair: Pair, answers: Answers, grid: _Grid, project: Request
 ) -> Iterator[Candidate]:
     """The purchases of a grid that can be judged."""
-    value = curves(pair, grid.present, grid.absent, grid.times)
+    columns = grid.present, grid.absent, grid.times
+    value = curves.with_labels_so_far(pair, *columns, project.images)
     if (gain := curves.gain(pair[1], answers, grid.times)).any():
-        value = expit(logit(value) + gain)
-    value = curves.as_scored(pair, value)
-    # Labels of another option add to the labels so far; by how much is not known.
-    value = np.maximum(value[curves.kept], curves.floor[:, None])
+        # The pilot's labels, on which a project trains as well, stay as they are.
+        value = expit(logit(value) + gain * grid.times / (grid.times + curves.in_project))
+    value = curves.as_scored(pair, value)[curves.kept]
     medians = np.median(value, axis=0).tolist()
     for k in np.flatnonzero(_offered(curves, pair, answers, grid, project)).tolist():
         by = float(grid.times[k])
@@ -649,14 +653,22 @@ class Decision:
     def purchase_needed(self) -> bool:
         """Whether the purchase is expected to raise mAP by at least 1 point.
 
-        It must exceed both the mAP of earlier rounds' labels and the zero-shot mAP, if any.
-        Further answers to the pilot's questions must exceed the mAP of its labels as they are.
+        It must exceed both the mAP of the labels so far and the zero-shot mAP, if any. Further
+        answers to the pilot's questions must exceed the mAP of its labels as they are.
         """
-        so_far = self.evidence.received is not None or self.chosen.answers.again
-        gains = self.chosen.map - self.curves.so_far(self.chosen.pair) if so_far else np.ones(1)
-        adds = bool(np.median(gains) >= LOSS)
+        curves, adds = self.curves, True
+        if curves.trained is not None or self.chosen.answers.again:
+            known = curves.trained is not None
+            so_far = curves.floor if known else curves.so_far(self.chosen.pair)
+            adds = bool(np.median(self.chosen.map - so_far) >= LOSS)
         free = self.evidence.zero_shot
         return adds and (free is None or self.chosen.median >= free[0] + LOSS)
+
+    @property
+    def trained(self) -> Pair:
+        """The label option and method to train: those of the purchase, or of the labels so far."""
+        so_far = self.curves.trained
+        return self.chosen.pair if so_far is None or self.purchase_needed else so_far
 
     def cost(self, *when: str) -> float:
         """Total of the bill's lines of these kinds, in dollars; all printed costs come from here.

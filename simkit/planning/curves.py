@@ -19,6 +19,7 @@ The constants below come from benchmarks/plan_backtest.py, which measures how we
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
@@ -56,6 +57,8 @@ MOVED = 0.07, 0.26  # logit mAP: error of step 3 at ten times the pool, with u =
 SHARED_GAIN = 0.3  # of the gain of complete labels: options with less in the pilot fall behind
 OTHER_IMAGES = 0.006  # mAP: standard deviation between images of a project and of a pilot
 PARTS = np.geomspace(0.002, 1.0, 40)  # of the pool, at which complete labels are inverted
+LARGEST = 64.0  # times the pool: the largest sum of labels
+SUMMED = np.geomspace(0.002, LARGEST, 80)  # times the pool: the same for sums of labels
 EDGE = 1e-4  # of mAP, so that logits stay finite
 BENT = 0.6  # log error of the slope of logit mAP over the cost of errors, besides the draws
 GROWN = 0.4  # log error of the gain of cleaner labels at ten times the pool
@@ -175,6 +178,23 @@ class FullCurve:
         g = np.where(np.abs(self.decay) < 1e-3, 1e-3, self.decay)[:, None]
         return self.slope[:, None] * -np.expm1(-g * log) / g
 
+    def together(self, here: Array, others: Array) -> Array:
+        """(R, M) mAP of labels with mAP `here` (R, M) and `others` (R, 1), trained on together.
+
+        Each is worth as much as some number of completely labelled images, and the numbers add.
+        """
+        log, curve = np.log(SUMMED), self.logit(SUMMED)
+        curve = np.maximum.accumulate(curve, axis=1) + 1e-9 * np.arange(len(log))
+        total, lead = np.zeros(here.shape), np.zeros(here.shape)
+        for value in (_logit(here), _logit(others)):
+            for row, known in enumerate(curve):
+                total[row] += np.exp(np.interp(value[row], known, log))
+            lead = np.maximum(lead, value - curve[:, -1:])  # above complete labels of the most
+        inside = np.stack([
+            np.interp(np.log(times), log, known) for times, known in zip(total, curve, strict=True)
+        ])  # fmt: skip
+        return np.maximum(expit(inside + lead), np.maximum(here, others))
+
     def __call__(self, times: Array) -> Array:
         return expit(self.logit(times))
 
@@ -214,7 +234,57 @@ class Curves:
         self._decay, self._slope = rng.standard_normal(SAMPLES), rng.standard_normal(SAMPLES)
         self._moves, self._mix = rng.standard_normal(SAMPLES), rng.random((SAMPLES, 1))
         self.kept = np.arange(SAMPLES)  # samples that agree with earlier purchases, with repetition
-        self.floor = np.zeros(SAMPLES)  # mAP of the labels so far, in these samples
+        # mean mAP of the labels so far in each sample, and the option and method trained on them
+        self.base = np.zeros(SAMPLES)
+        self.trained: Pair | None = None
+        self.in_project = evidence.project is not None
+        if self.in_project:  # which trains on its pilot as well
+            ends = {pair: self.full(pair).end for pair in evidence.cells if pair[0].complete}
+            if ends:
+                self.trained = max(ends, key=lambda pair: float(ends[pair].mean()))
+                self.base = ends[self.trained]
+
+    @property
+    def floor(self) -> Array:
+        """(R,) mAP of one model on the labels so far, in the samples `kept`; 0 without any."""
+        if self.trained is None:
+            return np.zeros(SAMPLES)
+        return np.asarray(self.as_scored(self.trained, self.base[:, None])[self.kept, 0])
+
+    def with_labels_so_far(
+        self, pair: Pair, present: Array, absent: Array, times: Array, images: int | None = None
+    ) -> Array:
+        """(R, M) mean mAP of one model on these labels and all labels so far.
+
+        In a project these are at least those of the pilot. Arrays are those of `__call__`; images:
+        the number of all images besides the pilot's. Further labels of the option of earlier
+        rounds contain those. If images are the amount, the labels and those so far are worth some
+        numbers of completely labelled images, which add. Otherwise the counts add: the method then
+        sees the mean share of known labels of all images, and many images with few labels can
+        spoil a few complete ones, as measured (see docs/planning.md).
+        """
+        option, _ = pair
+        received, full, pool = self.evidence.received, self.full(pair), self.evidence.pool.images
+        more = received if received is not None and received.option != option else None
+        if more is None and not self.in_project:
+            return self(pair, present, absent, times)
+        limit = math.inf if images is None else images / pool + self.in_project
+        if option.amount == "images":
+            value = self(pair, present, absent, times)
+            if more is not None:
+                value = full.together(value, self.base[:, None])
+            elif self.in_project:
+                value = full.together(value, full.end[:, None])
+            return np.minimum(value, full(np.array([min(limit, LARGEST)])))
+        counts = [present * times[:, None], absent * times[:, None]]
+        total, complete = times + self.in_project, self.purchases[option].complete
+        if self.in_project:
+            counts = [count + whole for count, whole in zip(counts, complete, strict=True)]
+        if more is not None:
+            counts = [counts[0] + more.present, counts[1] + more.absent]
+            total = np.maximum(times, self._times(more)) + self.in_project
+        known = [np.minimum(counts[k] / total[:, None], complete[k]) for k in (0, 1)]
+        return self(pair, known[0], known[1], total)
 
     def with_errors(self, errors: Errors) -> Curves:
         """The same curves for annotators with these error rates."""
@@ -279,11 +349,17 @@ class Curves:
 
     def expected(self, received: Received) -> Array:
         """(R,) expected mAP of one model on these labels, in the samples `kept`."""
-        by_images = received.option.amount == "images"
-        times = (received.asked if by_images else received.images) / self.evidence.pool.images
         pair = received.option, received.method
-        value = self.as_scored(pair, self._of_labels(pair, received, times))[:, 0]
-        return np.asarray(value[self.kept])
+        return np.asarray(self.as_scored(pair, self._received(received))[self.kept, 0])
+
+    def _received(self, received: Received) -> Array:
+        """(R, 1) mean mAP of labels of earlier rounds, in a project with those of its pilot."""
+        columns = self._columns(received.option, received, self._times(received))
+        return self.with_labels_so_far((received.option, received.method), *columns)
+
+    def _times(self, received: Received) -> float:
+        by_images = received.option.amount == "images"
+        return (received.asked if by_images else received.images) / self.evidence.pool.images
 
     def agree_with(self, received: Received) -> None:
         """Resample in proportion to the likelihood of a purchase's mAP.
@@ -302,7 +378,8 @@ class Curves:
         rng = self._rng("bought", str(received.option), received.method)
         chosen = rng.choice(SAMPLES, SAMPLES, p=weights / weights.sum())
         self.kept = self.kept[np.sort(chosen)]
-        self.floor = self.expected(received)
+        self.trained = received.option, received.method
+        self.base = self._received(received)[:, 0]
 
     def full(self, pair: Pair) -> FullCurve:
         """The curve of complete labels by the same annotators with the same method.
@@ -437,15 +514,17 @@ class Curves:
         """(R,) mean mAP of a measured size."""
         by_images = pair[0].amount == "images"
         times = size.amount / self.evidence.pool.images if by_images else 1.0
-        return self._of_labels(pair, size, times)[:, 0]
+        return self(pair, *self._columns(pair[0], size, times))[:, 0]
 
-    def _of_labels(self, pair: Pair, labels: Size | Received, times: float) -> Array:
-        """(R, 1) mean mAP of these labels on `times` the images of the pool."""
+    def _columns(
+        self, option: LabelOption, labels: Size | Received, times: float
+    ) -> tuple[Array, Array, Array]:
+        """Arguments of `__call__` for these labels on `times` the images of the pool."""
         present, absent = labels.present / times, labels.absent / times
-        if pair[0].amount == "images":
-            whole = self.purchases[pair[0]]
+        if option.amount == "images":
+            whole = self.purchases[option]
             present, absent = whole.present[-1], whole.absent[-1]
-        return self(pair, present[None], absent[None], np.array([times]))
+        return present[None], absent[None], np.array([times])
 
     def _means(self, scores: list[Array]) -> Array:
         """(R, K) means of scores (D,) over reweighted draws."""

@@ -24,10 +24,11 @@ from simkit.annotate.annotators import Habits
 from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.annotate.similarities import Similarities
 from simkit.chance import Chance
-from simkit.data.dataset import Boxes, Dataset
+from simkit.data.dataset import LABELS, Boxes, Dataset
 from simkit.errors import BadInput, located
 from simkit.files import reading
 from simkit.history import content_id
+from simkit.labels.formats.base import text_ids
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
 from simkit.metrics.ap import LabelCounts
@@ -299,8 +300,8 @@ class Evidence:
     @property
     def project(self) -> str | None:
         """The folder of the project that the comparisons belong to; None without one."""
-        homes = (home for folder in self.folders for home in Path(folder).parents)
-        return next((str(home) for home in homes if (home / "project.toml").is_file()), None)
+        homes = filter(None, map(project_of, self.folders))
+        return next((str(home) for home in homes), None)
 
     def title(self, method: str) -> str:
         """The display name of a method."""
@@ -501,6 +502,9 @@ def _levels(
 def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSplit]:
     """The pool (a stand-in if the data cannot be opened) and the test split."""
     ids, data = first.ids, _data(str(first.grid.get("data", "")))
+    truth = None if data is None else data.truth["train"]
+    if (truth is None or truth.id != ids["truth"]) and (home := project_of(first.folder)):
+        truth = _pilot_truth(home)  # a project that was moved; its images are not needed
     class_indices = np.array(leaves(first.table) or range(len(class_names(first.table))), np.int64)
     best = rows[rows["map"] >= rows["map"].median()]
     with warnings.catch_warnings():
@@ -512,13 +516,13 @@ def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSplit]:
             f"{first.folder}: no class has an average precision; compare on a test split with both "
             "present and absent labels of some class"
         )
-    if data is not None and data.truth["train"].id == ids["truth"]:
-        truth = data.truth["train"]
+    if truth is not None and truth.id == ids["truth"]:
         scores = None
         if file := first.grid.get("scores"):
             with contextlib.suppress(BadInput):  # the file is gone; schemes that need it say so
                 scores = Similarities.read(file, "train").logits(truth.images, truth.classes)
-        pool = Pool(truth, scored, data.hierarchy, data.boxes.get("train"), scores=scores)
+        hierarchy, boxes = (data.hierarchy, data.boxes.get("train")) if data else (None, None)
+        pool = Pool(truth, scored, hierarchy, boxes, scores=scores)
     else:
         whole = rows[rows["reference"]]
         if not len(whole):
@@ -554,6 +558,27 @@ def _counted(data: Dataset, leaves: NDArray[np.int64]) -> LabelCounts:
         known = np.ones(truth.shape, bool) if known is None else known.toarray()
         known &= ~csr_array(difficult).toarray()
     return LabelCounts.of(truth.present, known, leaves)
+
+
+def project_of(folder: Folder) -> Path | None:
+    """The folder of the project that a folder is in; None without one."""
+    homes = (home for home in Path(folder).parents if (home / "project.toml").is_file())
+    return next(homes, None)
+
+
+def _pilot_truth(project: Path) -> Truth | None:
+    """The training images of a project's pilot, from its table of labels; None without it."""
+    from simkit.data.label_table import read_content
+    from simkit.data.splits import Part, divided
+
+    try:
+        content = read_content(project / LABELS)
+        truth = Truth.of(
+            content.present, text_ids(content.files), content.classes, content.known
+        )
+        return divided(Part(truth), content.splits, "absent-in-train")["train"].truth
+    except (BadInput, OSError, KeyError):
+        return None
 
 
 @lru_cache(maxsize=8)

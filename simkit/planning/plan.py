@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -48,13 +48,14 @@ class Plan(Decision, plan_figure.Readable):
             "purchase_needed": self.purchase_needed, "zero_shot": self.evidence.zero_shot,
             "wrong": self.wrong, "errors": self.curves.errors,
             "supposed": [{"wrong": rate, **_values(one)} for rate, one in self.supposed],
-            "chosen": _values(self.chosen), "order": [_values(one) for one in self.order],
+            "chosen": _values(self.chosen),
+            "order": [_values(one) for one in self.order] * self.purchase_needed,
             "rivals": [_values(one) for one in self.choice.rivals],
             "trust": {"grade": self.trust.grade, "reasons": list(self.trust.reasons)},
             "next_measurement": measurement, "bill": [vars(line) for line in self.bill],
             "weeks": self.weeks, "prices": self.prices.name, "wage": self.prices.wage,
             "backtest": self.backtest and vars(self.backtest), "unpriced": list(self.unpriced),
-            "trained_as": self.evidence.trained_as.get(self.chosen.pair),
+            "trained_as": self.evidence.trained_as.get(self.trained), "left": round(self.left, 2),
             "folders": list(self.evidence.folders), "ids": dict(self.evidence.ids),
             "command": self.command, "versions": versions(),
         }  # fmt: skip
@@ -136,7 +137,7 @@ def plan(
         evidence = Evidence.of(*([runs] if isinstance(runs, str | PathLike) else runs))
     received = evidence.received
     once = listed.setup + listed.setup_class * evidence.pool.truth.shape[1]
-    once *= received is None  # set-up is paid with the first round
+    once *= received is None and evidence.project is None  # set-up is paid with the first round
     rates = None if errors is None else quantities.rates(errors, "errors")
     least = 0 if rates and evidence.levels else 1  # without images questions can be asked again
     project = choose.Request(
@@ -157,12 +158,11 @@ def plan(
     choice, order = choose.in_rounds(choice, curves, project)
     chosen, test = choice.chosen, backtest(evidence, purchases, seed=seed)
     amount = chosen.amount / chosen.times if chosen.option.counted else chosen.amount
-    return Plan(
+    made = Plan(
         project=project, evidence=evidence, curves=curves, choice=choice, order=order,
         trust=Trust.of(chosen, curves, test), backtest=test, prices=listed,
-        measurement=choose.next_measurement(choice), unpriced=unpriced,
-        bill=tuple(_bill(order, chosen, curves, project)), week_hours=staff.week,
-        expected=expected, supposed=tuple(_supposed(curves, project)),
+        measurement=choose.next_measurement(choice), unpriced=unpriced, bill=(),
+        week_hours=staff.week, expected=expected, supposed=tuple(_supposed(curves, project)),
         wrong=wrong_labels(chosen.option, amount, evidence.pool),
         command=plan_figure.command(
             *evidence.folders, budget=money, images=project.images,
@@ -172,6 +172,7 @@ def plan(
             hours_a_week=staff.hours_a_week, seed=seed or None,
         ),
     )  # fmt: skip
+    return replace(made, bill=tuple(_bill(made)))
 
 
 def _supposed(curves: Curves, project: choose.Request) -> Iterator[tuple[float, Candidate]]:
@@ -205,33 +206,30 @@ def _priced(
     return purchases, tuple(unpriced)
 
 
-def _bill(
-    order: Sequence[Candidate], chosen: Candidate, curves: Curves, project: choose.Request
-) -> Iterator[BillLine]:
+def _bill(plan: Plan) -> Iterator[BillLine]:
+    project, chosen, order = plan.project, plan.chosen, plan.order
+
     def line(what: str, dollars: float, seconds: float, when: When = "now") -> BillLine:
         return BillLine(what, dollars, None if math.isnan(seconds) else seconds / 3600, when)
 
-    for letter, one in zip("ab", order, strict=False):
+    for letter, one in zip("ab", order if plan.purchase_needed else (), strict=False):
         paid = one.images * project.image_price
         what = "further answers" if one.answers.again else "labels"
-        if one.answers.number != curves.usual:
+        if one.answers.number != plan.curves.usual:
             what += f", {one.answers}"
         what = what if len(order) == 1 else f"round 1, {letter}: {what}"
         yield line(what, one.dollars - paid - project.set_up, one.seconds)
         if paid:
             yield line(f"{one.images:,} images", paid, 0.0)
-    if project.set_up:
-        yield line("set-up", project.set_up, 0.0)
-    if len(order) > 1:  # the second part belongs to another option than the chosen purchase
-        dollars, seconds = chosen.dollars - order[0].dollars, chosen.seconds - order[0].seconds
-        yield line("later rounds, by a new plan", dollars, seconds, "later")
-    evidence, received = curves.evidence, curves.evidence.received
-    if received is not None:
-        what = f"{received.option.part.name} labels so far"
-        yield line(what, received.dollars, math.nan, "before")
-        if evidence.project is not None:  # whose first order is the pilot
-            return
-    complete = curves.complete
+        if project.set_up and one is order[-1]:
+            yield line("set-up", project.set_up, 0.0)
+        if len(order) > 1 and one is order[-1]:  # which is of another option than the chosen one
+            dollars, seconds = chosen.dollars - order[0].dollars, chosen.seconds - order[0].seconds
+            yield line("later rounds, by a new plan", dollars, seconds, "later")
+    evidence, complete = plan.evidence, plan.curves.complete
+    if evidence.received is not None:
+        what = f"{evidence.received.option.part.name} labels so far"
+        yield line(what, evidence.received.dollars, math.nan, "before")
     pool, tests = evidence.pool.images, evidence.test.images or 0
     for images, kind in ((pool, "complete"), (tests, "test")):
         if images:

@@ -53,12 +53,20 @@ def page(plan: Decision) -> Page:
             reached["the scores (zero-shot)"] = plan.evidence.zero_shot[0]
         if plan.evidence.received is not None:
             reached["the labels so far"] = plan.evidence.received.score
+        elif plan.curves.trained is not None:
+            reached["the labels so far"] = float(np.median(plan.curves.floor))
         elif chosen.answers.again:
             reached["the pilot's labels"] = float(np.median(plan.curves.so_far(chosen.pair)))
         best = max(reached, key=lambda name: reached[name])
+        gain = max(plan.choice.best.median - reached[best], 0.0)
+        with_method = ""
+        if best == "the labels so far":
+            with_method = f", trained with {plan.evidence.title(plan.trained[1])}"
         answers += [
             ("Spend", f"nothing: {_tried(plan)}"),
-            ("Expect", f"{points(reached[best])} mAP on new images, with {best}."),
+            ("Expect", f"{points(reached[best])} mAP on new images, with {best}{with_method}."),
+            ("Left", f"{dollars(plan.left)}. Keep it: of {len(plan.choice.every):,} purchases the "
+             f"best is expected to add {points(gain)} points."),
         ]
     because = f", because {'; '.join(plan.trust.reasons)}" if plan.trust.reasons else ""
     trust = f"{plan.trust.grade}{because}."
@@ -67,8 +75,9 @@ def page(plan: Decision) -> Page:
     if images is None:
         trust += " `--images` was not given: as many images as needed are assumed."
     answers += [("Trust", trust), ("Next step", _next(plan))]
+    rivals = (_runners_up(plan),) if plan.purchase_needed else ()
     return Page(
-        title, tuple(answers), tables=(_runners_up(plan), *_supposed(plan), *_bill(plan)),
+        title, tuple(answers), tables=(*rivals, *_supposed(plan), *_bill(plan)),
         details=tuple(_details(plan)), chart=_chart(plan), command=plan.command,
         trust=plan.trust.grade,
     )  # fmt: skip
@@ -169,7 +178,10 @@ def _expect(plan: Decision) -> Iterator[str]:
     chosen = plan.chosen
     whole = f" once the whole {dollars(chosen.dollars)} is spent" if len(plan.order) > 1 else ""
     method = plan.evidence.title(chosen.method)
-    yield f"{points(chosen.median)} mAP on new images, trained with {method}{whole}."
+    on = " on these and all labels so far" if plan.curves.trained is not None else ""
+    yield f"{points(chosen.median)} mAP on new images, trained with {method}{on}{whole}."
+    if plan.curves.trained is not None and plan.evidence.received is None:
+        yield f"The pilot's labels alone give {points(float(np.median(plan.curves.floor)))}."
     if (errors := chosen.answers.errors) is not None and any(errors):
         yield (
             f"{100 * errors[0]:.2g}% of the present classes will be missed and "
@@ -273,12 +285,13 @@ def _next(plan: Decision) -> str:
 def _train(plan: Decision) -> str:
     """The training on the labels at hand, where no purchase is worth its money."""
     received = plan.evidence.received
-    if received is None and plan.evidence.zero_shot is None:
+    if received is None and plan.curves.trained is None and plan.evidence.zero_shot is None:
         return f"Train {plan.evidence.title(plan.chosen.method)} on the pilot's labels."
-    if received is None:
+    if plan.curves.trained is None:
         return "Use the scores (`simkit score`); they need no labels."
     if (project := plan.evidence.project) is not None:
         return f"`simkit status {quote(project)}` shows the command that trains on these labels."
+    assert received is not None
     text = f"Train {plan.evidence.title(received.method)} on the labels at hand"
     trained = plan.evidence.trained_as.get((received.option, received.method))
     if trained is None or not received.folder:
@@ -353,9 +366,11 @@ def _bill(plan: Decision) -> Iterator[Table]:
         return what, text, quantities.exact_money(cost)
 
     paid = [line for line in plan.bill if line.when == "before"]
-    ours = [line for line in plan.bill if line.when != "before"] if plan.purchase_needed else []
+    ours = [line for line in plan.bill if line.when != "before"]
     for title, lines in (("Bill of this budget", ours), ("Already paid", paid)):
         rows = [row(line.what, [line.hours], line.dollars) for line in lines]
+        if not rows:
+            continue
         if lines is ours and len(lines) > 1:
             rows.append(row("total", [line.hours for line in lines], plan.cost("now", "later")))
         if any(hours for _, hours, _ in rows):
@@ -427,7 +442,13 @@ def _assumptions(plan: Decision) -> Iterator[str]:
             "Annotators err independently of each other; cleaner labels raise logit mAP as much "
             "for every scheme and number of images as for complete labels of the pilot"
         )
-    yield "The model is trained on the order alone; the pilot's labels would add to it"
+    if plan.curves.trained is None:
+        yield "The model is trained on the order alone; the pilot's labels would add to it"
+    else:
+        yield (
+            "The model is trained on all labels so far and the order's; each part is worth a "
+            "number of completely labelled images, and these numbers add"
+        )
     if chosen.times > 1:
         yield (
             "Beyond the pilot's images, the curve of complete labels flattens as in other data; a "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,11 +15,13 @@ import numpy as np
 from simkit import quantities
 from simkit.annotate.prices import MACHINE, SET_UP, Prices, cost
 from simkit.errors import BadInput
+from simkit.files import reading
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.orders.order import Order
+from simkit.orders.project_state import PLAN
 from simkit.orders.receiving import OrderState, write_data
 from simkit.planning.costs import Staff
-from simkit.planning.evidence import Evidence, Folder, Pair, Received
+from simkit.planning.evidence import Array, Evidence, Folder, Pair, Received
 from simkit.planning.plan import Plan, plan
 
 if TYPE_CHECKING:
@@ -113,20 +116,13 @@ def plan_next(
             f"the pilot did not measure {name}, the scheme of {order.folder}, but {known}; compare "
             f"{name} on the pilot's images as well, which needs no further labels"
         )
-    pair = max(pairs, key=lambda pair: evidence.cells[pair][-1].score)
+    planned = _planned_method(order)
+    pair = max(pairs, key=lambda p: (p[1] == planned, evidence.cells[p][-1].score))
     if measured is None:
         scores = _trained(state, evidence, pair, progress)
     else:
         scores = np.array([quantities.score(measured, "measured")])
-    labels, scored = state.labels, _scored_classes(evidence, order)
-    dollars, labour, seconds = _paid(labels, prices)
-    received = Received(
-        option=pair[0], method=pair[1], dollars=dollars, labour=labour, seconds=seconds,
-        images=len(order.images), asked=int(labels.asked.sum()),
-        present=labels.per_class(PRESENT)[scored].astype(float),
-        absent=labels.per_class(ABSENT)[scored].astype(float),
-        scores=evidence.test.on_new_images(scores), errors=state.errors, folder=str(order.folder),
-    )  # fmt: skip
+    received = _received(state, evidence, pair, prices, evidence.test.on_new_images(scores))
     made = plan(
         replace(evidence, received=received), budget, images=images, target=target, prices=prices,
         staff=staff, image_price=image_price, seed=seed,
@@ -135,12 +131,43 @@ def plan_next(
     return replace(made, command=f"{made.command} --continue {quote(str(order.folder))}")
 
 
+def _received(
+    state: OrderState, evidence: Evidence, pair: Pair, prices: Prices | str, scores: Array
+) -> Received:
+    """The labels of an order; in a project without its pilot, which plans add themselves."""
+    order = state.order
+    scored, images = _scored_classes(evidence, order), len(order.images)
+    errors = state.errors
+    if evidence.project is not None and len(order.rounds) > 1:
+        images -= order.rounds[0].table["image"].nunique()
+        state = state.of_rounds(2)
+    labels = state.labels
+    dollars, labour, seconds = _paid(labels, prices)
+    return Received(
+        option=pair[0], method=pair[1], dollars=dollars, labour=labour, seconds=seconds,
+        images=images, asked=int(labels.asked.sum()),
+        present=labels.per_class(PRESENT)[scored].astype(float),
+        absent=labels.per_class(ABSENT)[scored].astype(float),
+        scores=scores, errors=errors, folder=str(order.folder),
+    )  # fmt: skip
+
+
 def _paid(labels: PartialLabels, prices: Prices | str) -> tuple[float, float, float]:
     """Price of the labels, the part of it for answers of people, and their working time."""
     bill = cost(labels, prices)
     labour = (line.dollars for line in bill.lines if line.kind not in (MACHINE, SET_UP))
     seconds = math.nan if bill.seconds is None else bill.seconds
     return bill.dollars, math.fsum(labour), seconds
+
+
+def _planned_method(order: Order) -> str | None:
+    """The method of the plan that the last round follows, in a project."""
+    file = order.folder.absolute().parent / PLAN
+    if not file.is_file():
+        return None
+    with reading(file, "a plan", "make it again"):
+        chosen = json.loads(file.read_text("utf-8")).get("chosen") or {}
+    return str(chosen.get("method")) if chosen else None
 
 
 def _scored_classes(evidence: Evidence, order: Order) -> list[int]:

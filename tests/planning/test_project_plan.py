@@ -1,0 +1,135 @@
+"""Plans within a project, whose models are trained on all labels so far."""
+
+import shutil
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.sparse import vstack
+
+from simkit import data as datasets
+from simkit.annotate.simulate import simulate
+from simkit.labels.truth import Truth
+from simkit.planning import evidence
+from simkit.planning.evidence import COMPLETE, Evidence, Received
+from simkit.planning.plan import plan
+from tests.planning import planted
+
+POOL, IMAGES = 300, 1200
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory):
+    return planted.data(tmp_path_factory.mktemp("data"), POOL)
+
+
+@pytest.fixture(scope="module")
+def project(spec, tmp_path_factory):
+    """The runs of a project."""
+    home = tmp_path_factory.mktemp("project")
+    (home / "project.toml").touch()
+    return planted.write(home / "runs" / "1", spec)
+
+
+def test_the_labels_so_far_count(project, spec, tmp_path):
+    """Purchases are worth what pilot and order give together, as planted."""
+    alone = plan(planted.write(tmp_path / "runs", spec), 200, images=IMAGES, prices="openimages")
+    made = plan(project, 200, images=IMAGES, prices="openimages")
+    pair = next(pair for pair in made.evidence.cells if pair[0].complete)
+    full = made.curves.full(pair)
+    for one in (c for c in made.choice.every if c.pair == pair and c.images >= POOL / 10):
+        together = made.curves.as_scored(pair, full(np.array([one.images / POOL + 1])))
+        assert one.median == pytest.approx(np.median(together), abs=0.002)
+
+    truth = datasets.open(planted.data(tmp_path / "more", IMAGES, seed=7)).truth["train"]
+    pilot = datasets.open(spec).truth["train"]
+    shown = Truth.of(vstack([truth.present, pilot.present], format="csr"))
+    whole = simulate(pilot, COMPLETE)
+    before = {(c.pair, c.images, round(c.dollars, 4)): c.median for c in alone.choice.every}
+    errors = []
+    for one in made.choice.every:
+        key = one.pair, one.images, round(one.dollars, 4)
+        if one.images == IMAGES and one.option.amount != "images" and key in before:
+            labels = simulate(truth, one.option.with_amount(one.amount))
+            both = SimpleNamespace(
+                codes=vstack([labels.codes, whole.codes], format="csr"),
+                asked=np.append(labels.asked, whole.asked),
+            )
+            score = planted.average_precision(both, shown, one.method).mean()
+            errors.append((one.median - score, before[key] - score))
+    together, order_alone = np.array(errors).T
+    assert len(errors) > 50 and abs(together.mean()) < 0.015
+    assert np.abs(together).mean() < 0.5 * np.abs(order_alone).mean()
+
+
+def test_where_nothing_helps_the_money_stays(spec, tmp_path):
+    """The plan says how much is left and why, shows no purchase, and names what to train."""
+    (tmp_path / "project.toml").touch()
+    fields = {"methods": ("an",), "schemes": ("full-subset", "rpa")}
+    runs = planted.write(tmp_path / "runs" / "1", spec, **fields)
+    made = plan(runs, 0.3, images=IMAGES, prices="openimages")
+    said = dict(made.page.answers)
+    assert not made.purchase_needed and said["Spend"].startswith("nothing:")
+    assert made.left == pytest.approx(0.3) and said["Left"].startswith("$0.30")
+    values = made.to_json()
+    assert values["order"] == [] and values["left"] == 0.3
+    assert all(line["when"] == "before" for line in values["bill"])
+    assert values["trained_as"] and "Runners-up" not in made.text()
+    floor = np.median(made.curves.floor)
+    assert f"{100 * floor:.1f}" in said["Expect"] and "labels so far" in said["Expect"]
+
+
+def test_further_labels_add_to_those_of_other_schemes(project):
+    """And together they are worth at most complete labels of all images."""
+    read = Evidence.of(project)
+    option = next(option for option, _ in read.cells if option.scheme == "rpa")
+    first = plan(read, 50, images=IMAGES, prices="openimages")
+    bought = next(c for c in first.choice.every if c.pair == (option, "ll-r") and c.dollars > 10)
+    received = Received(
+        option, "ll-r", bought.dollars, bought.images, round(bought.asked), bought.present,
+        bought.absent, np.array([bought.median]),
+    )  # fmt: skip
+    made = plan(replace(read, received=received), 200, images=IMAGES, prices="openimages")
+    assert made.expected[0] == pytest.approx(bought.median, abs=0.005)  # the pilot is in both
+    most = made.curves.full((option, "ll-r"))(np.array([IMAGES / POOL + 1]))[made.curves.kept]
+    complete = [c for c in made.choice.every if c.option.complete and c.method == "ll-r"]
+    few = min(complete, key=lambda c: abs(c.images - POOL / 2))
+    assert few.median > np.median(made.curves.floor) + 0.01
+    assert max(c.median for c in complete) <= np.median(most) + 0.02
+    paid = [line for line in made.bill if line.when == "before"]
+    assert [line.what.split()[0] for line in paid] == ["rpa", "pilot:", "pilot:"]
+
+
+def test_a_moved_project_plans_the_same(tmp_path):
+    """Its table of labels is enough; without it, trust is lower and the range no smaller."""
+    spec = planted.data(tmp_path / "data", POOL, test=60)
+    home = tmp_path / "project"
+    home.mkdir()
+    (home / "project.toml").touch()
+    runs = planted.write(home / "runs" / "1", spec)
+    truth = datasets.open(spec).truth["train"]
+    rows = truth.present.toarray().astype(int)
+    lines = [",".join(map(str, ["train", image, *row])) for image, row in
+             zip(truth.images, rows, strict=True)]  # fmt: skip
+    text = "\n".join([",".join(["split", "file", *truth.classes]), *lines])
+    (home / "labels.csv").write_text(text)
+
+    def planned(folder):
+        evidence._data.cache_clear()
+        return plan(folder, 100, images=IMAGES, prices="openimages")
+
+    before = planned(runs).to_json()
+    shutil.move(home, tmp_path / "moved")
+    shutil.move(tmp_path / "data", tmp_path / "elsewhere")
+    moved = tmp_path / "moved" / "runs" / "1"
+    after = planned(moved)
+    same = ("chosen", "order", "rivals", "bill", "trained_as", "left", "ids")
+    assert {name: after.to_json()[name] for name in same} == {name: before[name] for name in same}
+    assert after.trust.grade == before["trust"]["grade"]
+    (tmp_path / "moved" / "labels.csv").unlink()
+    lost = planned(moved)
+    assert after.evidence.pool.opened and not lost.evidence.pool.opened
+    grades = ["low", "medium", "high"]
+    assert grades.index(lost.trust.grade) <= grades.index(after.trust.grade)
+    assert np.diff(lost.chosen.band)[0] >= 0.9 * np.diff(after.chosen.band)[0]
