@@ -8,7 +8,7 @@ from scipy.special import logit
 
 from simkit.annotate.annotators import outvoted
 from simkit.errors import BadInput
-from simkit.planning.answers import Answers
+from simkit.planning.answers import Answers, cost_of, together, true_shares
 from simkit.planning.evidence import Evidence, Received
 from simkit.planning.plan import plan
 from tests.planning import planted
@@ -38,11 +38,24 @@ def planned(runs, dollars=300, images=0, errors=FLIPS, **values):
     return plan(runs, dollars, images=images, errors=errors, prices=planted.PRICES, **values)
 
 
-def planted_gain(evidence, number):
+def planted_gain(number):
     """The planted gain of logit mAP on the pilot's labels by so many answers to each question."""
     clean = [planted.worse(0.5, planted.damage(tuple(outvoted(rate, n) for rate in FLIPS)))
              for n in (1, number)]  # fmt: skip
     return float(np.mean(logit(clean[1]) - logit(clean[0])))
+
+
+def test_the_cost_of_errors_is_that_of_the_correlation_of_labels_and_truth():
+    rng, p = np.random.default_rng(0), np.array([0.3, 0.03])
+    truth = rng.random((400_000, 2)) < p
+    labels = truth
+    for miss, false_alarm in ((0.1, 0.02), (0.05, 0.04)):
+        number = rng.random(truth.shape)
+        labels = np.where(labels, number >= miss, number < false_alarm)
+    errors = together((0.1, 0.02), (0.05, 0.04))
+    r = [np.corrcoef(one, other)[0, 1] for one, other in zip(truth.T, labels.T, strict=True)]
+    assert cost_of(errors, p) == pytest.approx(np.mean(-np.log(np.square(r))), rel=0.01)
+    assert true_shares(labels.mean(axis=0), errors) == pytest.approx(p, rel=0.03)
 
 
 @pytest.mark.parametrize("number", [2, 3, 5])
@@ -50,7 +63,7 @@ def test_the_gain_of_cleaner_labels_is_the_planted_one(erring, number):
     curves = planned(erring).curves
     answers = next(one for one in curves.offers(curves.complete.option) if one.number == number)
     gain = curves.gain("an", answers, np.ones(1))
-    assert np.median(gain) == pytest.approx(planted_gain(curves.evidence, number), rel=0.15)
+    assert np.median(gain) == pytest.approx(planted_gain(number), rel=0.085)
     assert (gain >= 0).all()
 
 
@@ -159,7 +172,7 @@ def test_labels_of_earlier_rounds_are_asked_again(erring):
     assert again[3].dollars == pytest.approx(2 * 60) and again[3].pair == (option, method)
     before = made.curves.floor
     assert np.median(logit(again[3].map) - logit(before)) == pytest.approx(
-        planted_gain(evidence, 3), rel=0.15
+        planted_gain(3), rel=0.15
     )
 
 
