@@ -233,6 +233,9 @@ def _again(
             return
         methods, labour, seconds = [received.method], received.labour, received.seconds
         labour = received.dollars if labour is None else labour
+        if curves.in_project:  # whose order begins with the questions about the pilot
+            labour += float(curves.complete.labour[-1])
+            seconds += float(curves.complete.seconds[-1])
         images = received.asked if option.amount == "images" else received.images
         asked, present, absent = received.asked, received.present, received.absent
     elif option.complete:
