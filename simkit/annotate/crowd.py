@@ -24,6 +24,7 @@ from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import locked, sealed
 
 DENSE = 1 << 21  # places spread out at a time where whole rows are needed; changes no result
+PATIENCE = 50  # images in a row without the class after which a search by scores ends
 LIMIT = 400_000_000  # answers; they take 18 bytes each while they are sorted into labels
 
 
@@ -212,6 +213,7 @@ class Crowd(Protocol):
         present: int | Ints,
         absent: int | Ints,
         precision: float | None = None,
+        scores: Any = None,
         keep_looks: bool = False,
     ) -> Ints:
         """Look for `present` images that show each class and `absent` ones that do not.
@@ -230,6 +232,10 @@ class Crowd(Protocol):
             The share of a machine's candidates that show the class. Without it images are looked
             at in the class's own order until both goals are met, or all are looked at. An order
             has no such machine and takes the images of the highest scores first.
+        scores : (N, L) float, optional
+            A model's scores. Images with the highest scores of a class are looked at first, until
+            `present` of them show it or the last `PATIENCE` looks do not; then images in the
+            class's own order, until `absent` ones are found.
         keep_looks : bool, default False
             Record every answer that was paid for; otherwise those beyond `present` and `absent`
             are dropped, and counted.
@@ -306,6 +312,17 @@ class Crowd(Protocol):
         codes = sealed(self.ledger.codes())
         effort = self.ledger.effort(self.habits.workers, codes)
         return PartialLabels(codes, locked(self.ledger.asked()), *self.names, effort, history)
+
+
+def by_score_until(hits: Bools) -> int:
+    """The number of images after which a search by scores ends in any case.
+
+    hits: (n,) which of the images, highest score first, show the class.
+    """
+    places = np.arange(len(hits))
+    last = np.maximum.accumulate(np.where(hits, places, -1))
+    hopeless = (places - last >= PATIENCE) & (places >= PATIENCE)
+    return int(np.argmax(hopeless)) + 1 if hopeless.any() else len(hits)
 
 
 @dataclass(frozen=True, eq=False)

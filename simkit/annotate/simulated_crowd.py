@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 
 from simkit.annotate import sparse_draws
 from simkit.annotate.annotators import Bools, Habits, Ints
-from simkit.annotate.crowd import DENSE, Crowd, Descent, Ledger
+from simkit.annotate.crowd import DENSE, Crowd, Descent, Ledger, by_score_until
 from simkit.annotate.label_preference import class_weights
 from simkit.annotate.proposer import Proposer
 from simkit.annotate.sparse_draws import spread
@@ -146,6 +146,7 @@ class SimulatedCrowd(Crowd):
         present: int | Ints,
         absent: int | Ints,
         precision: float | None = None,
+        scores: Any = None,
         keep_looks: bool = False,
     ) -> Ints:
         classes, n = np.asarray(classes, np.int64), len(self.images)
@@ -157,6 +158,14 @@ class SimulatedCrowd(Crowd):
         answers = present / (precision or 1) + absent
         if precision is None and keep_looks:
             answers = np.full(len(classes), 2.0 * n)
+        if scores is not None:
+            for place, (c, *goals) in enumerate(zip(classes, present, absent, strict=True)):
+                yes = np.zeros(n, bool)
+                yes[rows[pointers[c] : pointers[c + 1]]] = True
+                found[place] = self._search_by_score(
+                    c, yes, goals, permutation.at(np.arange(n), int(c)), scores[:, c], keep_looks
+                )
+            return found
         weights = pointers[classes + 1] - pointers[classes]
         weights += np.minimum(2.0 * n, answers).astype(np.int64)
         # The keys of SearchOrder.of hold the class, twice as many bits as n has, and no sign.
@@ -167,6 +176,35 @@ class SimulatedCrowd(Crowd):
                 precision=precision, keep_looks=keep_looks,
             )  # fmt: skip
         return found
+
+    def _search_by_score(
+        self, c: int, yes: Bools, goals: list[int], queue: Ints, scores: Any, keep_looks: bool
+    ) -> int:
+        """`search` for one class by its scores (N,); `yes` (n,) and `queue` are about `images`."""
+        ledger, (present, absent) = self.ledger, goals
+        ranked = queue[np.argsort(-scores[self.images[queue]], kind="stable")]
+        until = by_score_until(yes[ranked])
+        hits = np.flatnonzero(yes[ranked[:until]])
+        looks = until if len(hits) < present else int(hits[present - 1]) + 1 if present else 0
+        candidates = ranked[:looks]
+        first = np.zeros(len(queue), bool)
+        first[candidates] = True
+        others = queue[~first[queue]]
+        lacking = absent - int((~yes[candidates]).sum())
+        denied = np.cumsum(~yes[others])
+        more = int(np.searchsorted(denied, lacking)) + 1 if lacking > 0 else 0
+        looked = np.concatenate([candidates, others[:more]])
+        ledger.bill_look(np.array([c]), np.array([len(looked)]))
+        ledger.seen[self.images[looked]] = True
+        kept = 0
+        for said, wanted in ((True, min(present, len(hits))), (False, absent)):
+            answered = looked[yes[looked] == said]
+            chosen = self.images[answered if keep_looks else answered[:wanted]]
+            ledger.record(chosen, np.full(len(chosen), c), said)
+            beyond = len(answered) - len(chosen)
+            ledger.dropped["search"] = ledger.dropped.get("search", 0) + beyond
+            kept += len(chosen) * said
+        return kept
 
     def _search(
         self, classes: Ints, rows: list[NDArray[np.int32]], goals: tuple[Ints, Ints],

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simkit.annotate.annotators import Bools, Habits, Ints
-from simkit.annotate.crowd import DENSE, Crowd, Descent, Ledger
+from simkit.annotate.crowd import DENSE, Crowd, Descent, Ledger, by_score_until
 from simkit.annotate.proposer import Proposer
 from simkit.annotate.schemes import Scheme, logits
 from simkit.annotate.simulate import chosen_images
@@ -31,7 +31,6 @@ from simkit.labels.truth import locked
 
 YES, NO, UNSURE, OPEN, LEFT_OUT = 1, -1, 0, 2, 3
 END = -1  # instead of a class: no (further) class can be named
-PATIENCE = 50  # images in a row without the class after which a search by scores ends
 States = NDArray[np.int8]
 
 
@@ -226,6 +225,7 @@ class OrderCrowd(Crowd):
         present: int | Ints,
         absent: int | Ints,
         precision: float | None = None,
+        scores: Any = None,
         keep_looks: bool = False,
     ) -> Ints:
         """Search as the simulated crowd with precision=None.
@@ -238,10 +238,12 @@ class OrderCrowd(Crowd):
         goals = (np.broadcast_to(goal, len(classes)).tolist() for goal in (present, absent))
         for place, (c, *goal) in enumerate(zip(classes.tolist(), *goals, strict=True)):
             queue: Ints = self.images[order.at(np.arange(order.size), c)]
+            candidates = 0
             if self.scores is not None:
-                queue, goal = self._by_score(queue, self.scores[queue, c], c, goal)
+                queue, candidates, goal = self._by_score(queue, self.scores[queue, c], c, goal)
             states = self._states(queue, c)
             needed = _needed(states, goal, self._batch)
+            needed[:candidates] = True  # the last looks of a search that was given up count, too
             if keep_looks:
                 needed |= states != OPEN
             queue, states = queue[needed], states[needed]
@@ -354,27 +356,24 @@ class OrderCrowd(Crowd):
 
     def _by_score(
         self, queue: Ints, scores: NDArray[np.floating], c: int, goal: list[int]
-    ) -> tuple[Ints, list[int]]:
-        """The images in the order of the search, and the goal.
+    ) -> tuple[Ints, int, list[int]]:
+        """The images in the order of the search, how many are candidates, and the goal.
 
-        Images with the highest scores come first, until enough show the class or `PATIENCE` in a
-        row do not; then the others. Once the search by scores has ended, the goal is at most the
+        Images with the highest scores come first, as far as `by_score_until`; then the others. Once the search by scores has ended, the goal is at most the
         number of present labels that it gave: the others may hold none, and a search through all
         of them would cost a look at every image.
         """
         ranked = queue[np.argsort(-scores, kind="stable")]
         states = self._states(ranked, c)
-        places = np.arange(len(ranked))
-        hit = np.maximum.accumulate(np.where(states == NO, -1, places))  # a yes, or open
-        hopeless = (places - hit >= PATIENCE) & (places >= PATIENCE)
-        until = int(np.argmax(hopeless)) + 1 if hopeless.any() else len(ranked)
+        until = by_score_until(states != NO)  # an open question may be a yes
         searched = _needed(states[:until], [goal[0], 0], self._batch)
         candidates, said = ranked[:until][searched], states[:until][searched]
         if (said == OPEN).any():
-            return candidates, goal
+            return candidates, len(candidates), goal
         others = queue[~np.isin(queue, candidates)]
         shown = int((said == YES).sum())
-        return np.concatenate([candidates, others]), [min(goal[0], shown), goal[1]]
+        goal = [min(goal[0], shown), goal[1]]
+        return np.concatenate([candidates, others]), len(candidates), goal
 
 
 def _needed(states: States, goal: list[int], batch: int) -> Bools:

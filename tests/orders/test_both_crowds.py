@@ -146,3 +146,13 @@ def test_every_scheme_can_be_ordered_or_is_refused_with_a_mend(spec):
         assert str(error).startswith("an order cannot")
         return
     assert len(asked.questions) or asked.labels.codes.nnz
+
+
+@pytest.mark.parametrize("spec", ["fpc(per_class=9, search=scores)", "federated(search=scores)"])
+def test_a_search_by_scores_costs_what_its_order_costs(spec):
+    luck = np.random.default_rng(4).normal(size=TRUTH.shape)
+    scores = 1.5 * TRUTH.present.toarray() + luck - 1
+    asked, _ = finish(TRUTH, schemes.make(spec), once=False, scores=scores)
+    labels = simulate(TRUTH, spec, scores=scores)
+    assert (asked.labels.codes != labels.codes).nnz == 0
+    assert asked.labels.effort.to_json() == labels.effort.to_json()

@@ -6,7 +6,8 @@ The interface of schemes and their registry; each scheme has a module of this pa
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self
 
 from simkit.errors import BadInput, counted
 from simkit.registry import Range, Registry, settle
@@ -76,6 +77,13 @@ class Scheme(Protocol):
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         """Ask the crowd all questions; a scheme sees only the answers."""
 
+    def unassuming(self, scores: bool) -> Self:
+        """This scheme without an assumed machine: by a model's scores, or without any machine.
+
+        Raises BadInput if it needs a machine and there are no scores.
+        """
+        return self
+
 
 def _of_rest(name: str) -> Any:
     """A property that is the one of `rest`."""
@@ -103,6 +111,9 @@ class WithRest(Scheme):
     needs_features = _of_rest("needs_features")
     needs_scores = _of_rest("needs_scores")
 
+    def unassuming(self, scores: bool) -> Self:
+        return replace(self, rest=spell(make(self.rest).unassuming(scores)))  # type: ignore[type-var]
+
     def ask_rest(self, crowd: Crowd, images: Ints, chance: Chance) -> None:
         """Ask the questions of `rest` about these images of the crowd."""
         if len(images):
@@ -113,9 +124,18 @@ class WithRest(Scheme):
 class Searching(Scheme):
     """A scheme that searches for images with and without each class."""
 
-    search: str
+    search: Literal["proposals", "random", "scores"]
     precision: float
     keep_looks: bool
+
+    @property
+    def needs_scores(self) -> bool:
+        return self.search == "scores"
+
+    def unassuming(self, scores: bool) -> Self:
+        if self.search != "proposals":
+            return self
+        return replace(self, search="scores" if scores else "random")  # type: ignore[type-var]
 
     def ask_all(self, crowd: Crowd, chance: Chance, present: Any, absent: Any, wanted: str) -> None:
         """Search for `present` and `absent` images, (L,) or int, and warn if there are fewer."""
@@ -125,6 +145,7 @@ class Searching(Scheme):
             present=present,
             absent=absent,
             precision=self.precision if self.search == "proposals" else None,
+            scores=logits(crowd, self.name) if self.needs_scores else None,
             keep_looks=self.keep_looks,
         )
         if short := int((hits < present).sum()):

@@ -24,6 +24,9 @@ class Federated(Searching):
     `ratio` times as many without. Ranks depend on the seed, not on class frequencies. A class with
     fewer images keeps all of them. Every look in the search for them is billed.
 
+    With `search=scores` images with the highest scores are looked at first, as in an order with
+    scores: until enough show the class, or 50 in a row do not.
+
     Example: simkit simulate --scheme federated --per-class 500 --ratio 2
     """
 
@@ -51,8 +54,10 @@ class Federated(Searching):
     ratio: Annotated[float, Range(0, 10**6)] = setting(
         1.0, "absent labels for each present one that is sought"
     )
-    search: Literal["proposals", "random"] = setting(
-        "proposals", "look through a machine's candidates, or through images as they come"
+    search: Literal["proposals", "random", "scores"] = setting(
+        "proposals",
+        "look through the candidates of an assumed machine, through images as they come, or through "
+        "those with the highest scores of a given model",
     )
     # Assumption: every second candidate of a good detector is right.
     precision: Precision = setting(

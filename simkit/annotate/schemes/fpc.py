@@ -15,6 +15,9 @@ from simkit.registry import setting
 class FixedPerClass(Searching):
     """For each class `per_class` images that show it and as many that do not; the rest unknown.
 
+    With `search=scores` images with the highest scores are looked at first, as in an order with
+    scores: until enough show the class, or 50 in a row do not.
+
     A class with fewer images keeps all of them, and its absent labels stay at `per_class`. The
     paper selects the labels from the ground truth; here they are searched for, and every look is
     billed.
@@ -39,8 +42,10 @@ class FixedPerClass(Searching):
 
     # The paper: 20 to 2,000 on COCO, and 1,000 in the code's own example.
     per_class: Count = setting(100, "present and absent labels for each class")
-    search: Literal["proposals", "random"] = setting(
-        "proposals", "look through a machine's candidates, or through images as they come"
+    search: Literal["proposals", "random", "scores"] = setting(
+        "proposals",
+        "look through the candidates of an assumed machine, through images as they come, or through "
+        "those with the highest scores of a given model",
     )
     # Assumption: every second candidate of a good detector is right.
     precision: Precision = setting(

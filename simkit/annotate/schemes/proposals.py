@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal, Self
 
 from simkit.annotate.schemes import MISSING, Crowd, Scheme, logits, register
 from simkit.chance import Chance
+from simkit.errors import BadInput
 from simkit.registry import Range, Share, setting
 
 
@@ -58,6 +59,14 @@ class Proposals(Scheme):
     @property
     def needs_scores(self) -> bool:
         return self.by == "scores"
+
+    def unassuming(self, scores: bool) -> Self:
+        if not scores and self.by == "assumption":
+            raise BadInput(
+                "nobody has the machine that it assumes; give a model's scores, or compare again "
+                "with a head on frozen features, which then scores the pilot's images"
+            )
+        return replace(self, by="scores")
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         from simkit.annotate.proposer import Proposer

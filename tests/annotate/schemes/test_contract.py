@@ -37,6 +37,8 @@ def test_replays_to_the_same_id(spec, closed, diamond):
 @pytest.mark.parametrize("habits", HABITS, ids=["perfect", "erring"])
 def test_a_larger_amount_contains_a_smaller_one(spec, habits, closed, diamond):
     part = schemes.make(spec)
+    if getattr(part, "search", "") == "scores":
+        pytest.skip("absent images among more candidates take the place of others")
     if part.amount is None:
         grown = [(part, images) for images in (20, 60, 200)]
     else:

@@ -47,3 +47,24 @@ def test_classes_that_are_too_rare_are_told_of(truth):
     assert 0 < rare < 12
     with pytest.warns(UserWarning, match=f"{rare} of 12 classes"):
         simulate(truth, "fpc(per_class=40)")
+
+
+def test_what_is_paid_for_by_a_given_models_scores():
+    # Every fifth of the 100 highest scores is of an image with the class, and 10 lie far below:
+    # 10 found take 50 looks, whose 40 others give the absent labels.
+    present = np.zeros(400, bool)
+    present[4:100:5] = present[390:] = True
+    scores = np.linspace(5, -5, 400)[:, None]
+    truth = Truth.of(present[:, None])
+    few = simulate(truth, "fpc(per_class=10, search=scores)", scores=scores)
+    assert few.counts() == {"present": 10, "absent": 10, "unknown": 380}
+    assert few.effort.counts() == {"search": 50, "workers": None, "dropped": 30}
+    assert few.asked.tolist() == [True] * 50 + [False] * 350
+    # All 20 are found after 100 looks; 50 more without the class end the search.
+    most = simulate(truth, "fpc(per_class=25, search=scores)", scores=scores)
+    assert most.counts() == {"present": 20, "absent": 25, "unknown": 355}
+    assert most.effort.count("search") == 150
+    # Absent images that the candidates lack are searched at random, past present ones.
+    perfect = simulate(truth, "fpc(per_class=30, search=scores)", scores=present[:, None] * 9.0 - 4)
+    assert perfect.counts() == {"present": 30, "absent": 30, "unknown": 340}
+    assert perfect.effort.count("search") == 60

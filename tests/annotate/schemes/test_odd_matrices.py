@@ -103,8 +103,8 @@ def promises(scheme: Scheme, truth: Truth, hierarchy: Hierarchy, seed: int) -> N
 
 def grown(scheme: Scheme) -> list[Scheme]:
     """The same scheme with larger amounts."""
-    if scheme.amount is None:
-        return []
+    if scheme.amount is None or getattr(scheme, "search", "") == "scores":
+        return []  # by scores, absent images among more candidates take the place of others
     value = getattr(scheme, scheme.amount)
     steps = [value + 1, 3 * value + 2] if isinstance(value, int) else [(value + 1) / 2, 1.0]
     return [
