@@ -255,6 +255,54 @@ def read_scores(
         return scores.logits(images, classes)
 
 
+@dataclass(frozen=True, eq=False)
+class PilotScores:
+    """Scores of a pilot's images by models that have not seen them, and the images' labels.
+
+    Attributes
+    ----------
+    values
+        (N, L) logits.
+    truth
+        The complete labels, with the names of images and classes.
+    history
+        The method, and the number of models.
+    """
+
+    values: NDArray[np.floating]
+    truth: Truth
+    history: History
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write a table of scores (.parquet) that `--scores` reads; labels are in its metadata."""
+        import pyarrow as pa
+        import pyarrow.parquet
+
+        columns = {"image": pa.array(self.truth.images.astype(str).tolist())}
+        columns |= {name: self.values[:, c] for c, name in enumerate(self.truth.classes)}
+        rows, classes = self.truth.present.nonzero()
+        present = json.dumps([rows[classes == c].tolist() for c in range(len(self.truth.classes))])
+        about = {"history": self.history.to_json(), "present": present}
+        with whole(path) as file:
+            pyarrow.parquet.write_table(pa.table(columns).replace_schema_metadata(about), file)
+
+    @staticmethod
+    def read(path: str | PathLike[str]) -> PilotScores:
+        """Read what `write` wrote. Raises BadInput."""
+        import pyarrow.parquet
+
+        with reading(path, "scores of a pilot", "delete it and compare again") as file:
+            table = pyarrow.parquet.read_table(file)
+            present = np.zeros((table.num_rows, table.num_columns - 1), bool)
+            for c, rows in enumerate(json.loads(table.schema.metadata[b"present"])):
+                present[rows, c] = True
+            values = np.stack([column.to_numpy() for column in table.columns[1:]], axis=1)
+            images = np.array(table.column(0).to_pylist())
+            truth = Truth.of(present, images=images, classes=tuple(table.column_names[1:]))
+            history = History.from_json(table.schema.metadata[b"history"].decode())
+            return PilotScores(values, truth, history)
+
+
 def _from_table(
     table: Table, split: str, images: NDArray[Any], classes: Sequence[str]
 ) -> NDArray[np.float64]:

@@ -359,9 +359,10 @@ class OrderCrowd(Crowd):
     ) -> tuple[Ints, int, list[int]]:
         """The images in the order of the search, how many are candidates, and the goal.
 
-        Images with the highest scores come first, as far as `by_score_until`; then the others. Once the search by scores has ended, the goal is at most the
-        number of present labels that it gave: the others may hold none, and a search through all
-        of them would cost a look at every image.
+        Images with the highest scores come first, as far as `by_score_until`; then the others. Once
+        the search by scores has ended, the goal is at most the number of present labels that it
+        gave: the others may hold none, and a search through all of them would cost a look at every
+        image.
         """
         ranked = queue[np.argsort(-scores, kind="stable")]
         states = self._states(ranked, c)

@@ -28,6 +28,7 @@ from simkit.quantities import money
 from simkit.results import job_store, method_facts, runs, summary
 from simkit.results.figures.base import figures
 from simkit.results.result_tables import opened
+from simkit.study.cross_fitting import write_scores
 from simkit.study.grid import REFERENCE, Grid
 from simkit.study.jobs import Job, check, choose, jobs, seconds, source_of, sweep
 from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored
@@ -429,7 +430,11 @@ class _Work:
         notes = (*code_notes, *summary.notes_of(opened(rows)))
         _, errors = runs.split_errors(_tables(share, finished))
         result = Comparison(rows, self.grid, notes, dollars, left, errors)
-        return result if left else written(result, self.folder)
+        if left:
+            return result
+        if not result.table.empty:
+            write_scores(self.folder, result.reference, self.grid, self.data)
+        return written(result, self.folder)
 
     def _rows(
         self, of: list[Job], finished: Finished, failures: Sequence[str] = (), planned: int = 0

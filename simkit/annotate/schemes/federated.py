@@ -56,7 +56,7 @@ class Federated(Searching):
     )
     search: Literal["proposals", "random", "scores"] = setting(
         "proposals",
-        "look through the candidates of an assumed machine, through images as they come, or through "
+        "look through an assumed machine's candidates, through images as they come, or through "
         "those with the highest scores of a given model",
     )
     # Assumption: every second candidate of a good detector is right.
