@@ -325,6 +325,18 @@ def by_score_until(hits: Bools) -> int:
     return int(np.argmax(hopeless)) + 1 if hopeless.any() else len(hits)
 
 
+def looks_by_score(hits: Bools, wanted: int) -> int:
+    """The number of looks of a search by scores for `wanted` images with the class.
+
+    hits: (n,) as in `by_score_until`.
+    """
+    until = by_score_until(hits)
+    places = np.flatnonzero(hits[:until])
+    if len(places) < wanted:
+        return until
+    return int(places[wanted - 1]) + 1 if wanted else 0
+
+
 @dataclass(frozen=True, eq=False)
 class Descent:
     """The questions down a hierarchy that follow when class v was named in an image.

@@ -34,6 +34,7 @@ _NAMELESS = (
     "it is neither a table nor a file of simkit score; write a table with the names of images and "
     'classes: pandas.DataFrame(scores, images, classes).to_csv("scores.csv", index_label="image")'
 )
+PILOT_SCORES = "scores.parquet"  # in the folder of a comparison, see `PilotScores`
 _LARGEST_SEPARATION = 20.0  # standard deviations between present and absent
 
 

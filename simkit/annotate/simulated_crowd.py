@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 
 from simkit.annotate import sparse_draws
 from simkit.annotate.annotators import Bools, Habits, Ints
-from simkit.annotate.crowd import DENSE, Crowd, Descent, Ledger, by_score_until
+from simkit.annotate.crowd import DENSE, Crowd, Descent, Ledger, looks_by_score
 from simkit.annotate.label_preference import class_weights
 from simkit.annotate.proposer import Proposer
 from simkit.annotate.sparse_draws import spread
@@ -159,12 +159,15 @@ class SimulatedCrowd(Crowd):
         if precision is None and keep_looks:
             answers = np.full(len(classes), 2.0 * n)
         if scores is not None:
-            for place, (c, *goals) in enumerate(zip(classes, present, absent, strict=True)):
-                yes = np.zeros(n, bool)
-                yes[rows[pointers[c] : pointers[c + 1]]] = True
-                found[place] = self._search_by_score(
-                    c, yes, goals, permutation.at(np.arange(n), int(c)), scores[:, c], keep_looks
-                )
+            for part in groups(np.full(len(classes), n), len(classes)):
+                queues = permutation.at(np.arange(n), classes[part, None])
+                for place, queue in enumerate(queues, part.start):
+                    c, goals = classes[place], (present[place], absent[place])
+                    yes = np.zeros(n, bool)
+                    yes[rows[pointers[c] : pointers[c + 1]]] = True
+                    found[place] = self._search_by_score(
+                        c, yes, goals, queue, scores[:, c], keep_looks
+                    )
             return found
         weights = pointers[classes + 1] - pointers[classes]
         weights += np.minimum(2.0 * n, answers).astype(np.int64)
@@ -178,15 +181,12 @@ class SimulatedCrowd(Crowd):
         return found
 
     def _search_by_score(
-        self, c: int, yes: Bools, goals: list[int], queue: Ints, scores: Any, keep_looks: bool
+        self, c: int, yes: Bools, goals: tuple[int, int], queue: Ints, scores: Any, keep_looks: bool
     ) -> int:
         """`search` for one class by its scores (N,); `yes` (n,) and `queue` are about `images`."""
         ledger, (present, absent) = self.ledger, goals
         ranked = queue[np.argsort(-scores[self.images[queue]], kind="stable")]
-        until = by_score_until(yes[ranked])
-        hits = np.flatnonzero(yes[ranked[:until]])
-        looks = until if len(hits) < present else int(hits[present - 1]) + 1 if present else 0
-        candidates = ranked[:looks]
+        candidates = ranked[: looks_by_score(yes[ranked], int(present))]
         first = np.zeros(len(queue), bool)
         first[candidates] = True
         others = queue[~first[queue]]
@@ -197,7 +197,7 @@ class SimulatedCrowd(Crowd):
         ledger.bill_look(np.array([c]), np.array([len(looked)]))
         ledger.seen[self.images[looked]] = True
         kept = 0
-        for said, wanted in ((True, min(present, len(hits))), (False, absent)):
+        for said, wanted in ((True, min(present, int(yes[candidates].sum()))), (False, absent)):
             answered = looked[yes[looked] == said]
             chosen = self.images[answered if keep_looks else answered[:wanted]]
             ledger.record(chosen, np.full(len(chosen), c), said)

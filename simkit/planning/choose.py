@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -629,6 +629,8 @@ class Decision:
         Median and 90 % interval of the expected mAP of earlier rounds' labels; None without any.
     wrong
         Shares of the chosen purchase's present and absent labels that are wrong.
+    searched
+        Right and all candidates by class, if the purchase is searched for by the pool's machine.
     """
 
     project: Request
@@ -647,6 +649,7 @@ class Decision:
     expected: tuple[float, float, float] | None = None
     wrong: tuple[float, float] = (0.0, 0.0)
     supposed: tuple[tuple[float, Candidate], ...] = ()
+    searched: tuple[Array, Array] | None = None
 
     @property
     def chosen(self) -> Candidate:
@@ -672,6 +675,22 @@ class Decision:
         """The label option and method to train: those of the purchase, or of the labels so far."""
         so_far = self.curves.trained
         return self.chosen.pair if so_far is None or self.purchase_needed else so_far
+
+    @property
+    def candidates_right(self) -> dict[str, Any] | None:
+        """The model by which the purchase is searched for, and the share of its right candidates.
+
+        As `model`, `right` and `by_class`; None without a search by a model.
+        """
+        if self.searched is None:
+            return None
+        (right, looks), pool = self.searched, self.evidence.pool
+        names = [pool.truth.classes[c] for c in pool.scored]
+        shares = (right / np.maximum(looks, 1)).tolist()
+        return {
+            "model": pool.machine_name, "right": float(right.sum() / max(1.0, looks.sum())),
+            "by_class": dict(zip(names, shares, strict=True)),
+        }  # fmt: skip
 
     def cost(self, *when: str) -> float:
         """Total of the bill's lines of these kinds, in dollars; all printed costs come from here.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from simkit import quantities
+from simkit.annotate.crowd import looks_by_score
 from simkit.annotate.prices import MACHINE, Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.schemes import largest
@@ -203,6 +204,28 @@ def wrong_labels(option: LabelOption, amount: float, pool: Pool) -> tuple[float,
     return present, absent
 
 
+def searched(option: LabelOption, amount: float, pool: Pool) -> tuple[Array, Array] | None:
+    """Right candidates, and all candidates, of a search by the pool's machine.
+
+    Both (L',) by scored class; `amount` refers to the whole pool. None if the scheme assumes no
+    machine, or the pool has none.
+    """
+    part = option.part
+    if pool.machine is None or part.needs_scores or part.unassuming(scores=True) == part:
+        return None
+    labels = _simulated(option, amount, pool)
+    right, denied = (labels.per_class(sign)[pool.scored] for sign in (PRESENT, ABSENT))
+    looks = right + denied
+    if labels.effort.count("search"):  # its absent labels may be of further, random images
+        times, shown = pool.images / _counted_images(pool), pool.truth.present.toarray()
+        right = np.minimum(np.rint(right * times), pool.present).astype(np.int64)
+        looks = np.array([
+            looks_by_score(shown[np.argsort(-pool.machine[:, c], kind="stable"), c], max(1, wanted))
+            for c, wanted in zip(pool.scored.tolist(), right.tolist(), strict=True)
+        ])  # fmt: skip
+    return right.astype(float), looks.astype(float)
+
+
 def _counted_images(pool: Pool) -> int:
     """Number of the pool's images that are simulated."""
     return min(pool.images, max(1, COUNTED // pool.truth.shape[1]))
@@ -212,10 +235,12 @@ def _simulated(option: LabelOption, amount: float, pool: Pool) -> PartialLabels:
     """Labels of the simulated images, for an amount of the whole pool."""
     images = _counted_images(pool)
     scheme = option.with_amount(amount / (pool.images / images) if option.counted else amount)
+    scores = pool.scores if scheme.needs_scores else pool.machine
+    scheme = scheme.unassuming(scores=scores is not None)  # nobody has an assumed machine
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of images without any class
         return simulate(
             pool.truth, scheme, images=images, boxes=pool.boxes if scheme.needs_boxes else None,
             hierarchy=pool.hierarchy if scheme.needs_hierarchy else None,
-            habits=option.habits, scores=pool.scores,
+            habits=option.habits, scores=scores,
         )  # fmt: skip

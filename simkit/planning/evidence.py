@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits
 from simkit.annotate.schemes.full_subset import FullSubset
-from simkit.annotate.similarities import Similarities
+from simkit.annotate.similarities import PILOT_SCORES, PilotScores, Similarities
 from simkit.chance import Chance
 from simkit.data.dataset import LABELS, Boxes, Dataset
 from simkit.errors import BadInput, located
@@ -31,7 +31,7 @@ from simkit.history import content_id
 from simkit.labels.formats.base import text_ids
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
-from simkit.metrics.ap import LabelCounts
+from simkit.metrics.ap import LabelCounts, ap_of_classes
 from simkit.planning.answers import Errors
 from simkit.planning.test_split import Array, TestSplit
 from simkit.registry import short
@@ -148,6 +148,10 @@ class Pool:
         Whether the data itself was opened.
     scores
         (N, L) logits of the model whose scores the comparison used; None without any.
+    machine
+        (N, L) logits of the model by which schemes search that assume one; None: search at random.
+    machine_name
+        This model, in words; "" without one.
     """
 
     truth: Truth
@@ -156,6 +160,8 @@ class Pool:
     boxes: Boxes | None = None
     opened: bool = True
     scores: Array | None = None
+    machine: Array | None = None
+    machine_name: str = ""
 
     @property
     def images(self) -> int:
@@ -276,6 +282,7 @@ class Evidence:
             _check_alike(read[0], other)
         rows = _joined(read)
         pool, test = _opened(read[0], rows)
+        pool, machine = _with_machine(pool, read)
         cells, complete, trained_as = _grouped(rows, pool, test)
         share, sentence = max(_missing(one) for one in read)
         if not complete:
@@ -291,8 +298,8 @@ class Evidence:
             folders=tuple(one.folder for one in read), pool=pool, test=test, cells=cells,
             complete=complete, draws=len(rows[["seed", "draw"]].drop_duplicates()),
             runs=len(rows), grid=read[0].grid, missing=(share, sentence),
-            methods=_facts(read), ids={**read[0].ids, "runs": content_id(*sorted(texts))},
-            trained_as=trained_as, levels=_levels(read, rows, test),
+            methods=_facts(read), trained_as=trained_as, levels=_levels(read, rows, test),
+            ids={**read[0].ids, "runs": content_id(*sorted(texts)), **machine},
             zero_shot=None if about.get("zero_shot") is None
             else (float(about["zero_shot"]), str(about.get("scored_by"))),
         )  # fmt: skip
@@ -548,6 +555,37 @@ def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSplit]:
         return pool, TestSplit()
     shares = pool.truth.counts[class_indices] / pool.images
     return pool, TestSplit.of(images, counts, mean_ap[class_indices], shares, pool.images)
+
+
+def _with_machine(pool: Pool, folders: Sequence[_Folder]) -> tuple[Pool, dict[str, str]]:
+    """The pool with the better of the comparison's scores and of the pilot's own, and their id."""
+    pairs: list[tuple[Any, str]]
+    pairs = [] if pool.scores is None else [(pool.scores, "the scores of the comparison")]
+    for file in (Path(one.folder) / PILOT_SCORES for one in folders):
+        if not file.is_file():
+            continue
+        pilot = PilotScores.read(file)
+        if folders[0].ids["truth"] in pilot.history.parents:
+            values = pilot.values if pool.opened else _as_stand_in(pilot, pool.truth)
+            pairs.append((values, "the pilot's own model"))
+    if not pairs:
+        return pool, {}
+    quality = [np.nanmean(ap_of_classes(v, pool.truth)[pool.scored]) for v, _ in pairs]
+    values, name = pairs[int(np.argmax(quality))]
+    pool = dataclasses.replace(pool, machine=values, machine_name=name)
+    return pool, {"scores": content_id("scores", values)}
+
+
+def _as_stand_in(pilot: PilotScores, truth: Truth) -> Array:
+    """Scores of stand-in images with the same precision at every depth of every class."""
+    values = np.zeros(truth.shape)
+    shown, stands = pilot.truth.present.toarray(), truth.present.toarray()
+    for c in range(truth.shape[1]):
+        for side in (True, False):
+            scores, places = pilot.values[shown[:, c] == side, c], stands[:, c] == side
+            if len(scores):
+                values[places, c] = np.quantile(scores, np.linspace(0, 1, int(places.sum())))
+    return values
 
 
 def _counted(data: Dataset, leaves: NDArray[np.int64]) -> LabelCounts:

@@ -20,7 +20,7 @@ from simkit.history import versions
 from simkit.planning import choose, plan_figure, plan_page
 from simkit.planning.answers import SUPPOSED, Errors
 from simkit.planning.choose import BillLine, Candidate, Decision, Trust, When, backtest
-from simkit.planning.costs import PriceCurve, Staff, count, wrong_labels
+from simkit.planning.costs import PriceCurve, Staff, count, searched, wrong_labels
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption
 
@@ -46,7 +46,7 @@ class Plan(Decision, plan_figure.Readable):
         values = {
             "budget": self.project.dollars, "images": self.project.images, "target": target,
             "purchase_needed": self.purchase_needed, "zero_shot": self.evidence.zero_shot,
-            "wrong": self.wrong, "errors": self.curves.errors,
+            "wrong": self.wrong, "errors": self.curves.errors, "searched": self.candidates_right,
             "supposed": [{"wrong": rate, **_values(one)} for rate, one in self.supposed],
             "chosen": _values(self.chosen),
             "order": [_values(one) for one in self.order] * self.purchase_needed,
@@ -164,6 +164,7 @@ def plan(
         measurement=choose.next_measurement(choice), unpriced=unpriced, bill=(),
         week_hours=staff.week, expected=expected, supposed=tuple(_supposed(curves, project)),
         wrong=wrong_labels(chosen.option, amount, evidence.pool),
+        searched=searched(chosen.option, amount, evidence.pool),
         command=plan_figure.command(
             *evidence.folders, budget=money, images=project.images,
             target=project.target, confidence=confidence if reach else None,

@@ -40,13 +40,8 @@ def page(plan: Decision) -> Page:
             ("Spend", " ".join(_spend(plan))), ("Expect", " ".join(_expect(plan))),
             ("Range", f"{_band(chosen)} mAP (90% interval)."),
         ]  # fmt: skip
-        if getattr(part := chosen.option.part, "search", "") == "proposals":
-            text = (
-                "a model's scores (`simkit score`; not in the bill), assumed right for "
-                f"{part.precision:.0%} of its candidates. Without scores images are searched at "  # type: ignore[attr-defined]
-                "random, at a higher price."
-            )
-            answers.append(("Needs", text))
+        if needs := _needs(plan):
+            answers.append(("Needs", needs))
     else:
         reached = {}
         if plan.evidence.zero_shot is not None:
@@ -172,6 +167,26 @@ def _spend(plan: Decision) -> Iterator[str]:
             weeks += f" at {plan.week_hours:,.0f} hours a week"
         time = f"{quantities.duration(3600 * total)} of work{weeks}"
         yield f"{time}." if len(plan.order) == 1 else f"The first round takes {time}."
+
+
+def _needs(plan: Decision) -> str:
+    """How the images are found, for schemes that assume a machine which finds them."""
+    part = plan.chosen.option.part
+    if part.unassuming(scores=True) == part:
+        return ""
+    if (searched := plan.candidates_right) is None:
+        return (
+            "a search at random, which this price pays for: no model's scores of the pilot's "
+            "images are at hand (`simkit compare` writes them for heads on frozen features)."
+        )
+    by_class = sorted(searched["by_class"].items(), key=lambda pair: -pair[1])
+    best_and_worst = dict((by_class[0], by_class[-1]))
+    ends = ", ".join(f"{name} {share:.0%}" for name, share in best_and_worst.items())
+    return (
+        f"a search with {searched['model']}, whose candidates were right in "
+        f"{searched['right']:.0%} ({ends}). Score the images before ordering (`simkit train` on "
+        "the pilot, `simkit predict`, `simkit order --scores`); scoring is not in the bill."
+    )
 
 
 def _expect(plan: Decision) -> Iterator[str]:
@@ -459,6 +474,13 @@ def _assumptions(plan: Decision) -> Iterator[str]:
         yield (
             f"{chosen.option} with {plan.evidence.title(chosen.method)} never reaches complete "
             "labels; its curve is assumed to end anywhere between its largest size and theirs"
+        )
+    if _needs(plan):
+        with_what = plan.evidence.pool.machine_name or "no model, at random"
+        yield (
+            f"The price is that of a search with {with_what}, beyond the pilot at the same depth "
+            "(share of the images). The comparison trained on images that its assumed machine "
+            "found; mAP follows from the number of labels of each class, whichever images they are"
         )
     if plan.evidence.test.small:
         yield "Measured mAP was corrected for the bias of few test images"

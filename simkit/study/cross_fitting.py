@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from simkit.annotate import schemes
 from simkit.annotate.schemes.full_subset import FullSubset
-from simkit.annotate.similarities import PilotScores
+from simkit.annotate.similarities import PILOT_SCORES, PilotScores
 from simkit.annotate.simulate import simulate
 from simkit.chance import Chance
 from simkit.history import History
@@ -28,7 +28,6 @@ from simkit.study.grid import Grid
 from simkit.study.sources import StudyData
 from simkit.study.worker import Training
 
-FILE = "scores.parquet"  # in the folder of a comparison
 FOLDS = 5
 MOST = 10_000_000  # (image, class) places that are scored
 
@@ -50,7 +49,7 @@ def write_scores(folder: Path, references: pd.DataFrame, grid: Grid, data: Study
     fitted = {"method": str(best), "folds": FOLDS, "lr": float(row["lr"]),
               "epochs": int(row["epochs"]), "features": str(row["features_id"])}  # fmt: skip
     history = History("compare", fitted, grid.seed, (truth.id,))
-    file = folder / FILE
+    file = folder / PILOT_SCORES
     if file.is_file() and PilotScores.read(file).history.to_json() == history.to_json():
         return
     scores = cross_fitted(str(best), fitted, grid, data)
@@ -71,8 +70,8 @@ def cross_fitted(
     how = {"select": "last", "lr": fitted["lr"], "epochs": fitted["epochs"]}
     settings = replace(grid.training(spec), **how)
     codes = simulate(truth, FullSubset(), habits=grid.habits, seed=grid.seed).codes.toarray()
-    fold = Chance.seeded(grid.seed).of("folds").permutation(truth.shape[0])
-    fold = fold.rank(np.arange(truth.shape[0])) % FOLDS
+    order = Chance.seeded(grid.seed).of("folds").permutation(truth.shape[0])
+    fold = order.rank(np.arange(truth.shape[0])) % FOLDS
     scores = np.zeros(truth.shape, np.float32)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the same bytes for any number of cores

@@ -1,0 +1,82 @@
+"""The price of a search in a plan: that of real looks, by a measured model or at random."""
+
+import numpy as np
+import pytest
+
+from simkit import data as datasets
+from simkit.annotate.prices import prices
+from simkit.annotate.similarities import PILOT_SCORES, PilotScores
+from simkit.history import History
+from simkit.planning import evidence
+from simkit.planning.costs import count
+from simkit.planning.evidence import Evidence, LabelOption
+from simkit.planning.plan import plan
+from tests.planning import planted
+
+PRICES = prices("hourly")
+FPC, RANDOM = LabelOption.of("fpc"), LabelOption.of("fpc(search=random)")
+
+
+@pytest.fixture
+def runs(tmp_path):
+    spec = planted.data(tmp_path / "data", 300)
+    return planted.write(tmp_path / "runs", spec, schemes=("fpc", "proposals", "full-subset"))
+
+
+def score(runs, right):
+    """A pilot's own model, one of whose `right` candidates shows the class, at any depth."""
+    truth = datasets.open(Evidence.of(runs).grid["data"]).truth["train"]
+    values = np.zeros(truth.shape, np.float32)
+    for c, present in enumerate(truth.present.toarray().T):
+        shown, others = np.flatnonzero(present), np.flatnonzero(~present)
+        ranked = np.full(300, -1)
+        places = np.arange(right - 1, 300, right)[: len(shown)]
+        ranked[places] = shown[: len(places)]
+        ranked[ranked < 0] = np.concatenate([others, shown[len(places) :]])
+        values[ranked, c] = np.linspace(4, -4, 300)
+    history = History("compare", {"method": "an"}, 0, (truth.id,))
+    PilotScores(values, truth, history).write(runs / PILOT_SCORES)
+
+
+def looks(option, pool, per_class):
+    """Looks at each class that the plan pays for, for so many of it."""
+    curve = count(option, pool, PRICES)
+    seconds = PRICES.rates["search"].seconds
+    assert curve.dollars == pytest.approx(PRICES.wage * curve.seconds / 3600)
+    return float(np.interp(per_class, curve.amounts, curve.seconds)) / seconds / planted.CLASSES
+
+
+@pytest.mark.parametrize("right", [2, 5])
+def test_a_search_costs_what_the_pilots_own_model_makes_people_look_at(runs, right):
+    score(runs, right)
+    pool = Evidence.of(runs).pool
+    assert looks(FPC, pool, 3) == pytest.approx(3 * right)
+    # Moved data: the scores have the same precision at every depth.
+    evidence._data.cache_clear()
+    for file in (runs.parent / "data").iterdir():
+        file.unlink()
+    moved = Evidence.of(runs).pool
+    assert not moved.opened and looks(FPC, moved, 3) == pytest.approx(3 * right)
+
+
+def test_without_a_measured_model_images_are_searched_at_random(runs):
+    pool = Evidence.of(runs).pool
+    bought, random = count(FPC, pool, PRICES), count(RANDOM, pool, PRICES)
+    assert np.array_equal(bought.dollars, random.dollars)
+    # 6 of the m images with a class are found after about 6 x 301 / (m + 1) looks.
+    expected = (6 * 301 / (pool.truth.counts + 1)).mean()
+    assert looks(FPC, pool, 6) == pytest.approx(expected, rel=0.15)
+    made = plan(runs, 100, images=600, prices="openimages")
+    assert any("nobody has the machine" in text for text in made.unpriced)
+
+
+def test_a_plan_says_with_which_model_its_purchase_is_searched_for(runs):
+    for words in ("at random", "class 11 20%"):
+        made = plan(runs, 30, images=600, prices="openimages")
+        fpc = [one for one in made.choice.every if one.option == FPC]
+        assert fpc, words
+        if made.chosen.option == FPC:
+            assert words in dict(made.page.answers)["Needs"]
+        score(runs, 5)
+    assert made.chosen.option == FPC
+    assert 0.2 <= made.to_json()["searched"]["right"] <= 0.3  # more among the frequent classes
