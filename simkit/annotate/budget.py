@@ -6,9 +6,11 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, get_type_hints
+
+import numpy as np
 
 from simkit.annotate import crowd, schemes
 from simkit.annotate.annotators import Habits
@@ -16,10 +18,13 @@ from simkit.annotate.prices import Cost, Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.schemes import Scheme, largest
 from simkit.annotate.simulate import how_many, simulate
+from simkit.chance import Chance
 from simkit.data.dataset import Boxes
 from simkit.errors import BadInput, unknown
+from simkit.labels.effort import Effort
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
+from simkit.quantities import money
 from simkit.registry import convert
 
 OVERSHOOT = 1.02  # guesses aim above the budget by this factor, to bracket the answer quickly
@@ -267,3 +272,60 @@ def largest_affordable(ladder: Ladder, budget: float) -> tuple[Affordable, Affor
             "the budget"
         )
     return best, above
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """The machine that a scheme assumes, and the price of its labels without one.
+
+    Attributes
+    ----------
+    precision
+        Share of the machine's candidates that show the class.
+    at_random
+        Dollars for the same labels by a search at random; None for a scheme that only verifies
+        what a machine proposes.
+    """
+
+    precision: float
+    at_random: float | None
+
+    def text(self, dollars: float) -> str:
+        """The assumption beside the price of the labels."""
+        start = f"assumes a model whose candidates are right in {self.precision:.0%}, free: "
+        end = "" if self.at_random is None else f"; searched at random: {money(self.at_random)}"
+        return f"{start}{money(dollars)}{end}"
+
+
+def assumed(
+    scheme: schemes.Scheme, effort: Effort, truth: Truth, prices: Prices | str, *,
+    images: float | int = 1.0, seed: int = 0, draw: int = 0,
+) -> Assumed | None:  # fmt: skip
+    """The machine that a scheme assumes; None if it assumes none.
+
+    A search at random is priced by a formula and not simulated: the k-th of m images is expected at
+    place k (n + 1) / (m + 1) of n. A search for images with and without a class ends at the later
+    of both, and after all images if there are too few. Answers are taken as correct.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    effort : Effort
+        The questions for its labels.
+    truth : Truth
+    prices : Prices or str
+    images, seed, draw
+        As in `simulate`.
+    """
+    if scheme.unassuming(scores=True) == scheme:
+        return None
+    if not isinstance(scheme, schemes.Searching):
+        return Assumed(float(getattr(scheme, "precision", math.nan)), None)
+    chance = Chance.seeded(seed).of("draw", draw).of("scheme", scheme.name)
+    (N, L), n = truth.shape, how_many(images, truth.shape[0])
+    shown, looks = truth.counts * (n / N), np.zeros(L)
+    for goal, there in zip(scheme.goals_by_class((n, L), chance), (shown, n - shown), strict=True):
+        places = goal * (n + 1) / (there + 1)
+        looks = np.maximum(looks, np.where(goal > there, n, np.minimum(places, n)))
+    walked = replace(effort, looks=np.rint(looks).astype(np.int64), dropped={})
+    return Assumed(scheme.precision, cost(walked, prices).dollars)

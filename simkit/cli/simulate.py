@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -173,6 +173,7 @@ def command(request: Options) -> None:
     \b
     Example: simkit simulate --scheme fpc --per-class 100 --out fpc.parquet
     """
+    from simkit.annotate.budget import assumed
     from simkit.annotate.label_card import DataSheet
     from simkit.data.dataset import terms
 
@@ -193,11 +194,19 @@ def command(request: Options) -> None:
         wrong=wrong, command=_again(labels, request, out),
     )  # fmt: skip
     cards = _write(sheet, form, out, card=not request.no_card)
+    machine = None if request.legacy_rng else assumed(
+        simkit.schemes.make(labels.history.settings["scheme"]), labels.effort, data.truth[split],
+        price_list, images=labels.history.settings["images"], seed=labels.history.seed or 0,
+        draw=request.draw,
+    )  # fmt: skip
     print_json(facts_of(labels) | {
+        "assumes": machine and asdict(machine),
         "scheme": labels.history.settings["scheme"], "wrong": wrong,
         "cost": {"seconds": bill.seconds, "dollars": bill.dollars}, "prices": price_list.name,
         "file": str(out), "replaced": replaced, "cards": cards,
     })  # fmt: skip
+    if machine is not None:
+        say(f"{scheme.name} {machine.text(bill.dollars)}")
     say(counts_line(labels))
     if scheme.by_model:
         people = labels.effort.count("verify")

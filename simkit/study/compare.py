@@ -8,7 +8,7 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -18,10 +18,13 @@ from typing import Any
 
 from pyarrow import Table
 
+from simkit.annotate import schemes
+from simkit.annotate.budget import assumed
 from simkit.annotate.prices import cost
 from simkit.data.leaks import open_checked
 from simkit.errors import BadInput
 from simkit.files import toml_lines
+from simkit.labels.effort import Effort
 from simkit.learn import methods
 from simkit.progress import Progress, notebook_bar, peak_memory, silent, usable_cores
 from simkit.quantities import money
@@ -144,6 +147,8 @@ class Comparison(runs.Runs):
     errors
         The runs on complete labels with additional errors (`errors` of the grid), which only plans
         read.
+    assumes
+        For each scheme that assumes a machine, its precision, and the price without one.
     """
 
     grid: Grid = field(default=None)  # type: ignore[assignment]
@@ -151,6 +156,7 @@ class Comparison(runs.Runs):
     validation_dollars: float | None = None
     left: int = 0
     errors: Table | None = None
+    assumes: tuple[str, ...] = ()
 
     def text(self, *, details: bool = True) -> str:
         """The results in sentences, purchases first.
@@ -160,8 +166,8 @@ class Comparison(runs.Runs):
         verdicts, notes = summary.verdicts(self), [f"note: {note}" for note in self.notes]
         others = [*self.lacking(), *self.bill(), *notes]
         if not details and verdicts:
-            return "\n".join([*others, *verdicts])
-        return "\n".join([*verdicts, *summary.sentences(self), *others])
+            return "\n".join([*self.assumes, *others, *verdicts])
+        return "\n".join([*self.assumes, *verdicts, *summary.sentences(self), *others])
 
     def lacking(self) -> list[str]:
         """A sentence about failed runs, if any."""
@@ -209,6 +215,7 @@ class Comparison(runs.Runs):
             "failures": list(self.failures),
             "notes": list(self.notes),
             "left": self.left,
+            "assumes": list(self.assumes),
         }
 
 
@@ -429,12 +436,28 @@ class _Work:
         code_notes = [*filter(None, [self.left_out]), *dict.fromkeys(code_notes)]
         notes = (*code_notes, *summary.notes_of(opened(rows)))
         _, errors = runs.split_errors(_tables(share, finished))
-        result = Comparison(rows, self.grid, notes, dollars, left, errors)
+        assumes = tuple(self._assumed(rows))
+        result = Comparison(rows, self.grid, notes, dollars, left, errors, assumes)
         if left:
             return result
         if not result.table.empty:
             write_scores(self.folder, result.reference, self.grid, self.data)
         return written(result, self.folder)
+
+    def _assumed(self, rows: Table) -> Iterator[str]:
+        """For each scheme that assumes a machine, its precision, and the price without one."""
+        bought = opened(rows)
+        bought = bought[~bought["reference"].astype(bool)]
+        for scheme, purchases in bought.groupby("scheme", sort=False):
+            row = purchases.loc[purchases["dollars"].idxmax()]
+            effort = Effort.from_json(json.loads(row["effort"]))
+            machine = assumed(
+                schemes.make(row["scheme_spec"]), effort, self.data.truth("train"),
+                self.grid.prices, images=self.grid.images, seed=self.grid.seed,
+                draw=int(row["draw"]),
+            )  # fmt: skip
+            if machine is not None:
+                yield f"{scheme} {machine.text(cost(effort, self.grid.prices).dollars)}"
 
     def _rows(
         self, of: list[Job], finished: Finished, failures: Sequence[str] = (), planned: int = 0

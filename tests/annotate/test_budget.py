@@ -10,7 +10,7 @@ import pytest
 from simkit.annotate import budget as module
 from simkit.annotate import crowd
 from simkit.annotate.annotators import Habits
-from simkit.annotate.budget import Ladder, amount_for, largest_affordable
+from simkit.annotate.budget import Ladder, amount_for, assumed, largest_affordable
 from simkit.annotate.prices import Prices, Rate, cost, prices
 from simkit.annotate.schemes import make
 from simkit.annotate.simulate import simulate
@@ -246,3 +246,22 @@ def test_a_budget_pays_for_set_up_and_assurance_as_well(scheme):
     assert bought.labels.id == plain.labels.id
     with pytest.raises(BadInput, match="do not buy anything"):
         amount_for(once, TRUTH, scheme, listed)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("spec", ["fpc(per_class=8", "fpc(per_class=60", "federated(per_class=30"])
+@pytest.mark.parametrize("images", [1.0, 250])
+def test_the_price_of_a_search_at_random_needs_no_simulation(spec, images):
+    rng = np.random.default_rng(0)
+    truth = Truth.of(rng.random((600, 20)) < np.geomspace(0.02, 0.4, 20))
+    said, paid = [], []
+    for draw in range(20):
+        how = {"images": images, "draw": draw}
+        effort = simulate(truth, f"{spec})", **how).effort
+        machine = assumed(make(f"{spec})"), effort, truth, "hourly", **how)
+        assert machine.precision == 0.5
+        said.append(machine.at_random)
+        random = f"{spec}, search=random)"
+        paid.append(cost(simulate(truth, random, **how), "hourly").dollars)
+    assert np.mean(said) == pytest.approx(np.mean(paid), rel=0.06)
+    assert assumed(make(random), effort, truth, "hourly") is None

@@ -137,8 +137,13 @@ class Searching(Scheme):
             return self
         return replace(self, search="scores" if scores else "random")  # type: ignore[type-var]
 
-    def ask_all(self, crowd: Crowd, chance: Chance, present: Any, absent: Any, wanted: str) -> None:
-        """Search for `present` and `absent` images, (L,) or int, and warn if there are fewer."""
+    def goals_by_class(self, shape: tuple[int, int], chance: Chance) -> tuple[Ints, Ints]:
+        """(L,) images wanted with and without each class, for a number of images and classes."""
+        raise NotImplementedError
+
+    def ask_all(self, crowd: Crowd, chance: Chance, wanted: str) -> None:
+        """Search for the images of `goals_by_class`, and warn if there are fewer."""
+        present, absent = self.goals_by_class((len(crowd.images), crowd.shape[1]), chance)
         hits = crowd.search(
             range(crowd.shape[1]),
             chance=chance,

@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from simkit.annotate.annotators import Ints
 from simkit.annotate.schemes import MOST, Count, Crowd, Precision, Searching, register
 from simkit.chance import Chance
 from simkit.registry import Range, setting
@@ -65,11 +66,14 @@ class Federated(Searching):
     )
     keep_looks: bool = setting(False, "keep all paid answers, not only those sought")
 
-    def ask(self, crowd: Crowd, chance: Chance) -> None:
-        L = crowd.shape[1]
+    def goals_by_class(self, shape: tuple[int, int], chance: Chance) -> tuple[Ints, Ints]:
+        images, L = shape
         ranks = chance.of("ranks").permutation(L).rank(np.arange(L))
-        present, absent = self.goals(L, len(crowd.images))
-        self.ask_all(crowd, chance, present[ranks], absent[ranks], "images than wanted")
+        present, absent = self.goals(L, images)
+        return present[ranks], absent[ranks]
+
+    def ask(self, crowd: Crowd, chance: Chance) -> None:
+        self.ask_all(crowd, chance, "images than wanted")
 
     def largest(self, images: int, classes: int) -> int:
         """The per_class at which all images are wanted even for the last class of the tail."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import numpy as np
+
+from simkit.annotate.annotators import Ints
 from simkit.annotate.schemes import Count, Crowd, Precision, Searching, register
 from simkit.chance import Chance
 from simkit.registry import setting
@@ -54,6 +57,9 @@ class FixedPerClass(Searching):
     # False: the paper's FPC.
     keep_looks: bool = setting(False, "keep all paid answers, not only per_class of each kind")
 
+    def goals_by_class(self, shape: tuple[int, int], chance: Chance) -> tuple[Ints, Ints]:
+        goal = np.full(shape[1], self.per_class)
+        return goal, goal
+
     def ask(self, crowd: Crowd, chance: Chance) -> None:
-        wanted = f"than {self.per_class} images"
-        self.ask_all(crowd, chance, self.per_class, self.per_class, wanted)
+        self.ask_all(crowd, chance, f"than {self.per_class} images")
