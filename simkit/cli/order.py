@@ -301,8 +301,8 @@ def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> No
     if (table["kind"] == "search").any():
         if order.scores is None:
             say("without --scores images are searched in random order, which takes more looks and "
-                "costs more than a plan with search=proposals assumes; make scores with: simkit "
-                "score, or simkit predict")  # fmt: skip
+                "costs more than a search by a model; make scores with: simkit score, or simkit "
+                "predict")  # fmt: skip
         say("a search takes several rounds; the price is that of this round")
     for file in files:
         say(f"wrote {file}")

@@ -321,7 +321,12 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
             return ["compare", str(grid), "--out", runs[-1]]
     plan = _values(folder / PLAN)
     if purchase := _purchase(project, states, runs, plan if PLAN in current else None):
-        return purchase
+        # A plan that is priced by a search with the pilot's own model needs scores of all images.
+        by_model = purchase[0] == "order" and plan.get("searched") is not None
+        if not by_model:
+            return purchase
+        if {MODEL, SCORES} <= current:
+            return [*purchase, "--scores", str(folder / SCORES)]
     place, model = states[-1].order.folder, folder / MODEL
     if MODEL not in current:
         method = plan.get("trained_as") or {"method": "an"}

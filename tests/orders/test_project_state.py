@@ -96,6 +96,19 @@ def test_every_step_is_the_same_in_copies(project):
     same_in_copies(project, "nothing")
 
 
+def test_a_plan_that_searches_by_a_model_first_makes_the_scores(project):
+    """The model is trained on the pilot, and its scores of all images go with the order."""
+    receive(project)
+    compared(project)
+    (project / "plan.json").write_text('{"purchase_needed": true, "searched": {"right": 0.2}}')
+    same_in_copies(project, "simkit train")
+    trained(project, "first")
+    same_in_copies(project, "simkit predict")
+    (project / "scores.csv").write_text("scores of the first")
+    same_in_copies(project, "simkit order --next")
+    assert step(project).endswith("--plan PROJECT/plan.json --scores PROJECT/scores.csv")
+
+
 def order_next(project: Path) -> None:
     words = ["order", "--next", str(project / "order1"), "--scheme", "rpa(keep=0.05)"]
     assert code([*words, "--images", "1.0", "--to", "csv"]) == 0
