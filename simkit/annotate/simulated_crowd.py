@@ -166,7 +166,7 @@ class SimulatedCrowd(Crowd):
                     yes = np.zeros(n, bool)
                     yes[rows[pointers[c] : pointers[c + 1]]] = True
                     found[place] = self._search_by_score(
-                        c, yes, goals, queue, scores[:, c], keep_looks
+                        c, yes, goals, queue=queue, scores=scores[:, c], keep_looks=keep_looks
                     )
             return found
         weights = pointers[classes + 1] - pointers[classes]
@@ -181,8 +181,9 @@ class SimulatedCrowd(Crowd):
         return found
 
     def _search_by_score(
-        self, c: int, yes: Bools, goals: tuple[int, int], queue: Ints, scores: Any, keep_looks: bool
-    ) -> int:
+        self, c: int, yes: Bools, goals: tuple[int, int], *, queue: Ints, scores: Any,
+        keep_looks: bool,
+    ) -> int:  # fmt: skip
         """`search` for one class by its scores (N,); `yes` (n,) and `queue` are about `images`."""
         ledger, (present, absent) = self.ledger, goals
         ranked = queue[np.argsort(-scores[self.images[queue]], kind="stable")]
