@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from scipy.stats import norm
 from sklearn.metrics import average_precision_score
 
@@ -99,6 +100,27 @@ def test_the_distance_to_the_pilot_widens_the_range(pilot):
         grown = curves.full(pair).logit(np.array([10.0])) - curves.full(pair).logit(np.ones(1))
         rest = np.log(far / (1 - far)) - np.log(near / (1 - near))
         assert np.std(rest) > np.std(grown) + 0.1
+
+
+@pytest.mark.parametrize(("slope", "gain"), [(0.2, 0.450), (0.6, 0.939)])
+def test_complete_labels_grow_by_the_slope_at_the_pilots_end(pilot, slope, gain):
+    """At ten times the images: s (1 - 10**-g) / g with g = 0.60 + 0.47 log s, at least 0.02."""
+    option = LabelOption(COMPLETE)
+    end = np.zeros(pilot.draws)  # logits
+    cells = {pair: sizes for pair, sizes in pilot.cells.items() if pair[0] != option}
+    for method, step in (("an", slope - 0.1), ("ll-r", slope + 0.1)):  # their mean counts
+        last = pilot.cells[option, method][-1]
+        cells[option, method] = tuple(
+            replace(last, amount=IMAGES * part, scores=expit(end + step * np.log(part)))
+            for part in (0.25, 0.5)
+        )
+    complete = dict.fromkeys(pilot.complete, expit(end))
+    curves = curves_of(replace(pilot, cells=cells, complete=complete))
+    grown = [np.diff(curves.full((option, m)).logit(np.array([1.0, 10.0])))[:, 0]
+             for m in ("an", "ll-r")]  # fmt: skip
+    assert np.allclose(*grown)
+    assert np.median(grown[0]) == pytest.approx(gain, rel=0.05)
+    assert np.std(np.log(grown[0])) == pytest.approx(0.33, rel=0.1)
 
 
 def test_an_option_that_gains_nothing_from_more_images_promises_nothing_from_more(pilot):
