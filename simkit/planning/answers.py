@@ -29,12 +29,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from simkit.annotate.annotators import outvoted, ties
-from simkit.planning.test_split import Array
+from simkit.planning.test_split import Array, Errors
 
 OFFERED = 1, 2, 3, 5  # answers per question
 SUPPOSED = 0.0, 0.02, 0.05  # wrong answers, where their share is unknown
-
-Errors = tuple[float, float]  # shares of present classes missed, and of absent ones reported
 
 
 @dataclass(frozen=True)

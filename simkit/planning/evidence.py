@@ -32,8 +32,7 @@ from simkit.labels.formats.base import text_ids
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
 from simkit.metrics.ap import LabelCounts, ap_of_classes
-from simkit.planning.answers import Errors
-from simkit.planning.test_split import Array, TestSplit
+from simkit.planning.test_split import Array, Errors, TestSplit
 from simkit.registry import short
 from simkit.results import job_store, method_facts, runs
 from simkit.results.cells import FULL, Budget
@@ -266,8 +265,17 @@ class Evidence:
     levels: Mapping[str, Mapping[Errors, Array]] = field(default_factory=dict)
 
     @staticmethod
-    def of(*folders: Folder) -> Evidence:
+    def of(*folders: Folder, errors: Errors | None = None) -> Evidence:
         """Read folders that `simkit compare` wrote.
+
+        Parameters
+        ----------
+        *folders
+            Comparisons of the same data.
+        errors
+            Shares of present classes that the labels of pool and test split miss, and of absent
+            ones that they report: mAP is corrected to true labels. None: unknown. Not used where
+            the comparisons simulated annotators who err, whose pool has true labels.
 
         Raises
         ------
@@ -281,7 +289,8 @@ class Evidence:
         for other in read[1:]:
             _check_alike(read[0], other)
         rows = _joined(read)
-        pool, test = _opened(read[0], rows)
+        simulated = any(not option.habits.perfect for option in rows["option"])
+        pool, test = _opened(read[0], rows, None if simulated else errors)
         pool, machine = _with_machine(pool, read)
         cells, complete, trained_as = _grouped(rows, pool, test)
         share, sentence = max(_missing(one) for one in read)
@@ -506,7 +515,9 @@ def _levels(
     return levels
 
 
-def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSplit]:
+def _opened(
+    first: _Folder, rows: pd.DataFrame, errors: Errors | None
+) -> tuple[Pool, TestSplit]:
     """The pool (a stand-in if the data cannot be opened) and the test split."""
     ids, data = first.ids, _data(str(first.grid.get("data", "")))
     truth = None if data is None else data.truth["train"]
@@ -554,7 +565,8 @@ def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSplit]:
     else:  # a comparison of an earlier version
         return pool, TestSplit()
     shares = pool.truth.counts[class_indices] / pool.images
-    return pool, TestSplit.of(images, counts, mean_ap[class_indices], shares, pool.images)
+    ap = mean_ap[class_indices]
+    return pool, TestSplit.of(images, counts, ap, shares, pool.images, errors=errors)
 
 
 def _with_machine(pool: Pool, folders: Sequence[_Folder]) -> tuple[Pool, dict[str, str]]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from simkit import quantities
 from simkit.annotate import schemes
+from simkit.annotate.annotators import outvoted
 from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
 from simkit.history import versions
@@ -92,6 +93,7 @@ def plan(
     ----------
     runs : path, sequence of paths or Evidence
         Folders of comparisons (`simkit compare`), all of the same data, or what was read from them.
+        The test labels of folders err at the rates of `errors`, those of an `Evidence` as it says.
         With labels of earlier rounds (`Evidence.received`), the plan uses the predictions that
         agree with their mAP, and further labels of the same option add to them.
     budget : number or str
@@ -131,14 +133,13 @@ def plan(
     listed = staff.prices(prices)
     reach, confidence = target if isinstance(target, tuple) else (target, 0.8)
     money = quantities.dollars(budget, "budget")
-    if isinstance(runs, Evidence):
-        evidence = runs
-    else:
-        evidence = Evidence.of(*([runs] if isinstance(runs, str | PathLike) else runs))
-    received = evidence.received
+    rates = None if errors is None else quantities.rates(errors, "errors")
+    if not isinstance(runs, Evidence):
+        folders = [runs] if isinstance(runs, str | PathLike) else runs
+        runs = Evidence.of(*folders, errors=joined(rates, listed.workers))
+    evidence, received = runs, runs.received
     once = listed.setup + listed.setup_class * evidence.pool.truth.shape[1]
     once *= received is None and evidence.project is None  # set-up is paid with the first round
-    rates = None if errors is None else quantities.rates(errors, "errors")
     least = 0 if rates and evidence.levels else 1  # without images questions can be asked again
     project = choose.Request(
         dollars=money,
@@ -181,6 +182,11 @@ def _supposed(curves: Curves, project: choose.Request) -> Iterator[tuple[float, 
     for rate in SUPPOSED if curves.errors is None and curves.evidence.levels else ():
         erring = curves.with_errors((rate, rate))
         yield rate, choose.choose(choose.candidates(erring, project), project).chosen
+
+
+def joined(errors: Errors | None, answers: int) -> Errors | None:
+    """The error rates of labels by the majority of so many answers; None if unknown."""
+    return errors and (outvoted(errors[0], answers), outvoted(errors[1], answers))
 
 
 def _spelled(errors: Errors | None) -> str | None:

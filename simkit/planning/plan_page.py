@@ -12,6 +12,7 @@ import numpy as np
 
 from simkit import quantities
 from simkit.history import versions
+from simkit.planning.answers import Answers
 from simkit.planning.choose import LOSS, MOST_TIMES, Candidate, Decision
 from simkit.planning.evidence import Pair
 from simkit.planning.plan_figure import Chart, CurveSeries, Mark, Page, Section, Table
@@ -20,6 +21,7 @@ from simkit.results.cells import FULL
 
 RUNNERS_UP = 3
 KNOWN_TO = 5.0  # points of mAP on the test images, at 95 % confidence
+SUPPOSED = 0.02  # of the test labels are wrong, where their errors are unknown
 MAYBE = 0.1  # probability from which on another method is recommended as well
 STEPS = 16  # purchases per line
 DRAWN = 3  # runners-up in the figure
@@ -65,6 +67,7 @@ def page(plan: Decision) -> Page:
         ]
     because = f", because {'; '.join(plan.trust.reasons)}" if plan.trust.reasons else ""
     trust = f"{plan.trust.grade}{because}."
+    trust += _test_labels(plan)
     if plan.evidence.project is not None and _missing_tests(plan):
         trust += " A project tests on the pilot alone; further labels do not become test images."
     if images is None:
@@ -261,7 +264,15 @@ def _next(plan: Decision) -> str:
         what = "(a)" if len(plan.order) > 1 else "it"
         return f"`simkit status {quote(project)}` shows the command that orders {what}."
     test = ""
-    if extra := _missing_tests(plan):
+    bought = _certainty(plan)
+    if bought and bought[1][2] < bought[2][2]:
+        (_, price, again), (_, _, further) = bought[1:]
+        test = (
+            f"A further answer to every question of the test images ({dollars(price)}) makes mAP "
+            f"certain to ±{points(again)} points; as many dollars of new test images, to "
+            f"±{points(further)}."
+        )
+    elif extra := _missing_tests(plan):
         price = extra * float(plan.curves.complete.dollars[-1]) / plan.evidence.pool.images
         test = (
             f"Label {extra:,} more test images ({dollars(price)}) to know mAP to ±{KNOWN_TO:g} "
@@ -316,12 +327,57 @@ def _train(plan: Decision) -> str:
     return f"{text}: `{join([*words, '--data', f'{received.folder}/scored.toml'])}`"
 
 
+def _test_labels(plan: Decision) -> str:
+    """A sentence on what errors of the test labels do to the measured mAP, if they matter."""
+    test = plan.evidence.test
+    simulated = any(not option.habits.perfect for option, _ in plan.evidence.cells)
+    if simulated or str(plan.evidence.grid.get("data", "")).startswith("scenes"):
+        return ""  # whose test labels are true
+    if test.errors is None:
+        supposed = test.supposing((SUPPOSED, SUPPOSED))
+        seen, true = points(test.measured), supposed.on_new_images(np.array([test.measured]))[0]
+        if abs(true - test.on_new_images(np.array([test.measured]))[0]) < LOSS:
+            return ""
+        return (
+            f" Test labels are taken as true: if {SUPPOSED:.0%} of them are wrong, {seen} measured "
+            f"is about {points(true)} on true labels."
+        )
+    if not any(test.errors):
+        return ""
+    miss, false_alarm = test.errors
+    true = float(test.on_new_images(np.array([test.measured]))[0])
+    return (
+        f" mAP is that on true labels: the test labels miss {100 * miss:.2g}% of the present "
+        f"classes and report {100 * false_alarm:.2g}% of the absent ones, so "
+        f"{points(test.measured)} measured is about {points(true)}."
+    )
+
+
 def _missing_tests(plan: Decision) -> int:
     """The number of missing test images, if these limit trust."""
     test = plan.evidence.test
     if not test.small or test.images is None or test.half_width < KNOWN_TO:
         return 0
     return math.ceil(test.images * ((test.half_width / KNOWN_TO) ** 2 - 1))
+
+
+def _certainty(plan: Decision) -> tuple[tuple[str, float, float], ...]:
+    """What the test split is, its price and the half-width of mAP on true labels: as it is, with a
+    further answer to every question, and with further images for the same dollars; nothing without
+    errors of its labels. Where mAP is uncertain, the narrower of the two is the better buy."""
+    test, pool, one = plan.evidence.test, plan.evidence.pool, plan.curves.errors
+    if not test.images or test.errors is None or one is None or not any(test.errors):
+        return ()
+    images, usual = test.images, plan.curves.usual
+    each = float(plan.curves.complete.dollars[-1]) / pool.images
+    more = Answers.of(usual + 1, one, usual, float(pool.present.mean()) / pool.images)
+    price = each * (more.times - 1) * images
+    all_images = images + math.floor(price / (each + plan.project.image_price))
+    return (
+        (f"{images:,} images as they are", 0.0, test.certainty(images, test.errors) / 100),
+        (f"{images:,} images, {more}", price, test.certainty(images, more.errors or one) / 100),
+        (f"{all_images:,} images", price, test.certainty(all_images, test.errors) / 100),
+    )
 
 
 def _runners_up(plan: Decision) -> Table:
@@ -432,6 +488,7 @@ def _details(plan: Decision) -> Iterator[Section]:
             f"{points(test.error)} points."
         )
     yield Section("Backtest of the range", text=(tested,))
+    yield from _better_tests(plan)
     yield Section("Assumptions", items=tuple(_assumptions(plan)))
     source = plan.prices
     yield Section(
@@ -447,6 +504,19 @@ def _details(plan: Decision) -> Iterator[Section]:
     ids = ", ".join(f"{name} {value}" for name, value in plan.evidence.ids.items())
     made = ", ".join(f"{name} {value}" for name, value in versions().items())
     yield Section("Provenance", (f"{plan.evidence.runs:,} runs; {ids}; {made}.",))
+
+
+def _better_tests(plan: Decision) -> Iterator[Section]:
+    """What more certainty of the measured mAP costs, where test labels err."""
+    if bought := _certainty(plan):
+        text = (
+            "Half-width of the 95% interval of mAP on true labels, after the same dollars for a "
+            "further answer to every question of the test images or for further test images."
+        )
+        table = Table("", ("test split", "$", "mAP"), tuple(
+            (what, dollars(cost), f"±{points(width)}") for what, cost, width in bought
+        ), (1, 2))  # fmt: skip
+        yield Section("Better test labels, or more test images?", (text,), table=table)
 
 
 def _assumptions(plan: Decision) -> Iterator[str]:

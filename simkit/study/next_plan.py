@@ -22,7 +22,7 @@ from simkit.orders.project_state import PLAN
 from simkit.orders.receiving import OrderState, write_data
 from simkit.planning.costs import Staff
 from simkit.planning.evidence import Array, Evidence, Folder, Pair, Received
-from simkit.planning.plan import Plan, plan
+from simkit.planning.plan import Plan, joined, plan
 
 if TYPE_CHECKING:
     from simkit.progress import Progress
@@ -97,8 +97,9 @@ def plan_next(
         raise BadInput(f"{order.folder} has no answers yet that give labels; run simkit receive "
                        "first")  # fmt: skip
     places = [folders] if isinstance(folders, str | PathLike) else list(folders)
+    one = state.errors if errors is None else quantities.rates(errors, "errors")
+    evidence = Evidence.of(*places, errors=joined(one, order.settings.answers))
     # The runs whose simulated people have the error rates nearest to those of the answers.
-    evidence = Evidence.of(*places)
     habits = [option.habits for option, _ in evidence.cells]
     rates = [(np.mean(one.miss), np.mean(one.false_alarm)) for one in habits]
     nearest = habits[np.abs(np.subtract(rates, state.errors or (0.0, 0.0))).sum(1).argmin()]
@@ -125,8 +126,7 @@ def plan_next(
     received = _received(state, evidence, pair, prices, evidence.test.on_new_images(scores))
     made = plan(
         replace(evidence, received=received), budget, images=images, target=target, prices=prices,
-        staff=staff, image_price=image_price, seed=seed,
-        errors=state.errors if errors is None else errors,
+        staff=staff, image_price=image_price, seed=seed, errors=one,
     )  # fmt: skip
     return replace(made, command=f"{made.command} --continue {quote(str(order.folder))}")
 

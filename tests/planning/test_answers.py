@@ -35,7 +35,9 @@ def unmeasured(tmp_path_factory):
 
 
 def planned(runs, dollars=300, images=0, errors=FLIPS, **values):
-    return plan(runs, dollars, images=images, errors=errors, prices=planted.PRICES, **values)
+    # Planted mAP is that on true labels: only the labels of the pool err.
+    evidence = runs if isinstance(runs, Evidence) else Evidence.of(runs, errors=(0.0, 0.0))
+    return plan(evidence, dollars, images=images, errors=errors, prices=planted.PRICES, **values)
 
 
 def planted_gain(number):

@@ -167,6 +167,30 @@ def test_where_no_purchase_is_needed_the_next_step_is_training(pilot):
     assert "99.0" in answers(free)["Expect"] and "simkit score" in answers(free)["Next step"]
 
 
+def test_plans_say_what_wrong_test_labels_do_to_map(pilot):
+    """Unknown rates: what 2 % would do. Known ones: mAP is that on true labels, and the better of
+    further answers and further test images for the same dollars is named."""
+    unknown, true, erring = (
+        plan(pilot, 60, images=POOL, prices="openimages", errors=errors)
+        for errors in (None, 0, (0.05, 0.05))
+    )
+    test = unknown.evidence.test
+    supposed = float(test.supposing((0.02, 0.02)).on_new_images(np.array([test.measured]))[0])
+    text = answers(unknown)["Trust"]
+    assert f"{100 * test.measured:.1f} measured is about {100 * supposed:.1f} on true" in text
+    assert supposed > test.measured + 0.05
+    assert "labels are taken as true" not in answers(true)["Trust"]
+    assert true.chosen.median == unknown.chosen.median
+    assert "that on true labels" in answers(erring)["Trust"]
+    best = max(one.median for one in erring.choice.every)
+    assert best > max(one.median for one in true.choice.every) + 0.1
+    details = erring.text(width=10_000, details=True)
+    assert "Better test labels" in details and "Better test labels" not in true.text(details=True)
+    made = replace(on_photographs(pilot), test=erring.evidence.test)
+    made = plan(made, 60, images=POOL, prices="openimages", errors=(0.05, 0.05))
+    assert "A further answer to every question of the test images" in answers(made)["Next step"]
+
+
 def test_missing_test_images_are_a_step_outside_of_projects_only(pilot, tmp_path):
     few = replace(on_photographs(pilot), test=TestSplit(images=14, half_width=12.0, noise=0.06))
     said = answers(plan(few, 60, images=POOL, prices="openimages"))

@@ -12,7 +12,7 @@ from scipy.special import expit
 from scipy.stats import norm
 from sklearn.metrics import average_precision_score
 
-from simkit.annotate.annotators import Habits
+from simkit.annotate.annotators import Habits, outvoted
 from simkit.annotate.prices import prices
 from simkit.labels.truth import Truth
 from simkit.metrics.ap import LabelCounts
@@ -74,6 +74,76 @@ def test_many_test_images_are_left_alone():
     large = TestSplit(10_000, 0.4, (0.0, 0.5, 1.0), (0.0, 0.495, 1.0), 0.5)
     assert not large.small and large.spread == 0
     assert large.on_new_images(np.array([0.5])) == 0.5
+
+
+# -- test labels that err -------------------------------------------------------------------------
+
+
+def erring(images, errors, rng, *, distance=2.0, classes=12):
+    """A test split whose labels err, and the pool's shares: counts, AP, shares."""
+    share = np.geomspace(0.4, 0.05, classes)
+    shown = rng.random((4 * images, classes)) < share
+    labels = np.where(shown, rng.random(shown.shape) >= errors[0],
+                      rng.random(shown.shape) < errors[1])  # fmt: skip
+    scores = rng.standard_normal((images, classes)) + distance * shown[:images]
+    pairs = zip(labels[:images].T, scores.T, strict=True)
+    ap = np.array([average_precision_score(*p) if p[0].any() else np.nan for p in pairs])
+    return LabelCounts.of(labels[:images]), ap, labels[images:].mean(axis=0)
+
+
+def true_map(distance, classes=12):
+    share, score = np.geomspace(0.4, 0.05, classes)[:, None], np.linspace(9, -6, 3001)
+    recall, alarms = norm.cdf(distance - score), norm.cdf(-score)
+    precision = share * recall / (share * recall + (1 - share) * alarms)
+    return float(np.trapezoid(precision, recall, axis=1).mean())
+
+
+@pytest.mark.parametrize(("images", "errors"), [(150, (0.03, 0.03)), (400, (0.15, 0.002))])
+def test_map_against_labels_that_err_is_corrected_to_true_labels(images, errors):
+    """Against many images with true labels, by numerical integration; eight test splits."""
+    rng, true = np.random.default_rng(0), true_map(2.0)
+    naive, corrected, held, deviations = [], [], [], []
+    for _ in range(8):
+        counts, ap, shares = erring(images, errors, rng)
+        for rates, values in ((None, naive), (errors, corrected)):
+            split = TestSplit.of(images, counts, ap, shares, 3 * images, errors=rates)
+            values.append(float(split.on_new_images(np.array([ap.mean()]))[0]))
+        angles = np.arcsin(np.sqrt([corrected[-1], true]))
+        held.append(abs(angles[0] - angles[1]) <= norm.ppf(0.95) * split.spread)
+        deviations.append(split.noise * 2 * np.sqrt(true * (1 - true)))
+    assert np.mean(naive) < true - 0.06
+    assert np.mean(corrected) == pytest.approx(true, abs=0.02)
+    assert np.mean(held) >= 0.85
+    # Errors hide part of what differs between models, so noise grows with the correction.
+    assert 0.6 < np.std(corrected, ddof=1) / np.mean(deviations) < 1.6
+
+
+def test_wrong_error_rates_are_within_the_band():
+    """Rates a quarter too high or too low, as of 16 errors seen, on so many images that the noise
+    is small."""
+    rng, true = np.random.default_rng(1), true_map(2.0)
+    counts, ap, shares = erring(3000, (0.04, 0.04), rng)
+    for part in (0.75, 1.25):
+        rates = (0.04 * part, 0.04 * part)
+        split = TestSplit.of(3000, counts, ap, shares, 9000, errors=rates)
+        value = float(split.on_new_images(np.array([ap.mean()]))[0])
+        off = abs(np.arcsin(np.sqrt(value)) - np.arcsin(np.sqrt(true)))
+        assert norm.ppf(0.95) * split.noise < off <= norm.ppf(0.95) * split.spread
+
+
+def test_a_second_answer_is_worth_more_than_images_where_errors_outweigh_noise():
+    rng = np.random.default_rng(2)
+    for images, errors, better in ((1500, (0.04, 0.04), True), (60, (0.01, 0.0005), False)):
+        counts, ap, shares = erring(images, errors, rng)
+        split = TestSplit.of(images, counts, ap, shares, 3 * images, errors=errors)
+        now = split.certainty(images, errors)
+        assert now == pytest.approx(100 * np.ptp(np.sin(
+            np.arcsin(np.sqrt(split.on_new_images(np.array([ap.mean()])))) + np.array([-1, 1])
+            * norm.ppf(0.975) * split.spread) ** 2) / 2, rel=0.1)  # fmt: skip
+        again = split.certainty(images, tuple(outvoted(rate, 2) for rate in errors))
+        assert (again < split.certainty(2 * images, errors) < now) == better
+        alone = TestSplit.of(images, counts, ap, shares, 3 * images)
+        assert alone.supposing(errors).on_many == pytest.approx(split.on_many)
 
 
 # -- the spread of predictions --------------------------------------------------------------------
