@@ -235,6 +235,75 @@ def measured(votes: Votes) -> NDArray[np.float64]:
     return confusion(votes, np.where(votes.gold >= 0, votes.gold, np.nan))
 
 
+@dataclass(frozen=True)
+class RepeatedAnswers:
+    """Error rates of one answer, estimated where at least three people answered a question.
+
+    Attributes
+    ----------
+    rates : (float, float)
+        Shares of present classes missed and of absent ones reported.
+    intervals : pair of (float, float)
+        95 % intervals of both.
+    questions : int
+        Number of questions with at least three answers.
+    """
+
+    rates: tuple[float, float]
+    intervals: tuple[tuple[float, float], ...]
+    questions: int
+
+
+def repeated_answers(votes: Votes) -> RepeatedAnswers | None:
+    """Estimate common error rates from votes of which most questions may have only one.
+
+    Each question is present or absent, and people err independently: with y yes among n votes, a
+    mixture of two binomials, fitted by expectation maximisation to all questions, so that asking
+    doubtful ones more often does no harm.
+
+    Returns
+    -------
+    RepeatedAnswers or None
+        None if no question of three votes seems present, or none absent.
+    """
+    counts = votes.decided("drop").counts
+    several = counts.sum(1) >= 3
+    patterns, weights = np.unique(counts[:, [NO, YES]], axis=0, return_counts=True)
+    no, yes = patterns.T.astype(float)
+    many = no + yes >= 3
+    majority = (yes > no) * weights * many
+    if not several.any() or not 0 < majority.sum() < several.sum():
+        return None
+    rates, share = np.array([0.05, 0.02]), majority.sum() / several.sum()
+
+    def presence(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+        odds = np.log(share / (1 - share)) + no * np.log(rates[0] / (1 - rates[1]))
+        return 1 / (1 + np.exp(-(odds + yes * np.log((1 - rates[0]) / rates[1]))))
+
+    wrong, total = np.stack([no, yes]), no + yes
+    for _ in range(20_000):
+        present = presence(rates)
+        states = np.stack([present, 1 - present])
+        before, part = (*rates, share), states * weights
+        rates = np.clip((part * wrong).sum(1) / (part @ total), 1e-9, 1 - 1e-9)
+        share = float(np.clip(part[0].sum() / weights.sum(), 1e-9, 1 - 1e-9))
+        if np.abs(np.subtract(before, (*rates, share))).max() < 1e-9:
+            break
+    # Wald intervals of logits, with half an error more (Jeffreys), as there may be none. The
+    # information is that of the scores, in which the unknown truth counts.
+    known = (part * many) @ total
+    centre = (rates * known + 0.5) / (known + 1)
+    present = presence(centre)
+    states = np.stack([present, 1 - present])
+    scores = np.vstack([states * (wrong - centre[:, None] * total), present - share])
+    spread = 1.96 * np.sqrt(np.diag(np.linalg.pinv((scores * weights) @ scores.T))[:2])
+    low, high = (
+        1 / (1 + np.exp(-(np.log(centre / (1 - centre)) + sign * spread))) for sign in (-1, 1)
+    )
+    intervals = tuple(zip(low.tolist(), high.tolist(), strict=True))
+    return RepeatedAnswers((float(rates[0]), float(rates[1])), intervals, int(several.sum()))
+
+
 def ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
     """`part` divided by `whole`; nan where `whole` is 0."""
     return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from simkit.orders.receiving import OrderState
 
 
-def _share_or_none(value: Any, option: str) -> float:
-    """A share; 0 stands for no gold questions, as in a further round of an order with some."""
+def share_or_none(value: Any, option: str) -> float:
+    """A share; 0 stands for none, as in a further round of an order with some."""
     return 0.0 if str(value).strip() in ("0", "0%") else quantities.share(value, option)
 
 
@@ -88,6 +88,7 @@ class Options:
     prices: str | None
     seed: int | None
     gold: float | None
+    repeat: float | None
     join: str | None
     known_file: Path | None = None
     hierarchy: str | None = None
@@ -103,7 +104,8 @@ class Options:
 @options.shared("classes_file", "instructions_file")
 @options.of(
     "simkit.orders.order.RoundSettings", unset=True, images=IMAGES, answers=options.COUNT,
-    prices=options.PRICES, seed=click.INT, gold=options.Quantity("share", _share_or_none),
+    prices=options.PRICES, seed=click.INT, gold=options.Quantity("share", share_or_none),
+    repeat=options.Quantity("share", share_or_none),
     join=click.Choice(["majority", "union", "dawid-skene"]),
 )  # fmt: skip
 @options.json
@@ -111,8 +113,9 @@ def command(request: Options) -> None:
     """Write the questions of a scheme about images for annotators, and price them.
 
     Searches (fpc, federated) and questions down a hierarchy need several rounds. A further round
-    (--next) starts from the answers that `simkit receive` has read. Answered questions are not
-    asked again; open ones are, so receive all answers first.
+    (--next) starts from the answers that `simkit receive` has read. Open questions are asked again,
+    so receive all answers first. Answered ones are asked again, of other people, with --answers and
+    no other amount: those with fewer answers, first those in doubt, then images at random.
 
     \b
     Example: simkit order --data folder:photos --classes names.txt --scheme rpa --budget 50
@@ -133,10 +136,14 @@ def command(request: Options) -> None:
         used = terms.gold or order.features is not None
         options.needs({"--known": file}, "--gold, or --features for examples", used)
         known = simkit.formats.for_path(file).read(file)
+    again = None
+    if state is not None and request.answers is not None and not _amount(request):
+        again = state.again(request.answers)
+        terms = replace(terms, repeat=0.0)
     new_round = round_of(
         terms, order, JoinedAnswers() if state is None else state.joined,
-        budget=request.budget, largest=_largest(terms, request), answers=known,
-        opened=None if state is None else state.open,
+        budget=request.budget, largest=again is None and _largest(terms, request), answers=known,
+        opened=None if state is None else state.open, again=again,
     )  # fmt: skip
     order = replace(order, rounds=(*order.rounds, new_round))
     effort = order.effort(new_round.table)
@@ -253,7 +260,7 @@ def _stated(request: Options) -> dict[str, Any]:
     """The settings of the round that were given as options."""
     from simkit.orders.project import absolute_path
 
-    names = ("images", "answers", "join", "gold", "seed", "prices")
+    names = ("images", "answers", "join", "gold", "repeat", "seed", "prices")
     stated = {name: getattr(request, name) for name in names if getattr(request, name) is not None}
     if "prices" in stated:
         stated["prices"] = absolute_path(stated["prices"])
@@ -269,6 +276,11 @@ def _scheme(name: str, request: Options) -> str:
     return schemes.spell(scheme)
 
 
+def _amount(request: Options) -> bool:
+    """Whether a scheme, an amount of it, or images are given."""
+    return bool(request.scheme or request.settings) or request.images is not None
+
+
 def _largest(terms: RoundSettings, request: Options) -> bool:
     """Whether the budget decides the amount, because none was given."""
     amount, further = terms.parsed_scheme.amount, request.next_ is not None
@@ -276,6 +288,16 @@ def _largest(terms: RoundSettings, request: Options) -> bool:
         return not further and request.images is None
     stated = amount in request.settings or f"{amount}=" in (request.scheme or "").replace(" ", "")
     return not (stated or (further and hasattr(terms.parsed_scheme, "search")))
+
+
+def say_repeated(order: Order) -> None:
+    """How many questions of the last round further people answer, and where."""
+    each = order.rounds[-1].answers[order.rounds[-1].table["gold"] == 0]
+    first = int(each.min())
+    if more := int((each > first).sum()):
+        further = int(each.max()) - first
+        say(f"{more:,} of the questions are for up to {further} further people as well, one after "
+            f"the other: the files of {order.round_folder} with -again in their names")  # fmt: skip
 
 
 def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> None:
@@ -294,6 +316,7 @@ def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> No
         + (f"; {gold} of them gold" if gold else "")
     )
     say(f"scheme: {terms.scheme}")
+    say_repeated(order)
     cost_table(bill, simkit.prices(terms.prices))
     if timed is not None:
         time = f"{quantities.exact_money(timed.dollars)}, {quantities.duration(timed.seconds)}"

@@ -10,6 +10,7 @@ import click
 
 import simkit
 from simkit.cli import options
+from simkit.cli.order import say_repeated, share_or_none
 from simkit.cli.output import print_json, progress, say
 from simkit.errors import BadInput, unknown
 from simkit.files import expanded, may_write, whole
@@ -33,7 +34,7 @@ SHOWN = 3  # images named in a line
 @options.shared("classes_file", "instructions_file", "weights")
 @options.of(
     "simkit.orders.project.Project", budget=options.DOLLARS, prices=options.PRICES,
-    answers=options.COUNT, seed=click.INT,
+    answers=options.COUNT, repeat=options.Quantity("share", share_or_none), seed=click.INT,
 )  # fmt: skip
 @options.json
 def command(
@@ -206,6 +207,7 @@ def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: C
     if shown < PAGE and "91 classes" in source:
         say(f"the time of a question was measured with 91 classes on a page; with {shown} expect "
             "more for each class, and `simkit receive` measures it")  # fmt: skip
+    say_repeated(order)
     say(f"people answer the page in a browser: {order.round_folder / 'page.html'}")
     say("describe the classes: this page shows the descriptions in --instructions FILE, and the "
         f"page of a further round those in {order.round_folder / 'instructions.md'}")  # fmt: skip

@@ -91,6 +91,7 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
     say(counts_line(state.labels))
     if state.tied:
         say(f"{state.tied:,} unknown: people disagreed")
+    say(errors_line(state))
     if result.left_out:
         say("left out: " + ", ".join(f"{n:,} ({why})" for why, n in result.left_out.items()))
     if len(problems):
@@ -114,6 +115,25 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
     ]  # fmt: skip
     table(["person", "answers", "unsure", "s each", "gold correct"], people)
     say(f"wrote {', '.join(written)} in {order.folder}")
+
+
+def errors_line(state: OrderState) -> str:
+    """The measured errors of the annotators, or why there are none."""
+    lacking = len(state.further)
+    waiting = (
+        f"; {lacking:,} questions of this order wait for further answers, of other people (the "
+        "files with -again in their names)" if lacking else ""
+    )  # fmt: skip
+    if state.errors is None:
+        return f"the annotators' errors are unknown{waiting}"
+    miss, false_alarm = (f"{rate:.1%}" for rate in state.errors)
+    how = ""
+    if state.repeated is not None:
+        low = [f"{one[0]:.1%} to {one[1]:.1%}" for one in state.repeated.intervals]
+        how = (f" (from {state.repeated.questions:,} questions with three answers or more; 95 % "
+               f"intervals {low[0]} and {low[1]})")  # fmt: skip
+    return (f"annotators missed about {miss} of present classes and reported {false_alarm} of "
+            f"absent ones{how}{waiting}")  # fmt: skip
 
 
 def _next(state: OrderState) -> str:

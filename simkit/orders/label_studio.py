@@ -48,7 +48,7 @@ def write(
     questions : DataFrame
         Rows of `order.table`.
     folder : Path
-        Folder of the round.
+        Folder for the projects.
     addresses : sequence of str
         Address of each image of the order in Label Studio.
 
@@ -78,7 +78,7 @@ def write(
             }})  # fmt: skip
         choice = "single" if naming and not part["nth"].any() else "multiple"
         config = _CONFIG.format(name=name, choice=choice, required=required)
-        place = folder / "label-studio" / name
+        place = folder / name
         write_lines(place / "tasks.json", [json.dumps(tasks, indent=1, ensure_ascii=False)])
         write_lines(place / "config.xml", [config])
         out.append(place)

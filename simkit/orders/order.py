@@ -64,6 +64,9 @@ class RoundSettings:
     gold: Share = setting(
         0.0, "questions with a known answer, as a share of the others, to measure people's errors"
     )
+    repeat: Share = setting(
+        0.0, "share of the images about which three people answer, to measure people's errors"
+    )
     batch: Annotated[int, Range(1)] = setting(20, "looks for a class in one round of a search")
     join: Join = setting(
         "majority", "how the answers of several people are joined; a tie is unsure"
@@ -95,20 +98,30 @@ class Round:
     table : DataFrame
         One row per question: question (its number), task (questions of one task are shown
         together), kind, image and class (indices; class 0 for kind name), nth (for kind name, the
-        index of the question in its image) and gold (1 or -1: the known answer; 0: none).
+        index of the question in its image) and gold (1 or -1: the known answer; 0: none). Where
+        questions get different numbers of answers, also answers.
     """
 
     settings: RoundSettings
     table: pd.DataFrame
 
+    @property
+    def answers(self) -> pd.Series[int]:
+        """The number of answers that each question is to get; one for a gold question."""
+        if "answers" in self.table:
+            return self.table["answers"]
+        return pd.Series(self.settings.answers, self.table.index).where(self.table["gold"] == 0, 1)
+
     @cached_property
     def id(self) -> str:
         """Content id of the settings and questions."""
-        columns = [self.table[name].to_numpy() for name in SCHEMA.names if name != "kind"]
+        columns = [self.table[name].to_numpy() for name in self.table if name != "kind"]
         kinds = self.table["kind"].to_numpy(str)
         # Under their earlier names and without newer settings, so that ids stay the same.
         values = dataclasses.asdict(self.settings)
         stated = {"people" if key == "answers" else key: values[key] for key in values}
+        if not self.settings.repeat:
+            del stated["repeat"]
         return content_id("order", json.dumps(stated), kinds, *columns)
 
 
@@ -159,9 +172,16 @@ class Order:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """The questions of all rounds, by number, with columns round and answers (to get)."""
+        """The questions of all rounds, by number.
+
+        Columns round, answers (the number to get), and needed: without the further answers that
+        only measure errors, for which no step waits.
+        """
         tables = [
-            part.table.assign(round=n, answers=part.settings.answers)
+            part.table.assign(
+                round=n, answers=part.answers,
+                needed=np.minimum(part.answers, part.settings.answers),
+            )
             for n, part in enumerate(self.rounds, 1)
         ]
         return pd.concat(tables).set_index("question", drop=False).rename_axis(None)
@@ -196,7 +216,8 @@ class Order:
         machine = 0
         if self.scores is not None and len(self.rounds) == 1:
             machine = self.ask(self.settings, JoinedAnswers()).labels.effort.machine
-        return effort_of(questions, self.shape, self.settings.answers, machine)
+        each = questions["answers"] if "answers" in questions else self.settings.answers
+        return effort_of(questions, self.shape, each, machine)
 
     def write(self, place: Path) -> None:
         """Write the last round into a folder `place`, which becomes `round_folder`.
@@ -213,7 +234,8 @@ class Order:
         if self.features is not None and not (self.folder / FEATURES).exists():
             _save(self.folder / FEATURES, self.features)
         with whole(place / QUESTIONS) as part:
-            table = pa.Table.from_pandas(last.table, schema=SCHEMA, preserve_index=False)
+            schema = _schema("answers" in last.table)
+            table = pa.Table.from_pandas(last.table, schema=schema, preserve_index=False)
             pq.write_table(table, part, write_page_checksum=True)
         about = {"id": last.id, "order": self.id, **dataclasses.asdict(last.settings)}
         write_lines(place / ABOUT, [json.dumps(about, indent=1, ensure_ascii=False)])
@@ -276,20 +298,35 @@ def _load(file: Path, rows: int, mend: str) -> NDArray[np.floating] | None:
 
 
 def effort_of(
-    questions: pd.DataFrame, shape: tuple[int, int], people: int, machine: int = 0
+    questions: pd.DataFrame, shape: tuple[int, int], answers: int | pd.Series[int], machine: int = 0
 ) -> Effort:
-    """The effort if `people` people answer these questions (columns kind, image and class).
+    """The effort of so many answers to these questions (columns kind, image and class).
 
+    answers: a number, or one for each question; each person goes through the images separately.
     machine: number of images that a machine scores.
     """
     N, L = shape
-    counted, looks = {}, np.zeros(L, np.int64)
-    for kind, rows in questions.groupby("kind"):
-        if kind == "search":
-            looks = np.bincount(rows["class"], minlength=L)
-        else:
-            counted[str(kind)] = histogram(np.bincount(rows["image"], minlength=N))
-    return Effort(counted, looks, people, machine=machine)
+    each = np.broadcast_to(np.asarray(answers, np.int64), len(questions))
+    workers = int(each[0]) if len(each) else 1
+    rounds = [questions]
+    if (each != workers).any():  # an effort has one number of people: here one, again and again
+        rounds, workers = [questions[each > n] for n in range(int(each.max()))], 1
+    counted, looks = dict[str, NDArray[np.int64]](), np.zeros(L, np.int64)
+    for part in rounds:
+        for kind, rows in part.groupby("kind"):
+            if kind == "search":
+                looks = looks + np.bincount(rows["class"], minlength=L)
+            else:
+                more = histogram(np.bincount(rows["image"], minlength=N))
+                sums = np.zeros(max(len(more), len(counted.get(str(kind), ()))), np.int64)
+                for one in (more, counted.get(str(kind), more[:0])):
+                    sums[: len(one)] += one
+                counted[str(kind)] = sums
+    return Effort(counted, looks, workers, machine=machine)
+
+
+def _schema(answers: bool) -> pa.Schema:
+    return SCHEMA.append(pa.field("answers", pa.int64())) if answers else SCHEMA
 
 
 def _read_round(file: Path) -> tuple[Round, str | None]:
@@ -301,11 +338,9 @@ def _read_round(file: Path) -> tuple[Round, str | None]:
         about = {names.get(k, k): v for k, v in values.items() if k not in ("id", "order")}
         settings = build(RoundSettings, about, "order")
     with reading(file.parent / QUESTIONS, "questions", mend) as questions:
-        table = (
-            pq.read_table(questions, page_checksum_verification=True)
-            .select(SCHEMA.names)
-            .cast(SCHEMA)
-        )
+        stored = pq.read_table(questions, page_checksum_verification=True)
+        schema = _schema("answers" in stored.column_names)
+        table = stored.select(schema.names).cast(schema)
     part = Round(settings, table.to_pandas())
     if part.id != values["id"]:
         raise BadInput(f"{file.parent} was changed after it was written; {mend}")

@@ -35,6 +35,7 @@ def write(
     pictures: Pictures,
     rows: np.ndarray,
     instructions: str = "",
+    suffix: str = "",
 ) -> Path:
     """Write `page.html`.
 
@@ -50,6 +51,8 @@ def write(
         For each image of the order, its row in `pictures`.
     instructions : str
         Plain text for the people who answer.
+    suffix : str
+        At the end of the file's name, of a second page of the round.
 
     Returns
     -------
@@ -61,7 +64,7 @@ def write(
     BadInput
         If an image cannot be read.
     """
-    file = folder / "page.html"
+    file = folder / f"page{suffix}.html"
     sources = _sources(np.unique(questions["image"]), pictures, rows, folder)
     tasks = []
     for _, asked in questions.groupby("task", sort=False):
@@ -75,7 +78,8 @@ def write(
             "questions": list(named),
         })  # fmt: skip
     data = {
-        "order": order.id, "round": len(order.rounds), "classes": order.classes,
+        "order": order.id, "round": f"{len(order.rounds)}{suffix}" if suffix else len(order.rounds),
+        "classes": order.classes,
         "instructions": instructions, "tasks": tasks,
     }  # fmt: skip
     page = resources.files("simkit.orders").joinpath("page.html").read_text("utf-8")

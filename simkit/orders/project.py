@@ -43,7 +43,7 @@ from simkit.orders.receiving import DATA, OrderState, write_data
 from simkit.orders.rounds import round_of
 from simkit.planning import pilot as pilots
 from simkit.planning.pilot import PilotPlan
-from simkit.registry import Count, Positive, build, setting, settle
+from simkit.registry import Count, Positive, Share, build, setting, settle
 
 FIRST, TABLE, PICTURES = "order1", "labels.csv", "pictures.csv"
 DOWNLOADS = "~/Downloads/"
@@ -63,6 +63,9 @@ class Project:
     budget: Positive = setting(..., "dollars for all labels")
     prices: str = setting("hourly", "price list")
     answers: Count = setting(1, "answers to each question")
+    repeat: Share = setting(
+        0.05, "share of the images about which three people answer, to measure people's errors"
+    )
     per_image: Positive = setting(2.0, "assumed mean number of classes in an image")
     backbone: str = setting("mobilenet_v2", "frozen network that computes the features")
     weights: str = setting("imagenet", "its weights; imagenet downloads torchvision's")
@@ -157,6 +160,7 @@ def first_round(project: Project, order: Order, split: str, plan: PilotPlan | No
     """
     settings = RoundSettings(
         project.data, project.classes, FullSubset.name, split=split, answers=project.answers,
+        repeat=project.repeat,
         prices=project.prices, seed=project.seed,
         images=1.0 if plan is None else plan.images + plan.test_images,
     )  # fmt: skip
@@ -219,8 +223,10 @@ def write_pilot(project: Project, state: OrderState) -> list[str]:
     order = state.order
     if not project.unlabelled or order.folder.absolute().name != FIRST:
         return []
-    pilot = state.of_rounds(1, 1)  # labels of later rounds may be incomplete
-    asked = np.unique(pilot.order.table["image"])
+    # Labels of other images may be incomplete; later answers about these ones count.
+    first = state.of_rounds(1, 1).order
+    asked = np.unique(first.table["image"])
+    pilot = OrderState(first, state.answers[state.answers["image"].isin(asked)])
     drawn = np.argsort(Chance.seeded(project.seed).of("test")(asked), kind="stable")
     split = np.full(len(asked), "train", object)
     split[drawn[: round(pilots.TEST * len(asked))]] = "test"

@@ -23,7 +23,8 @@ from simkit.annotate.prices import Prices
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.votes import NO as SAID_NO
 from simkit.annotate.votes import YES as SAID_YES
-from simkit.annotate.votes import Votes, error_rates, measured
+from simkit.annotate.votes import RepeatedAnswers, Votes, error_rates, measured, repeated_answers
+from simkit.chance import Chance
 from simkit.errors import BadInput, noting
 from simkit.files import parse_json, reading, toml_lines, whole
 from simkit.history import History, sha256
@@ -86,7 +87,14 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
     raw = {"file": str(order.folder), **RAW, "row": range(1, len(rows) + 1)}
     rows = rows.assign(**{name: raw[name] for name in raw if name not in rows})
     kinds, stored = order.table["kind"].to_dict(), kept(order)
-    before = {(q, w): a for q, w, a in stored[["question", "worker", "answer"]].itertuples(False)}
+    # A person answers about an image and class once, in whichever round.
+    table, L = order.table, order.shape[1]
+    own = (table["kind"] == "name") | (table["gold"] != 0)
+    place = (table["image"] * L + table["class"]).where(~own, -1 - table["question"]).to_dict()
+    before = {
+        (place[q], w): (q, a)
+        for q, w, a in stored[["question", "worker", "answer"]].itertuples(False)
+    }
     workers = _pseudonyms(order, rows, {*stored["worker"]})
     texts = [*map(plain, map(str, rows["answer"]))]
     said, named = standard({*texts}), standard_names([*{*texts}], order.classes)
@@ -99,7 +107,8 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
     for row in rows.to_dict("records"):
         number, text, kind = int(row["number"]), row["text"], kinds.get(row["number"])
         answer, worker = (named if kind == "name" else said)[text], workers[str(row["worker"])]
-        earlier, why = before.get((number, worker)), None
+        about, why = (place.get(number), worker), None
+        asked, earlier = before.get(about, (number, None))
         if row["reason"] and not row["problem"]:
             left_out[row["reason"]] += 1
         elif answer == "":
@@ -115,10 +124,12 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
         elif not worker:
             why = f"question {number}: the worker is not named", "worker", "worker not named"
         elif earlier is None:
-            before[number, worker] = answer
+            before[about] = number, answer
             seconds, untimed = _seconds(row)
             valid.append((number, worker, answer, seconds, int(row["shared"])))
             left_out.update(untimed)
+        elif asked != number:
+            left_out["the same person answered in an earlier round; ask another one"] += 1
         elif earlier == answer:
             left_out["repeated"] += 1
         else:
@@ -301,10 +312,10 @@ class OrderState:
         answered = self.answers[self.answers["gold"] == 0].drop_duplicates("question")
         asked = np.zeros(order.shape[0], bool)
         asked[answered["image"].to_numpy(np.int64)] = True
-        people = answered["answers"]
-        if people.nunique() > 1:  # an effort has one number of people
-            answered, people = answered.loc[answered.index.repeat(people)], pd.Series([1])
-        effort = effort_of(answered, order.shape, max(people, default=settings.answers))
+        # Further answers count as they come.
+        given = self.answers.groupby("question")["worker"].nunique()[answered["question"]]
+        each = np.maximum(answered["needed"], np.minimum(given.to_numpy(), answered["answers"]))
+        effort = effort_of(answered, order.shape, each)
         about = {
             "scheme": settings.scheme, "order": order.id, "join": settings.join,
             "people": settings.answers, "answers": len(self.answers),
@@ -319,14 +330,61 @@ class OrderState:
     @cached_property
     def open(self) -> pd.DataFrame:
         """Questions that fewer people answered than required; column answered is their number."""
+        return self._unanswered("needed")
+
+    @cached_property
+    def further(self) -> pd.DataFrame:
+        """Questions that lack only further answers, which measure errors, of other people."""
+        lacking = self._unanswered("answers")
+        return lacking[~lacking["question"].isin(self.open["question"])]
+
+    def _unanswered(self, wanted: str) -> pd.DataFrame:
         table = self.order.table
         people = self.answers.groupby("question")["worker"].nunique()
         answered = people.reindex(table.index, fill_value=0)
-        wanted = table["answers"].where(table["gold"] == 0, 1)
         closed = [image for image, given in self.joined.named.items() if END in given]
         ended = (table["kind"] == "name") & table["image"].isin(closed)
-        missing = (answered < wanted) & ~ended
+        missing = (answered < table[wanted].where(table["gold"] == 0, 1)) & ~ended
         return table[missing].assign(answered=answered[missing].to_numpy())
+
+    def again(self, number: int) -> pd.DataFrame:
+        """The pairs with fewer than `number` answers, or as many yes as no, to be asked again.
+
+        Those in doubt (disagreement or an unsure answer) are first, then the images at random.
+        Column answers is the number of answers that they lack, apart from those still open. A pair
+        that was searched for is verified, as it is no look for a class any more.
+
+        Raises
+        ------
+        BadInput
+            If there are none.
+        """
+        def real(table: pd.DataFrame) -> pd.DataFrame:
+            return table[(table["gold"] == 0) & (table["kind"] != "name")]
+
+        said = real(self.answers)
+        pair = ["image", "class"]
+        words = [(said["answer"] == word).rename(word) for word in _STATES]
+        counts = pd.concat([said[pair], *words], axis=1).groupby(pair).sum()
+        counts["kind"] = said.groupby(pair)["kind"].first().replace("search", "verify")
+        waiting = real(self._unanswered("answers"))
+        open_ = (waiting["answers"] - waiting["answered"]).groupby(
+            [waiting["image"], waiting["class"]]
+        ).sum().reindex(counts.index, fill_value=0)
+        yes, no, unsure = (counts[word] for word in _STATES)
+        tied = (yes == no) & (yes > 0)
+        lacking = np.maximum(number - yes - no - unsure, tied.astype(int)) - open_
+        table = counts[["kind"]].assign(
+            nth=0, answers=lacking, doubt=(unsure > 0) | ((yes > 0) & (no > 0))
+        )[lacking > 0].reset_index()
+        if not len(table):
+            raise BadInput(
+                f"every answered question has {number} answers or more, or waits for them; raise "
+                "--answers"
+            )
+        chance = Chance.seeded(self.order.settings.seed).of("again", len(self.order.rounds))
+        order = np.lexsort((chance(table["image"].to_numpy()), ~table["doubt"]))
+        return table.iloc[order].drop(columns="doubt")
 
     @cached_property
     def votes(self) -> Votes | None:
@@ -364,13 +422,22 @@ class OrderState:
     def errors(self) -> tuple[float, float] | None:
         """Shares of present classes missed and of absent ones reported, in one person's answers.
 
-        By the model of Dawid and Skene, or else by the gold questions; None if there are too few
-        votes for the model and no gold questions.
+        By the model of Dawid and Skene if most questions have three answers, else by the questions
+        that have, or by the gold questions; None without any.
         """
         if self.votes is None:
             return None
-        rates = self._fitted.rates if self._fitted else error_rates(measured(self.votes), "yes")
+        if self._fitted:
+            return self._fitted.rates
+        if self.repeated is not None:
+            return self.repeated.rates
+        rates = error_rates(measured(self.votes), "yes")
         return None if np.isnan(rates).any() else rates
+
+    @cached_property
+    def repeated(self) -> RepeatedAnswers | None:
+        """The errors as estimated from questions with at least three answers."""
+        return None if self.votes is None else repeated_answers(self.votes)
 
     @cached_property
     def _fitted(self) -> Fitted | None:

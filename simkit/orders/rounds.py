@@ -32,6 +32,8 @@ from simkit.orders.order import SCHEMA, Order, Round, RoundSettings, effort_of
 from simkit.orders.order_crowd import JoinedAnswers
 from simkit.quantities import exact_money
 
+AGAIN = "-again"  # ends the names of files for further people
+REPEATED = 3  # answers to a question that measures errors: fewer do not say who errs
 PAGE = 20  # classes of one image that are shown together
 
 
@@ -44,6 +46,7 @@ def round_of(
     largest: bool = False,
     answers: PartialLabels | None = None,
     opened: pd.DataFrame | None = None,
+    again: pd.DataFrame | None = None,
 ) -> Round:
     """Choose the questions of the next round.
 
@@ -65,6 +68,8 @@ def round_of(
         Labels known to be correct, for gold questions.
     opened : DataFrame, optional
         Open questions of earlier rounds, as `OrderState.open`; they are not asked again.
+    again : DataFrame, optional
+        Ask these questions, as of `OrderState.again`, in place of those of the scheme.
 
     Returns
     -------
@@ -78,7 +83,7 @@ def round_of(
     """
     if opened is None:
         opened = SCHEMA.empty_table().to_pandas()
-    if order.exhausted(joined) and not len(opened):
+    if again is None and order.exhausted(joined) and not len(opened):
         raise BadInput(
             f"all {len(joined.places):,} questions are answered; nothing is left to order"
         )
@@ -86,7 +91,8 @@ def round_of(
         settings = _bought(settings, order, joined, budget, opened)
         budget = None
     asked = order.ask(settings, joined)
-    questions = in_turn(_not_open(asked.questions, opened)).assign(gold=np.int8(0))
+    new = in_turn(_not_open(asked.questions, opened)) if again is None else again
+    questions = new.assign(gold=np.int8(0))
     if not len(questions):
         receive = f"while {len(opened):,} questions are open; receive their answers first, or"
         raise BadInput(
@@ -108,7 +114,27 @@ def round_of(
     first = 1 + max((int(part.table["question"].max()) for part in order.rounds), default=0)
     table = _in_tasks(questions, gold, Chance.seeded(settings.seed).of("order", first))
     table["question"] = first + np.arange(len(table))
-    return Round(settings, table[SCHEMA.names].reset_index(drop=True))
+    each = _with_answers(table, settings)["answers"].where(table["gold"] == 0, 1).astype(np.int64)
+    columns = list(SCHEMA.names)
+    if (each != settings.answers)[table["gold"] == 0].any():
+        table, columns = table.assign(answers=each), [*columns, "answers"]
+    return Round(settings, table[columns].reset_index(drop=True))
+
+
+def _with_answers(questions: pd.DataFrame, settings: RoundSettings) -> pd.DataFrame:
+    """The questions with a column answers; three people answer about a share of the images.
+
+    Whole images are repeated, because questions about one image are shown and paid together.
+    """
+    if "answers" in questions:
+        return questions
+    each = np.full(len(questions), settings.answers)
+    asked = ((questions["kind"] != "name") & (questions["gold"] == 0)).to_numpy()
+    images = np.unique(questions["image"][asked])
+    numbers = Chance.seeded(settings.seed).of("repeat")(images)
+    repeated = images[np.argsort(numbers, kind="stable")[: round(settings.repeat * len(images))]]
+    each[asked & np.isin(questions["image"], repeated)] = max(REPEATED, settings.answers)
+    return questions.assign(answers=each)
 
 
 def _not_open(questions: pd.DataFrame, opened: pd.DataFrame) -> pd.DataFrame:
@@ -159,7 +185,9 @@ def _effort(
     images = np.arange(round(settings.gold * len(questions))) % max(1, shape[0])
     gold = pd.DataFrame({"kind": "verify", "image": images, "class": 0})
     machine = 0 if order.rounds else so_far.effort.machine
-    return effort_of(pd.concat([questions, gold]), shape, settings.answers, machine)
+    gold["answers"] = settings.answers
+    asked = pd.concat([_with_answers(questions.assign(gold=0), settings), gold])
+    return effort_of(asked, shape, asked["answers"], machine)
 
 
 def in_turn(questions: pd.DataFrame) -> pd.DataFrame:
@@ -233,21 +261,31 @@ def write_round(
     project_state.record(order.folder.absolute().parent)  # this round makes the plan out of date
     classes = sheet.descriptions(order, described)
     questions = order.table[order.table["round"] == len(order.rounds)]
+    # What further people are to answer is in files of its own, because one person answers once.
+    first = int(questions["answers"][questions["gold"] == 0].min())
+    further = questions[questions["answers"] > first]
+    further = further.assign(answers=further["answers"] - first)
+    questions = questions.assign(answers=questions["answers"].clip(upper=first))
+    parts = {"": questions, **({AGAIN: further} if len(further) else {})}
     files = []
     with whole_folder(order.round_folder) as place:
         if "html" in forms:
             pictures, rows = _pictures(order)
             text = sheet.shown(classes)
-            files.append(
-                page.write(order, questions, place, pictures=pictures, rows=rows, instructions=text)
-            )
+            files += [
+                page.write(order, part, place, pictures=pictures, rows=rows, instructions=text,
+                           suffix=suffix)
+                for suffix, part in parts.items()
+            ]  # fmt: skip
         files.append(sheet.instructions(order, questions, place, classes, labels))
         files += [
-            sheet.write(order, questions, place, jsonl=form == "jsonl")
-            for form in ("csv", "jsonl") if form in forms
+            sheet.write(order, part, place, jsonl=form == "jsonl", suffix=suffix)
+            for form in ("csv", "jsonl") if form in forms for suffix, part in parts.items()
         ]  # fmt: skip
         if "label-studio" in forms:
-            files += label_studio.write(order, questions, place, _addresses(order, image_root))
+            addresses = _addresses(order, image_root)
+            for suffix, part in parts.items():
+                files += label_studio.write(order, part, place / f"label-studio{suffix}", addresses)
         order.write(place)
     return [str(order.round_folder / file.relative_to(place)) for file in files]
 

@@ -48,15 +48,16 @@ def listed(order: Order, questions: pd.DataFrame) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def write(order: Order, questions: pd.DataFrame, folder: Path, *, jsonl: bool = False) -> Path:
+def write(order: Order, questions: pd.DataFrame, folder: Path, *, jsonl: bool = False,
+          suffix: str = "") -> Path:  # fmt: skip
     """Write `questions.csv` (or .jsonl) with empty columns answer, worker and seconds.
 
     A question for several people has one row for each of them. Returns the file.
     """
     table = listed(order, questions).assign(order=order.id)
-    people = np.where(questions["gold"] == 0, order.settings.answers, 1)
-    table = table.loc[table.index.repeat(people)].assign(answer="", worker="", seconds="")
-    file = folder / ("questions.jsonl" if jsonl else "questions.csv")
+    table = table.loc[table.index.repeat(questions["answers"])]
+    table = table.assign(answer="", worker="", seconds="")
+    file = folder / f"questions{suffix}{'.jsonl' if jsonl else '.csv'}"
     if jsonl:
         rows = table.to_dict("records")
         write_lines(file, (json.dumps(row, ensure_ascii=False) for row in rows))

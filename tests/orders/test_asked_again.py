@@ -1,0 +1,87 @@
+"""Questions that several people answer: to measure errors, and again after the first answers."""
+
+import pandas as pd
+import pytest
+
+from simkit.annotate.simulate import simulate
+from simkit.cli.main import code
+from simkit.orders.order import Order
+from simkit.orders.receiving import OrderState, checked, keep
+from tests.orders.people import TRUTH, answer, ordered, rows
+
+ALL = ("--scheme", "full-subset", "--images", "40")
+
+
+def true_codes(order: Order):
+    """The true labels of the images that were asked about."""
+    return simulate(TRUTH, order.rounds[0].settings.scheme, images=40).codes
+
+
+def test_repeated_questions_are_in_a_file_for_others_and_block_nothing(tmp_path, capsys):
+    order = ordered(tmp_path / "one", *ALL, "--repeat", "10%")
+    place = order.round_folder
+    first, again = (pd.read_csv(place / f"questions{end}.csv") for end in ("", "-again"))
+    assert first["question"].is_unique and len(first) == len(order.table)
+    assert again["image"].nunique() == 4 and (again["question"].value_counts() == 2).all()
+    assert f"{len(again) // 2:,} of the questions" in capsys.readouterr().out
+    plain = ordered(tmp_path / "two", *ALL)
+    extra = order.effort(order.table).count("sweep") + order.effort(order.table).count("verify")
+    usual = plain.effort(plain.table).count("sweep") + plain.effort(plain.table).count("verify")
+    assert extra == usual + len(again)  # the bill counts the further answers
+    state = answer(order)
+    assert not len(state.open) and len(state.further) == len(again) // 2
+    assert code(["receive", str(order.folder)]) == 0
+    assert "errors are unknown" in capsys.readouterr().out
+    everything = rows(plain, TRUTH)
+    for worker in ("ben", "cat"):
+        raw = everything[everything["question"].isin(again["question"])].assign(worker=worker)
+        keep(order, checked(order, raw).answers)
+    state = OrderState.of(order)
+    assert not len(state.further) and state.errors == pytest.approx((0, 0), abs=1e-6)
+    assert code(["receive", str(order.folder)]) == 0
+    assert "missed about 0.0%" in capsys.readouterr().out
+    assert state.labels.effort.count("sweep") + state.labels.effort.count("verify") == extra
+
+
+def test_answered_questions_are_asked_again_of_other_people(tmp_path, capsys):
+    order = ordered(tmp_path / "one", *ALL)
+    raw = rows(order, TRUTH, worker="ann", wrong=0.1)
+    keep(order, checked(order, raw).answers)
+    before = (OrderState.of(order).labels.codes != true_codes(order)).nnz
+    words = ["order", "--next", str(order.folder), "--answers", "3", "--to", "csv"]
+    assert code(words) == 0
+    order = Order.read(order.folder)
+    second = order.rounds[1].table
+    assert len(second) == len(raw) and (order.rounds[1].answers == 2).all()
+    same = checked(order, rows(order, TRUTH, worker="ann"))  # not of the same person
+    assert not len(same.answers) and sum(same.left_out.values()) == len(second)
+    for worker in ("ben", "cat"):
+        keep(order, checked(order, rows(order, TRUTH, worker=worker, wrong=0.1)).answers)
+    state = OrderState.of(order)
+    assert not len(state.open) and len(state.answers) == 3 * len(raw)
+    assert (state.labels.codes != true_codes(order)).nnz < before / 2  # the majority counts
+    assert code(words) == 2 and "--answers" in capsys.readouterr().err
+
+
+def test_a_budget_asks_those_in_doubt_first(tmp_path):
+    order = ordered(tmp_path / "one", *ALL)
+    raw = rows(order, TRUTH, worker="ann")
+    doubtful = raw["question"].iloc[[5, 200, 900]]
+    raw.loc[doubtful.index, "answer"] = "unsure"
+    keep(order, checked(order, raw).answers)
+    words = ["order", "--next", str(order.folder), "--answers", "2", "--budget", "0.2"]
+    assert code([*words, "--to", "csv"]) == 0
+    second = Order.read(order.folder).rounds[1].table
+    pair = ["image", "class"]
+    wanted = order.table.loc[doubtful, pair]
+    assert len(second) < len(raw) and len(wanted.merge(second[pair])) == 3
+
+
+def test_rounds_of_equal_answers_keep_their_id(tmp_path):
+    order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)")
+    assert "answers" not in order.rounds[0].table
+    assert order.id == ordered(tmp_path / "two", "--scheme", "rpa(keep=0.1)", "--repeat", "0").id
+    about = order.round_folder / "order.json"  # as written up to version 0.2
+    old = about.read_text("utf-8").replace('"answers": 1', '"people": 1')
+    about.write_text(old.replace(' "repeat": 0.0,\n', ""), "utf-8")
+    assert Order.read(order.folder).id == order.id
