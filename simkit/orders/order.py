@@ -186,6 +186,18 @@ class Order:
         ]
         return pd.concat(tables).set_index("question", drop=False).rename_axis(None)
 
+    @cached_property
+    def first(self) -> pd.Series[int]:
+        """For each question, by number, the first one about the same class of the same image.
+
+        Gold questions, and those that name a class, are about themselves only.
+        """
+        table = self.table
+        alone = (table["gold"] != 0) | (table["kind"] == "name")
+        pairs = table["image"] * self.shape[1] + table["class"]
+        pairs = pairs.where(~alone, -table["question"])  # questions count from 1
+        return table["question"].groupby(pairs).transform("first")
+
     @property
     def round_folder(self) -> Path:
         """The folder of the last round."""

@@ -81,6 +81,7 @@ def write(
         "order": order.id, "round": f"{len(order.rounds)}{suffix}" if suffix else len(order.rounds),
         "classes": order.classes,
         "instructions": instructions, "tasks": tasks,
+        "again": bool(suffix) or bool((order.first[questions.index] != questions.index).any()),
     }  # fmt: skip
     page = resources.files("simkit.orders").joinpath("page.html").read_text("utf-8")
     text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")  # no tag ends the data

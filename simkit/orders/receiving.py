@@ -88,11 +88,9 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
     rows = rows.assign(**{name: raw[name] for name in raw if name not in rows})
     kinds, stored = order.table["kind"].to_dict(), kept(order)
     # A person answers about an image and class once, in whichever round.
-    table, L = order.table, order.shape[1]
-    own = (table["kind"] == "name") | (table["gold"] != 0)
-    place = (table["image"] * L + table["class"]).where(~own, -1 - table["question"]).to_dict()
+    first = order.first.to_dict()
     before = {
-        (place[q], w): (q, a)
+        (first[q], w): (q, a)
         for q, w, a in stored[["question", "worker", "answer"]].itertuples(False)
     }
     workers = _pseudonyms(order, rows, {*stored["worker"]})
@@ -107,7 +105,7 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
     for row in rows.to_dict("records"):
         number, text, kind = int(row["number"]), row["text"], kinds.get(row["number"])
         answer, worker = (named if kind == "name" else said)[text], workers[str(row["worker"])]
-        about, why = (place.get(number), worker), None
+        about, why = (first.get(number), worker), None
         asked, earlier = before.get(about, (number, None))
         if row["reason"] and not row["problem"]:
             left_out[row["reason"]] += 1
@@ -315,7 +313,11 @@ class OrderState:
         # Further answers count as they come.
         given = self.answers.groupby("question")["worker"].nunique()[answered["question"]]
         each = np.maximum(answered["needed"], np.minimum(given.to_numpy(), answered["answers"]))
-        effort = effort_of(answered, order.shape, each)
+        # An image that is asked about again is opened again, as if it were another one.
+        visit = answered.groupby(answered["question"].map(order.first)).cumcount()
+        (N, L), visits = order.shape, 1 + int(visit.max()) if len(visit) else 1
+        opened = answered.assign(image=answered["image"] + N * visit)
+        effort = effort_of(opened, (N * visits, L), each)
         about = {
             "scheme": settings.scheme, "order": order.id, "join": settings.join,
             "people": settings.answers, "answers": len(self.answers),
@@ -338,14 +340,24 @@ class OrderState:
         lacking = self._unanswered("answers")
         return lacking[~lacking["question"].isin(self.open["question"])]
 
-    def _unanswered(self, wanted: str) -> pd.DataFrame:
-        table = self.order.table
+    def _unanswered(self, number: str) -> pd.DataFrame:
+        table, first = self.order.table, self.order.first
         people = self.answers.groupby("question")["worker"].nunique()
         answered = people.reindex(table.index, fill_value=0)
+        wanted = table[number].where(table["gold"] == 0, 1)
+        # Without its number, an answer is to the first question about its image and class.
+        so_far = self._people.reindex(first, fill_value=0).to_numpy()
+        missing = (answered < wanted) & (so_far < wanted.groupby(first).cumsum())
         closed = [image for image, given in self.joined.named.items() if END in given]
         ended = (table["kind"] == "name") & table["image"].isin(closed)
-        missing = (answered < table[wanted].where(table["gold"] == 0, 1)) & ~ended
+        missing &= ~ended
         return table[missing].assign(answered=answered[missing].to_numpy())
+
+    @cached_property
+    def _people(self) -> pd.Series[int]:
+        """The number of people who answered, by the first question about the same pair."""
+        first = self.answers["question"].map(self.order.first)
+        return self.answers.groupby(first)["worker"].nunique()
 
     def again(self, number: int) -> pd.DataFrame:
         """The pairs with fewer than `number` answers, or as many yes as no, to be asked again.

@@ -85,7 +85,8 @@ def round_of(
         opened = SCHEMA.empty_table().to_pandas()
     if again is None and order.exhausted(joined) and not len(opened):
         raise BadInput(
-            f"all {len(joined.places):,} questions are answered; nothing is left to order"
+            f"all {len(joined.places):,} questions are answered; nothing is left to order, but "
+            f"other people may answer them again: --answers {settings.answers + 2}"
         )
     if budget is not None and largest:
         settings = _bought(settings, order, joined, budget, opened)
@@ -98,6 +99,7 @@ def round_of(
         raise BadInput(
             f"no question is left to ask{f' {receive}' if len(opened) else ';'} raise the amount "
             "of the scheme or the images"
+            + (f", or ask again with --answers {settings.answers + 2}" if order.rounds else "")
         )
     if budget is not None:
         listed = price_list(settings.prices)
