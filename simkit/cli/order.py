@@ -291,13 +291,18 @@ def _largest(terms: RoundSettings, request: Options) -> bool:
 
 
 def say_repeated(order: Order) -> None:
-    """How many questions of the last round further people answer, and where."""
-    each = order.rounds[-1].answers[order.rounds[-1].table["gold"] == 0]
-    first = int(each.min())
-    if more := int((each > first).sum()):
-        further = int(each.max()) - first
-        say(f"{more:,} of the questions are for up to {further} further people as well, one after "
-            f"the other: the files of {order.round_folder} with -again in their names")  # fmt: skip
+    """How many questions of the last round other people answer, too, and where."""
+    from simkit.orders.rounds import AGAIN
+
+    last = order.rounds[-1]
+    each = last.answers[last.table["gold"] == 0]
+    more = each[each > each.min()]
+    if len(more):
+        images, others = last.table.loc[more.index, "image"].nunique(), int(more.max() - each.min())
+        files = ", ".join(map(str, sorted(order.round_folder.glob(f"*{AGAIN}*"))))
+        who = "1 other person answers" if others == 1 else f"{others} other people answer"
+        say(f"{who} {len(more):,} of the questions, about {images:,} images, too, which measures "
+            f"errors: {files}")  # fmt: skip
 
 
 def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> None:
@@ -315,7 +320,12 @@ def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> No
         f"{images:,} of {len(order.images):,} images, {len(terms.classes)} classes"
         + (f"; {gold} of them gold" if gold else "")
     )
-    say(f"scheme: {terms.scheme}")
+    asked = order.table.loc[table["question"]].index
+    if (order.first[asked] != asked).any():
+        say(f"asked again, of people who have not answered them, for {terms.answers} answers in "
+            "all: first those in doubt, then images in random order")  # fmt: skip
+    else:
+        say(f"scheme: {terms.scheme}")
     say_repeated(order)
     cost_table(bill, simkit.prices(terms.prices))
     if timed is not None:

@@ -85,7 +85,7 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
         "labels": state.labels.id, "seconds": state.seconds.to_dict(),
         "pauses": state.pauses, "files": written,
         "problems": problems[["file", "row", "problem"]].to_dict("records"),
-        "left_out": result.left_out,
+        "left_out": result.left_out, "errors": state.errors, "further": len(state.further),
     })  # fmt: skip
     say(f"{added:,} answers added; {total - len(state.open):,} of {total:,} questions are answered")
     say(counts_line(state.labels))
@@ -118,21 +118,27 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
 
 
 def errors_line(state: OrderState) -> str:
-    """The measured errors of the annotators, or why there are none."""
-    lacking = len(state.further)
-    waiting = (
-        f"; {lacking:,} questions of this order wait for further answers, of other people (the "
-        "files with -again in their names)" if lacking else ""
-    )  # fmt: skip
+    """The measured errors of the annotators, or why there are none, and what would measure them."""
+    from simkit.orders.rounds import AGAIN, REPEATED
+
+    order, lacking, waiting = state.order, len(state.further), ""
+    if lacking:
+        rounds = state.further["round"].unique()
+        files = [file for n in rounds for file in order.folder.glob(f"round-{n}/*{AGAIN}*")]
+        waiting = (f"; {lacking:,} questions wait for answers of other people: "
+                   f"{', '.join(map(str, sorted(files)))}")  # fmt: skip
     if state.errors is None:
-        return f"the annotators' errors are unknown{waiting}"
-    miss, false_alarm = (f"{rate:.1%}" for rate in state.errors)
-    how = ""
-    if state.repeated is not None:
-        low = [f"{one[0]:.1%} to {one[1]:.1%}" for one in state.repeated.intervals]
-        how = (f" (from {state.repeated.questions:,} questions with three answers or more; 95 % "
-               f"intervals {low[0]} and {low[1]})")  # fmt: skip
-    return (f"annotators missed about {miss} of present classes and reported {false_alarm} of "
+        how = f"order --next --answers {REPEATED} --budget DOLLARS"
+        mend = "" if lacking else f"; {REPEATED} answers to some questions measure them: {how}"
+        return f"the annotators' errors are unknown{waiting}{mend}"
+    rates, how = [f"{rate:.1%}" for rate in state.errors], ""
+    if (found := state.repeated) is not None:
+        rates = [
+            f"{rate} ({low:.1%} to {high:.1%})"
+            for rate, (low, high) in zip(rates, found.intervals, strict=True)
+        ]
+        how = f", from {found.questions:,} questions with {REPEATED} answers or more"
+    return (f"annotators missed about {rates[0]} of present classes and reported {rates[1]} of "
             f"absent ones{how}{waiting}")  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import click
 
 from simkit.cli import options
 from simkit.cli.output import print_json, say, table
+from simkit.cli.receive import errors_line
 from simkit.quantities import exact_money
 
 
@@ -40,6 +41,7 @@ def command(folder: Path) -> None:
     print_json({
         "data": project.data, "classes": list(project.classes), "budget": project.budget,
         "spent": by_times, "spent_by_prices": by_prices, "rounds": rows, "next": step,
+        "errors": {state.order.folder.name: state.errors for state in states},
     })
     images = len(states[0].order.images)
     say(f"{project.data}: {images:,} images to label, {len(project.classes)} classes")
@@ -53,6 +55,9 @@ def command(folder: Path) -> None:
         [[*row.values()] for row in rows],
         words=(0, 2),
     )
+    for state in states:
+        if len(state.answers):
+            say((f"{state.order.folder.name}: " if len(states) > 1 else "") + errors_line(state))
     for state in states:
         page = state.order.round_folder / "page.html"
         if len(state.open) and page.is_file():

@@ -314,7 +314,8 @@ class OrderState:
         given = self.answers.groupby("question")["worker"].nunique()[answered["question"]]
         each = np.maximum(answered["needed"], np.minimum(given.to_numpy(), answered["answers"]))
         # An image that is asked about again is opened again, as if it were another one.
-        visit = answered.groupby(answered["question"].map(order.first)).cumcount()
+        pair = answered["question"].map(order.first).fillna(answered["question"])
+        visit = answered.groupby(pair).cumcount()
         (N, L), visits = order.shape, 1 + int(visit.max()) if len(visit) else 1
         opened = answered.assign(image=answered["image"] + N * visit)
         effort = effort_of(opened, (N * visits, L), each)

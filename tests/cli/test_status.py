@@ -10,7 +10,7 @@ import pytest
 
 from simkit.annotate.prices import cost
 from simkit.cli.main import code
-from simkit.orders.order import Order
+from simkit.orders.order import Order, effort_of
 from tests.cli.test_quickstart import photographs, start
 
 
@@ -53,7 +53,7 @@ def test_questions_are_open_until_they_are_answered(shell, project, monkeypatch)
 
 
 def test_spent_is_the_price_of_the_answers(shell, project) -> None:
-    whole = cost(project.effort(project.table), "hourly").dollars
+    whole = cost(effort_of(project.table, project.shape, 1), "hourly").dollars
     for name, share, expected in (("a", 0.5, 0.5), ("b", 1.0, 1.5)):
         shell("receive", "project", answers(f"{name}.jsonl", project, share=share, worker=name))
         facts = shell("status", "project", "--json").json

@@ -1,10 +1,13 @@
 """Questions that several people answer: to measure errors, and again after the first answers."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
+import simkit
 from simkit.annotate.simulate import simulate
 from simkit.cli.main import code
+from simkit.errors import BadInput
 from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState, checked, keep
 from tests.orders.people import TRUTH, answer, ordered, rows
@@ -85,3 +88,52 @@ def test_rounds_of_equal_answers_keep_their_id(tmp_path):
     old = about.read_text("utf-8").replace('"answers": 1', '"people": 1')
     about.write_text(old.replace(' "repeat": 0.0,\n', ""), "utf-8")
     assert Order.read(order.folder).id == order.id
+
+
+@pytest.fixture
+def rpa(tmp_path) -> Order:
+    return ordered(tmp_path / "one", "--scheme", "rpa(keep=0.3)")
+
+
+def again(order: Order, *words: str) -> Order:
+    assert code(["order", "--next", str(order.folder), "--to", "csv", *words]) == 0
+    return Order.read(order.folder)
+
+
+def test_answers_without_numbers_close_the_questions_asked_again(rpa, tmp_path):
+    answer(rpa)
+    order = again(rpa, "--answers", "2")
+    second = OrderState.of(order).open
+    table = pd.DataFrame({
+        "image": order.images[second["image"]],
+        "class": np.array(order.classes)[second["class"]], "worker": "ben", "answer": "no",
+    })  # fmt: skip
+    table.to_csv(tmp_path / "said.csv", index=False)
+    assert code(["receive", str(order.folder), str(tmp_path / "said.csv")]) == 0
+    state = OrderState.of(order)
+    assert not len(state.open)
+
+
+def test_an_order_asked_again_is_read_as_it_was_written(rpa):
+    answer(rpa)
+    order = again(rpa, "--answers", "2")
+    assert Order.read(order.folder).rounds[1].id == order.rounds[1].id
+    file = order.round_folder / "questions.parquet"
+    changed = pd.read_parquet(file).assign(answers=9)
+    changed.to_parquet(file)
+    with pytest.raises(BadInput, match="was changed"):
+        Order.read(order.folder)
+
+
+def test_images_asked_about_again_are_paid_again(tmp_path):
+    order = ordered(tmp_path / "one", "--scheme", "full-subset", "--images", "10")
+    bill = simkit.cost(answer(order).labels, "coco-tagging").dollars
+    order = again(order, "--answers", "2")
+    bills = [
+        simkit.cost(order.effort(part), "coco-tagging").dollars
+        for _, part in order.table.groupby("round")
+    ]
+    keep(order, checked(order, rows(order, TRUTH, "ben")).answers)
+    assert bills == pytest.approx([bill, bill])
+    both = OrderState.of(order).labels
+    assert simkit.cost(both, "coco-tagging").dollars == pytest.approx(2 * bill)
