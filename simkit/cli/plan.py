@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from simkit.planning.plan import Plan
 
 _WRITERS: dict[str, Callable[[Plan | PilotPlan], str]] = {
-    ".html": lambda plan: plan.html(),
+    ".html": lambda plan: plan.html(date=_head(plan)),
     ".md": lambda plan: plan.markdown(),
     ".json": lambda plan: json.dumps(plan.to_json(), ensure_ascii=False, indent=1) + "\n",
     ".txt": lambda plan: plan.text(width=100, details=True) + "\n",
@@ -109,6 +111,15 @@ def command(
     say(made.text(width=width(), details=details))
     if report is not None:
         say(f"wrote {report}")
+
+
+def _head(plan: Plan | PilotPlan) -> str:
+    """The day of a report, and what is planned; SOURCE_DATE_EPOCH makes it the same every day."""
+    now = os.environ.get("SOURCE_DATE_EPOCH")
+    day = date.today() if now is None else datetime.fromtimestamp(int(now), UTC).date()
+    evidence = getattr(plan, "evidence", None)
+    about = "" if evidence is None else evidence.project or evidence.grid.get("data", "")
+    return ", ".join(filter(None, [day.isoformat(), str(about)]))
 
 
 def _check(folders: tuple[Path, ...], pilot: bool, values: dict[str, Any]) -> None:

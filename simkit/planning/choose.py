@@ -288,11 +288,10 @@ def choose(every: Sequence[Candidate], project: Request) -> Choice:
     else:
         complete = [one for one in every if one.option.complete]
         references = [best, max(complete, key=lambda one: one.median, default=best)]
-        as_good = (
-            one for one in order
-            if all((other.map - one.map > LOSS).mean() <= RISK for other in references)
-        )  # fmt: skip
-        chosen = next(as_good, best)
+        maps = np.stack([one.map for one in order])  # in one step, as sliders choose often
+        as_good = [(other.map - maps > LOSS).mean(axis=1) <= RISK for other in references]
+        kept = np.all(as_good, axis=0)
+        chosen = order[int(kept.argmax())] if kept.any() else best
         equal = [one for one in order if abs(one.dollars - chosen.dollars) < 0.005]
         chosen = max(equal, key=lambda one: round(one.median, 4))
     rivals: dict[LabelOption, Candidate] = {}

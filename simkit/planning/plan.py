@@ -25,6 +25,8 @@ from simkit.planning.costs import PriceCurve, Staff, count, searched, wrong_labe
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption
 
+BUDGETS = 40  # of the slider of a page
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Decision, plan_figure.Readable):
@@ -34,6 +36,40 @@ class Plan(Decision, plan_figure.Readable):
     def page(self) -> plan_figure.Page:
         """The plan as answers, tables and details."""
         return plan_page.page(self)
+
+    def html(self, *, date: str = "") -> str:
+        """One file of HTML that needs no network, with a slider of the budget.
+
+        Without script, and in print, it is the plan for its own budget. date: of the report.
+        """
+        every = choose.candidates(self.curves, replace(self.project, dollars=choose.UNLIMITED))
+        others = plan_page.what_if(self, [*self._at_budgets(every)], every)
+        return plan_figure.in_browser(self.page, what_if=others, date=date)
+
+    def explore(self) -> plan_figure.Frame:
+        """The page of `html`, with its slider, in a notebook."""
+        return plan_figure.Frame(self.html())
+
+    def _at_budgets(self, every: Sequence[Candidate]) -> Iterator[Plan]:
+        """Plans for BUDGETS budgets, from the smallest purchase to complete labels of everything;
+        one of them is this plan.  every: all candidates at any price."""
+        complete = [one.dollars for one in every if one.option.complete]
+        ends = min(one.dollars for one in every), max(complete or [one.dollars for one in every])
+        budgets, own = np.geomspace(*ends, BUDGETS), self.project.dollars
+        budgets[np.abs(np.log(budgets / own)).argmin()] = own
+        for budget in np.sort(budgets).tolist():
+            if budget == own:
+                yield self
+                continue
+            project = replace(self.project, dollars=budget)
+            some = [one for one in every if one.dollars <= budget * (1 + 1e-9)]
+            choice = choose.choose(some, project)
+            choice, order = choose.in_rounds(choice, self.curves, project)
+            made = replace(
+                self, project=project, choice=choice, order=order, measurement=None,
+                **_simulated(choice.chosen, self.evidence),
+            )  # fmt: skip
+            yield replace(made, bill=tuple(_bill(made)))
 
     def to_json(self) -> dict[str, Any]:
         """As plain values; mAP from 0 to 1 on new images."""
@@ -158,14 +194,12 @@ def plan(
     choice = choose.choose(choose.candidates(curves, project), project)
     choice, order = choose.in_rounds(choice, curves, project)
     chosen, test = choice.chosen, backtest(evidence, purchases, seed=seed)
-    amount = chosen.amount / chosen.times if chosen.option.counted else chosen.amount
     made = Plan(
         project=project, evidence=evidence, curves=curves, choice=choice, order=order,
         trust=Trust.of(chosen, curves, test), backtest=test, prices=listed,
         measurement=choose.next_measurement(choice), unpriced=unpriced, bill=(),
         week_hours=staff.week, expected=expected, supposed=tuple(_supposed(curves, project)),
-        wrong=wrong_labels(chosen.option, amount, evidence.pool),
-        searched=searched(chosen.option, amount, evidence.pool),
+        **_simulated(chosen, evidence),
         command=plan_figure.command(
             *evidence.folders, budget=money, images=project.images,
             target=project.target, confidence=confidence if reach else None,
@@ -175,6 +209,15 @@ def plan(
         ),
     )  # fmt: skip
     return replace(made, bill=tuple(_bill(made)))
+
+
+def _simulated(chosen: Candidate, evidence: Evidence) -> dict[str, Any]:
+    """The shares of a purchase's labels that are wrong, and the candidates it looks through."""
+    amount = chosen.amount / chosen.times if chosen.option.counted else chosen.amount
+    return {
+        "wrong": wrong_labels(chosen.option, amount, evidence.pool),
+        "searched": searched(chosen.option, amount, evidence.pool),
+    }
 
 
 def _supposed(curves: Curves, project: choose.Request) -> Iterator[tuple[float, Candidate]]:

@@ -6,6 +6,7 @@ and notebooks; the same page always gives the same bytes.
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import textwrap
@@ -15,7 +16,8 @@ from base64 import b64encode
 from collections.abc import Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from hashlib import sha256
 from importlib.resources import files
 from io import StringIO
 from itertools import pairwise
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDEST = 100  # columns of running text in a wide terminal
+dollars = partial(quantities.money, cents_below=100)
 PIPE = 1000  # columns from which on no line is wrapped
 
 
@@ -97,6 +100,55 @@ class Chart:
     note: str = ""
 
 
+class Step(NamedTuple):
+    """One position of the slider of the budget.
+
+    answers: those of the page that depend on the budget;  hours: working time, None if unknown;
+    mark: the purchase in the figure.
+    """
+
+    budget: str
+    answers: tuple[tuple[str, str], ...]
+    bill: Table
+    hours: float | None
+    mark: Mark
+
+    def values(self, trust: str) -> dict[str, Any]:
+        """As plain values of the script."""
+        answers = [*_split(self.answers, trust)]
+        time = "" if not self.hours else quantities.duration(3600 * self.hours)
+        return {**self._asdict(), "answers": answers, "bill": self.bill.rows, "time": time,
+                "label": _marked_as(self.mark)}  # fmt: skip
+
+
+class WhatIf(NamedTuple):
+    """Other budgets on a page.
+
+    own: place of the page's budget among the steps;  cheapest: mAP in points, dollars and words of
+    the cheapest purchase that reaches it with the probability `confidence`, both ascending;
+    chart: the figure, of all budgets;  wage: dollars an hour, if the prices have times.
+    """
+
+    steps: tuple[Step, ...]
+    own: int
+    cheapest: tuple[tuple[float, float, str], ...]
+    chart: Chart
+    confidence: float
+    wage: float | None
+
+
+class Frame(NamedTuple):
+    """A whole page within a notebook."""
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        from markupsafe import escape
+
+        page = escape(self.html)
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: 720px; border: 0"></iframe>'
+
+
 class Readable(ABC):
     """A value with a page for terminals, browsers, Markdown and notebooks."""
 
@@ -131,16 +183,16 @@ class Readable(ABC):
             parts.append("(more: simkit plan ... --details)")
         return "\n\n".join(parts).rstrip()
 
-    def html(self) -> str:
-        """One file of HTML that needs neither network nor script."""
-        return _in_browser(self.page, ("wide", "narrow"), whole=True)
+    def html(self, *, date: str = "") -> str:
+        """One file of HTML that needs neither network nor script; date: a line below the title."""
+        return in_browser(self.page, date=date)
 
     def _repr_html_(self) -> str:
         """An HTML fragment for notebooks, including untrusted ones.
 
         Jupyter renders text between two dollar signs as a formula, so each sign is an element.
         """
-        text = _in_browser(self.page, ("",), whole=False)
+        text = in_browser(self.page, whole=False)
         return re.sub(r"\$(?=[^<>]*<)", "<span>$</span>", text)
 
     def markdown(self) -> str:
@@ -247,24 +299,39 @@ def _sound(text: str) -> str:
 # ----------------------------------------------------------------------------------- in a browser
 
 
-def _in_browser(page: Page, kinds: tuple[str, ...], *, whole: bool) -> str:
-    """The page as HTML, with an image of each of these kinds.
+def in_browser(
+    page: Page, *, whole: bool = True, what_if: WhatIf | None = None, date: str = ""
+) -> str:
+    """The page as HTML: a file, or a fragment of one with a single figure."""
+    chart = page.chart if what_if is None else what_if.chart
+    figures = [_image(chart, kind) for kind in (("wide", "narrow") if whole else ("",)) if chart]
+    script, values = (files(__package__) / "page.js").read_text("utf-8"), ""
+    if what_if is not None:
+        steps = [one.values(page.trust) for one in what_if.steps]
+        shown = {"steps": steps, "own": what_if.own, "cheapest": what_if.cheapest}
+        # No text can end the element that holds it.
+        values = json.dumps(shown).replace("<", "\\u003c")
+    return _template().render(
+        page=page, answers=_split(page.answers, page.trust), figures=figures, whole=whole,
+        chart=chart, date=date, what_if=what_if, values=values, script=script,
+        script_id=b64encode(sha256(script.encode()).digest()).decode(),
+    )  # fmt: skip
 
-    Each answer has a name, a class, a head and a rest: the head is the grade of trust, or the text
-    of the first two answers up to the first full stop.
-    """
-    answers = []
-    for place, (name, text) in enumerate(page.answers):
+
+def _split(
+    answers: Iterable[tuple[str, str]], trust: str
+) -> Iterator[tuple[str, str, str, str]]:
+    """Name, class, head and rest of each answer: the head is the grade of trust, or the text of the
+    first two answers up to the first full stop."""
+    for place, (name, text) in enumerate(answers):
         kind, split = "", None
-        if name.lower() == "trust" and page.trust:
-            kind = f"trust {page.trust}"
-            split = re.match(rf"({page.trust})\b[\s.,:;-]*(.*)", text, re.IGNORECASE | re.DOTALL)
+        if name.lower() == "trust" and trust:
+            kind = f"trust {trust}"
+            split = re.match(rf"({trust})\b[\s.,:;-]*(.*)", text, re.IGNORECASE | re.DOTALL)
         elif place < 2:
             kind, split = "head", re.match(r"(.{4,}?[.:;])\s+(.*)", text, re.DOTALL)
         head, rest = split.groups() if split else (text, "") if kind else ("", text)
-        answers.append((name, kind, head.rstrip(":;") if place < 2 else head, rest))
-    figures = [_image(page.chart, kind) for kind in kinds if page.chart]
-    return _template().render(page=page, answers=answers, figures=figures, whole=whole)
+        yield name, kind, head.rstrip(":;") if place < 2 else head, rest
 
 
 @cache
@@ -295,11 +362,16 @@ def _image(chart: Chart, kind: str = "") -> Any:
     frame, out = _NARROW if kind == "narrow" else _WIDE, StringIO()
     with _look():
         none = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        figure(chart, narrow=kind == "narrow").savefig(out, format="svg", metadata=none)
+        drawn = figure(chart, narrow=kind == "narrow")
+        drawn.savefig(out, format="svg", metadata=none)
+    # Where a script finds dollars and mAP: the axes as parts of the image, and their limits.
+    (axes,) = drawn.axes
+    scale = (*axes.get_position().extents, *np.log10(axes.get_xlim()), *axes.get_ylim())
     drawing = out.getvalue().replace("'DejaVu Sans', sans-serif", _FONTS)
     data = b64encode(drawing.encode()).decode()
     return Markup(
         f'<img class="{kind}" width="{frame.width}" height="{frame.height}" '
+        f'data-scale="{" ".join(f"{part:.5f}" for part in scale)}" '
         f'alt="{escape(_clean(chart.alt))}" src="data:image/svg+xml;base64,{data}">'
     )
 
@@ -431,8 +503,8 @@ def _rulers(axes: Axes, chart: Chart) -> None:
     from simkit.results.figures.marks import ticks_at
     from simkit.results.figures.style import INK
 
-    dollars, map = chart.chosen[0], 100 * chart.chosen[1]
-    axes.plot(dollars, map, "D", ms=11, mfc="white", mec=_STYLES[0][0], mew=3, zorder=6,
+    spent, map = chart.chosen[0], 100 * chart.chosen[1]
+    axes.plot(spent, map, "D", ms=11, mfc="white", mec=_STYLES[0][0], mew=3, zorder=6,
               label="chosen", clip_on=False)  # fmt: skip
     axes.axvline(chart.budget, color=INK, lw=1, zorder=2, label="budget")
     if chart.target is not None:
@@ -453,16 +525,20 @@ def _rulers(axes: Axes, chart: Chart) -> None:
                   xycoords="axes fraction", textcoords="offset points")  # fmt: skip
     # Positions are fractions of the width and height of the axes.
     (place, _), (x, y) = axes.transAxes.inverted().transform(
-        axes.transData.transform([(chart.budget, low), (dollars, map)])
+        axes.transData.transform([(chart.budget, low), (spent, map)])
     )
-    axes.annotate(f"budget ${chart.budget:,.0f}", (place, 1), xytext=(0, 3),
+    axes.annotate(f"budget {dollars(chart.budget)}", (place, 1), xytext=(0, 3),
                   xycoords="axes fraction", textcoords="offset points",
                   ha="right" if place > 0.5 else "left", va="bottom")  # fmt: skip
     left, above = x > 0.5, y < 0.8  # above its line where there is room
-    axes.annotate(f"${dollars:,.0f}: {map:.1f} mAP", (dollars, map),
+    axes.annotate(_marked_as(chart.chosen), (spent, map),
                   xytext=(-10 if left else 10, 10 if above else -10), zorder=7,
                   textcoords="offset points", weight="bold", color=_STYLES[0][0], bbox=_PAPER,
                   ha="right" if left else "left", va="bottom" if above else "top")  # fmt: skip
+
+
+def _marked_as(mark: Mark) -> str:
+    return f"{dollars(mark[0])}: {100 * mark[1]:.1f} mAP"
 
 
 def _name_lines(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from shlex import join, quote
 
@@ -15,7 +14,17 @@ from simkit.history import versions
 from simkit.planning.answers import Answers
 from simkit.planning.choose import LOSS, MOST_TIMES, Candidate, Decision
 from simkit.planning.evidence import Pair
-from simkit.planning.plan_figure import Chart, CurveSeries, Mark, Page, Section, Table
+from simkit.planning.plan_figure import (
+    Chart,
+    CurveSeries,
+    Mark,
+    Page,
+    Section,
+    Step,
+    Table,
+    WhatIf,
+    dollars,
+)
 from simkit.registry import short
 from simkit.results.cells import FULL
 
@@ -27,23 +36,38 @@ STEPS = 16  # purchases per line
 DRAWN = 3  # runners-up in the figure
 
 
-dollars = partial(quantities.money, cents_below=100)
-
-
 def page(plan: Decision) -> Page:
     """The plan as a page: the answer first, the rest folded."""
-    wanted, images, chosen = plan.project.target, plan.project.images, plan.chosen
+    wanted, images = plan.project.target, plan.project.images
     title = f"What to label for {dollars(plan.project.dollars)}"
     title += "" if images is None else f", with {images:,} images"
     title += "" if wanted is None else f", {100 * wanted:g} mAP wanted"
-    answers = [*_so_far(plan)]
+    answers = [*_so_far(plan), *_answer(plan)]
+    because = f", because {'; '.join(plan.trust.reasons)}" if plan.trust.reasons else ""
+    trust = f"{plan.trust.grade}{because}.{_test_labels(plan)}"
+    if plan.evidence.project is not None and _missing_tests(plan):
+        trust += " A project tests on the pilot alone; further labels do not become test images."
+    if images is None:
+        trust += " `--images` was not given: as many images as needed are assumed."
+    answers += [("Trust", trust), ("Next step", _next(plan))]
+    return Page(
+        title, tuple(answers),
+        tables=(*([_runners_up(plan)] * plan.purchase_needed), *_supposed(plan), *_bill(plan)),
+        details=tuple(_details(plan)), chart=_chart(plan), command=plan.command,
+        trust=plan.trust.grade,
+    )  # fmt: skip
+
+
+def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
+    """What to buy, and what to expect of it."""
+    chosen = plan.chosen
     if plan.purchase_needed:
-        answers += [
-            ("Spend", " ".join(_spend(plan))), ("Expect", " ".join(_expect(plan))),
-            ("Range", f"{_band(chosen)} mAP (90% interval)."),
-        ]  # fmt: skip
+        yield "Spend", " ".join(_spend(plan))
+        yield "Expect", " ".join(_expect(plan))
+        yield "Range", f"{_band(chosen)} mAP (90% interval)."
+        yield from _money(plan)
         if needs := _needs(plan):
-            answers.append(("Needs", needs))
+            yield "Needs", needs
     else:
         reached = {}
         if plan.evidence.zero_shot is not None:
@@ -59,25 +83,34 @@ def page(plan: Decision) -> Page:
         with_method = ""
         if best == "the labels so far":
             with_method = f", trained with {plan.evidence.title(plan.trained[1])}"
-        answers += [
-            ("Spend", f"nothing: {_tried(plan)}"),
-            ("Expect", f"{points(reached[best])} mAP on new images, with {best}{with_method}."),
-            ("Left", f"{dollars(plan.left)}. Keep it: of {len(plan.choice.every):,} purchases the "
-             f"best is expected to add {points(gain)} points."),
-        ]
-    because = f", because {'; '.join(plan.trust.reasons)}" if plan.trust.reasons else ""
-    trust = f"{plan.trust.grade}{because}."
-    trust += _test_labels(plan)
-    if plan.evidence.project is not None and _missing_tests(plan):
-        trust += " A project tests on the pilot alone; further labels do not become test images."
-    if images is None:
-        trust += " `--images` was not given: as many images as needed are assumed."
-    answers += [("Trust", trust), ("Next step", _next(plan))]
-    rivals = (_runners_up(plan),) if plan.purchase_needed else ()
-    return Page(
-        title, tuple(answers), tables=(*rivals, *_supposed(plan), *_bill(plan)),
-        details=tuple(_details(plan)), chart=_chart(plan), command=plan.command,
-        trust=plan.trust.grade,
+        yield "Spend", f"nothing: {_tried(plan)}"
+        yield "Expect", f"{points(reached[best])} mAP on new images, with {best}{with_method}."
+        yield "Left", (
+            f"{dollars(plan.left)}. Keep it: of {len(plan.choice.every):,} purchases the best is "
+            f"expected to add {points(gain)} points."
+        )
+
+
+def what_if(plan: Decision, plans: Sequence[Decision], every: Sequence[Candidate]) -> WhatIf:
+    """Plans for other budgets; every: all candidates at any price."""
+    cheapest: list[tuple[float, float, str]] = []
+    for one in sorted(every, key=lambda one: (one.dollars, -one.median)):
+        # The highest target that it reaches with the required probability.
+        likely = np.sort(one.map)[::-1][math.ceil(plan.project.confidence * len(one.map)) - 1]
+        if not cheapest or 100 * likely > cheapest[-1][0]:
+            text = f"{dollars(one.dollars)} on {described(one)}, {plan.evidence.title(one.method)}"
+            cheapest.append((100 * float(likely), one.dollars, text))
+    steps = tuple(
+        Step(
+            budget=dollars(one.project.dollars), answers=tuple(_answer(one)),
+            bill=next(_bill(one)), hours=one.hours if one.purchase_needed else 0.0,
+            mark=(one.chosen.dollars, one.chosen.median),
+        )
+        for one in plans
+    )  # fmt: skip
+    return WhatIf(
+        steps, next(place for place, one in enumerate(plans) if one is plan), tuple(cheapest),
+        _chart(plan, every), plan.project.confidence, plan.prices.wage,
     )  # fmt: skip
 
 
@@ -108,8 +141,8 @@ def _labels(one: Candidate) -> str:
     if option.amount == "images":
         return f"{option.scheme} labels of {images}"
     if option.counted:
-        most = f"{round(one.amount):,} images with each class"
-        return f"up to {most}, among {images} ({option.scheme})"
+        most = f"{round(one.amount):,} images of each class"
+        return f"up to {most}, found by searching {images} ({option.scheme})"
     name, _, settings = option.scheme.rstrip(")").partition("(")
     settings = f"{settings}, " if settings else ""
     return f"{name}({settings}{option.amount}={getattr(part, option.amount):.3g}) on {images}"
@@ -244,7 +277,18 @@ def _expect(plan: Decision) -> Iterator[str]:
             end = "More money buys nothing better"
             if plan.project.images is None or plan.project.images > most:
                 end = f"The pilot predicts nothing beyond {most:,.0f} images, 50 times its own"
-            yield f"{end}: {dollars(plan.left)} is left." if plan.left >= 0.5 else f"{end}."
+            yield f"{end}."
+
+
+def _money(plan: Decision) -> Iterator[tuple[str, str]]:
+    """Where the budget goes, in one line."""
+    parts = [f"{dollars(plan.cost('now'))} now"]
+    if later := plan.cost("later"):
+        parts.append(f"{dollars(later)} in later rounds")
+    parts.append(f"{dollars(plan.left)} left" if plan.left >= 0.005 else "nothing left")
+    paid = plan.cost("before")
+    before = f" Paid before: {dollars(paid)}." if paid else ""
+    yield "Money", f"{dollars(plan.project.dollars)}: {', '.join(parts)}.{before}"
 
 
 def _next(plan: Decision) -> str:
@@ -386,7 +430,7 @@ def _runners_up(plan: Decision) -> Table:
          _band(one), f"{(one.map > plan.chosen.map).mean():.0%}")
         for one in plan.choice.rivals[:RUNNERS_UP]
     )  # fmt: skip
-    columns = ("purchase", "method", "$", "mAP", "range", "P(better)")
+    columns = ("purchase", "method", "$", "mAP", "range", "chance to be better")
     return Table("Runners-up", columns, rows, (2, 3, 4, 5))
 
 
@@ -467,7 +511,7 @@ def _details(plan: Decision) -> Iterator[Section]:
     title = f"Other amounts of {chosen.option}, trained with {plan.evidence.title(chosen.method)}"
     rows = tuple(
         (dollars(one.dollars), described(one), points(one.median), _band(one))
-        for one in _frontier(plan, chosen.pair)[::2]
+        for one in _frontier(plan.choice.every, chosen.pair)[::2]
     )
     yield Section(title, table=Table("", ("$", "purchase", "mAP", "range"), rows, (0, 2, 3)))
     if by_answers := tuple(_by_answers(plan)):
@@ -558,11 +602,9 @@ def _assumptions(plan: Decision) -> Iterator[str]:
         yield "There are as many images as the budget pays for, up to 50 times the pilot's"
 
 
-def _frontier(plan: Decision, pair: Pair) -> list[Candidate]:
+def _frontier(every: Sequence[Candidate], pair: Pair) -> list[Candidate]:
     """The best purchases of a label option and method at increasing costs."""
-    purchases = [
-        one for one in plan.choice.every if one.pair == pair and not one.answers.again
-    ]
+    purchases = [one for one in every if one.pair == pair and not one.answers.again]
     if not purchases:
         return []
     spent = [one.dollars for one in purchases]
@@ -574,11 +616,12 @@ def _frontier(plan: Decision, pair: Pair) -> list[Candidate]:
     return list(best.values())
 
 
-def _chart(plan: Decision) -> Chart:
+def _chart(plan: Decision, every: Sequence[Candidate] = ()) -> Chart:
+    """The figure, up to the budget or of all candidates in `every`."""
     chosen, set_up = plan.chosen, plan.project.set_up
     lines = []
     for option, method in (one.pair for one in (chosen, *plan.choice.rivals[:DRAWN])):
-        pair, best = (option, method), _frontier(plan, (option, method))
+        pair, best = (option, method), _frontier(every or plan.choice.every, (option, method))
         if not best:  # further answers to the questions so far alone
             continue
         low, high = zip(*(one.band for one in best), strict=True)
@@ -604,5 +647,8 @@ def _chart(plan: Decision) -> Chart:
             f"mAP over dollars of {len(lines)} label options; the chosen purchase costs "
             f"{dollars(chosen.dollars)} and is expected to give {points(chosen.median)} mAP"
         ),
-        note="Dots: measured in the pilot. Band: 90% interval.",
+        note=(
+            "Dots: measured in the pilot. Band: 90% interval. mAP: of the images ranked at least "
+            "as high as one that shows the class, the share that shows it too; mean over both."
+        ),
     )  # fmt: skip

@@ -339,7 +339,7 @@ def test_order_later_rounds_and_the_rest_are_the_budget(pilot, erring):
         rows = printed[:-1] if bill.total else printed
         assert sum(rows) == pytest.approx(total, abs=0.02)
         assert printed[-1] == pytest.approx(total, abs=0.01)
-        if said := re.search(r"\$([\d,.]+\d) is left", answers(made)["Expect"]):
+        if said := re.search(r"\$([\d,.]+\d) left", answers(made)["Money"]):
             sentences += 1
             left = float(said[1].replace(",", ""))
             assert left == pytest.approx(budget - printed[-1], abs=0.51 if left >= 100 else 0.02)

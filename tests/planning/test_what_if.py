@@ -1,0 +1,161 @@
+"""The page of a plan answers for other budgets, in a browser."""
+
+import json
+import re
+import shutil
+import subprocess
+import time
+import urllib.request
+from html import unescape
+
+import numpy as np
+import pytest
+
+import simkit
+from simkit.planning.plan import BUDGETS
+from tests.planning import planted
+
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    spec = planted.data(tmp_path_factory.mktemp("data"), 300)
+    return planted.write(tmp_path_factory.mktemp("runs"), spec)
+
+
+@pytest.fixture(scope="module")
+def plan(runs):
+    return simkit.plan(runs, 20, images=9_000)
+
+
+@pytest.fixture(scope="module")
+def steps(plan):
+    values = re.search(r'<script type="application/json".*?>(.*?)</script>', plan.html(), re.S)
+    return json.loads(values[1])
+
+
+def test_every_step_is_a_plan_for_its_budget(runs, plan, steps):
+    all_steps, own = steps["steps"], steps["own"]
+    assert len(all_steps) == BUDGETS and all_steps[own]["budget"] == "$20"
+    assert all_steps[own]["mark"] == [plan.chosen.dollars, plan.chosen.median]
+    budgets = [float(re.sub(r"[$,]", "", step["budget"])) for step in all_steps]
+    assert budgets == sorted(budgets)
+    medians = [step["mark"][1] for step in all_steps]
+    assert min(np.diff(medians)) > -0.011  # more money: never a point less
+    for place in (8, 20, BUDGETS - 1):
+        other = simkit.plan(runs, budgets[place], images=9_000)
+        dollars, median = all_steps[place]["mark"]
+        assert dollars <= budgets[place] * 1.05  # budgets are rounded to cents
+        assert median == pytest.approx(other.chosen.median, abs=0.012)
+        answers = dict(zip(("Spend", "Expect"), all_steps[place]["answers"], strict=False))
+        assert answers["Spend"][0] == "Spend" and f"{100 * median:.1f}" in answers["Expect"][2]
+        rows = all_steps[place]["bill"]
+        total = float(rows[-1][-1].strip("$").replace(",", ""))
+        assert total <= budgets[place] * 1.05  # budgets are rounded to cents
+
+
+def test_targets_are_reached_by_the_cheapest_purchase(runs, plan, steps):
+    points = np.array([row[0] for row in steps["cheapest"]])
+    prices = np.array([row[1] for row in steps["cheapest"]])
+    assert (np.diff(points) > 0).all() and (np.diff(prices) >= 0).all()
+    for target in (20.0, 35.0):
+        _, dollars, _ = next(row for row in steps["cheapest"] if row[0] >= target)
+        asked = simkit.plan(runs, 1_000, images=9_000, target=target / 100)
+        assert asked.choice.reached
+        assert dollars == pytest.approx(asked.chosen.dollars, rel=0.02)
+
+
+class Tab:
+    """A page in a headless browser, spoken to by the DevTools protocol."""
+
+    def __init__(self, file, size):
+        from websocket import create_connection
+
+        self.process = subprocess.Popen(
+            [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0",
+             "--remote-allow-origins=*", f"--user-data-dir={file.parent / 'profile'}",
+             f"--window-size={size}", file.as_uri()],
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        address = next(filter(None, (re.search(r"ws://([^/]+)/", line)
+                                     for line in self.process.stderr)))[1]  # fmt: skip
+        for _ in range(50):
+            tabs = json.load(urllib.request.urlopen(f"http://{address}/json"))
+            if pages := [tab for tab in tabs if tab["type"] == "page" and "file:" in tab["url"]]:
+                break
+            time.sleep(0.1)
+        self.socket, self.count, self.errors = (
+            create_connection(pages[0]["webSocketDebuggerUrl"], timeout=30), 0, []
+        )  # fmt: skip
+        self.call("Runtime.enable")
+        self.call("Log.enable")
+
+    def call(self, method, **values):
+        self.count += 1
+        self.socket.send(json.dumps({"id": self.count, "method": method, "params": values}))
+        while (answer := json.loads(self.socket.recv())).get("id") != self.count:
+            if answer["method"] in ("Runtime.exceptionThrown", "Log.entryAdded"):
+                self.errors.append(answer["params"])
+        return answer["result"]
+
+    def __call__(self, script):
+        return self.call("Runtime.evaluate", expression=script)["result"].get("value")
+
+    def press(self, key):
+        for kind in ("keyDown", "keyUp"):
+            code = {"ArrowRight": 39, "ArrowLeft": 37, "Home": 36, "End": 35}[key]
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code)
+
+    def close(self):
+        self.socket.close()
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.mark.skipif(not BROWSER, reason="needs Chromium: apt-get install chromium")
+@pytest.mark.parametrize("size", ["1280,800", "390,844"])
+def test_the_slider_moves_by_keyboard(plan, steps, tmp_path, size):
+    file = tmp_path / "plan.html"
+    file.write_text(plan.html(), encoding="utf-8")
+    tab, own = Tab(file, size), steps["own"]
+    try:
+        first = tab("document.querySelector('dl').innerText")
+        tab("document.querySelector('[name=budget]').focus()")
+        for keys, place in ((["ArrowLeft"], own - 1), (["Home"], 0), (["End"], BUDGETS - 1),
+                            (["Home", *["ArrowRight"] * 7], 7)):  # fmt: skip
+            for key in keys:
+                tab.press(key)
+            step = steps["steps"][place]
+            shown = tab("document.querySelector('dl').innerText")
+            for _, _, head, rest in step["answers"]:
+                assert head.replace("`", "") in shown and rest.replace("`", "") in shown
+            assert tab("document.querySelector('[name=shown]').value") == step["budget"]
+            assert tab("document.querySelector('.mark b').textContent") == step["label"]
+            bill = tab("document.querySelector('.bill tbody').innerText")
+            assert all(cell in bill for row in step["bill"] for cell in row)
+            budget = step["budget"].replace("$", "").replace(",", "")
+            assert f"--budget {budget} " in tab("document.querySelector('.command').textContent")
+            over = tab("document.documentElement.scrollWidth - window.innerWidth")
+            assert over <= 0  # nothing is cut at the right
+        tab("dispatchEvent(new Event('beforeprint'))")
+        assert tab("document.querySelector('dl').innerText") == first
+        tab("dispatchEvent(new Event('afterprint'))")
+        assert tab("document.querySelector('[name=shown]').value") == steps["steps"][7]["budget"]
+        tab("{const t = document.querySelector('[name=target]'); t.value = 30;"
+            "t.dispatchEvent(new Event('input'))}")  # fmt: skip
+        _, _, words = next(row for row in steps["cheapest"] if row[0] >= 30)
+        assert tab("document.querySelector('[name=reached]').value") == words
+        assert tab.errors == []
+    finally:
+        tab.close()
+
+
+def test_without_script_the_page_is_the_plan(plan):
+    page = plan.html()
+    words = [re.split(r"[.:,;]", text)[0] for _, text in plan.page.answers]
+    assert all(part in unescape(page) for part in words)
+    assert 'class="controls" hidden' in page
+    assert "<iframe" in plan.explore()._repr_html_()
