@@ -92,6 +92,8 @@ class Tab:
         )  # fmt: skip
         self.call("Runtime.enable")
         self.call("Log.enable")
+        while self("document.readyState") != "complete":
+            time.sleep(0.1)
 
     def call(self, method, **values):
         self.count += 1
