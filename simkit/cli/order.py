@@ -43,8 +43,8 @@ class Options:
     scheme : SCHEME
         The scheme that chooses the questions; see `simkit list schemes`.
     plan_file : PLAN
-        Order the recommendation of a plan (simkit plan ... --report plan.json): its scheme and
-        images.
+        Order the recommendation of a plan (simkit plan ... --report plan.json): its scheme, images
+        and answers to each question, or further answers to the questions of --next ORDER.
     part
         The part of the plan's first round to order.
     next_ : ORDER
@@ -156,7 +156,7 @@ def command(request: Options) -> None:
 
 
 def _planned(request: Options) -> Options:
-    """The options with the scheme and images of a plan, if one is given."""
+    """The options with the scheme, images and answers of a plan, if one is given."""
     from simkit.orders.order import Order
 
     file = request.plan_file
@@ -166,7 +166,8 @@ def _planned(request: Options) -> Options:
     options.only_one({"--plan": file, "--images": request.images})
     mend = "write one with: simkit plan RUNS --budget ... --report plan.json"
     with reading(file, "a plan", mend) as path:
-        parts = json.loads(path.read_text("utf-8"))["order"]
+        plan = json.loads(path.read_text("utf-8"))
+        parts = plan["order"]
         if not parts:
             raise BadInput(f"{file} spends nothing; give --scheme and --budget to order anyway")
         if request.part == "b" and len(parts) == 1:
@@ -175,10 +176,17 @@ def _planned(request: Options) -> Options:
         # Plans simulate the papers' schemes; all answers of people are kept nevertheless.
         scheme = re.sub(", keep_looks=False", "", str(part["scheme"]))
         images = int(part["images"])
+        # Where errors are unknown, a plan chooses no number of answers.
+        answers = request.answers or (part.get("answers") if plan.get("errors") else None)
+        if part.get("again") and request.next_ is None:
+            raise BadInput(f"{file} asks questions again; give their order with --next ORDER")
+        if part.get("again"):
+            paid = float(part["dollars"]) + 0.005 if request.budget is None else request.budget
+            return replace(request, answers=answers or int(part["answers"]), budget=paid)
     if request.next_ is not None:  # a plan counts the images besides the pilot's
         order = Order.read(request.next_)
         images = min(images + int(order.table["image"].nunique()), len(order.images))
-    return replace(request, scheme=scheme, images=images)
+    return replace(request, scheme=scheme, images=images, answers=answers)
 
 
 def _first(request: Options) -> tuple[Order, RoundSettings, None]:

@@ -248,6 +248,27 @@ def test_an_order_buys_the_purchase_of_a_plan(tmp_path, capsys):
     assert "cannot be read as a plan" in capsys.readouterr().err
 
 
+def test_an_order_gets_as_many_answers_as_its_plan_chose(tmp_path, capsys):
+    part = {"scheme": "rpa(keep=0.2)", "images": 30, "answers": 3, "dollars": 0.5}
+    file, known = tmp_path / "plan.json", {"errors": [0.03, 0.03]}
+    orders = []
+    for name, about in (("known", known), ("unknown", {"errors": None})):
+        file.write_text(json.dumps({"order": [part], **about}))
+        orders.append(ordered(tmp_path / name, "--plan", str(file)))
+    assert [order.settings.answers for order in orders] == [3, 1]
+    file.write_text(json.dumps({"order": [part | {"again": True}], **known}))
+    data = ["order", "--data", "scenes:images=60", "--out", str(tmp_path / "new")]
+    assert code([*data, "--plan", str(file)]) == 2 and "--next" in capsys.readouterr().err
+    first = orders[1]
+    answer(first)
+    words = ["order", "--next", str(first.folder), "--to", "csv", "--plan", str(file)]
+    assert code(words) == 0
+    order = Order.read(first.folder)
+    second = order.table[order.table["round"] == 2]
+    assert (second["answers"] == 2).all() and {*order.first[second.index]} <= {*first.table.index}
+    assert 0.48 < simkit.cost(order.effort(second), "hourly").dollars <= 0.505
+
+
 def test_a_round_of_another_scheme_keeps_all_answers(tmp_path):
     order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.1)")
     before = answer(order).labels
