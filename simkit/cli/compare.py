@@ -68,6 +68,7 @@ def command(
     seed
         Seed of all draws. [default: the grid's, or 0]
     """
+    from simkit.annotate.similarities import PILOT_SCORES
     from simkit.results.runs import grouped
     from simkit.study.compare import estimate
     from simkit.study.scheduler import cluster
@@ -106,6 +107,7 @@ def command(
         )
     else:
         also = ", reference.csv, reference.parquet" if len(result.reference) else ""
+        also += ", scores.parquet" if (out / PILOT_SCORES).is_file() else ""
         say(f"{result.text(details=False)}\n\nwrote {_FILES}{also} to {out}")
         say(f"details: {out / 'summary.md'}")
         if len(result.reference) and grid.budgets:

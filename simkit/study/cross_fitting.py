@@ -39,17 +39,17 @@ def write_scores(folder: Path, references: pd.DataFrame, grid: Grid, data: Study
     rest. Nothing is written without runs on complete labels, for trained backbones, for few images
     or more than `MOST` places, and if the scores are there.
     """
-    truth = data.truth("train")
-    if grid.pictures is not None or not len(references) or not any(map(assumes, grid.schemes)):
-        return
-    if not 2 * FOLDS <= truth.shape[0] <= MOST // truth.shape[1]:
+    truth, file = data.truth("train"), folder / PILOT_SCORES
+    few = not 2 * FOLDS <= truth.shape[0] <= MOST // truth.shape[1]
+    none = few or grid.pictures is not None or not any(map(assumes, grid.schemes))
+    if none or not len(references):
+        file.unlink(missing_ok=True)  # of another grid
         return
     best = references.groupby("method_spec", sort=False)["map"].mean().idxmax()
     row = references[references["method_spec"] == best].iloc[0]
     fitted = {"method": str(best), "folds": FOLDS, "lr": float(row["lr"]),
               "epochs": int(row["epochs"]), "features": str(row["features_id"])}  # fmt: skip
     history = History("compare", fitted, grid.seed, (truth.id,))
-    file = folder / PILOT_SCORES
     if file.is_file() and PilotScores.read(file).history.to_json() == history.to_json():
         return
     scores = cross_fitted(str(best), fitted, grid, data)

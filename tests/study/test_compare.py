@@ -25,7 +25,8 @@ from tests.study.conftest import save_truth
 from tests.study.work import planned, repeatable
 
 FILES = ["bundles", "cost_curve.png", "grid.toml", "heat_map.png", "reference.csv",
-         "reference.parquet", "summary.md", "table.csv", "table.parquet"]  # fmt: skip
+         "reference.parquet", "scores.parquet", "summary.md", "table.csv",
+         "table.parquet"]  # fmt: skip
 FILES_UNDRAWN = [name for name in FILES if not name.endswith(".png")]
 
 
@@ -61,7 +62,9 @@ def test_a_comparison_leaves_everything_and_goes_on_where_it_stopped(small, tmp_
     assert len(facts["cells"]) == 8 and facts["runs"] == facts["planned"] == 24
     assert {"probability_best", "map", "low"} < set(facts["cells"][0])
     text, summary = result.text(), (tmp_path / "summary.md").read_text()
-    assert text.startswith("For $10, ") and summary.startswith("# What to buy")
+    assumed, first, *_ = text.splitlines()
+    assert "right in 50%, free: $30; searched at random: $" in assumed
+    assert first.startswith("For $10, ") and summary.startswith("# What to buy")
     notes = [line for line in text.splitlines() if line.startswith("note: fpc")]
     assert notes and all(re.match(r"note: fpc\(per_class=10\): \d+ of", note) for note in notes)
     assert "## Notes" in summary and "Failed" not in summary and result.lacking() == []
