@@ -227,7 +227,9 @@ class Evidence:
     cells
         Measured sizes, fewest labels first, by label option and method.
     complete
-        mAP and AP on complete labels of the pool, by habits and method.
+        mAP on complete labels of the pool, (D,) by habits and method.
+    class_ap
+        AP of each scored class on the test split for the same runs, (L',) by habits and method.
     draws
         Number of draws; arrays of scores have one entry for each.
     missing
@@ -253,6 +255,7 @@ class Evidence:
     test: TestSplit
     cells: Mapping[Pair, tuple[Size, ...]]
     complete: Mapping[tuple[Habits, str], Array]
+    class_ap: Mapping[tuple[Habits, str], Array]
     draws: int
     runs: int
     grid: Mapping[str, Any]
@@ -292,7 +295,7 @@ class Evidence:
         simulated = any(not option.habits.perfect for option in rows["option"])
         pool, test = _opened(read[0], rows, None if simulated else errors)
         pool, machine = _with_machine(pool, read)
-        cells, complete, trained_as = _grouped(rows, pool, test)
+        cells, complete, class_ap, trained_as = _grouped(rows, pool, test)
         share, sentence = max(_missing(one) for one in read)
         if not complete:
             mend = "set reference = true in its grid and compare again (finished runs are kept)"
@@ -305,9 +308,10 @@ class Evidence:
         about = read[0].table.attrs
         return Evidence(
             folders=tuple(one.folder for one in read), pool=pool, test=test, cells=cells,
-            complete=complete, draws=len(rows[["seed", "draw"]].drop_duplicates()),
-            runs=len(rows), grid=read[0].grid, missing=(share, sentence),
-            methods=_facts(read), trained_as=trained_as, levels=_levels(read, rows, test),
+            complete=complete, class_ap=class_ap, runs=len(rows),
+            draws=len(rows[["seed", "draw"]].drop_duplicates()), grid=read[0].grid,
+            missing=(share, sentence), methods=_facts(read), trained_as=trained_as,
+            levels=_levels(read, rows, test),
             ids={**read[0].ids, "runs": content_id(*sorted(texts)), **machine},
             zero_shot=None if about.get("zero_shot") is None
             else (float(about["zero_shot"]), str(about.get("scored_by"))),
@@ -325,11 +329,12 @@ class Evidence:
 
     def complete_labels(self, option: LabelOption, method: str) -> Array:
         """(D,) mAP on complete labels by the same annotators with this method, or with `full`."""
-        for habits in (option.habits, Habits()):
-            for name in (method, FULL):
-                if (habits, name) in self.complete:
-                    return self.complete[habits, name]
-        return next(iter(self.complete.values()))
+        return self.complete[self.alike_complete(option, method)]
+
+    def alike_complete(self, option: LabelOption, method: str) -> tuple[Habits, str]:
+        """Annotators and method of the runs on complete labels that come nearest to a pair's."""
+        wanted = ((habits, m) for habits in (option.habits, Habits()) for m in (method, FULL))
+        return next((key for key in wanted if key in self.complete), next(iter(self.complete)))
 
     @property
     def stand_in_backbone(self) -> bool:
@@ -456,8 +461,12 @@ def _facts(folders: Sequence[_Folder]) -> dict[str, method_facts.MethodFacts]:
 
 def _grouped(
     rows: pd.DataFrame, pool: Pool, test: TestSplit
-) -> tuple[dict[Pair, tuple[Size, ...]], dict[tuple[Habits, str], Array], dict[Pair, Any]]:
-    """Measured cells, runs on complete labels, and the training of each cell's largest size."""
+) -> tuple[
+    dict[Pair, tuple[Size, ...]], dict[tuple[Habits, str], Array],
+    dict[tuple[Habits, str], Array], dict[Pair, Any],
+]:  # fmt: skip
+    """Measured cells, mAP and AP by class of the runs on complete labels, and the training of each
+    cell's largest size."""
     draws = sorted({*zip(rows["seed"], rows["draw"], strict=True)})
 
     def scores(group: pd.DataFrame) -> Array:
@@ -482,9 +491,10 @@ def _grouped(
     )
     complete = np.array([option.complete for option in rows["option"]])
     everything = rows[complete & (rows["images"] == pool.images)]
-    ends = {
-        pair: scores(group) for pair, group in everything.groupby(["habits", "method"], sort=False)
-    }
+    ends, class_ap = {}, {}
+    for pair, group in everything.groupby(["habits", "method"], sort=False):
+        ends[pair] = scores(group)
+        class_ap[pair] = np.stack([*group["ap"]]).astype(float)[:, pool.scored].mean(axis=0)
     # A budget that bought the same labels as a smaller one is not another size.
     bought = rows[~rows["reference"]].drop_duplicates(["labels_id", "method"])
     cells, trained = {}, {}
@@ -497,7 +507,7 @@ def _grouped(
         # Only a tuned method needs its full spelling in order to be trained again.
         method = row["method"] if row["tuned"] is None else row["method_spec"]
         trained[pair] = {"method": method, "lr": row["lr"], "epochs": row["epochs"]}
-    return cells, ends, trained
+    return cells, ends, class_ap, trained
 
 
 def _levels(

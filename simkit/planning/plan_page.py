@@ -257,6 +257,7 @@ def _expect(plan: Decision) -> Iterator[str]:
     if likely:
         others, may = map(plan.evidence.title, likely), "they" if likely[1:] else "it"
         yield f"Train {' and '.join(others)} on the same labels as well; {may} may be better."
+    yield _pilot_alone(plan)
     target = plan.project.target
     if target is not None:
         chance, wanted = chosen.reaches(target), points(target)
@@ -289,6 +290,25 @@ def _money(plan: Decision) -> Iterator[tuple[str, str]]:
     paid = plan.cost("before")
     before = f" Paid before: {dollars(paid)}." if paid else ""
     yield "Money", f"{dollars(plan.project.dollars)}: {', '.join(parts)}.{before}"
+
+
+def _pilot_alone(plan: Decision) -> str:
+    """mAP without a purchase, and what it means: AP of the classes at its upper and lower quartile
+    in words."""
+    evidence, classes = plan.evidence, plan.evidence.pool.truth.classes
+    key = evidence.alike_complete(*plan.chosen.pair)
+    ap = evidence.class_ap[key]
+    order = np.argsort(-ap, kind="stable")
+    good, poor = (order[round(at * (len(order) - 1))] for at in (0.25, 0.75))
+    first, last = (classes[evidence.pool.scored[one]] for one in (good, poor))
+    method = "" if key[1] == plan.chosen.method else f" with {evidence.title(key[1])}"
+    other = "" if poor == good else f" ({last}: {ap[poor]:.0%})"
+    where = f", among the {evidence.test.images:,} test images" if evidence.test.small else ""
+    return (
+        f"The pilot's labels alone give {points(float(np.nanmean(evidence.complete[key])))}{method}"
+        f": of the images ranked as high as one that shows {first}, or higher, {ap[good]:.0%} show "
+        f"{first} on average{other}{where}."
+    )
 
 
 def _next(plan: Decision) -> str:

@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from simkit import data as datasets
 from simkit.annotate.annotators import Habits
 from simkit.annotate.prices import prices
+from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.metrics.ap import LabelCounts
 from simkit.planning import evidence
@@ -200,6 +202,19 @@ def test_missing_test_images_are_a_step_outside_of_projects_only(pilot, tmp_path
     said = answers(plan(few, 60, images=POOL, prices="openimages"))
     assert f"simkit status {tmp_path}" in said["Next step"] and "more test" not in said["Next step"]
     assert "project tests on the pilot" in said["Trust"]
+
+
+def test_the_pilot_alone_is_stated_with_the_average_precision_of_two_classes(pilot, spec):
+    truth = datasets.open(spec).truth["train"]
+    planned = planted.average_precision(simulate(truth, "full-subset"), truth, "an")
+    text = answers(plan(pilot, 20, images=9_000))["Expect"]
+    said = re.search(r"alone give ([\d.]+).* shows class (\d+), .* (\d+)% show .*: (\d+)%", text)
+    assert float(said[1]) == pytest.approx(100 * planned.mean(), abs=1.5)
+    good, poor = int(said[2]), int(re.search(r"\(class (\d+):", text)[1])
+    for one, share in ((good, said[3]), (poor, said[4])):
+        assert float(share) == pytest.approx(100 * planned[one], abs=1.5)
+    # A quarter of the 12 classes are better than the first one, a quarter worse than the other.
+    assert (planned > planned[good]).sum() == 3 and (planned < planned[poor]).sum() == 3
 
 
 def test_a_target_is_reached_by_the_cheapest_purchase(pilot):
