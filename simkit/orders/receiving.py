@@ -393,7 +393,9 @@ class OrderState:
         if not len(table):
             raise BadInput(
                 f"every answered question has {number} answers or more, or waits for them; raise "
-                "--answers"
+                "--answers" if len(counts) else
+                "no question is answered yet, so none can be asked again; receive the first "
+                "answers, or leave --answers out"
             )
         chance = Chance.seeded(self.order.settings.seed).of("again", len(self.order.rounds))
         order = np.lexsort((chance(table["image"].to_numpy()), ~table["doubt"]))

@@ -48,10 +48,11 @@ def test_repeated_questions_are_in_a_file_for_others_and_block_nothing(tmp_path,
 
 def test_answered_questions_are_asked_again_of_other_people(tmp_path, capsys):
     order = ordered(tmp_path / "one", *ALL)
+    words = ["order", "--next", str(order.folder), "--answers", "3", "--to", "csv"]
+    assert code(words) == 2 and "receive" in capsys.readouterr().err
     raw = rows(order, TRUTH, worker="ann", wrong=0.1)
     keep(order, checked(order, raw).answers)
     before = (OrderState.of(order).labels.codes != true_codes(order)).nnz
-    words = ["order", "--next", str(order.folder), "--answers", "3", "--to", "csv"]
     assert code(words) == 0
     order = Order.read(order.folder)
     second = order.rounds[1].table
