@@ -158,6 +158,7 @@ def command(request: Options) -> None:
 def _planned(request: Options) -> Options:
     """The options with the scheme, images and answers of a plan, if one is given."""
     from simkit.orders.order import Order
+    from simkit.orders.project import FILE
 
     file = request.plan_file
     if file is None:
@@ -185,7 +186,9 @@ def _planned(request: Options) -> Options:
             return replace(request, answers=answers or int(part["answers"]), budget=paid)
     if request.next_ is not None:  # a plan counts the images besides the pilot's
         order = Order.read(request.next_)
-        images = min(images + int(order.table["image"].nunique()), len(order.images))
+        in_project = (request.next_.absolute().parent / FILE).is_file()
+        asked = order.rounds[0].table if in_project else order.table
+        images = min(images + int(asked["image"].nunique()), len(order.images))
     return replace(request, scheme=scheme, images=images, answers=answers)
 
 

@@ -47,6 +47,8 @@ from simkit.registry import Count, Positive, Share, build, setting, settle
 
 FIRST, TABLE, PICTURES = "order1", "labels.csv", "pictures.csv"
 DOWNLOADS = "~/Downloads/"
+UNKNOWN_ERRORS = [[0.02, 0.02], [0.05, 0.05]]  # levels of flips while the errors are unknown
+LEAST_ERRORS = 0.002  # of annotators; fewer tell nothing about levels
 
 
 @dataclass(frozen=True)
@@ -251,8 +253,10 @@ def write_pilot(project: Project, state: OrderState) -> list[str]:
             stacklevel=1,
         )
     plan = project.pilot(len(order.images)) if scorable else None
+    levels = "\n".join(toml_lines({"errors": _levels(pilot.errors)}))
     for place, text in enumerate(() if plan is None else plan.grids, 1):
-        texts[f"grid-{place}.toml"] = f"{text.replace(pilots.DATA_LINES, lines)}\n{people}\n"
+        top = f"{lines}\n{levels}" if place == 1 else lines  # the first grid has the references
+        texts[f"grid-{place}.toml"] = f"{text.replace(pilots.DATA_LINES, top)}\n{people}\n"
     written = [name for name in texts if name == TABLE or not (project.folder / name).exists()]
     for name in written:
         with whole(project.folder / name) as part:
@@ -260,6 +264,13 @@ def write_pilot(project: Project, state: OrderState) -> list[str]:
     # Models are scored on the pilot's test images.
     write_data(order, order.folder / DATA, pilot_data(project) if scorable else None)
     return written
+
+
+def _levels(errors: tuple[float, float] | None) -> list[list[float]]:
+    """Levels of errors of a comparison: once and twice those of the annotators, or of flips."""
+    if errors is None or sum(errors) < LEAST_ERRORS:
+        return UNKNOWN_ERRORS
+    return [[round(min(times * rate, 0.4), 4) for rate in errors] for times in (1, 2)]
 
 
 def pilot_data(project: Project) -> str:
@@ -365,16 +376,26 @@ def _purchase(
     left = len(first.images) - int(first.rounds[0].table["image"].nunique())  # without the pilot
     rest = project.budget - spent(project, states, measured=True)
     report = ["--report", str(project.folder / PLAN)]
-    if not runs or left <= 0 or rest < 1:
+    if not runs or rest < 1 or (left <= 0 and not _judges_answers(runs)):
         return []
     if plan is not None:
         needed = plan.get("purchase_needed", True)
         return ["order", "--next", str(order.folder), "--plan", report[1]] if needed else []
-    measured = order.folder / "measured.toml"
+    measured, errors = order.folder / "measured.toml", states[0].errors
     how = ["--prices", str(measured) if measured.exists() else project.prices]
-    if len(order.rounds) > 1:  # --continue uses the measured prices
+    if left <= 0 and errors is None:
+        return []
+    if errors is not None:
+        how += ["--errors", ",".join(f"{round(100 * rate, 2):g}%" for rate in errors)]
+    if len(order.rounds) > 1:  # --continue uses the measured prices and errors
         how = ["--continue", str(order.folder)]
-    return ["plan", *runs, "--budget", f"{rest:.2f}", "--images", str(left), *how, *report]
+    return ["plan", *runs, "--budget", f"{rest:.2f}", "--images", str(max(left, 0)), *how, *report]
+
+
+def _judges_answers(runs: Sequence[str]) -> bool:
+    """Whether a comparison measured what errors cost, so that asking again can be planned."""
+    grids = [Path(folder) / "grid.toml" for folder in runs]
+    return any("\nerrors = [[" in f"\n{grid.read_text('utf-8')}" for grid in grids if grid.is_file())
 
 
 def _values(file: Path) -> dict[str, Any]:

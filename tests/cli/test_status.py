@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,7 @@ def test_a_pilot_is_compared_and_then_planned_with(shell, tmp_path) -> None:
         grid.read_text().replace('"mobilenet_v2"', '"scenes-net"').replace('"imagenet"', '""')
     )
     assert "workers = 2" in grid.read_text()
+    assert "errors = [[0.02, 0.02], [0.05, 0.05]]" in grid.read_text()  # two answers tell nothing
     done = shell("compare", "grid.toml", "--dry-run")
     assert done.code == 0 and "have no row" not in done.err
     facts = shell("status", "project", "--json").json
@@ -116,6 +118,16 @@ def test_a_pilot_is_compared_and_then_planned_with(shell, tmp_path) -> None:
     command = f"simkit plan project/runs/1 --budget {rest} --images 440"
     measured = "--prices project/order1/measured.toml"
     assert step == f"{command} {measured} --report project/plan.json"
+    rows = [json.loads(line) for line in answers("eve.jsonl", order, worker="eve").open()]
+    for row in rows[::10]:  # what the others call absent
+        row["answer"] = "yes" if row["answer"] == "no" else row["answer"]
+    Path("eve.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    grid.unlink()
+    assert shell("receive", "project", "eve.jsonl").code == 0
+    missed, reported = tomllib.loads(grid.read_text())["errors"][0]
+    assert missed < 0.01 < reported < 0.1
+    step = shell("status", "project", "--json").json["next"]
+    assert f"--errors {round(100 * missed, 2):g}%,{round(100 * reported, 2):g}%" in step
     Path("project/plan.json").write_text('{"purchase_needed": true}')
     assert "order --next" in shell("status", "project", "--json").json["next"]
     trained = {"method": "ll-r", "lr": 0.02, "epochs": 7}
