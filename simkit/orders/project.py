@@ -394,8 +394,8 @@ def _purchase(
 
 def _judges_answers(runs: Sequence[str]) -> bool:
     """Whether a comparison measured what errors cost, so that asking again can be planned."""
-    grids = [Path(folder) / "grid.toml" for folder in runs]
-    return any("\nerrors = [[" in f"\n{grid.read_text('utf-8')}" for grid in grids if grid.is_file())
+    grids = [grid for folder in runs if (grid := Path(folder) / "grid.toml").is_file()]
+    return any("\nerrors = [[" in f"\n{grid.read_text('utf-8')}" for grid in grids)
 
 
 def _values(file: Path) -> dict[str, Any]:
