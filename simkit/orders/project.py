@@ -38,14 +38,14 @@ from simkit.files import expanded, readable, reading, toml_lines, whole
 from simkit.labels.formats.base import write_lines
 from simkit.orders.order import ABOUT, LABELS, Order, RoundSettings, effort_of
 from simkit.orders.project_state import FILE as FILE
-from simkit.orders.project_state import MODEL, PLAN, SCORES, record, start
+from simkit.orders.project_state import MODEL, PLAN, SCORES, TABLE, record, start
 from simkit.orders.receiving import DATA, OrderState, write_data
 from simkit.orders.rounds import round_of
 from simkit.planning import pilot as pilots
 from simkit.planning.pilot import PilotPlan
 from simkit.registry import Count, Positive, Share, build, setting, settle
 
-FIRST, TABLE, PICTURES = "order1", "labels.csv", "pictures.csv"
+FIRST, PICTURES = "order1", "pictures.csv"
 DOWNLOADS = "~/Downloads/"
 UNKNOWN_ERRORS = [[0.02, 0.02], [0.05, 0.05]]  # levels of flips while the errors are unknown
 LEAST_ERRORS = 0.002  # of annotators; fewer tell nothing about levels
@@ -334,7 +334,8 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     runs = []
     for grid in sorted(folder.glob("grid-*.toml")):
         runs.append(str(folder / "runs" / grid.stem.removeprefix("grid-")))
-        if not (Path(runs[-1]) / "table.csv").exists():
+        table = Path(runs[-1]) / "table.csv"  # older than the labels if questions were asked again
+        if not table.exists() or table.relative_to(folder).as_posix() not in current:
             return ["compare", str(grid), "--out", runs[-1]]
     plan = _values(folder / PLAN)
     if purchase := _purchase(project, states, runs, plan if PLAN in current else None):
@@ -383,11 +384,15 @@ def _purchase(
         return ["order", "--next", str(order.folder), "--plan", report[1]] if needed else []
     measured, errors = order.folder / "measured.toml", states[0].errors
     how = ["--prices", str(measured) if measured.exists() else project.prices]
+    pilot = first.rounds[0].table["image"] if order.folder == first.folder else []
+    others = [not part.table["image"].isin(pilot).all() for part in order.rounds[1:]]
+    if others and not any(others):  # after further answers, the errors are no longer those of one
+        errors = None
     if left <= 0 and errors is None:
         return []
     if errors is not None:
         how += ["--errors", ",".join(f"{round(100 * rate, 2):g}%" for rate in errors)]
-    if len(order.rounds) > 1:  # --continue uses the measured prices and errors
+    if any(others):  # --continue uses the measured prices and errors
         how = ["--continue", str(order.folder)]
     return ["plan", *runs, "--budget", f"{rest:.2f}", "--images", str(max(left, 0)), *how, *report]
 

@@ -1,6 +1,7 @@
 """The state file of a project: which of its results are up to date.
 
-A plan depends on a round, a model on labels, and scores on a model. `state.json` keeps the
+A comparison depends on the pilot's labels, a plan on a round, a model on labels, and scores on a
+model. `state.json` keeps the
 content id of each of these results with that of its source. File times do not count, because copies
 of a project (cp -r, git clone, a zip) have different ones.
 """
@@ -20,6 +21,7 @@ from simkit.labels.formats.base import write_lines
 from simkit.orders.order import ABOUT, LABELS
 
 FILE, STATE = "project.toml", "state.json"
+TABLE = "labels.csv"  # of the pilot
 PLAN, MODEL, SCORES = "plan.json", "model/model.json", "scores.csv"
 
 
@@ -60,6 +62,8 @@ def record(folder: Path, *, made: Path | None = None) -> set[str]:
         MODEL: orders[-1] / LABELS,
         SCORES: folder / MODEL,
     }
+    runs = sorted(folder.glob("runs/*/table.csv"))
+    sources |= {run.relative_to(folder).as_posix(): folder / TABLE for run in runs}
     file, recorded = folder / STATE, dict[str, list[str]]()
     by_time = not file.is_file()
     if not by_time:

@@ -136,18 +136,19 @@ def _received(
 ) -> Received:
     """The labels of an order; in a project without its pilot, which plans add themselves."""
     order = state.order
-    scored, images = _scored_classes(evidence, order), len(order.images)
+    scored, images = _scored_classes(evidence, order), np.arange(len(order.images))
     errors = state.errors
-    if evidence.project is not None and len(order.rounds) > 1:
-        images -= order.rounds[0].table["image"].nunique()
+    if evidence.project is not None and len(order.rounds) > 1:  # further answers about it count too
+        images = np.setdiff1d(images, order.rounds[0].table["image"])
         state = state.of_rounds(2)
     labels = state.labels
+    codes = labels.codes[images][:, scored].toarray()
     dollars, labour, seconds = _paid(labels, prices)
     return Received(
         option=pair[0], method=pair[1], dollars=dollars, labour=labour, seconds=seconds,
-        images=images, asked=int(labels.asked.sum()),
-        present=labels.per_class(PRESENT)[scored].astype(float),
-        absent=labels.per_class(ABSENT)[scored].astype(float),
+        images=len(images), asked=int(labels.asked[images].sum()),
+        present=(codes == PRESENT).sum(axis=0).astype(float),
+        absent=(codes == ABSENT).sum(axis=0).astype(float),
         scores=scores, errors=errors, folder=str(order.folder),
     )  # fmt: skip
 

@@ -128,6 +128,12 @@ def test_a_pilot_is_compared_and_then_planned_with(shell, tmp_path) -> None:
     assert missed < 0.01 < reported < 0.1
     step = shell("status", "project", "--json").json["next"]
     assert f"--errors {round(100 * missed, 2):g}%,{round(100 * reported, 2):g}%" in step
+    labels = Path("project/labels.csv").read_text()
+    Path("project/labels.csv").write_text(labels.replace(",0", ",1", 1))  # as after other answers
+    again = shell("status", "project", "--json").json["next"]
+    assert again == "simkit compare project/grid-1.toml --out project/runs/1"
+    Path("project/labels.csv").write_text(labels)
+    assert shell("status", "project", "--json").json["next"] == step
     Path("project/plan.json").write_text('{"purchase_needed": true}')
     assert "order --next" in shell("status", "project", "--json").json["next"]
     trained = {"method": "ll-r", "lr": 0.02, "epochs": 7}
