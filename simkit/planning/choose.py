@@ -291,9 +291,12 @@ def choose(every: Sequence[Candidate], project: Request) -> Choice:
         maps = np.stack([one.map for one in order])  # in one step, as sliders choose often
         as_good = [(other.map - maps > LOSS).mean(axis=1) <= RISK for other in references]
         kept = np.all(as_good, axis=0)
-        chosen = order[int(kept.argmax())] if kept.any() else best
-        equal = [one for one in order if abs(one.dollars - chosen.dollars) < 0.005]
-        chosen = max(equal, key=lambda one: round(one.median, 4))
+        if kept.any():
+            good = [one for one, keep in zip(order, kept, strict=True) if keep]
+            equal = [one for one in good if one.dollars < good[0].dollars + 0.005]
+            chosen = max(equal, key=lambda one: round(one.median, 4))
+        else:
+            chosen = best
     rivals: dict[LabelOption, Candidate] = {}
     for one in sufficient or order:
         before = rivals.setdefault(one.option, one)
