@@ -667,8 +667,5 @@ def _chart(plan: Decision, every: Sequence[Candidate] = ()) -> Chart:
             f"mAP over dollars of {len(lines)} label options; the chosen purchase costs "
             f"{dollars(chosen.dollars)} and is expected to give {points(chosen.median)} mAP"
         ),
-        note=(
-            "Dots: measured in the pilot. Band: 90% interval. mAP: of the images ranked at least "
-            "as high as one that shows the class, the share that shows it too; mean over both."
-        ),
+        note="Dots: measured in the pilot. Band: 90% interval.",
     )  # fmt: skip
