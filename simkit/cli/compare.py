@@ -69,6 +69,7 @@ def command(
         Seed of all draws. [default: the grid's, or 0]
     """
     from simkit.annotate.similarities import PILOT_SCORES
+    from simkit.orders.project_state import FILE
     from simkit.results.runs import grouped
     from simkit.study.compare import estimate
     from simkit.study.scheduler import cluster
@@ -110,12 +111,41 @@ def command(
         also += ", scores.parquet" if (out / PILOT_SCORES).is_file() else ""
         say(f"{result.text(details=False)}\n\nwrote {_FILES}{also} to {out}")
         say(f"details: {out / 'summary.md'}")
-        if len(result.reference) and grid.budgets:
+        if (project := next((p for p in out.parents if (p / FILE).is_file()), None)) is not None:
+            for line in _on_new_images(out):
+                say(line)
+            say(f"next: simkit status {quote(str(project))}")
+        elif len(result.reference) and grid.budgets:
             command = f"simkit plan {quote(str(out))} --budget {max(grid.budgets):g}"
             say(f"next, with your own budget: {command}")
     for failure in grouped(result.failures):
         click.echo(f"simkit: {printable(failure)}", err=True)
     return 1 if result.failures else 0
+
+
+def _on_new_images(out: Path) -> Iterator[str]:
+    """The highest mAP as it is expected on new images, of which few test images measure too much,
+    with the noise of the draws and of these images."""
+    import numpy as np
+
+    from simkit.planning.evidence import Evidence
+    from simkit.results.statistics import interval
+
+    evidence = Evidence.of(out)
+    test = evidence.test
+    if not (test.small and evidence.cells):
+        return
+    (option, method), sizes = max(evidence.cells.items(), key=lambda cell: cell[1][-1].score)
+    scores = sizes[-1].scores
+    draws = interval(scores[~np.isnan(scores)])
+    angle = np.arcsin(np.sqrt(draws.mean))
+    error = np.hypot(1.96 * test.spread, (draws.half or 0.0) / max(np.sin(2 * angle), 0.1))
+    low, high = np.sin(np.clip([angle - error, angle + error], 0, np.pi / 2)) ** 2
+    yield (
+        f"expected on new images, {option} with {evidence.title(method)}: {100 * draws.mean:.1f} "
+        f"mAP (95% interval {100 * low:.1f} to {100 * high:.1f}), corrected for {test.images:,} "
+        "test images, whose labels are taken as true"
+    )
 
 
 @contextmanager

@@ -71,7 +71,13 @@ class Interval:
 
     @property
     def percent(self) -> str:
-        """ "52.3 ±1.2 mAP" for scores in [0, 1], or without ± for one draw."""
+        """ "52.3 ±1.2 mAP" for scores in [0, 1], or without ± for one draw.
+
+        Of few draws the interval may reach beyond all scores; its ends are then stated within them.
+        """
+        if self.low is not None and self.high is not None and (self.low < 0 or self.high > 1):
+            low, high = max(self.low, 0.0), min(self.high, 1.0)
+            return f"{100 * self.mean:.1f} mAP ({100 * low:.1f} to {100 * high:.1f})"
         half = "" if self.half is None else f" ±{100 * self.half:.1f}"
         return f"{100 * self.mean:.1f}{half} mAP"
 

@@ -42,6 +42,15 @@ def test_a_small_grid_leaves_its_results_and_resumes(shell) -> None:
     again = shell("compare", "grid.toml", "--out", "runs", "--workers", 1)
     assert again.code == 0
     assert {p: p.stat().st_mtime_ns for p in Path("runs/bundles").iterdir()} == bundles
+    # In a project, the best mAP is stated as it is expected on new images, with its interval.
+    Path("project.toml").touch()
+    third = shell("compare", "grid.toml", "--out", "runs", "--workers", 1)
+    value = re.search(
+        r"on new images, .* with .*: ([\d.]+) mAP \(95% interval ([\d.]+) to", third.out
+    )
+    best = max(100 * float(row["map"]) for row in rows)
+    assert 0 <= float(value[2]) < float(value[1]) < best
+    assert third.out.endswith("next: simkit status .\n")
     shown = shell("show", "runs").out
     assert "For $40, " in shown and "|" not in shown
     assert shown.endswith("full table: runs/summary.md\n")

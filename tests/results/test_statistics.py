@@ -15,6 +15,11 @@ def test_t_interval_by_hand():
     assert found.half == pytest.approx(4.302653 * 0.577350, abs=1e-5)
 
 
+def test_intervals_of_few_draws_are_stated_within_all_scores():
+    assert interval([0.02, 0.09]).percent == "5.5 mAP (0.0 to 50.0)"
+    assert interval([0.50, 0.52]).percent == "51.0 ±12.7 mAP"
+
+
 def test_one_draw_has_no_interval_and_no_test():
     found = interval([0.5])
     assert (found.low, found.high, found.half) == (None, None, None)
