@@ -178,7 +178,7 @@ def candidates(
     made: list[Candidate] = []
     complete = [*curves.evidence.complete]
     if curves.in_project:  # whose models are trained with a method that was compared
-        complete = [key for key in complete if key[1] != FULL] or complete
+        complete = [key for key in complete if key[1].split("+")[0] != FULL] or complete
     pairs = [(LabelOption(COMPLETE, habits), name) for habits, name in complete]
     pairs += [pair for pair in curves.evidence.cells if not pair[0].complete]
     for option in dict.fromkeys(option for option, _ in pairs):

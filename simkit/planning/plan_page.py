@@ -231,8 +231,6 @@ def _expect(plan: Decision) -> Iterator[str]:
     method = plan.evidence.title(chosen.method)
     on = " on these and all labels so far" if plan.curves.trained is not None else ""
     yield f"{points(chosen.median)} mAP on new images, trained with {method}{on}{whole}."
-    if plan.curves.trained is not None and plan.evidence.received is None:
-        yield f"The pilot's labels alone give {points(float(np.median(plan.curves.floor)))}."
     if (errors := chosen.answers.errors) is not None and any(errors):
         yield (
             f"{100 * errors[0]:.2g}% of the present classes will be missed and "

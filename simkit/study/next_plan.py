@@ -18,7 +18,7 @@ from simkit.errors import BadInput
 from simkit.files import reading
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.orders.order import Order
-from simkit.orders.project_state import PLAN
+from simkit.orders.project_state import FILE, PLAN
 from simkit.orders.receiving import OrderState, write_data
 from simkit.planning.costs import Staff
 from simkit.planning.evidence import Array, Evidence, Folder, Pair, Received
@@ -98,7 +98,10 @@ def plan_next(
                        "first")  # fmt: skip
     places = [folders] if isinstance(folders, str | PathLike) else list(folders)
     one = state.errors if errors is None else quantities.rates(errors, "errors")
-    evidence = Evidence.of(*places, errors=joined(one, order.settings.answers))
+    # The first round of a project is its pilot, whose test labels have as many answers.
+    in_project = (order.folder.absolute().parent / FILE).is_file()
+    pilot = order.rounds[0].settings if in_project else order.settings
+    evidence = Evidence.of(*places, errors=joined(one, pilot.answers))
     # The runs whose simulated people have the error rates nearest to those of the answers.
     habits = [option.habits for option, _ in evidence.cells]
     rates = [(np.mean(one.miss), np.mean(one.false_alarm)) for one in habits]
