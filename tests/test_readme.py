@@ -79,13 +79,14 @@ def test_a_plan_takes_ten_lines(scratch: None) -> None:
     low, high = plan.chosen.band
     assert 0 < low < plan.chosen.median < high < 1
     said = re.search(
-        r"Expect +([\d.]+) mAP.*Range +([\d.]+) to ([\d.]+) mAP.*\$259, this gave ([\d.]+) mAP",
+        r"Expect +([\d.]+) mAP.*Range +([\d.]+) to ([\d.]+) mAP.*\$233, this gave ([\d.]+) mAP",
         PAGES["docs/planning.md"], re.DOTALL,
     )  # fmt: skip
     expected, least, most, measured = (float(number) / 100 for number in said.groups())
     assert [plan.chosen.median, low, high] == pytest.approx([expected, least, most], abs=0.02)
     assert low < measured < high
-    assert plan.chosen.option.part.name == "fpc" and plan.choice.rivals[0].option.complete
+    assert plan.chosen.option.complete and plan.choice.rivals[0].option.part.name == "fpc"
+    assert str(plan).startswith("What to label for $255")
     assert plan.trust.grade == "low" and len(plan.order) == 2
 
 

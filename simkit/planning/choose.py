@@ -605,7 +605,7 @@ class BillLine:
     when: When = "now"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Decision:
     """The purchase for a budget, with its expected mAP and a grade of trust.
 
