@@ -18,7 +18,7 @@ from simkit.cli.output import print_json, progress, say
 from simkit.errors import printable
 
 if TYPE_CHECKING:
-    from simkit.study.compare import Estimate
+    from simkit.study.compare import Comparison, Estimate
 
 _FILES = "summary.md, grid.toml, heat_map.png, cost_curve.png, table.csv, table.parquet"
 
@@ -69,7 +69,6 @@ def command(
         Seed of all draws. [default: the grid's, or 0]
     """
     from simkit.annotate.similarities import PILOT_SCORES
-    from simkit.orders.project_state import FILE
     from simkit.results.runs import grouped
     from simkit.study.compare import estimate
     from simkit.study.scheduler import cluster
@@ -111,16 +110,23 @@ def command(
         also += ", scores.parquet" if (out / PILOT_SCORES).is_file() else ""
         say(f"{result.text(details=False)}\n\nwrote {_FILES}{also} to {out}")
         say(f"details: {out / 'summary.md'}")
-        if (project := next((p for p in out.parents if (p / FILE).is_file()), None)) is not None:
-            for line in _on_new_images(out):
-                say(line)
-            say(f"next: simkit status {quote(str(project))}")
-        elif len(result.reference) and grid.budgets:
-            command = f"simkit plan {quote(str(out))} --budget {max(grid.budgets):g}"
-            say(f"next, with your own budget: {command}")
+        _say_next(result, out)
     for failure in grouped(result.failures):
         click.echo(f"simkit: {printable(failure)}", err=True)
     return 1 if result.failures else 0
+
+
+def _say_next(result: Comparison, out: Path) -> None:
+    """The next command, and in a project the mAP that is expected on new images."""
+    from simkit.orders.project_state import FILE
+
+    if (project := next((p for p in out.parents if (p / FILE).is_file()), None)) is not None:
+        for line in _on_new_images(out):
+            say(line)
+        say(f"next: simkit status {quote(str(project))}")
+    elif len(result.reference) and result.grid.budgets:
+        command = f"simkit plan {quote(str(out))} --budget {max(result.grid.budgets):g}"
+        say(f"next, with your own budget: {command}")
 
 
 def _on_new_images(out: Path) -> Iterator[str]:
