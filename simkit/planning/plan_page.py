@@ -34,6 +34,7 @@ SUPPOSED = 0.02  # of the test labels are wrong, where their errors are unknown
 MAYBE = 0.1  # probability from which on another method is recommended as well
 STEPS = 16  # purchases per line
 DRAWN = 3  # runners-up in the figure
+BILL = "Bill of this budget"
 
 
 def page(plan: Decision) -> Page:
@@ -103,7 +104,8 @@ def what_if(plan: Decision, plans: Sequence[Decision], every: Sequence[Candidate
     steps = tuple(
         Step(
             budget=dollars(one.project.dollars), answers=tuple(_answer(one)),
-            bill=next(_bill(one)), hours=one.hours if one.purchase_needed else 0.0,
+            bill=next((table for table in _bill(one) if table.title == BILL), Table(BILL, (), ())),
+            hours=one.hours if one.purchase_needed else 0.0,
             mark=(one.chosen.dollars, one.chosen.median),
         )
         for one in plans
@@ -500,7 +502,7 @@ def _bill(plan: Decision) -> Iterator[Table]:
 
     paid = [line for line in plan.bill if line.when == "before"]
     ours = [line for line in plan.bill if line.when != "before"]
-    for title, lines in (("Bill of this budget", ours), ("Already paid", paid)):
+    for title, lines in ((BILL, ours), ("Already paid", paid)):
         rows = [row(line.what, [line.hours], line.dollars) for line in lines]
         if not rows:
             continue

@@ -6,12 +6,14 @@ import shutil
 import subprocess
 import time
 import urllib.request
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
 import pytest
 
 import simkit
+from simkit.planning.evidence import Evidence
 from simkit.planning.plan import BUDGETS
 from tests.planning import planted
 
@@ -55,6 +57,19 @@ def test_every_step_is_a_plan_for_its_budget(runs, plan, steps):
         rows = all_steps[place]["bill"]
         total = float(rows[-1][-1].strip("$").replace(",", ""))
         assert total <= budgets[place] * 1.05  # budgets are rounded to cents
+
+
+def test_budgets_that_buy_nothing_have_no_bill(runs):
+    """The scores without labels are better than any purchase for 20 dollars."""
+    evidence = replace(Evidence.of(runs), zero_shot=(0.58, "a model"))
+    plan = simkit.plan(evidence, 20, images=9_000)
+    assert not plan.purchase_needed
+    values = re.search(r'<script type="application/json".*?>(.*?)</script>', plan.html(), re.S)
+    steps = json.loads(values[1])["steps"]
+    bought = [step for step in steps if "nothing" not in step["answers"][0][2]]
+    assert 0 < len(bought) < len(steps)
+    for step in steps:
+        assert bool(step["bill"]) == (step in bought)
 
 
 def test_targets_are_reached_by_the_cheapest_purchase(runs, plan, steps):
