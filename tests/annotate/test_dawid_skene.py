@@ -169,6 +169,61 @@ def test_the_rates_by_class_votes_were_made_with_are_found(doubt):
     assert np.abs(by_class.model.shares[2:].sum(0) - doubt).max() < 0.04
 
 
+def test_the_rates_are_those_at_which_as_many_err_as_are_expected_to():
+    """Observed and expected errors by hand, with the votes that the priors add, 200 questions."""
+    ballots, _ = generated(200, doubt=0.3)
+    found = estimate(replace(ballots, shrink=5.0), unsure=True)
+    model, doubt = found.model, found.model.unsure_yes
+    votes, yes = np.zeros((2, 4, 6))
+    for question, worker, says in zip(ballots.question, ballots.worker, ballots.yes, strict=True):
+        votes[:, worker] += found.states[:, question]
+        yes[:, worker] += found.states[:, question] * says
+    wrong = np.stack([yes[0], votes[1] - yes[1], yes[2], votes[3] - yes[3]])
+    says = model.yes()
+    errs = votes * np.stack([says[0], 1 - says[1], says[2], 1 - says[3]])
+    assert errs[0].sum() + model.false_alarm == pytest.approx(wrong[0].sum() + 0.5, abs=0.02)
+    assert errs[1].sum() + model.miss == pytest.approx(wrong[1].sum() + 0.5, abs=0.02)
+    assert (votes * says)[2:].sum() + doubt == pytest.approx(yes[2:].sum() + 0.5, abs=0.02)
+    for state, clear, unsure, times in (
+        (0, model.false_alarm, doubt, model.false_alarm_by_person),
+        (1, model.miss, 1 - doubt, model.miss_by_person),
+    ):
+        mixed = (clear * votes[state] + unsure * votes[state + 2]) / votes[state::2].sum(0)
+        expected = errs[state::2].sum(0) + 5 * tilted(mixed, times)
+        assert np.abs(expected - wrong[state::2].sum(0) - 5 * mixed).max() < 0.01
+    counts = found.states.sum(1) + 0.25
+    shares = [*counts[:2], counts[2:].sum() * (1 - doubt), counts[2:].sum() * doubt]
+    assert np.abs(model.shares - np.array(shares) / 201).max() < 1e-4
+
+
+@pytest.mark.parametrize("own_doubt", [True, False])
+def test_the_rates_of_a_class_are_those_at_which_as_many_err_as_are_expected_to(own_doubt):
+    ballots, of_class = by_two_classes(300, doubt=(0.1, 0.3))
+    ballots = replace(ballots, shrink=5.0)
+    found = estimate(ballots, unsure=True)
+    by_class = estimate_by_class(ballots, found, own_doubt=own_doubt)
+    usual, model = found.model, by_class.model
+    for state, rates, ordinary, times, wrong in (
+        (0, model.false_alarm, usual.false_alarm, usual.false_alarm_by_person, ballots.yes),
+        (1, model.miss, usual.miss, usual.miss_by_person, ~ballots.yes),
+    ):
+        weight = by_class.states[state][ballots.question]
+        for c, rate in enumerate(rates):
+            own = of_class[ballots.question] == c
+            errs = tilted(np.full(own.sum(), rate), times[ballots.worker[own]])
+            expected = (weight[own] * errs).sum() + 5 * rate
+            assert expected == pytest.approx((weight * wrong)[own].sum() + 5 * ordinary, abs=0.03)
+    absent, present, *unsure = (np.bincount(of_class, state) for state in by_class.states)
+    shown = 5 * usual.shares[1] / usual.shares[:2].sum() + present
+    shown /= absent + present + 5
+    doubt = (sum(unsure) + 5 * usual.shares[2:].sum()) / (150 + 5)
+    if not own_doubt:
+        doubt = np.full(2, sum(unsure).sum() / 300)
+    yes = usual.unsure_yes
+    shares = [(1 - doubt) * (1 - shown), (1 - doubt) * shown, doubt * (1 - yes), doubt * yes]
+    assert np.abs(model.shares - shares).max() < 5e-4
+
+
 def test_doubt_common_to_all_classes():
     ballots, _ = by_two_classes(4000, doubt=(0.1, 0.3))
     found = estimate(ballots, unsure=True)
@@ -309,6 +364,43 @@ def test_habits_are_recovered(known):
     for name in ("miss_by_person", "false_alarm_by_person"):
         ratio = np.array(getattr(found, name)) / getattr(TRUE, name)
         assert (np.abs(np.log(ratio / np.median(ratio))) < 0.35).all()
+
+
+def test_the_shares_of_doubt_add_up_to_the_doubted_questions(known):
+    votes, _, fitted = known
+    found, by_class, of_class = fitted.habits, fitted.by_class, votes.question_class
+    there, doubted = fitted.present.sum(), fitted.unsure.sum()
+    seen, rest = there * found.unsure_present, len(of_class) - there
+    assert seen + rest * found.unsure_absent == pytest.approx(doubted, rel=0.02)
+    assert seen == pytest.approx(0.4 * doubted, rel=0.05)
+    # Of each class, with 20 ordinary questions more.
+    for c in range(2):
+        there, doubted = (
+            np.array([1 - each, each]) @ (of_class == c) for each in (fitted.present, fitted.unsure)
+        )
+        parts = [
+            share[c] * (number + 20) - 20 * usual
+            for share, number, usual in (
+                (by_class.unsure_absent, there[0], found.unsure_absent),
+                (by_class.unsure_present, there[1], found.unsure_present),
+            )
+        ]
+        assert sum(parts) == pytest.approx(doubted[1], abs=0.1)
+
+
+def test_a_person_who_answered_most_questions_alone_does_no_more_than_one_seat_of_each():
+    votes, _ = plain(0.4, questions=1000)
+    alone = votes.vote_question >= 600
+    kept = ~alone | (np.arange(len(alone)) % 5 == 0)
+    who = (votes.vote_question + np.arange(len(alone)) % 5) % 6
+    votes = replace(
+        votes, workers=tuple("abcdef"), vote_question=votes.vote_question[kept],
+        vote_worker=np.where(alone, 0, who)[kept], vote_answer=votes.vote_answer[kept],
+    )  # fmt: skip
+    fitted = fit_annotators(votes)
+    assert fitted.votes.tolist() == [900, 500, 500, 500, 500, 500]
+    # The most of which five seats are no more than all work: 5 * 625 = 625 + 5 * 500.
+    assert fitted.habits.work_by_person == (625, 500, 500, 500, 500, 500)
 
 
 def test_simulated_votes_agree_as_real_ones_do(known):
