@@ -47,7 +47,6 @@ GOALS = {10: (0.85, 14.0, 2.0), 30: (0.85, 20.0, 2.0)}  # held, width, bias
 BOOTSTRAPS = 50
 LEAST = 100  # images of the smallest pilots that are judged
 EXPONENTS = np.geomspace(0.03, 2.0, 40)
-WAYS = ("plans", "Gaussian process", "power law")
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +116,10 @@ class Pilot:
             )
             ends[Habits(), method] = scores[-1, :, m]
         draws, runs = scores.shape[1], scores.size
-        return Evidence((), pool, test, cells, ends, draws, runs, {}, (0.0, ""), {}, {})
+        return Evidence(
+            (), pool, test, cells, ends, class_ap={}, draws=draws, runs=runs, grid={},
+            missing=(0.0, ""), ids={}, trained_as={},
+        )  # fmt: skip
 
 
 def _test_split(images: int, shown: Array, ap: Array, shares: Array, pool: int) -> TestSplit:
@@ -209,16 +211,18 @@ NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 
 @dataclass(frozen=True, eq=False)
 class Grown:
-    """Curves of a world: (N,) slope at the pilot's end, (N, len(AT)) gains of logit mAP beyond."""
+    """Curves of a world: (N,) images of the pilot and slope at its end, (N, len(AT)) gains of logit
+    mAP beyond."""
 
     world: str
+    images: Array
     slope: Array
     gain: Array
 
 
 def grown(every: Sequence[Pilot]) -> list[Grown]:
     """The curves of each world; pilots of 75 images only where nothing larger fits into it."""
-    made: dict[str, list[tuple[float, Array]]] = {}
+    made: dict[str, list[tuple[int, float, Array]]] = {}
     largest: dict[str, int] = {}
     for pilot in every:
         largest[pilot.world] = max(pilot.images, largest.get(pilot.world, 0))
@@ -232,7 +236,7 @@ def grown(every: Sequence[Pilot]) -> list[Grown]:
         y = logit(pilot.scores(own=False)[0].mean(axis=1))  # (K, M)
         gains = np.stack([logit(pilot.truth(times)) - y[-1] for times in AT], axis=1)
         slope = float(((weight * away) @ y[near]).mean() / (weight @ away**2))
-        made.setdefault(pilot.world, []).extend((slope, gain) for gain in gains)
+        made.setdefault(pilot.world, []).extend((pilot.images, slope, gain) for gain in gains)
     return [
         Grown(world, *(np.array(part) for part in zip(*curves, strict=True)))
         for world, curves in made.items()
@@ -241,27 +245,29 @@ def grown(every: Sequence[Pilot]) -> list[Grown]:
 
 @dataclass(frozen=True)
 class Prior:
-    """The decay at slope 1 and its change by log slope, the deviations of the logarithm of a gain's
-    factor between and within worlds, and that of the measured end."""
+    """The decay at slope 1 and its change by log slope, the change of the logarithm of a gain's
+    factor by log images, its deviations between and within worlds, and that of the measured end."""
 
     decay: float
     by_slope: float
+    by_images: float
     between: float
     within: float
     end: float
 
-    def gains(self, slope: Array) -> Array:
+    def gains(self, world: Grown) -> Array:
         """(N, len(AT)) median gains, as `FullCurve` has them."""
-        slope = np.maximum(slope, constants.FLATTEST)[:, None]
+        slope = np.maximum(world.slope, constants.FLATTEST)[:, None]
         g = np.maximum(self.decay + self.by_slope * np.log(slope), constants.LEAST_DECAY)
-        return np.asarray(slope * -np.expm1(-g * np.log(AT)) / g)
+        factor = (world.images[:, None] / constants.OF_IMAGES) ** self.by_images
+        return np.asarray(factor * slope * -np.expm1(-g * np.log(AT)) / g)
 
     def loss(self, world: Grown) -> float:
         """Minus the log likelihood of a world's curves, with its own factor integrated out.
 
         Gains are taken as linear in the logarithm of the factor and in the error of the end.
         """
-        known, gains = ~np.isnan(world.gain), self.gains(world.slope)
+        known, gains = ~np.isnan(world.gain), self.gains(world)
         off = np.where(known, world.gain - gains, 0)
         errors = np.stack([self.within * gains, np.full(gains.shape, self.end)], axis=2)
         loads = known[:, :, None] * errors  # (N, A, 2)
@@ -278,13 +284,13 @@ class Prior:
 
     def ship(self) -> None:
         """Give them to the planner."""
-        constants.DECAY = self.decay, self.by_slope
+        constants.DECAY, constants.BY_IMAGES = (self.decay, self.by_slope), self.by_images
         constants.GROWTH = float(np.hypot(self.between, self.within))
 
     def __str__(self) -> str:
         return (
-            f"DECAY = {self.decay:.2f}, {self.by_slope:.2f}; GROWTH = "
-            f"{np.hypot(self.between, self.within):.2f} ({self.between:.2f} between and "
+            f"DECAY = {self.decay:.2f}, {self.by_slope:.2f}; BY_IMAGES = {self.by_images:.2f}; "
+            f"GROWTH = {np.hypot(self.between, self.within):.2f} ({self.between:.2f} between and "
             f"{self.within:.2f} within worlds; measured ends err by {self.end:.2f})"
         )
 
@@ -292,21 +298,29 @@ class Prior:
 def fitted(worlds: Sequence[Grown]) -> Prior:
     """The prior of the highest likelihood."""
 
-    def loss(x: Array) -> float:
-        return sum(Prior(*np.exp(x).tolist()).loss(world) for world in worlds)
+    def made(x: Array) -> Prior:
+        decay, by_slope, *deviations = np.exp(x[1:]).tolist()
+        return Prior(decay, by_slope, float(x[0]), *deviations)
 
-    start = np.log([0.5, 0.4, 0.2, 0.3, 0.1])
-    bounds = [(np.log(0.02), np.log(3.0))] * len(start)
-    return Prior(*np.exp(minimize(loss, start, method="L-BFGS-B", bounds=bounds).x).tolist())
+    def loss(x: Array) -> float:
+        return sum(made(x).loss(world) for world in worlds)
+
+    start = np.array([0.0, *np.log([0.5, 0.4, 0.2, 0.3, 0.1])])
+    bounds = [(-2.0, 2.0), *[(np.log(0.02), np.log(3.0))] * 5]
+    return made(minimize(loss, start, method="L-BFGS-B", bounds=bounds).x)
 
 
 # --------------------------------------------------------------------------------------- tables
 
 
-def judged(every: Sequence[Pilot], worlds: Sequence[Grown], own: bool) -> list[dict[str, Any]]:
-    """Predictions of every way for pilots of 150 images and more, one entry for each curve."""
+WAYS = {"plans": by_plans, "Gaussian process": by_gaussian_process, "power law": by_power_law}
+
+
+def judged(
+    every: Sequence[Pilot], worlds: Sequence[Grown], own: bool, ways: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Predictions of these ways for pilots of 150 images and more, one entry for each curve."""
     found = []
-    ways = {"plans": by_plans, "Gaussian process": by_gaussian_process, "power law": by_power_law}
     for left_out in dict.fromkeys(pilot.world for pilot in every):
         fitted([world for world in worlds if world.world != left_out]).ship()
         for pilot in (pilot for pilot in every if pilot.world == left_out):
@@ -314,8 +328,8 @@ def judged(every: Sequence[Pilot], worlds: Sequence[Grown], own: bool) -> list[d
             times = [t for t in TIMES if not np.isnan(truth[t]).any()]
             if not times or pilot.images < LEAST:
                 continue
-            for way, predict in ways.items():
-                bands = predict(pilot, own, times)
+            for way in ways:
+                bands = WAYS[way](pilot, own, times)
                 for k, t in enumerate(times):
                     for (low, middle, high), value in zip(bands[:, k], truth[t], strict=True):
                         found.append({
@@ -329,12 +343,12 @@ def judged(every: Sequence[Pilot], worlds: Sequence[Grown], own: bool) -> list[d
 def tables(found: Sequence[dict[str, Any]], title: str) -> None:
     for times in TIMES:
         held, width, bias = GOALS[times]
-        rows = []
+        rows, ways = [], [*dict.fromkeys(one["way"] for one in found)]
         part = [one for one in found if one["times"] == times]
         for by in ("world", "images"):
             for value in dict.fromkeys(one[by] for one in part):
                 cells = []
-                for way in WAYS:
+                for way in ways:
                     own = [one for one in part if one[by] == value and one["way"] == way]
                     mean = {k: np.mean([one[k] for one in own]) for k in ("held", "width", "bias")}
                     cells += [f"{mean['held']:.0%}, {mean['width']:.0f}, {mean['bias']:+.1f}"]
@@ -342,12 +356,13 @@ def tables(found: Sequence[dict[str, Any]], title: str) -> None:
                 rows.append((label, f"{len(own):,}", *cells))
         print(f"\n### {title}, {times} times the images (goal: {held:.0%}, at most {width:g}, "
               f"within {bias:g})\n")  # fmt: skip
-        measuring.table(("world left out", "curves", *WAYS), rows)
+        measuring.table(("world left out", "curves", *ways), rows)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--curves", type=Path, required=True, help="made by growth_worlds.py")
+    parser.add_argument("--ways", nargs="+", choices=[*WAYS], default=[*WAYS])
     parser.add_argument("--constants", action="store_true", help="only fit to all worlds")
     wants = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -358,12 +373,12 @@ def main() -> None:
     print(f"Fitted to {len(worlds)} worlds: {prior}\n")
     means = [(world.world, f"{len(world.slope)}", f"{world.slope.mean():.2f}",
               *(f"{gain:.2f}" for gain in np.nanmean(world.gain, axis=0)),
-              f"{prior.gains(world.slope)[:, 2].mean():.2f}") for world in worlds]  # fmt: skip
+              f"{prior.gains(world)[:, 2].mean():.2f}") for world in worlds]  # fmt: skip
     heads = [f"gain, {times:g}x" for times in AT]
     measuring.table(("world", "curves", "slope", *heads, "predicted, 8x"), means)
     if not wants.constants:
         for own, title in ((False, "Many test images"), (True, "Own test images")):
-            tables(judged(every, worlds, own), title)
+            tables(judged(every, worlds, own, wants.ways), title)
 
 
 if __name__ == "__main__":

@@ -105,9 +105,10 @@ def photographs(pack: str, network: str) -> tuple[Features, csr_array]:
     return values[rows], csr_array(dense)
 
 
-def scenes() -> tuple[Features, csr_array]:
+def scenes(images: int = LADDER[-1]) -> tuple[Features, csr_array]:
+    """Of so many images and of the test split."""
     source = sources.StudySource(
-        data=f"scenes:images={LADDER[-1]}", splits=("train", "test"), kinds=("pooled",),
+        data=f"scenes:images={images}", splits=("train", "test"), kinds=("pooled",),
         backbone="scenes-net",
     )  # fmt: skip
     data = sources.open_source(source)

@@ -64,7 +64,7 @@ POINTS = {"a": 1.5, "b": 3.0}  # regret that is still good
 GOOD = {"a": 0.9, "b": 0.8}  # share of choices with such a regret
 GOOD_BY_LIST = 0.8
 TABLE = "table.parquet"
-QUICK = World("scenes", (120,), ((120, 10),))
+QUICK = World("scenes", (120, 400), ((120, 10),))
 Labelled = Callable[[Any], str]
 Mean = Callable[[Any], float]
 

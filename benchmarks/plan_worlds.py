@@ -5,7 +5,9 @@
 Each world has pools of images, from which all smaller pools take the first images: pilots of 150,
 300 and 600 completely labelled images and projects of 10 and 30 times as many. In each pool five
 schemes spend eight (pilots: five) shares of what its complete labels cost, and five methods learn
-from each purchase and from the complete labels. The same command goes on where it was stopped.
+from each purchase and from the complete labels, in five draws (pilots) or one, on `scenes` up to
+1,500 images two. Projects of more images have four shares. The same command goes on where it was
+stopped; `--images 150 1500` makes these pools.
 
 `scenes` are the drawings that ship with simkit; photographs the VOC 2012 animals of SIMKIT_DATA
 with their features. Of `coco` (COCO 2014 validation) and `mirflickr` the labels are real and the
@@ -40,6 +42,7 @@ METHODS = ("an", "ignore", "lsan", "ll-r", "csl")
 PRICES = "coco-tagging"
 OF_PILOTS = (0.04, 0.08, 0.16, 0.32, 0.64)  # shares of the price of complete labels
 OF_PROJECTS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.4, 0.8)
+MANY, OF_LARGE = 1500, (0.02, 0.08, 0.32, 0.8)  # images of large projects; their shares
 ENOUGH = 1500  # images on which 12 epochs are enough; smaller pools get as many steps
 PILOTS, TIMES = (150, 300, 600), (10, 30)
 LABELS = {"coco": "coco2014_val", "mirflickr": "mirflickr25k"}
@@ -53,6 +56,7 @@ class World:
     name: str
     pilots: tuple[int, ...]
     projects: tuple[tuple[int, int], ...]
+    draws: int = 1  # in projects of at most MANY images
 
     @property
     def pools(self) -> dict[int, bool]:
@@ -63,7 +67,7 @@ class World:
 
 EVERY = tuple((pilot, times) for pilot in PILOTS for times in TIMES)
 WORLDS = {
-    "scenes": World("scenes", PILOTS, EVERY),
+    "scenes": World("scenes", PILOTS, EVERY, 2),
     "coco": World("coco", PILOTS, EVERY),
     "mirflickr": World("mirflickr", PILOTS, EVERY),
     "photographs": World("photographs", (60, 150), ((60, 10), (60, 30), (150, 10))),
@@ -80,9 +84,10 @@ def grid(world: World, images: int, folder: Path) -> Grid:
     data = simkit.data.open(source["data"])
     truth = data.truth[data.to_label]
     whole = cost(simulate(truth, "full-subset"), PRICES).dollars
-    shares = OF_PILOTS if world.pools[images] else OF_PROJECTS
+    shares, draws = (OF_PROJECTS, world.draws) if images <= MANY else (OF_LARGE, 1)
+    if world.pools[images]:
+        shares, draws = OF_PILOTS, 5
     budgets = tuple(round(share * whole, 2) for share in shares)
-    draws = 5 if world.pools[images] else 2
     return Grid(SCHEMES, METHODS, budgets=budgets, prices=PRICES, draws=draws, **source)
 
 
@@ -190,9 +195,12 @@ def main() -> None:
     parser.add_argument("worlds", nargs="*", choices=[[], *WORLDS], default=[])
     parser.add_argument("--runs", type=Path, required=True, help="folder that keeps the runs")
     parser.add_argument("--workers", type=int, default=None)
+    parser.add_argument("--images", type=int, nargs="+", help="only pools of so many images")
     wants = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)  # they come again as notes of the comparison
     for world, images in chapters(wants.worlds or [*WORLDS]):
+        if wants.images and images not in wants.images:
+            continue
         folder = folder_of(wants.runs, world.name, images)
         compared(grid(world, images, folder), world, images, folder, workers=wants.workers)
 

@@ -5,7 +5,7 @@ Three steps, all functions of counts and not of dollars:
 1. *Complete labels* (`FullCurve`). mAP of n completely labelled images: through the measured sizes
    up to the pilot's pool. Beyond it logit mAP = logit C + exp(z) s (1 - x**-g) / g with x = n / n0,
    the slope s at the end of the pilot, a decay g that grows with log s, as steep curves flatten
-   sooner, and a factor exp(z) that the pilot cannot measure.
+   sooner, and a factor exp(z) that the pilot cannot measure, larger for small pilots.
 2. *A label option in the pilot's pool* (`CellCurve`). u is the share of labels that a method can
    use. At u = 1 the labels are complete, and mAP is C of the same method. Every family is
    C - a z(u) with z(1) = 0, so that a has a closed form; shapes z are weighted by their fit.
@@ -53,8 +53,10 @@ BRIDGE = 0.1  # standard deviation half-way between the pilot's end and complete
 STRAIGHT = 0.5  # share of the samples that continue linearly in logit mAP
 NEARBY = 4.0  # ratio of sizes for the slope at the end of the pilot
 # Growth beyond a pilot: fitted by benchmarks/growth.py to learning curves of ten data sets.
-DECAY = 0.60, 0.47  # at slope 1, and its change by log slope
-GROWTH = 0.33  # standard deviation of z: 0.15 between data sets, 0.29 within them
+DECAY = 0.60, 0.45  # at slope 1, and its change by log slope
+# Curves are steepest, in logit mAP, from 100 to 400 images on: fewer understate what more give.
+BY_IMAGES, OF_IMAGES, MOST_IMAGES = -0.26, 225, 450  # change of z by log images, 0 at; fitted up to
+GROWTH = 0.30  # standard deviation of z: 0.21 between data sets, 0.21 within them
 LEAST_DECAY = 0.02  # no curve steepens
 FLATTEST, TYPICAL = 0.02, 0.5  # least slope at the end of a pilot, and that of one without sizes
 MOVED = 0.07, 0.26  # logit mAP: error of step 3 at ten times the pool, with u = 1 and more at u = 0
@@ -399,7 +401,8 @@ class Curves:
             shares = np.array([0.25])
             scores = expit(logit(end) + np.log(0.25) * slope)[:, None]
         within = self._fit(shares, scores, end, ("complete", method))
-        factor = np.exp(GROWTH * self._growth)
+        images = min(self.evidence.pool.images, MOST_IMAGES)
+        factor = np.exp(GROWTH * self._growth) * (images / OF_IMAGES) ** BY_IMAGES
         self._full[key] = FullCurve(end, within, slope, factor)
         return self._full[key]
 
