@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -198,12 +199,18 @@ def _content_id(name: str, value: Any) -> str | None:
     return content_id(name, np.asarray(value))
 
 
-def chosen_images(N: int, images: float | int, chance: Chance) -> Ints | None:
-    """The images to annotate, ascending, the first ones of a keyed order; None for all."""
-    wanted = how_many(images, N)
+def chosen_images(
+    N: int, images: float | int, chance: Chance, without: Collection[int] | Ints = ()
+) -> Ints | None:
+    """The images to annotate, ascending, the first ones of a keyed order; None for all.
+
+    without: images to leave out, which do not count.
+    """
+    wanted = how_many(images, N - len(without))
     if wanted == N:
         return None
-    return np.sort(chance.of("images").permutation(N).at(np.arange(wanted)))
+    order = chance.of("images").permutation(N).at(np.arange(N if len(without) else wanted))
+    return np.sort(order[~np.isin(order, np.asarray(without, np.int64))][:wanted])
 
 
 def how_many(images: float | int, N: int) -> int:

@@ -15,13 +15,17 @@ import click
 import simkit
 from simkit import quantities
 from simkit.annotate import schemes
+from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.cli import options
 from simkit.cli.output import cost_table, print_json, say
 from simkit.cli.simulate import IMAGES, SchemeCommand, chosen, features_of
 from simkit.errors import BadInput
 from simkit.files import reading
+from simkit.registry import Count
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from simkit.annotate.prices import Cost
     from simkit.orders.order import Order, RoundSettings
     from simkit.orders.receiving import OrderState
@@ -49,11 +53,17 @@ class Options:
         The part of the plan's first round to order.
     next_ : ORDER
         Add a round to this order, with its settings unless others are given.
+    test : N
+        With --next, in a project: label so many further test images completely, chosen at random
+        from those that no round has asked about. They are never trained on.
+    ties
+        With --next: ask one more person each question with as many yes as no.
     budget : AMOUNT
         Largest cost of this round. Without an amount of the scheme, the largest affordable one is
         chosen.
     split
-        The split to label. [default: the training set]
+        The split to label. With --next and --answers, in a project: ask again about these images
+        of its labels.csv alone. [default: the training set]
     known_file : LABELS
         Labels known to be correct, for --gold and the examples of --features.
     hierarchy
@@ -81,6 +91,8 @@ class Options:
     plan_file: Path | None = None
     part: Literal["a", "b"] = "a"
     next_: Path | None = None
+    test: Count | None = None
+    ties: bool = False
     budget: float | None = None
     split: str | None = None
     images: float | int | None
@@ -115,7 +127,8 @@ def command(request: Options) -> None:
     Searches (fpc, federated) and questions down a hierarchy need several rounds. A further round
     (--next) starts from the answers that `simkit receive` has read. Open questions are asked again,
     so receive all answers first. Answered ones are asked again, of other people, with --answers and
-    no other amount: those with fewer answers, first those in doubt, then images at random.
+    no other amount: those with fewer answers, first those in doubt, then images at random. With
+    --ties those alone that stay unknown, as many said yes as no.
 
     \b
     Example: simkit order --data folder:photos --classes names.txt --scheme rpa --budget 50
@@ -124,21 +137,29 @@ def command(request: Options) -> None:
     from simkit.orders.rounds import round_of, write_round
 
     request = _planned(request)
+    further = {"--test": request.test, "--ties": request.ties}
+    options.needs(further, "--next ORDER, the order to go on with", request.next_)
     order, terms, state = _further(request) if request.next_ else _first(request)
-    N = len(order.images)
-    if terms.images > max(1, N):
-        raise BadInput(
-            f"the order is for {terms.images:,} images, but there are {N:,}; plan again with "
-            f"--images {N}, or order at most as many"
-        )
+    N = len(order.images) - len(order.left_out(terms))
+    if terms.images > N:
+        new = " that no round has asked about" if terms.test else ""
+        mend = "" if terms.test else f"plan again with --images {N}, or "
+        raise BadInput(f"the order is for {terms.images:,} images, but there are {N:,}{new}; {mend}"
+                       "order at most as many")  # fmt: skip
     known, file = None, request.known_file
     if file is not None:
         used = terms.gold or order.features is not None
         options.needs({"--known": file}, "--gold, or --features for examples", used)
         known = simkit.formats.for_path(file).read(file)
     again = None
-    if state is not None and request.answers is not None and not _amount(request):
-        again = state.again(request.answers)
+    if state is not None and request.ties:
+        again = state.ties
+        if not len(again):
+            raise BadInput(f"no question of {order.folder} has as many yes as no that one more "
+                           "person has not been asked; leave --ties out")  # fmt: skip
+    elif state is not None and request.answers is not None and not _amount(request):
+        again = _again(state, request)
+    if again is not None:
         terms = replace(terms, repeat=0.0)
     new_round = round_of(
         terms, order, JoinedAnswers() if state is None else state.joined,
@@ -146,6 +167,12 @@ def command(request: Options) -> None:
         opened=None if state is None else state.open, again=again,
     )  # fmt: skip
     order = replace(order, rounds=(*order.rounds, new_round))
+    if request.repeat and "answers" not in new_round.table:
+        raise BadInput(
+            f"--repeat {request.repeat:.0%} repeats none of these questions: three people answer "
+            "yes-or-no questions about a share of the images, and namings measure no errors; raise "
+            "it, or leave it out"
+        )
     effort = order.effort(new_round.table)
     labels = known if state is None or order.features is None else state.labels
     forms = request.to or ("html",)
@@ -158,7 +185,6 @@ def command(request: Options) -> None:
 def _planned(request: Options) -> Options:
     """The options with the scheme, images and answers of a plan, if one is given."""
     from simkit.orders.order import Order
-    from simkit.orders.project import FILE
 
     file = request.plan_file
     if file is None:
@@ -184,12 +210,19 @@ def _planned(request: Options) -> Options:
         if part.get("again"):
             paid = float(part["dollars"]) + 0.005 if request.budget is None else request.budget
             return replace(request, answers=answers or int(part["answers"]), budget=paid)
-    if request.next_ is not None:  # a plan counts the images besides the pilot's
+    if request.next_ is not None and not _in_project(request):
         order = Order.read(request.next_)
-        in_project = (request.next_.absolute().parent / FILE).is_file()
-        asked = order.rounds[0].table if in_project else order.table
-        images = min(images + int(asked["image"].nunique()), len(order.images))
-    return replace(request, scheme=scheme, images=images, answers=answers)
+        images = min(images + int(order.table["image"].nunique()), len(order.images))
+    # The plan's price is without further answers to some questions.
+    repeat = 0.0 if request.repeat is None else request.repeat
+    return replace(request, scheme=scheme, images=images, answers=answers, repeat=repeat)
+
+
+def _in_project(request: Options) -> bool:
+    """Whether the order of --next belongs to a project."""
+    from simkit.orders.project_state import FILE
+
+    return request.next_ is not None and (request.next_.absolute().parent / FILE).is_file()
 
 
 def _first(request: Options) -> tuple[Order, RoundSettings, None]:
@@ -240,8 +273,14 @@ def _further(request: Options) -> tuple[Order, RoundSettings, OrderState]:
     from simkit.orders.receiving import OrderState
     from simkit.orders.rounds import rows_in
 
-    for name in ("data_spec", "classes_file", "split", "hierarchy", "out"):
+    split = request.split if request.answers is None or not _in_project(request) else None
+    options.only_one({"--next": request.next_, "--split": split})
+    for name in ("data_spec", "classes_file", "hierarchy", "out"):
         options.only_one({"--next": request.next_, options.flag(name): getattr(request, name)})
+    for name in ("plan_file", "scheme", "images", "budget"):
+        options.only_one({"--test": request.test, options.flag(name): getattr(request, name)})
+    for name in ("plan_file", "test", "answers", "scheme", "images"):
+        options.only_one({"--ties": request.ties, options.flag(name): getattr(request, name)})
     assert request.next_ is not None
     order = Order.read(request.next_)
     state = OrderState.of(order)
@@ -251,6 +290,20 @@ def _further(request: Options) -> tuple[Order, RoundSettings, OrderState]:
     elif request.settings:
         before = order.settings.parsed_scheme
         changes["scheme"] = schemes.spell(chosen(before.name, {**vars(before), **request.settings}))
+    if request.test is not None:
+        if not _in_project(request):
+            raise BadInput("--test is given, but only a project has test images of its own; order "
+                           "complete labels of new images with --scheme full-subset, and add them "
+                           "to the test split of your data")  # fmt: skip
+        changes |= {"scheme": FullSubset.name, "images": request.test, "test": True,
+                    "others": False, "repeat": request.repeat or 0.0}  # fmt: skip
+    elif request.plan_file is not None and request.scheme and _in_project(request):
+        # A plan counts the images besides the pilot's, and what is found in them.
+        changes["others"] = True
+        exist = len(order.images) - len(order.left_out(replace(order.settings, others=True)))
+        changes["images"] = min(changes.get("images", exist), exist)
+    elif request.scheme is not None or request.images is not None:
+        changes["others"] = False
     terms = replace(order.settings, **changes)
     scheme, scores, features = terms.parsed_scheme, order.scores, order.features
     if request.scores is not None and scheme.by_model:
@@ -265,6 +318,21 @@ def _further(request: Options) -> tuple[Order, RoundSettings, OrderState]:
         features = features_of(scheme, request.features, data, terms.data, terms.split)
         features = features[rows_in(order, data)]
     return replace(order, scores=scores, features=features), terms, state
+
+
+def _again(state: OrderState, request: Options) -> pd.DataFrame:
+    """The questions to ask again; with --split, about these images of a project's labels."""
+    from simkit.orders.project import pilot_split, project_of
+
+    assert request.answers is not None
+    project = project_of(state.order.folder)
+    if request.split is not None and project is not None:
+        images, splits = pilot_split(project, state.order)
+        state = state.about(images[splits == request.split])
+        if not len(state.order.rounds):
+            raise BadInput(f"--split is {request.split}; give train, val or test, the splits of "
+                           f"{project.folder / 'labels.csv'}")  # fmt: skip
+    return state.again(request.answers)
 
 
 def _stated(request: Options) -> dict[str, Any]:
@@ -289,7 +357,8 @@ def _scheme(name: str, request: Options) -> str:
 
 def _amount(request: Options) -> bool:
     """Whether a scheme, an amount of it, or images are given."""
-    return bool(request.scheme or request.settings) or request.images is not None
+    stated = request.images is not None or request.test is not None
+    return stated or bool(request.scheme or request.settings)
 
 
 def _largest(terms: RoundSettings, request: Options) -> bool:
@@ -318,7 +387,7 @@ def say_repeated(order: Order) -> None:
 
 def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> None:
     """timed: the bill by the measured times of earlier answers."""
-    table, terms = order.rounds[-1].table, order.settings
+    table, terms = order.rounds[-1].table, order.rounds[-1].settings
     gold, images = int((table["gold"] != 0).sum()), int(table["image"].nunique())
     print_json({
         "order": order.id, "folder": str(order.folder), "round": len(order.rounds),
@@ -334,9 +403,11 @@ def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> No
     asked = order.table.loc[table["question"]].index
     if (order.first[asked] != asked).any():
         say(f"asked again, of people who have not answered them, for {terms.answers} answers in "
-            "all: first those in doubt, then images in random order")  # fmt: skip
+            "all (one more where as many said yes as no): first those in doubt, then images in "
+            "random order")  # fmt: skip
     else:
-        say(f"scheme: {terms.scheme}")
+        what = ", of test images, on which no model is trained" if terms.test else ""
+        say(f"scheme: {terms.scheme}{what}")
     say_repeated(order)
     cost_table(bill, simkit.prices(terms.prices))
     if timed is not None:

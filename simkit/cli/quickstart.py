@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -191,6 +193,8 @@ def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: C
     if plan is None:
         say(f"Label {images} completely: there are too few for a pilot that compares schemes.")
     else:
+        dollars = bill.dollars - plan.set_up  # with the answers of further people
+        plan = replace(plan, dollars=dollars, share=dollars / project.budget)
         say(
             f"{plan.recommendation} This pilot measures mAP to ±{plan.half_width:.1f} points, "
             f"if an image shows {project.per_image:g} classes on average (--per-image), and leaves "
@@ -208,8 +212,24 @@ def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: C
         say(f"the time of a question was measured with 91 classes on a page; with {shown} expect "
             "more for each class, and `simkit receive` measures it")  # fmt: skip
     say_repeated(order)
+    _print_possible(project, order)
     say(f"people answer the page in a browser: {order.round_folder / 'page.html'}")
     say("describe the classes: this page shows the descriptions in --instructions FILE, and the "
         f"page of a further round those in {order.round_folder / 'instructions.md'}")  # fmt: skip
     say(f"next: {next_step(project, [OrderState.of(order)])}")
     say(f"at any time: simkit status {quote(str(project.folder))}")
+
+
+def _print_possible(project: Project, order: Order) -> None:
+    """Say where few of the classes that three people look for are expected to be present."""
+    from simkit.orders.project import REPEATED_SHOWN
+    from simkit.orders.rounds import REPEATED
+
+    table = order.table
+    images = table.loc[table["answers"] >= REPEATED, "image"].nunique()
+    shown, every = round(images * project.per_image), int(table["image"].nunique())
+    if project.answers < REPEATED and 0 < shown < REPEATED_SHOWN and images < every:
+        share = min(1.0, REPEATED_SHOWN / project.per_image / every)
+        say(f"about {shown:,} classes are expected in these images, which measures roughly how "
+            f"many are missed; --repeat {math.ceil(100 * share)}% asks about "
+            f"{round(share * every):,} images")  # fmt: skip

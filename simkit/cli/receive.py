@@ -154,6 +154,8 @@ def _next(state: OrderState) -> str:
     network = "" if drawn else " --backbone mobilenet_v2 --weights imagenet"
     train = f"simkit train --method an --data {data} --labels {labels}{network} --out model"
     further = f"simkit order --next {quote(str(order.folder))}"
+    if len(state.ties):
+        return f"{further} --ties (as many said yes as no)\nor train on these labels: {train}"
     if order.exhausted(state.joined):
         return train
     if len(order.ask(order.settings, state.joined).questions):

@@ -34,7 +34,8 @@ def command(folder: Path) -> None:
             people = state.answers.loc[state.answers["round"] == number, "worker"].nunique()
             rows.append({
                 "order": state.order.folder.name, "round": number,
-                "scheme": part.settings.scheme.partition("(")[0], "questions": asked,
+                "scheme": part.settings.scheme.partition("(")[0] + " (test)" * part.settings.test,
+                "questions": asked,
                 "answered": asked - still_open, "open": still_open, "people": int(people),
             })
     step = next_step(project, states)

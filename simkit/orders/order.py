@@ -73,6 +73,8 @@ class RoundSettings:
     )
     prices: str = setting("hourly", "a price list of `simkit list prices`, or a TOML file")
     seed: int = setting(0, "same seed, same questions")
+    others: bool = setting(False, "ask about other images than the first round, and count these")
+    test: bool = setting(False, "the labels are for testing, and no other round asks about them")
 
     def __post_init__(self) -> None:
         settle(self, "order")
@@ -120,8 +122,9 @@ class Round:
         # Under their earlier names and without newer settings, so that ids stay the same.
         values = dataclasses.asdict(self.settings)
         stated = {"people" if key == "answers" else key: values[key] for key in values}
-        if not self.settings.repeat:
-            del stated["repeat"]
+        for name in ("repeat", "others", "test"):
+            if not values[name]:
+                del stated[name]
         return content_id("order", json.dumps(stated), kinds, *columns)
 
 
@@ -158,8 +161,23 @@ class Order:
 
     @property
     def settings(self) -> RoundSettings:
-        """The settings of the last round."""
-        return self.rounds[-1].settings
+        """The settings of the last round that does not label test images."""
+        return next(part.settings for part in reversed(self.rounds) if not part.settings.test)
+
+    @cached_property
+    def test_images(self) -> NDArray[np.int64]:
+        """Indices of the images of rounds that label test images."""
+        tables = [part.table["image"] for part in self.rounds if part.settings.test]
+        return np.unique(np.concatenate([np.zeros(0, np.int64), *tables]))
+
+    def left_out(self, settings: RoundSettings) -> NDArray[np.int64]:
+        """Indices of the images that a further round of these settings does not ask about."""
+        asked = [self.test_images]
+        if settings.test:
+            asked = [part.table["image"].to_numpy(np.int64) for part in self.rounds]
+        elif settings.others:
+            asked.append(self.rounds[0].table["image"].to_numpy(np.int64))
+        return np.unique(np.concatenate(asked))
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -209,7 +227,10 @@ class Order:
             self.images, settings.classes, joined, hierarchy=self.hierarchy, scores=self.scores,
             features=self.features, batch=settings.batch,
         )  # fmt: skip
-        return ask(settings.parsed_scheme, crowd, part=settings.images, seed=settings.seed)
+        return ask(
+            settings.parsed_scheme, crowd, part=settings.images, seed=settings.seed,
+            without=self.left_out(settings),
+        )  # fmt: skip
 
     def exhausted(self, joined: JoinedAnswers) -> bool:
         """Whether every class of every image is answered."""
@@ -249,7 +270,11 @@ class Order:
             schema = _schema("answers" in last.table)
             table = pa.Table.from_pandas(last.table, schema=schema, preserve_index=False)
             pq.write_table(table, part, write_page_checksum=True)
-        about = {"id": last.id, "order": self.id, **dataclasses.asdict(last.settings)}
+        settings = dataclasses.asdict(last.settings)
+        for name in ("others", "test"):  # as earlier versions do not know them
+            if not settings[name]:
+                del settings[name]
+        about = {"id": last.id, "order": self.id, **settings}
         write_lines(place / ABOUT, [json.dumps(about, indent=1, ensure_ascii=False)])
 
     @staticmethod

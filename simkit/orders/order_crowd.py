@@ -78,7 +78,10 @@ class Asked:
     labels: PartialLabels
 
 
-def ask(scheme: Scheme, crowd: OrderCrowd, *, part: float | int = 1.0, seed: int = 0) -> Asked:
+def ask(
+    scheme: Scheme, crowd: OrderCrowd, *, part: float | int = 1.0, seed: int = 0,
+    without: Ints = np.zeros(0, np.int64),
+) -> Asked:  # fmt: skip
     """List a scheme's questions about images without labels.
 
     Once all questions are answered correctly, the labels equal those of `simulate` with the same
@@ -94,6 +97,8 @@ def ask(scheme: Scheme, crowd: OrderCrowd, *, part: float | int = 1.0, seed: int
         Share or number of the images to ask about, as `images` in `simulate`.
     seed : int
         Same seed, same questions.
+    without : (n,) int
+        Images not to ask about; `part` is of the others.
 
     Returns
     -------
@@ -106,7 +111,7 @@ def ask(scheme: Scheme, crowd: OrderCrowd, *, part: float | int = 1.0, seed: int
         If the scheme needs the truth, or a hierarchy, scores or features that are not given.
     """
     root = Chance.seeded(seed).of("draw", 0)
-    chosen = chosen_images(len(crowd.images), part, root)
+    chosen = chosen_images(len(crowd.images), part, root, without)
     if chosen is not None:
         crowd = crowd.among(chosen)
     if crowd.scores is not None and scheme.needs_scores:

@@ -3,7 +3,8 @@
 project/project.toml     data, classes, budget, prices, answers
 project/pictures.csv     size of each image, and the reason for leaving it out
 project/order1 ...       orders; see `simkit.orders.order`
-project/labels.csv       made from the answers: the pilot as a labelled data set
+project/labels.csv       made from the answers: the pilot as a labelled data set, with test images
+project/answers.csv      how many answers its labels are the majority of
 project/grid-1.toml ...  made from the answers: comparisons of schemes on the pilot
 project/plan.json        the last plan; the next round orders its purchase
 project/model, scores.csv  the model trained on the labels, and its scores of all images
@@ -26,6 +27,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from simkit.annotate.prices import Prices, cost
 from simkit.annotate.prices import prices as price_list
@@ -37,8 +39,8 @@ from simkit.errors import BadInput
 from simkit.files import expanded, readable, reading, toml_lines, whole
 from simkit.labels.formats.base import write_lines
 from simkit.orders.order import ABOUT, LABELS, Order, RoundSettings, effort_of
+from simkit.orders.project_state import ANSWERS, MODEL, PLAN, SCORES, TABLE, record, start
 from simkit.orders.project_state import FILE as FILE
-from simkit.orders.project_state import MODEL, PLAN, SCORES, TABLE, record, start
 from simkit.orders.receiving import DATA, OrderState, write_data
 from simkit.orders.rounds import round_of
 from simkit.planning import pilot as pilots
@@ -49,6 +51,9 @@ FIRST, PICTURES = "order1", "pictures.csv"
 DOWNLOADS = "~/Downloads/"
 UNKNOWN_ERRORS = [[0.02, 0.02], [0.05, 0.05]]  # levels of flips while the errors are unknown
 LEAST_ERRORS = 0.002  # of annotators; fewer tell nothing about levels
+# Three people answer about images that show so many classes, within these shares of the images.
+REPEATED_SHOWN = 50
+LEAST_REPEATED, MOST_REPEATED = 0.05, 0.2
 
 
 @dataclass(frozen=True)
@@ -65,8 +70,10 @@ class Project:
     budget: Positive = setting(..., "dollars for all labels")
     prices: str = setting("hourly", "price list")
     answers: Count = setting(1, "answers to each question")
-    repeat: Share = setting(
-        0.05, "share of the images about which three people answer, to measure people's errors"
+    repeat: Share | None = setting(
+        None,
+        "share of the images about which three people answer, to measure people's errors; by "
+        "default, images that show about 50 classes, from 5% to 20%",
     )
     per_image: Positive = setting(2.0, "assumed mean number of classes in an image")
     backbone: str = setting("mobilenet_v2", "frozen network that computes the features")
@@ -116,6 +123,13 @@ class Project:
                 values.setdefault("answers", values.pop("people"))
             return build(Project, {**values, "folder": Path(folder)}, "project")
 
+    def repeated(self, images: int) -> float:
+        """The share of so many images about which three people answer."""
+        if self.repeat is not None:
+            return self.repeat
+        enough = REPEATED_SHOWN / self.per_image / max(images, 1)
+        return min(max(enough, LEAST_REPEATED), MOST_REPEATED)
+
     @property
     def states(self) -> list[OrderState]:
         """All orders of the project with their answers, by name. Raises BadInput without any."""
@@ -160,11 +174,11 @@ def first_round(project: Project, order: Order, split: str, plan: PilotPlan | No
     -------
     Order
     """
+    images = 1.0 if plan is None else plan.images + plan.test_images
+    repeat = project.repeated(len(order.images) if plan is None else int(images))
     settings = RoundSettings(
         project.data, project.classes, FullSubset.name, split=split, answers=project.answers,
-        repeat=project.repeat,
-        prices=project.prices, seed=project.seed,
-        images=1.0 if plan is None else plan.images + plan.test_images,
+        repeat=repeat, prices=project.prices, seed=project.seed, images=images,
     )  # fmt: skip
     budget = project.budget if plan is None else None
     first = round_of(settings, order, budget=budget, largest=plan is None)
@@ -219,27 +233,25 @@ def spent(project: Project, states: Sequence[OrderState], *, measured: bool = Fa
 def write_pilot(project: Project, state: OrderState) -> list[str]:
     """Write the first round of the first order as a labelled data set, with grids to compare on it.
 
-    A quarter of its images is for testing. Existing grids are kept, because they may be edited.
-    Nothing is written for other orders or labelled data. Returns the names of the files.
+    A quarter of its images is for testing, with all those of later rounds for testing. Existing
+    grids are kept, because they may be edited. Nothing is written for other orders or labelled
+    data. Returns the names of the files.
     """
     order = state.order
     if not project.unlabelled or order.folder.absolute().name != FIRST:
         return []
     # Labels of other images may be incomplete; later answers about these ones count.
-    first = state.of_rounds(1, 1).order
-    asked = np.unique(first.table["image"])
+    asked, split = pilot_split(project, order)
+    tests = [part for part in order.rounds[1:] if part.settings.test]
+    first = dataclasses.replace(order, rounds=(order.rounds[0], *tests))
     pilot = OrderState(first, state.answers[state.answers["image"].isin(asked)])
-    drawn = np.argsort(Chance.seeded(project.seed).of("test")(asked), kind="stable")
-    split = np.full(len(asked), "train", object)
-    split[drawn[: round(pilots.TEST * len(asked))]] = "test"
-    split[drawn[:1]] = "val"  # otherwise a fifth of the training images would be held out
     done = ~np.isin(asked, pilot.open["image"])
     codes = pilot.labels.codes[asked[done]].toarray()
     cells = np.array(["", "1", "0"])[codes]  # unknown, present, absent: -1 is the last one
     table = pd.DataFrame(cells, columns=order.classes)
     table.insert(0, "split", split[done])
     table.insert(0, "file", order.images[asked[done]])
-    texts = {TABLE: table.to_csv(index=False)}
+    texts = {TABLE: table.to_csv(index=False), ANSWERS: _numbers_of_answers(pilot, asked, split)}
     values = {"data": pilot_data(project), "backbone": project.backbone, "weights": project.weights}
     lines = "\n".join(toml_lines(values))
     people = "\n".join(toml_lines({"habits": {"workers": project.answers}}))
@@ -257,13 +269,33 @@ def write_pilot(project: Project, state: OrderState) -> list[str]:
     for place, text in enumerate(() if plan is None else plan.grids, 1):
         top = f"{lines}\n{levels}" if place == 1 else lines  # the first grid has the references
         texts[f"grid-{place}.toml"] = f"{text.replace(pilots.DATA_LINES, top)}\n{people}\n"
-    written = [name for name in texts if name == TABLE or not (project.folder / name).exists()]
+    made = (TABLE, ANSWERS)
+    written = [name for name in texts if name in made or not (project.folder / name).exists()]
     for name in written:
         with whole(project.folder / name) as part:
             part.write_text(texts[name], "utf-8")
     # Models are scored on the pilot's test images.
     write_data(order, order.folder / DATA, pilot_data(project) if scorable else None)
     return written
+
+
+def pilot_split(project: Project, order: Order) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Indices of the pilot's images and of further test images, and the split of each."""
+    asked = np.unique(order.rounds[0].table["image"].to_numpy(np.int64))
+    drawn = np.argsort(Chance.seeded(project.seed).of("test")(asked), kind="stable")
+    split = np.full(len(asked), "train", object)
+    split[drawn[: round(pilots.TEST * len(asked))]] = "test"
+    split[drawn[:1]] = "val"  # otherwise a fifth of the training images would be held out
+    further = order.test_images
+    return np.append(asked, further), np.append(split, np.full(len(further), "test", object))
+
+
+def _numbers_of_answers(pilot: OrderState, asked: NDArray[np.int64], split: NDArray[Any]) -> str:
+    """A table of how many questions of each split have how many answers."""
+    people = pilot.answers.groupby(["image", "class"])["worker"].nunique().rename("answers")
+    parts = people.reset_index()["image"].map(pd.Series(split, asked)).rename("split")
+    counts = pd.concat([parts, people.reset_index()["answers"]], axis=1).value_counts(sort=False)
+    return counts.rename("questions").reset_index().to_csv(index=False)
 
 
 def _levels(errors: tuple[float, float] | None) -> list[list[float]]:
@@ -331,6 +363,10 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     for state in states:
         if len(state.open):
             return ["receive", str(folder), f"{DOWNLOADS}answers-{state.order.id}-*.jsonl"]
+    rest = project.budget - spent(project, states, measured=True)
+    for state in states:
+        if len(state.ties) and rest >= 1:
+            return ["order", "--next", str(state.order.folder), "--ties", "--budget", f"{rest:.2f}"]
     runs = []
     for grid in sorted(folder.glob("grid-*.toml")):
         runs.append(str(folder / "runs" / grid.stem.removeprefix("grid-")))
@@ -338,7 +374,7 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
         if not table.exists() or table.relative_to(folder).as_posix() not in current:
             return ["compare", str(grid), "--out", runs[-1]]
     plan = _values(folder / PLAN)
-    if purchase := _purchase(project, states, runs, plan if PLAN in current else None):
+    if purchase := _purchase(project, states, runs, rest, plan if PLAN in current else None):
         # A plan that is priced by a search with the pilot's own model needs scores of all images.
         by_model = purchase[0] == "order" and plan.get("searched") is not None
         if not by_model:
@@ -367,32 +403,36 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
 
 
 def _purchase(
-    project: Project, states: Sequence[OrderState], runs: list[str], plan: dict[str, Any] | None
-) -> list[str]:
+    project: Project, states: Sequence[OrderState], runs: list[str], rest: float,
+    plan: dict[str, Any] | None,
+) -> list[str]:  # fmt: skip
     """The command that plans or orders the next round; empty if there is nothing to buy.
 
-    plan: the values of the plan made after the last round; None without one.
+    rest: dollars.  plan: the values of the plan made after the last round; None without one.
     """
     first, order = states[0].order, states[-1].order
-    left = len(first.images) - int(first.rounds[0].table["image"].nunique())  # without the pilot
-    rest = project.budget - spent(project, states, measured=True)
+    pilot = first.rounds[0].table["image"].unique()
+    left = len(first.images) - len(pilot) - len(first.test_images)
     report = ["--report", str(project.folder / PLAN)]
     if not runs or rest < 1 or (left <= 0 and not _judges_answers(runs)):
         return []
     if plan is not None:
+        if tests := plan.get("test_images"):
+            how = ["--test", str(tests["images"])]
+            if "answers" in tests:
+                how = ["--answers", str(tests["answers"]), "--split", "test"]
+            return ["order", "--next", str(first.folder), *how]
         needed = plan.get("purchase_needed", True)
         return ["order", "--next", str(order.folder), "--plan", report[1]] if needed else []
     measured, errors = order.folder / "measured.toml", states[0].errors
     how = ["--prices", str(measured) if measured.exists() else project.prices]
-    pilot = first.rounds[0].table["image"] if order.folder == first.folder else []
-    others = [not part.table["image"].isin(pilot).all() for part in order.rounds[1:]]
-    if others and not any(others):  # after further answers, the errors are no longer those of one
-        errors = None
+    labelled = np.append(pilot, first.test_images)[: None if order.folder == first.folder else 0]
+    further = [not part.table["image"].isin(labelled).all() for part in order.rounds[1:]]
     if left <= 0 and errors is None:
         return []
     if errors is not None:
         how += ["--errors", ",".join(f"{round(100 * rate, 2):g}%" for rate in errors)]
-    if any(others):  # --continue uses the measured prices and errors
+    if any(further):  # --continue uses the measured prices and errors
         how = ["--continue", str(order.folder)]
     return ["plan", *runs, "--budget", f"{rest:.2f}", "--images", str(max(left, 0)), *how, *report]
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.annotate.prices import Prices
@@ -255,13 +256,24 @@ class OrderState:
         about = order.table.drop(columns="question")
         return OrderState(order, answers.join(about, on="question"))
 
-    def of_rounds(self, first: int, last: int | None = None) -> OrderState:
-        """The state of the rounds from the first (1, 2, ...) to the last alone."""
-        rounds = self.order.rounds[first - 1 : last]
-        order = replace(self.order, rounds=rounds)
-        numbers = self.answers["round"] - first + 1
-        answers = self.answers.assign(round=numbers)
-        return OrderState(order, answers[numbers.between(1, len(rounds))])
+    def about(self, images: NDArray[np.integer]) -> OrderState:
+        """The state of the questions about these images (indices) alone."""
+        tables = [part.table[part.table["image"].isin(images)] for part in self.order.rounds]
+        kept = [n for n, table in enumerate(tables) if len(table)]
+        rounds = tuple(replace(self.order.rounds[n], table=tables[n]) for n in kept)
+        answers = self.answers[self.answers["image"].isin(images)]
+        numbers = answers["round"].map({n + 1: place for place, n in enumerate(kept, 1)})
+        return OrderState(replace(self.order, rounds=rounds), answers.assign(round=numbers))
+
+    @cached_property
+    def usual(self) -> int:
+        """Answers to a typical question of the first round: those ordered, or those received since.
+
+        Prices and plans are for so many answers.
+        """
+        first = self.order.rounds[0]
+        people = self._people.reindex(first.table["question"]).dropna()
+        return max(first.settings.answers, int(people.median()) if len(people) else 0)
 
     @cached_property
     def joined(self) -> JoinedAnswers:
@@ -372,6 +384,28 @@ class OrderState:
         BadInput
             If there are none.
         """
+        table = self._again(number)
+        if not len(table):
+            raise BadInput(
+                f"every answered question has {number} answers or more, or waits for them; raise "
+                "--answers" if len(self.joined.places) else
+                "no question is answered yet, so none can be asked again; receive the first "
+                "answers, or leave --answers out"
+            )
+        return table.drop(columns="people")
+
+    @cached_property
+    def ties(self) -> pd.DataFrame:
+        """The pairs with as many yes as no, as `again`; empty without any.
+
+        One more person is asked than were ordered: after an unsure answer a tie stays unknown.
+        """
+        table, ordered = self._again(0), (part.settings.answers for part in self.order.rounds)
+        undecided = (table["people"] <= max(ordered)) & (self.order.settings.join == "majority")
+        return table[undecided].drop(columns="people")
+
+    def _again(self, number: int) -> pd.DataFrame:
+        """As `again`, with a column people: the number of answers so far."""
         def real(table: pd.DataFrame) -> pd.DataFrame:
             return table[(table["gold"] == 0) & (table["kind"] != "name")]
 
@@ -385,18 +419,11 @@ class OrderState:
             [waiting["image"], waiting["class"]]
         ).sum().reindex(counts.index, fill_value=0)
         yes, no, unsure = (counts[word] for word in _STATES)
-        tied = (yes == no) & (yes > 0)
-        lacking = np.maximum(number - yes - no - unsure, tied.astype(int)) - open_
+        tied, people = (yes == no) & (yes > 0), yes + no + unsure
+        lacking = np.maximum(number - people, tied.astype(int)) - open_
         table = counts[["kind"]].assign(
-            nth=0, answers=lacking, doubt=(unsure > 0) | ((yes > 0) & (no > 0))
+            nth=0, answers=lacking, people=people, doubt=(unsure > 0) | ((yes > 0) & (no > 0))
         )[lacking > 0].reset_index()
-        if not len(table):
-            raise BadInput(
-                f"every answered question has {number} answers or more, or waits for them; raise "
-                "--answers" if len(counts) else
-                "no question is answered yet, so none can be asked again; receive the first "
-                "answers, or leave --answers out"
-            )
         chance = Chance.seeded(self.order.settings.seed).of("again", len(self.order.rounds))
         order = np.lexsort((chance(table["image"].to_numpy()), ~table["doubt"]))
         return table.iloc[order].drop(columns="doubt")
@@ -581,7 +608,7 @@ def write(state: OrderState) -> list[str]:
     values: dict[str, Any] = {"like": listed}
     if listed.endswith(".toml"):
         values = tomllib.loads(Path(listed).read_text("utf-8"))
-    values["workers"] = order.settings.answers
+    values["workers"] = state.usual
     for kind, rate in prices.rates.items():
         if rate.dollars is None:
             values[kind] = {"per": rate.per, "seconds": rate.seconds, "source": rate.source}

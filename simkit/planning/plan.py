@@ -11,20 +11,23 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from simkit import quantities
 from simkit.annotate import schemes
 from simkit.annotate.annotators import outvoted
 from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
+from simkit.files import reading
 from simkit.history import versions
 from simkit.planning import choose, plan_figure, plan_page
 from simkit.planning.answers import SUPPOSED, Errors
 from simkit.planning.choose import BillLine, Candidate, Decision, Trust, When, backtest
 from simkit.planning.costs import PriceCurve, Staff, count, searched, wrong_labels
 from simkit.planning.curves import Curves
-from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption
+from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption, project_of
 
+ANSWERS = "answers.csv"  # of a project: how many answers its labels are the majority of
 BUDGETS = 40  # of the slider of a page
 
 
@@ -82,7 +85,8 @@ class Plan(Decision, plan_figure.Readable):
         }  # fmt: skip
         values = {
             "budget": self.project.dollars, "images": self.project.images, "target": target,
-            "purchase_needed": self.purchase_needed, "zero_shot": self.evidence.zero_shot,
+            "purchase_needed": self.purchase_needed, "test_images": plan_page.better_tests(self),
+            "zero_shot": self.evidence.zero_shot,
             "wrong": self.wrong, "errors": self.curves.errors, "searched": self.candidates_right,
             "supposed": [{"wrong": rate, **_values(one)} for rate, one in self.supposed],
             "chosen": _values(self.chosen),
@@ -172,7 +176,7 @@ def plan(
     rates = None if errors is None else quantities.rates(errors, "errors")
     if not isinstance(runs, Evidence):
         folders = [runs] if isinstance(runs, str | PathLike) else runs
-        runs = Evidence.of(*folders, errors=joined(rates, listed.workers))
+        runs = Evidence.of(*folders, errors=joined(rates, listed.workers, *folders))
     evidence, received = runs, runs.received
     once = listed.setup + listed.setup_class * evidence.pool.truth.shape[1]
     once *= received is None and evidence.project is None  # set-up is paid with the first round
@@ -227,9 +231,24 @@ def _supposed(curves: Curves, project: choose.Request) -> Iterator[tuple[float, 
         yield rate, choose.choose(choose.candidates(erring, project), project).chosen
 
 
-def joined(errors: Errors | None, answers: int) -> Errors | None:
-    """The error rates of labels by the majority of so many answers; None if unknown."""
-    return errors and (outvoted(errors[0], answers), outvoted(errors[1], answers))
+def joined(errors: Errors | None, answers: int, *folders: Folder) -> Errors | None:
+    """The error rates of labels by the majority of so many answers; None if unknown.
+
+    In the project of the folders, they are the mean over its test labels, some of which may have
+    more answers than others.
+    """
+    if errors is None:
+        return None
+    numbers, weights = np.array([answers]), np.ones(1)
+    file = next((home / ANSWERS for home in map(project_of, folders) if home), None)
+    if file is not None and file.is_file():
+        with reading(file, "numbers of answers", "receive the answers again"):
+            table = pd.read_csv(file)
+            if len(table := table[table["split"] == "test"]):
+                numbers, weights = (table[name].to_numpy() for name in ("answers", "questions"))
+    rates = [[outvoted(rate, number) for number in numbers.tolist()] for rate in errors]
+    miss, false_alarm = np.average(rates, axis=1, weights=weights).tolist()
+    return miss, false_alarm
 
 
 def _spelled(errors: Errors | None) -> str | None:

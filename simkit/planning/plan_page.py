@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from shlex import join, quote
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from simkit.results.cells import FULL
 RUNNERS_UP = 3
 KNOWN_TO = 5.0  # points of mAP on the test images, at 95 % confidence
 SUPPOSED = 0.02  # of the test labels are wrong, where their errors are unknown
+LEAST_TESTS = 0.1  # of the test images: fewer further ones hardly change their precision
 MAYBE = 0.1  # probability from which on another method is recommended as well
 STEPS = 16  # purchases per line
 DRAWN = 3  # runners-up in the figure
@@ -46,8 +48,6 @@ def page(plan: Decision) -> Page:
     answers = [*_so_far(plan), *_answer(plan)]
     because = f", because {'; '.join(plan.trust.reasons)}" if plan.trust.reasons else ""
     trust = f"{plan.trust.grade}{because}.{_test_labels(plan)}"
-    if plan.evidence.project is not None and _missing_tests(plan):
-        trust += " A project tests on the pilot alone; further labels do not become test images."
     if images is None:
         trust += " `--images` was not given: as many images as needed are assumed."
     answers += [("Trust", trust), ("Next step", _next(plan))]
@@ -319,31 +319,17 @@ def _next(plan: Decision) -> str:
         return "Finish the comparison (the same `simkit compare` resumes it), then plan again."
     if plan.evidence.stand_in_backbone:
         return "Compare again with a backbone for photographs, which costs no labels."
+    test, project = _tests_to_buy(plan), plan.evidence.project
+    if test and project is not None:
+        return test
     if not plan.purchase_needed:
         return _train(plan)
     if plan.trust.sparse:
         scheme = plan.chosen.option
         return f"Compare smaller budgets of {scheme}, which costs no labels, and plan again."
-    if (project := plan.evidence.project) is not None:
+    if project is not None:
         what = "(a)" if len(plan.order) > 1 else "it"
         return f"`simkit status {quote(project)}` shows the command that orders {what}."
-    test = ""
-    bought = _certainty(plan)
-    if bought and bought[1][2] < bought[2][2]:
-        (_, price, again), (_, _, further) = bought[1:]
-        test = (
-            f"A further answer to every question of the test images ({dollars(price)}) makes mAP "
-            f"certain to ±{points(again)} points; as many dollars of new test images, to "
-            f"±{points(further)}."
-        )
-    elif extra := _missing_tests(plan):
-        price = extra * float(plan.curves.complete.dollars[-1]) / plan.evidence.pool.images
-        test = (
-            f"Label {extra:,} more test images ({dollars(price)}) to know mAP to ±{KNOWN_TO:g} "
-            "points: order them with `simkit order --data folder:NEW,labels=none --classes "
-            f"names.txt --scheme full-subset --images {extra}`, and add their labels to the test "
-            "split."
-        )
     if len(plan.order) > 1:
         parts = zip(("(a)", "(b)"), plan.order, strict=True)
         steps = [
@@ -423,6 +409,59 @@ def _missing_tests(plan: Decision) -> int:
     if not test.small or test.images is None or test.half_width < KNOWN_TO:
         return 0
     return math.ceil(test.images * ((test.half_width / KNOWN_TO) ** 2 - 1))
+
+
+def _tests_to_buy(plan: Decision) -> str:
+    """What makes the measured mAP more certain, and its price; "" where nothing is missing."""
+    if plan.evidence.project is not None:
+        if (tests := better_tests(plan)) is None:
+            return ""
+        order = quote(f"{plan.evidence.project}/order1")
+        how, what = f"--test {tests['images']}", f"{tests['images']:,} more test images"
+        if "answers" in tests:
+            how = f"--answers {tests['answers']} --split test"
+            what = "a further answer to every question of the test images"
+        return (
+            f"First buy {what} ({dollars(tests['dollars'])}), so that mAP is known to about "
+            f"±{points(tests['half_width'])} points: `simkit order --next {order} {how}`; then "
+            "compare and plan again."
+        )
+    bought = _certainty(plan)
+    if bought and bought[1][2] < bought[2][2]:
+        (_, price, again), (_, _, further) = bought[1:]
+        return (
+            f"A further answer to every question of the test images ({dollars(price)}) makes mAP "
+            f"certain to ±{points(again)} points; as many dollars of new test images, to "
+            f"±{points(further)}."
+        )
+    if not (extra := _missing_tests(plan)):
+        return ""
+    price = extra * float(plan.curves.complete.dollars[-1]) / plan.evidence.pool.images
+    return (
+        f"Label {extra:,} more test images ({dollars(price)}) to know mAP to ±{KNOWN_TO:g} "
+        "points: order them with `simkit order --data folder:NEW,labels=none --classes "
+        f"names.txt --scheme full-subset --images {extra}`, and add their labels to the test "
+        "split."
+    )
+
+
+def better_tests(plan: Decision) -> dict[str, Any] | None:
+    """Test labels that a project buys first, where mAP is uncertain and money is left: images,
+    dollars, half_width of mAP afterwards, and answers if those at hand get further ones."""
+    test, left = plan.evidence.test, plan.left
+    missing, exist = _missing_tests(plan), plan.project.images
+    if plan.evidence.project is None or not missing or not test.images:
+        return None
+    bought, usual = _certainty(plan), plan.curves.usual
+    if bought and bought[1][2] < min(bought[0][2], bought[2][2]) and bought[1][1] <= left:
+        return {"images": 0, "answers": usual + 1, "dollars": bought[1][1],
+                "half_width": bought[1][2]}  # fmt: skip
+    each = float(plan.curves.complete.dollars[-1]) / plan.evidence.pool.images
+    images = min(missing, int(left / each), missing if exist is None else exist)
+    if images < LEAST_TESTS * test.images:
+        return None
+    width = test.half_width / 100 * math.sqrt(test.images / (test.images + images))
+    return {"images": images, "dollars": images * each, "half_width": width}
 
 
 def _certainty(plan: Decision) -> tuple[tuple[str, float, float], ...]:

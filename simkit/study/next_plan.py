@@ -18,7 +18,7 @@ from simkit.errors import BadInput
 from simkit.files import reading
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.orders.order import Order
-from simkit.orders.project_state import FILE, PLAN
+from simkit.orders.project_state import PLAN
 from simkit.orders.receiving import OrderState, write_data
 from simkit.planning.costs import Staff
 from simkit.planning.evidence import Array, Evidence, Folder, Pair, Received
@@ -98,10 +98,7 @@ def plan_next(
                        "first")  # fmt: skip
     places = [folders] if isinstance(folders, str | PathLike) else list(folders)
     one = state.errors if errors is None else quantities.rates(errors, "errors")
-    # The first round of a project is its pilot, whose test labels have as many answers.
-    in_project = (order.folder.absolute().parent / FILE).is_file()
-    pilot = order.rounds[0].settings if in_project else order.settings
-    evidence = Evidence.of(*places, errors=joined(one, pilot.answers))
+    evidence = Evidence.of(*places, errors=joined(one, state.usual, *places))
     # The runs whose simulated people have the error rates nearest to those of the answers.
     habits = [option.habits for option, _ in evidence.cells]
     rates = [(np.mean(one.miss), np.mean(one.false_alarm)) for one in habits]
@@ -141,9 +138,13 @@ def _received(
     order = state.order
     scored, images = _scored_classes(evidence, order), np.arange(len(order.images))
     errors = state.errors
-    if evidence.project is not None and len(order.rounds) > 1:  # further answers about it count too
-        images = np.setdiff1d(images, order.rounds[0].table["image"])
-        state = state.of_rounds(2)
+    if evidence.project is not None and len(order.rounds) > 1:
+        asked = np.append(order.rounds[0].table["image"], order.test_images)
+        images = np.setdiff1d(images, asked)
+        state = state.about(images)
+        if not state.order.rounds:
+            raise BadInput(f"{order.folder} has no labels besides those of the pilot and of test "
+                           "images; plan without --continue")  # fmt: skip
     labels = state.labels
     codes = labels.codes[images][:, scored].toarray()
     dollars, labour, seconds = _paid(labels, prices)

@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from simkit.annotate.prices import cost
 from simkit.orders.order import Order
 from simkit.orders.project import Project
 
@@ -104,6 +105,14 @@ def test_many_images_begin_with_a_pilot(shell, tmp_path) -> None:
     assert "label 175 images completely for training and 58 for testing" in done.out
     assert Project.read("project").data == f"folder:{tmp_path}/photos,labels=none"
     assert "Label everything" in done.out and "This pilot measures mAP" in done.out
+    bill = cost(order.effort(order.table), "hourly").dollars
+    assert done.out.count(f"${bill:.2f}") == 2  # in the recommendation and the bill
+    assert f"leaves ${50 - bill:.2f}" in done.out
+    repeated = order.table[order.table["answers"] == 3]["image"].nunique()
+    assert repeated == round(50 / 1.5)  # half of three classes are expected in an image
+    few = start(shell, "--out", "few", "--repeat", "5%")
+    assert "about 18 classes are expected in these images" in few.out
+    assert "--repeat 15% asks about 33 images" in few.out
     poor = shell("quickstart", "photos", "--classes", "names.txt", "--budget", 1, "--out", "poor")
     assert poor.code == 2 and "raise it to $" in poor.err and not Path("poor").exists()
 
@@ -190,7 +199,7 @@ def test_images_made_equal_by_conversion_are_no_duplicates(shell, tmp_path) -> N
 
 def test_short_work_is_told_in_seconds_and_few_classes_take_longer(shell, tmp_path) -> None:
     photographs(tmp_path / "photos", 3)
-    done = start(shell)
+    done = start(shell, "--repeat", 0)
     assert "2.7 seconds of work" in done.out  # 9 questions of 0.3 seconds
     assert "91 classes" in done.out and "with 3 expect more" in done.out
     (tmp_path / "names.txt").write_text("".join(f"class {n}\n" for n in range(40)))

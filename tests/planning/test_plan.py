@@ -1,5 +1,6 @@
 """What a plan recommends, on comparisons whose truth is known."""
 
+import math
 import re
 import warnings
 from dataclasses import replace
@@ -193,15 +194,23 @@ def test_plans_say_what_wrong_test_labels_do_to_map(pilot):
     assert "A further answer to every question of the test images" in answers(made)["Next step"]
 
 
-def test_missing_test_images_are_a_step_outside_of_projects_only(pilot, tmp_path):
+def test_missing_test_images_are_the_first_step_where_money_is_left(pilot, tmp_path):
     few = replace(on_photographs(pilot), test=TestSplit(images=14, half_width=12.0, noise=0.06))
     said = answers(plan(few, 60, images=POOL, prices="openimages"))
     assert "simkit order" in said["Next step"] and "test split" in said["Next step"]
     (tmp_path / "project.toml").touch()
     few = replace(few, folders=(str(tmp_path / "runs" / "1"),))
-    said = answers(plan(few, 60, images=POOL, prices="openimages"))
-    assert f"simkit status {tmp_path}" in said["Next step"] and "more test" not in said["Next step"]
-    assert "project tests on the pilot" in said["Trust"]
+    made = plan(few, 60, images=POOL, prices="openimages")
+    tests, each = made.to_json()["test_images"], made.curves.complete.dollars[-1] / POOL
+    missing = math.ceil(14 * ((12 / 5) ** 2 - 1))  # for ±5 points
+    assert tests["images"] == min(missing, int(made.left / each)) > 1.4
+    assert tests["dollars"] == pytest.approx(tests["images"] * each)
+    assert tests["half_width"] == pytest.approx(0.12 * math.sqrt(14 / (14 + tests["images"])))
+    step = answers(made)["Next step"]
+    assert f"order --next {tmp_path}/order1 --test {tests['images']}`" in step
+    target = plan(few, 20.9, images=POOL, prices="openimages", target=0.999)
+    assert target.left < each and target.to_json()["test_images"] is None
+    assert f"simkit status {tmp_path}" in answers(target)["Next step"]
 
 
 def test_the_pilot_alone_is_stated_with_the_average_precision_of_two_classes(pilot, spec):

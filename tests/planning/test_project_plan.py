@@ -10,6 +10,7 @@ from scipy.sparse import vstack
 
 from simkit import data as datasets
 from simkit.annotate.simulate import simulate
+from simkit.errors import BadInput
 from simkit.labels.truth import Truth
 from simkit.planning import evidence
 from simkit.planning.evidence import COMPLETE, Evidence, Received
@@ -133,3 +134,19 @@ def test_a_moved_project_plans_the_same(tmp_path):
     grades = ["low", "medium", "high"]
     assert grades.index(lost.trust.grade) <= grades.index(after.trust.grade)
     assert np.diff(lost.chosen.band)[0] >= 0.9 * np.diff(after.chosen.band)[0]
+
+
+def test_test_labels_err_as_their_numbers_of_answers_say(project, tmp_path):
+    """By value: of three answers the majority errs at 3 e**2 - 2 e**3."""
+    home = tmp_path / "project"
+    shutil.copytree(project.parents[1], home)
+    errors, runs = (0.2, 0.1), home / "runs" / "1"
+    assert plan(runs, 200, images=IMAGES, errors=errors).evidence.test.errors == errors
+    rows = ["split,answers,questions", "train,1,900", "test,1,300", "test,3,100"]
+    (home / "answers.csv").write_text("\n".join(rows) + "\n")
+    made = plan(runs, 200, images=IMAGES, errors=errors)
+    expected = [0.75 * e + 0.25 * (3 * e**2 - 2 * e**3) for e in errors]
+    assert made.evidence.test.errors == pytest.approx(expected)
+    (home / "answers.csv").write_text("nonsense")
+    with pytest.raises(BadInput, match=r"answers\.csv"):
+        plan(runs, 200, images=IMAGES, errors=errors)

@@ -1,0 +1,190 @@
+"""Later rounds of a project: ties, answers asked again, test images, and purchases of a plan."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import simkit
+from simkit.chance import Chance
+from simkit.orders.order import Order
+from simkit.orders.receiving import OrderState
+from tests.cli.conftest import shell  # noqa: F401
+from tests.cli.test_quickstart import photographs, start
+
+PILOT = 220  # a third of the images
+
+
+def present(image: int, c: int) -> bool:
+    """The truth: every third image shows a class."""
+    return (image + c) % 3 == 0
+
+
+def answers(order: Order, wrong: float = 0.0, share: float = 1.0) -> Path:
+    """Answers to everything that is open, by people who have not answered the question before."""
+    state = OrderState.of(order)
+    todo = pd.concat([state.open, state.further])
+    people = state.answers.groupby(["image", "class"])["worker"].nunique().to_dict()
+    rows, chance = [], Chance.seeded(1)
+    columns = todo[["question", "image", "class", "answers", "answered"]].to_numpy().tolist()
+    for question, image, c, wanted, so_far in columns[: round(share * len(columns))]:
+        for nth in range(people.get((image, c), 0), people.get((image, c), 0) + wanted - so_far):
+            err = int(chance.of("wrong", nth)(image, c)) < wrong * 2**64
+            said = "yes" if present(image, c) ^ err else "no"
+            rows.append({"order": order.id, "question": question, "worker": f"p{nth}",
+                         "answer": said, "seconds": 0.3})  # fmt: skip
+    file = Path(f"said-{len(rows)}-{len(order.rounds)}.jsonl")
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+@pytest.fixture
+def project(shell, tmp_path, request):  # noqa: F811
+    """A project whose pilot was answered by people who get some answers wrong."""
+    photographs(tmp_path / "photos", 3 * PILOT)
+    assert start(shell, *getattr(request, "param", ())).code == 0
+    assert shell("receive", "project", answers(Order.read("project/order1"), wrong=0.1)).code == 0
+    return shell
+
+
+def step(shell) -> list[str]:  # noqa: F811
+    return shlex.split(shell("status", "project", "--json").json["next"])[1:]
+
+
+def compared() -> None:
+    """An empty comparison, as if it were finished."""
+    for grid in Path("project").glob("grid-*.toml"):
+        runs = Path("project/runs") / grid.stem.removeprefix("grid-")
+        runs.mkdir(parents=True, exist_ok=True)
+        (runs / "table.csv").write_text(str(np.random.default_rng().random()))
+        (runs / "grid.toml").write_text(grid.read_text())
+
+
+def labels() -> pd.DataFrame:
+    return pd.read_csv("project/labels.csv").set_index("file")
+
+
+@pytest.mark.parametrize("project", [("--answers", 2, "--repeat", 0)], indirect=True)
+def test_a_tie_asks_one_more_person(project) -> None:
+    state = OrderState.of(Order.read("project/order1"))
+    tied = state.tied
+    assert tied > 50 and labels().isna().to_numpy().sum() == tied
+    words = step(project)
+    assert words[:4] == ["order", "--next", "project/order1", "--ties"]
+    spent = project("status", "project", "--json").json["spent"]
+    assert float(words[-1]) == pytest.approx(50 - spent, abs=0.01)
+    assert project(" ".join(words)).code == 0
+    order = Order.read("project/order1")
+    assert len(order.rounds[1].table) == tied and (order.rounds[1].answers == 1).all()
+    assert project("receive", "project", answers(order, wrong=0.1)).code == 0
+    assert not labels().isna().to_numpy().any()
+    assert step(project)[0] == "compare"
+    assert tomllib.loads(Path("project/order1/measured.toml").read_text())["workers"] == 2
+    done = project("order", "--next", "project/order1", "--ties")
+    assert done.code == 2 and "--ties" in done.err
+
+
+def test_after_answers_asked_again_plans_know_errors_and_the_number_of_answers(project) -> None:
+    compared()
+    errors = step(project)[step(project).index("--errors") + 1]
+    again = ("order", "--next", "project/order1", "--answers", 2, "--to", "csv")
+
+    def workers() -> int:
+        return int(tomllib.loads(Path("project/order1/measured.toml").read_text())["workers"])
+
+    assert project(*again, "--budget", 0.2).code == 0
+    order = Order.read("project/order1")
+    assert project("receive", "project", answers(order, wrong=0.1)).code == 0
+    assert workers() == 1  # the usual question has one answer still
+    assert project(*again).code == 0
+    assert project("receive", "project", answers(Order.read("project/order1"), wrong=0.1)).code == 0
+    assert workers() == 2
+    counts = pd.read_csv("project/answers.csv").set_index(["split", "answers"])["questions"]
+    assert counts.sum() == 3 * PILOT and counts["train", 2] > 350 and counts["train", 3] > 20
+    assert step(project)[3] == "--ties"
+    assert project(" ".join(step(project))).code == 0
+    assert project("receive", "project", answers(Order.read("project/order1"), wrong=0.1)).code == 0
+    compared()
+    words = step(project)
+    assert words[0] == "plan" and "--continue" not in words
+    later = words[words.index("--errors") + 1]
+    for one, other in zip(errors.split(","), later.split(","), strict=True):
+        assert float(one.strip("%")) == pytest.approx(float(other.strip("%")), abs=5)
+
+
+def test_further_test_images_are_new_and_never_train(project) -> None:
+    before = labels()
+    assert project("order", "--next", "project/order1", "--test", 30, "--to", "csv").code == 0
+    order = Order.read("project/order1")
+    tests, pilot = order.rounds[1].table, order.rounds[0].table
+    assert tests["image"].nunique() == 30 and len(tests) == 90
+    assert not {*tests["image"]} & {*pilot["image"]}
+    assert project("receive", "project", answers(order)).code == 0
+    after = labels()
+    assert after.loc[before.index].equals(before) and len(after) == PILOT + 30
+    new = after.loc[after.index.difference(before.index)]
+    assert (new["split"] == "test").all() and new.notna().all(axis=None)
+    assert step(project)[0] == "compare"
+    compared()
+    words = step(project)
+    assert words[0] == "plan" and words[words.index("--images") + 1] == str(2 * PILOT - 30)
+    # A purchase of all other images leaves the test images out, and no model is trained on them.
+    text = {"scheme": "full-subset", "images": 5 * PILOT, "answers": 1, "again": False}
+    Path("project/plan.json").write_text(json.dumps({"order": [text]}))
+    assert project("order", "--next", "project/order1", "--plan", "project/plan.json",
+                   "--to", "csv").code == 0  # fmt: skip
+    order = Order.read("project/order1")
+    assert order.rounds[2].table["image"].nunique() == 2 * PILOT - 30
+    assert not order.rounds[2].table["image"].isin(tests["image"]).any()
+    assert project("receive", "project", answers(order)).code == 0
+    data = simkit.data.open("project/order1/data.toml")
+    assert {*new.index} <= {*data.truth["test"].images}
+    assert not {*new.index} & {*data.truth["train"].images}
+    done = project("order", "--next", "project/order1", "--test", 1)
+    assert done.code == 2 and "no round has asked about" in done.err
+
+
+def test_test_images_alone_are_asked_again(project) -> None:
+    words = ("order", "--next", "project/order1", "--answers", 2, "--split", "test", "--to", "csv")
+    assert project(*words).code == 0
+    order = Order.read("project/order1")
+    asked = {*order.images[order.rounds[1].table["image"].unique()]}
+    assert asked <= {*labels().query("split == 'test'").index}
+    assert project("receive", "project", answers(order)).code == 0
+    counts = pd.read_csv("project/answers.csv").query("answers == 1").groupby("split").size()
+    assert "test" not in counts and counts["train"] == 1
+    done = project(*words[:-3], "nowhere")
+    assert done.code == 2 and "labels.csv" in done.err
+
+
+def test_a_search_of_a_plan_looks_for_images_besides_the_pilot(project) -> None:
+    part = {"scheme": "fpc(per_class=3, search=random, keep_looks=False)", "images": 2 * PILOT,
+            "answers": 1, "again": False}  # fmt: skip
+    Path("project/plan.json").write_text(json.dumps({"order": [part]}))
+    words = ("order", "--next", "project/order1", "--plan", "project/plan.json", "--to", "csv")
+    assert project(*words).code == 0  # the pilot shows each class more often
+    order = Order.read("project/order1")
+    looks = order.rounds[1].table
+    assert (looks.groupby("class").size() >= 3).all() and looks["class"].nunique() == 3
+    assert not looks["image"].isin(order.rounds[0].table["image"]).any()
+    assert "answers" not in looks  # the plan pays for one answer to each
+
+
+def test_test_images_and_ties_need_an_order_of_a_project(shell, tmp_path) -> None:  # noqa: F811
+    words = ("order", "--data", "scenes:images=60", "--scheme", "rpa(keep=0.1)", "--to", "csv")
+    for more in (("--test", 5), ("--ties",)):
+        done = shell(*words, *more)
+        assert done.code == 2 and "--next" in done.err
+    assert shell(*words).code == 0
+    done = shell("order", "--next", "order1", "--test", 5)
+    assert done.code == 2 and "project" in done.err
+    done = shell("order", "--data", "scenes:images=60", "--scheme", "single-positive", "--repeat",
+                 "20%", "--out", "named")  # fmt: skip
+    assert done.code == 2 and "namings measure no errors" in done.err
+    assert not Path("named").exists()
