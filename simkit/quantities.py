@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -194,6 +196,12 @@ def duration(seconds: float | None) -> str:
     if seconds >= 3600:
         return f"{seconds / 3600:,.1f} hours"
     return f"{seconds / 60:,.1f} minutes" if seconds >= 60 else f"{seconds:,.1f} seconds"
+
+
+def today() -> date:
+    """The day; SOURCE_DATE_EPOCH fixes it, for files that are the same every day."""
+    now = os.environ.get("SOURCE_DATE_EPOCH")
+    return date.today() if now is None else datetime.fromtimestamp(int(now), UTC).date()
 
 
 def money(dollars: float, *, cents_below: float = 10) -> str:

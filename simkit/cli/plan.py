@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
-from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +20,14 @@ if TYPE_CHECKING:
     from simkit.planning.plan import Plan
 
 _WRITERS: dict[str, Callable[[Plan | PilotPlan], str]] = {
-    ".html": lambda plan: plan.html(date=_head(plan)),
+    ".html": lambda plan: plan.html(),
     ".md": lambda plan: plan.markdown(),
     ".json": lambda plan: json.dumps(plan.to_json(), ensure_ascii=False, indent=1) + "\n",
     ".txt": lambda plan: plan.text(width=100, details=True) + "\n",
 }
-_RUNS_ONLY = ("target", "confidence", "image_price", "errors", "continue_", "measured")
+_RUNS_ONLY = (
+    "target", "confidence", "image_price", "errors", "scores", "continue_", "measured"
+)  # fmt: skip
 _PILOT_ONLY = ("data", "classes", "per_image")
 
 
@@ -36,7 +36,8 @@ _PILOT_ONLY = ("data", "classes", "per_image")
 @options.signature
 @options.of(
     "simkit.planning.plan.plan", images=options.NUMBER, target=options.SCORE, prices=options.PRICES,
-    image_price=options.DOLLARS, errors=options.RATES, seed=click.INT, unset=True,
+    image_price=options.DOLLARS, errors=options.RATES, scores=options.FILE, seed=click.INT,
+    unset=True,
 )  # fmt: skip
 @options.of(
     "simkit.planning.costs.Staff", wage=options.DOLLARS, annotators=options.COUNT,
@@ -111,15 +112,6 @@ def command(
     say(made.text(width=width(), details=details))
     if report is not None:
         say(f"wrote {report}")
-
-
-def _head(plan: Plan | PilotPlan) -> str:
-    """The day of a report, and what is planned; SOURCE_DATE_EPOCH makes it the same every day."""
-    now = os.environ.get("SOURCE_DATE_EPOCH")
-    day = date.today() if now is None else datetime.fromtimestamp(int(now), UTC).date()
-    evidence = getattr(plan, "evidence", None)
-    about = "" if evidence is None else evidence.project or evidence.grid.get("data", "")
-    return ", ".join(filter(None, [day.isoformat(), str(about)]))
 
 
 def _check(folders: tuple[Path, ...], pilot: bool, values: dict[str, Any]) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +20,7 @@ from simkit import quantities
 from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
 from simkit.planning.answers import Answers
-from simkit.planning.costs import PriceCurve
+from simkit.planning.costs import PriceCurve, Staff, searched, wrong_labels
 from simkit.planning.curves import EDGE, Curves
 from simkit.planning.evidence import COMPLETE, Array, Evidence, LabelOption, Pair
 from simkit.results.cells import FULL
@@ -547,7 +549,7 @@ class Trust:
              f"mAP is uncertain by ±{test.half_width:.1f} points on the pilot's "
              f"{test.images or 0:,} test images"),
             (max(3 - evidence.draws, 0),
-             f"every size was measured with {evidence.draws} draw{'s' * (evidence.draws > 1)}"),
+             f"every size was measured only {evidence.draws} time{'s' * (evidence.draws > 1)}"),
             (not pool.opened,
              f"the data {evidence.grid.get('data')} cannot be opened here, so counts come from "
              "class frequencies alone"),
@@ -562,8 +564,9 @@ class Trust:
             (range_ > 0.1, f"the range is {100 * range_:.0f} points wide"),
         ]  # fmt: skip
         if backtest is not None:
-            text = f"{backtest.held:.0%} of {backtest.cells} curves predict their own largest size"
-            problems.insert(-2, (backtest.held < HELD, f"only {text}"))
+            held = f"{backtest.held * backtest.cells:.0f} of {backtest.cells}"
+            text = f"of the pilot's curves, {held} predict their own largest size"
+            problems.insert(-2, (backtest.held < HELD, text))
         problems.sort(key=lambda row: -row[0])
         # Nothing else holds if labels are wrong, so what is unknown about errors comes first.
         problems.insert(0, _unknown_errors(chosen, curves))
@@ -577,14 +580,10 @@ def _unknown_errors(chosen: Candidate, curves: Curves) -> tuple[int, str]:
     """Severity, and what is not known about the annotators' errors or about what they cost."""
     if not chosen.option.habits.perfect or (curves.errors and not any(curves.errors)):
         return 0, ""
-    level, levels = (0.03, 0.03), curves.evidence.levels
-    if curves.errors is not None:
-        level = tuple(max(float(f"{rate:.1g}"), 0.001) for rate in curves.errors)  # type: ignore[assignment]
-    mend = f"add errors = [{list(level)}] to the grid and compare again, to weigh several answers"
     if curves.errors is None:
-        text = "the annotators' errors are unknown: have some questions answered by three people"
-        return 1, f"{text}, or state --errors" + ("" if levels else f", and {mend}")
-    return int(not levels), f"what annotators' errors cost was not measured: {mend} per question"
+        return 1, "the annotators' errors are unknown (state them with --errors)"
+    text = "what annotators' errors cost was not measured (see Assumptions in --details)"
+    return int(not curves.evidence.levels), text
 
 
 @dataclass(frozen=True)
@@ -623,16 +622,12 @@ class Decision:
     measurement
         The cheapest purchase that may change the decision, with the probability; None if none is
         likely to.
-    bill
-        Bill of the order, of later rounds, of the pilot and of the labels so far.
-    weeks
-        Working time of the annotators; None if their number is not set.
+    staff
+        The annotators.
     expected
         Median and 90 % interval of the expected mAP of earlier rounds' labels; None without any.
-    wrong
-        Shares of the chosen purchase's present and absent labels that are wrong.
-    searched
-        Right and all candidates by class, if the purchase is searched for by the pool's machine.
+    day
+        The day of the plan, on which the work can begin.
     """
 
     project: Request
@@ -644,14 +639,12 @@ class Decision:
     backtest: Backtest | None
     measurement: tuple[Candidate, float] | None
     prices: Prices
-    bill: tuple[BillLine, ...]
     unpriced: tuple[str, ...]
-    week_hours: float | None
+    staff: Staff
     command: str
     expected: tuple[float, float, float] | None = None
-    wrong: tuple[float, float] = (0.0, 0.0)
     supposed: tuple[tuple[float, Candidate], ...] = ()
-    searched: tuple[Array, Array] | None = None
+    day: date = field(default_factory=quantities.today)
 
     @property
     def chosen(self) -> Candidate:
@@ -678,15 +671,32 @@ class Decision:
         so_far = self.curves.trained
         return self.chosen.pair if so_far is None or self.purchase_needed else so_far
 
+    @cached_property
+    def bill(self) -> tuple[BillLine, ...]:
+        """Bill of the order, of later rounds, of the pilot and of the labels so far."""
+        return tuple(_bill(self))
+
     @property
+    def _amount(self) -> float:
+        """The amount of the purchase on the pilot's images."""
+        one = self.chosen
+        return one.amount / one.times if one.option.counted else one.amount
+
+    @cached_property
+    def wrong(self) -> tuple[float, float]:
+        """Shares of the purchase's present and absent labels that are wrong."""
+        return wrong_labels(self.chosen.option, self._amount, self.evidence.pool)
+
+    @cached_property
     def candidates_right(self) -> dict[str, Any] | None:
         """The model by which the purchase is searched for, and the share of its right candidates.
 
         As `model`, `right` and `by_class`; None without a search by a model.
         """
-        if self.searched is None:
+        pool = self.evidence.pool
+        if (found := searched(self.chosen.option, self._amount, pool)) is None:
             return None
-        (right, looks), pool = self.searched, self.evidence.pool
+        right, looks = found
         names = [pool.truth.classes[c] for c in pool.scored]
         shares = (right / np.maximum(looks, 1)).tolist()
         return {
@@ -714,5 +724,44 @@ class Decision:
 
     @property
     def weeks(self) -> float | None:
-        hours, week = self.hours, self.week_hours
+        """Working time of the annotators; None if their number is not set."""
+        hours, week = self.hours, self.staff.week
         return None if hours is None or week is None else hours / week
+
+    @property
+    def done(self) -> date | None:
+        """The day by which the order is labelled, if its work begins on `day`."""
+        return None if self.weeks is None else self.day + timedelta(math.ceil(7 * self.weeks))
+
+
+def _bill(plan: Decision) -> Iterator[BillLine]:
+    project, chosen, order = plan.project, plan.chosen, plan.order
+
+    def line(what: str, dollars: float, seconds: float, when: When = "now") -> BillLine:
+        return BillLine(what, dollars, None if math.isnan(seconds) else seconds / 3600, when)
+
+    for letter, one in zip("ab", order if plan.purchase_needed else (), strict=False):
+        paid = one.images * project.image_price
+        what = "further answers" if one.answers.again else "labels"
+        if one.answers.number != plan.curves.usual:
+            what += f", {one.answers}"
+        what = what if len(order) == 1 else f"round 1, {letter}: {what}"
+        yield line(what, one.dollars - paid - project.set_up, one.seconds)
+        if paid:
+            yield line(f"{one.images:,} images", paid, 0.0)
+        if project.set_up and one is order[-1]:
+            yield line("set-up", project.set_up, 0.0)
+        if len(order) > 1 and one is order[-1]:  # which is of another option than the chosen one
+            dollars, seconds = chosen.dollars - order[0].dollars, chosen.seconds - order[0].seconds
+            yield line("later rounds, by a new plan", dollars, seconds, "later")
+    evidence, complete = plan.evidence, plan.curves.complete
+    if evidence.received is not None:
+        what = f"{evidence.received.option.part.name} labels so far"
+        yield line(what, evidence.received.dollars, math.nan, "before")
+    pool, tests = evidence.pool.images, evidence.test.images or 0
+    for images, kind in ((pool, "complete"), (tests, "test")):
+        if images:
+            dollars, seconds = (
+                float(x[-1]) * (images / pool) for x in (complete.dollars, complete.seconds)
+            )
+            yield line(f"pilot: {images:,} {kind} images", dollars, seconds, "before")

@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits
 from simkit.annotate.schemes.full_subset import FullSubset
-from simkit.annotate.similarities import PILOT_SCORES, PilotScores, Similarities
+from simkit.annotate.similarities import PILOT_SCORES, PilotScores, Similarities, read_scores
 from simkit.chance import Chance
 from simkit.data.dataset import LABELS, Boxes, Dataset
 from simkit.errors import BadInput, located
@@ -170,6 +170,23 @@ class Pool:
     def present(self) -> Array:
         """(L',) images that show each scored class."""
         return np.asarray(self.truth.counts[self.scored], np.float64)
+
+    def searched_by(self, scores: Folder) -> Pool:
+        """The same pool, searched in the order of a file of scores.
+
+        Raises BadInput if the file lacks an image or a class or has no logits, or if the data
+        cannot be opened.
+        """
+        if not self.opened:
+            raise BadInput(
+                "scores name images of the pilot, whose data cannot be opened here; put the data "
+                "back, or plan without scores"
+            )
+        images, classes = self.truth.images, self.truth.classes
+        values: Any = read_scores(scores, "train", images, classes)
+        known = np.where(values > schemes.MISSING, values, np.nan)
+        schemes.check_scale(known, images.tolist(), classes)
+        return dataclasses.replace(self, machine=values, machine_name=f"the scores of {scores}")
 
 
 Pair = tuple[LabelOption, str]

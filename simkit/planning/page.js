@@ -1,8 +1,8 @@
 "use strict";
 // The slider of the budget: every answer was computed with the plan; nothing is computed here but
-// the place of the mark, weeks, and the wage of the hours.
+// the place of the mark, the day when the work is done, and the wage of the hours.
 const root = document.currentScript.closest(".simkit-plan");
-const { steps, own, cheapest } = JSON.parse(root.querySelector(".values").textContent);
+const { steps, own, cheapest, day } = JSON.parse(root.querySelector(".values").textContent);
 const find = (name) => root.querySelector(name);
 const controls = find(".controls"), slider = find("[name=budget]"), bill = find(".bill");
 const mark = find(".mark"), list = find("dl"), command = find(".command");
@@ -65,8 +65,11 @@ function work() {
     shown.value = "";
     return;
   }
-  const weeks = hours / annotators / week, money = Math.round(hours * wage).toLocaleString("en");
-  shown.value = `${steps[slider.value].time} of work: ${weeks < 0.1 ? "less than 0.1" : weeks.toFixed(1)} weeks, $${money}`;
+  const done = new Date(day);  // at midnight UTC
+  done.setUTCDate(done.getUTCDate() + Math.ceil((7 * hours) / annotators / week));
+  const by = done.toLocaleDateString("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
+  const money = Math.round(hours * wage).toLocaleString("en");
+  shown.value = `${steps[slider.value].time} of work: $${money}, done by ${by}`;
 }
 
 function reach() {

@@ -249,7 +249,10 @@ class PilotPlan(Readable):
             f"{'; '.join(self.then)}",
         }  # fmt: skip
         title = f"The pilot to label first for ${self.budget:,.15g}: {self.classes:,} classes"
-        return Page(title, tuple(answers.items()), (), _details(self), command=self.command)
+        return Page(
+            title, tuple(answers.items()), (), _details(self), command=self.command,
+            about=quantities.today().isoformat(),
+        )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
         """As plain values: every field and property by its name."""

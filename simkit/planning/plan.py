@@ -22,8 +22,8 @@ from simkit.files import reading
 from simkit.history import versions
 from simkit.planning import choose, plan_figure, plan_page
 from simkit.planning.answers import SUPPOSED, Errors
-from simkit.planning.choose import BillLine, Candidate, Decision, Trust, When, backtest
-from simkit.planning.costs import PriceCurve, Staff, count, searched, wrong_labels
+from simkit.planning.choose import Candidate, Decision, Trust, backtest
+from simkit.planning.costs import PriceCurve, Staff, count
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption, project_of
 
@@ -43,11 +43,13 @@ class Plan(Decision, plan_figure.Readable):
     def html(self, *, date: str = "") -> str:
         """One file of HTML that needs no network, with a slider of the budget.
 
-        Without script, and in print, it is the plan for its own budget. date: of the report.
+        Without script, and in print, it is the plan for its own budget. date: the line below the
+        title. Default: the day, and the data or project.
         """
         every = choose.candidates(self.curves, replace(self.project, dollars=choose.UNLIMITED))
-        others = plan_page.what_if(self, [*self._at_budgets(every)], every)
-        return plan_figure.in_browser(self.page, what_if=others, date=date)
+        chart, others = plan_page.what_if(self, [*self._at_budgets(every)], every)
+        page = replace(self.page, chart=chart)
+        return plan_figure.in_browser(page, what_if=others, date=date)
 
     def explore(self) -> plan_figure.Frame:
         """The page of `html`, with its slider, in a notebook."""
@@ -68,11 +70,7 @@ class Plan(Decision, plan_figure.Readable):
             some = [one for one in every if one.dollars <= budget * (1 + 1e-9)]
             choice = choose.choose(some, project)
             choice, order = choose.in_rounds(choice, self.curves, project)
-            made = replace(
-                self, project=project, choice=choice, order=order, measurement=None,
-                **_simulated(choice.chosen, self.evidence),
-            )  # fmt: skip
-            yield replace(made, bill=tuple(_bill(made)))
+            yield replace(self, project=project, choice=choice, order=order, measurement=None)
 
     def to_json(self) -> dict[str, Any]:
         """As plain values; mAP from 0 to 1 on new images."""
@@ -125,6 +123,7 @@ def plan(
     staff: Staff = Staff(),
     image_price: float | str = 0.0,
     errors: float | str | tuple[float | str, float | str] | None = None,
+    scores: str | PathLike[str] | None = None,
     seed: int = 0,
 ) -> Plan:
     """Plan the purchase of labels for a budget from the runs of one or several comparisons.
@@ -157,6 +156,10 @@ def plan(
         Orders measure them (`simkit receive`). With them, and with runs at levels of errors
         (`errors` of the grid), purchases carry 1, 2, 3 or 5 answers per question, and further
         answers to the questions so far are a purchase as well. Default: unknown.
+    scores : path, optional
+        Scores of the pilot's training images by a model that has not seen their labels, from
+        `simkit score`, `simkit predict` or a table: fpc, federated and proposals look for images in
+        their order. Default: the pilot's own scores, which a comparison writes.
     seed : int
         Seed of all samples.
 
@@ -178,6 +181,8 @@ def plan(
         folders = [runs] if isinstance(runs, str | PathLike) else runs
         runs = Evidence.of(*folders, errors=joined(rates, listed.workers, *folders))
     evidence, received = runs, runs.received
+    if scores is not None:
+        evidence = replace(evidence, pool=evidence.pool.searched_by(scores))
     once = listed.setup + listed.setup_class * evidence.pool.truth.shape[1]
     once *= received is None and evidence.project is None  # set-up is paid with the first round
     least = 0 if rates and evidence.levels else 1  # without images questions can be asked again
@@ -198,30 +203,19 @@ def plan(
     choice = choose.choose(choose.candidates(curves, project), project)
     choice, order = choose.in_rounds(choice, curves, project)
     chosen, test = choice.chosen, backtest(evidence, purchases, seed=seed)
-    made = Plan(
+    return Plan(
         project=project, evidence=evidence, curves=curves, choice=choice, order=order,
         trust=Trust.of(chosen, curves, test), backtest=test, prices=listed,
-        measurement=choose.next_measurement(choice), unpriced=unpriced, bill=(),
-        week_hours=staff.week, expected=expected, supposed=tuple(_supposed(curves, project)),
-        **_simulated(chosen, evidence),
+        measurement=choose.next_measurement(choice), unpriced=unpriced,
+        staff=staff, expected=expected, supposed=tuple(_supposed(curves, project)),
         command=plan_figure.command(
             *evidence.folders, budget=money, images=project.images,
             target=project.target, confidence=confidence if reach else None,
             prices=prices if isinstance(prices, str) else listed.name, wage=staff.wage,
             image_price=image_price or None, errors=_spelled(rates), annotators=staff.annotators,
-            hours_a_week=staff.hours_a_week, seed=seed or None,
+            hours_a_week=staff.hours_a_week, scores=scores, seed=seed or None,
         ),
     )  # fmt: skip
-    return replace(made, bill=tuple(_bill(made)))
-
-
-def _simulated(chosen: Candidate, evidence: Evidence) -> dict[str, Any]:
-    """The shares of a purchase's labels that are wrong, and the candidates it looks through."""
-    amount = chosen.amount / chosen.times if chosen.option.counted else chosen.amount
-    return {
-        "wrong": wrong_labels(chosen.option, amount, evidence.pool),
-        "searched": searched(chosen.option, amount, evidence.pool),
-    }
 
 
 def _supposed(curves: Curves, project: choose.Request) -> Iterator[tuple[float, Candidate]]:
@@ -273,36 +267,3 @@ def _priced(
     if not any(option.complete for option in purchases):
         raise BadInput(unpriced[0])
     return purchases, tuple(unpriced)
-
-
-def _bill(plan: Plan) -> Iterator[BillLine]:
-    project, chosen, order = plan.project, plan.chosen, plan.order
-
-    def line(what: str, dollars: float, seconds: float, when: When = "now") -> BillLine:
-        return BillLine(what, dollars, None if math.isnan(seconds) else seconds / 3600, when)
-
-    for letter, one in zip("ab", order if plan.purchase_needed else (), strict=False):
-        paid = one.images * project.image_price
-        what = "further answers" if one.answers.again else "labels"
-        if one.answers.number != plan.curves.usual:
-            what += f", {one.answers}"
-        what = what if len(order) == 1 else f"round 1, {letter}: {what}"
-        yield line(what, one.dollars - paid - project.set_up, one.seconds)
-        if paid:
-            yield line(f"{one.images:,} images", paid, 0.0)
-        if project.set_up and one is order[-1]:
-            yield line("set-up", project.set_up, 0.0)
-        if len(order) > 1 and one is order[-1]:  # which is of another option than the chosen one
-            dollars, seconds = chosen.dollars - order[0].dollars, chosen.seconds - order[0].seconds
-            yield line("later rounds, by a new plan", dollars, seconds, "later")
-    evidence, complete = plan.evidence, plan.curves.complete
-    if evidence.received is not None:
-        what = f"{evidence.received.option.part.name} labels so far"
-        yield line(what, evidence.received.dollars, math.nan, "before")
-    pool, tests = evidence.pool.images, evidence.test.images or 0
-    for images, kind in ((pool, "complete"), (tests, "test")):
-        if images:
-            dollars, seconds = (
-                float(x[-1]) * (images / pool) for x in (complete.dollars, complete.seconds)
-            )
-            yield line(f"pilot: {images:,} {kind} images", dollars, seconds, "before")

@@ -13,14 +13,13 @@ import textwrap
 import warnings
 from abc import ABC, abstractmethod
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from hashlib import sha256
 from importlib.resources import files
 from io import StringIO
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -100,43 +99,6 @@ class Chart:
     note: str = ""
 
 
-class Step(NamedTuple):
-    """One position of the slider of the budget.
-
-    answers: those of the page that depend on the budget;  hours: working time, None if unknown;
-    mark: the purchase in the figure.
-    """
-
-    budget: str
-    answers: tuple[tuple[str, str], ...]
-    bill: Table
-    hours: float | None
-    mark: Mark
-
-    def values(self, trust: str) -> dict[str, Any]:
-        """As plain values of the script."""
-        answers = [*_split(self.answers, trust)]
-        time = "" if not self.hours else quantities.duration(3600 * self.hours)
-        return {**self._asdict(), "answers": answers, "bill": self.bill.rows, "time": time,
-                "label": _marked_as(self.mark)}  # fmt: skip
-
-
-class WhatIf(NamedTuple):
-    """Other budgets on a page.
-
-    own: place of the page's budget among the steps;  cheapest: mAP in points, dollars and words of
-    the cheapest purchase that reaches it with the probability `confidence`, both ascending;
-    chart: the figure, of all budgets;  wage: dollars an hour, if the prices have times.
-    """
-
-    steps: tuple[Step, ...]
-    own: int
-    cheapest: tuple[tuple[float, float, str], ...]
-    chart: Chart
-    confidence: float
-    wage: float | None
-
-
 class Frame(NamedTuple):
     """A whole page within a notebook."""
 
@@ -175,7 +137,7 @@ class Readable(ABC):
         """
         page, width = self.page, max(width, 20)
         wide = width if width >= PIPE else min(width, WIDEST)
-        sections = [Section(table.title, table=table) for table in page.tables if table.rows]
+        sections = page.sections
         folded = [*page.details, *([Section("Command", code=page.command)] if page.command else [])]
         parts = [_printed(page.title, wide), _columns(page.answers, wide)]
         parts += [_in_terminal(one, width, wide) for one in sections + folded * details]
@@ -184,7 +146,10 @@ class Readable(ABC):
         return "\n\n".join(parts).rstrip()
 
     def html(self, *, date: str = "") -> str:
-        """One file of HTML that needs neither network nor script; date: a line below the title."""
+        """One file of HTML that needs neither network nor script.
+
+        date: the line below the title. Default: the day, and the data or project.
+        """
         return in_browser(self.page, date=date)
 
     def _repr_html_(self) -> str:
@@ -200,9 +165,7 @@ class Readable(ABC):
         page = self.page
         answers = (f"- **{_marked(name)}:** {_marked(text)}" for name, text in page.answers)
         parts = [f"# {_marked(page.title)}", "\n".join(answers)]
-        for table in page.tables:
-            parts += [f"**{_marked(table.title)}**", _piped(table)] if table.rows else []
-        for section in page.details:
+        for section in (*page.sections, *page.details):
             parts += [f"## {_marked(section.title)}", *(_marked(text) for text in section.text)]
             parts += ["\n".join(f"- {_marked(item)}" for item in section.items)]
             parts += [_piped(section.table)] if section.table and section.table.rows else []
@@ -217,7 +180,7 @@ class Readable(ABC):
 class Page(Readable):
     """A whole plan; answers are pairs such as ("Spend", "$928 on complete labels").
 
-    The answer about trust begins with the grade `trust`.
+    The answer about trust begins with the grade `trust`. `about`: the day, and what is planned.
     """
 
     title: str
@@ -227,11 +190,19 @@ class Page(Readable):
     chart: Chart | None = None
     command: str = ""
     trust: Literal["high", "medium", "low", ""] = ""
+    bill: Table | None = None
+    about: str = ""
 
     @property
     def page(self) -> Page:
         """The page itself."""
         return self
+
+    @property
+    def sections(self) -> list[Section]:
+        """The tables and the bill, as far as they have rows."""
+        tables = (*self.tables, *([self.bill] if self.bill else []))
+        return [Section(table.title, table=table) for table in tables if table.rows]
 
 
 def command(*words: str, **options: Any) -> str:
@@ -300,26 +271,24 @@ def _sound(text: str) -> str:
 
 
 def in_browser(
-    page: Page, *, whole: bool = True, what_if: WhatIf | None = None, date: str = ""
+    page: Page, *, whole: bool = True, what_if: Mapping[str, Any] | None = None, date: str = ""
 ) -> str:
-    """The page as HTML: a file, or a fragment of one with a single figure."""
-    chart = page.chart if what_if is None else what_if.chart
-    figures = [_image(chart, kind) for kind in (("wide", "narrow") if whole else ("",)) if chart]
-    script, values = (files(__package__) / "page.js").read_text("utf-8"), ""
-    if what_if is not None:
-        steps = [one.values(page.trust) for one in what_if.steps]
-        shown = {"steps": steps, "own": what_if.own, "cheapest": what_if.cheapest}
-        # No text can end the element that holds it.
-        values = json.dumps(shown).replace("<", "\\u003c")
+    """The page as HTML: a file, or a fragment of one with a single figure.
+
+    what_if: plain values for the script that moves the budget, see `plan_page.what_if`.
+    """
+    kinds = ("wide", "narrow") if whole else ("",)
+    script = (files(__package__) / "page.js").read_text("utf-8")
     return _template().render(
-        page=page, answers=_split(page.answers, page.trust), figures=figures, whole=whole,
-        chart=chart, date=date, what_if=what_if, values=values, script=script,
-        script_id=b64encode(sha256(script.encode()).digest()).decode(),
+        page=page, answers=split(page.answers, page.trust), whole=whole, date=date or page.about,
+        figures=[_image(page.chart, kind) for kind in kinds if page.chart], what_if=what_if,
+        values=json.dumps(what_if).replace("<", "\\u003c"),  # no text can end its element
+        script=script, script_id=b64encode(sha256(script.encode()).digest()).decode(),
     )  # fmt: skip
 
 
-def _split(
-    answers: Iterable[tuple[str, str]], trust: str
+def split(
+    answers: Iterable[tuple[str, str]], trust: str = ""
 ) -> Iterator[tuple[str, str, str, str]]:
     """Name, class, head and rest of each answer: the head is the grade of trust, or the text of the
     first two answers up to the first full stop."""
@@ -359,18 +328,19 @@ def _image(chart: Chart, kind: str = "") -> Any:
     """The figure as an image, as Jupyter removes SVG elements from untrusted notebooks."""
     from markupsafe import Markup, escape
 
-    frame, out = _NARROW if kind == "narrow" else _WIDE, StringIO()
+    out = StringIO()
     with _look():
         none = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         drawn = figure(chart, narrow=kind == "narrow")
         drawn.savefig(out, format="svg", metadata=none)
+    width, height = (round(72 * inches) for inches in drawn.get_size_inches())
     # Where a script finds dollars and mAP: the axes as parts of the image, and their limits.
     (axes,) = drawn.axes
     scale = (*axes.get_position().extents, *np.log10(axes.get_xlim()), *axes.get_ylim())
     drawing = out.getvalue().replace("'DejaVu Sans', sans-serif", _FONTS)
     data = b64encode(drawing.encode()).decode()
     return Markup(
-        f'<img class="{kind}" width="{frame.width}" height="{frame.height}" '
+        f'<img class="{kind}" width="{width}" height="{height}" '
         f'data-scale="{" ".join(f"{part:.5f}" for part in scale)}" '
         f'alt="{escape(_clean(chart.alt))}" src="data:image/svg+xml;base64,{data}">'
     )
@@ -420,19 +390,14 @@ _FONTS = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 _PAPER = {"facecolor": "white", "alpha": 0.8, "lw": 0, "pad": 1}
 
 
-_LEFT, _TOP, _BOTTOM, _GAP = 38, 44, 50, 22  # margins, and the gap next to the line names
+_LEFT, _TOP = 38, 44  # margins
 
 
-class _Frame(NamedTuple):
-    """The layout of the figure in pixels; phones get a narrower one."""
-
-    width: int
-    height: int
-    names: int  # width of the names of lines at the right
-    rows: int  # in such a name, at most
-
-
-_WIDE, _NARROW = _Frame(600, 372, names=152, rows=2), _Frame(358, 330, names=92, rows=3)
+def _frame(names: int, narrow: bool) -> tuple[int, int, int, int]:
+    """Width and height of the figure, and its margins at the right and below, in pixels: lines are
+    named at the right, on phones below."""
+    below = 64 + 20 * names
+    return (358, 270 + below, 12, below) if narrow else (600, 372, 174, 50)
 
 
 @contextmanager
@@ -471,15 +436,14 @@ def figure(chart: Chart, *, narrow: bool = False) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    frame = _NARROW if narrow else _WIDE
-    width, height, names, _ = frame
+    lines = sorted(chart.lines, key=lambda line: not line.chosen)[:_MOST]
+    width, height, right, bottom = _frame(len(lines), narrow)
     with _look():
         drawn = Figure(figsize=(width / 72, height / 72), dpi=72)
         axes = drawn.add_axes((
-            _LEFT / width, _BOTTOM / height, 1 - _LEFT / width - (names + _GAP) / width,
-            (height - _TOP - _BOTTOM) / height,
+            _LEFT / width, bottom / height, 1 - (_LEFT + right) / width,
+            1 - (_TOP + bottom) / height,
         ))  # fmt: skip
-        lines = sorted(chart.lines, key=lambda line: not line.chosen)[:_MOST]
         styles = _STYLES if lines and lines[0].chosen else _STYLES[1:]
         for line, (colour, dark, dashes) in zip(lines, styles, strict=False):
             thick, mark, order = (3.2, 6.5, 4) if line.chosen else (1.8, 5.0, 3)
@@ -494,7 +458,7 @@ def figure(chart: Chart, *, narrow: bool = False) -> Figure:
                 axes.plot(x, 100 * y, "o", ms=mark, mfc="white", mec=dark, mew=1.3, zorder=order,
                           label=f"measured: {line.label}")  # fmt: skip
         _rulers(axes, chart)
-        _name_lines(axes, lines, styles, frame)
+        _name_lines(axes, [*zip(lines, styles, strict=False)], narrow)
     return drawn
 
 
@@ -531,43 +495,30 @@ def _rulers(axes: Axes, chart: Chart) -> None:
                   xycoords="axes fraction", textcoords="offset points",
                   ha="right" if place > 0.5 else "left", va="bottom")  # fmt: skip
     left, above = x > 0.5, y < 0.8  # above its line where there is room
-    axes.annotate(_marked_as(chart.chosen), (spent, map),
+    axes.annotate(marked_as(chart.chosen), (spent, map),
                   xytext=(-10 if left else 10, 10 if above else -10), zorder=7,
                   textcoords="offset points", weight="bold", color=_STYLES[0][0], bbox=_PAPER,
                   ha="right" if left else "left", va="bottom" if above else "top")  # fmt: skip
 
 
-def _marked_as(mark: Mark) -> str:
+def marked_as(mark: Mark) -> str:
+    """Price and mAP of a purchase in the figure."""
     return f"{dollars(mark[0])}: {100 * mark[1]:.1f} mAP"
 
 
-def _name_lines(
-    axes: Axes, lines: list[CurveSeries], styles: tuple[Any, ...], frame: _Frame
-) -> None:
-    """Names at the right, near the ends of their lines and without overlap."""
-    from scipy.optimize import isotonic_regression
-
+def _name_lines(axes: Axes, lines: list[tuple[CurveSeries, Any]], narrow: bool) -> None:
+    """Names in the order of the ends of their lines."""
     from simkit.results.figures.style import fold
 
-    room, named = frame.names / 72, []
-    for line, style in zip(lines, styles, strict=False):
-        end = line.dollars[-1], 100 * line.median[-1]
-        text = fold(_clean(line.label), room, size=_LETTERS, lines=frame.rows)
-        named.append((float(axes.transData.transform(end)[1]), text, end, line, style))
-    if not named:
-        return
-    named.sort(key=lambda name: name[0])
-    sizes = [_ROW * (1 + text.count("\n")) + 4 for _, text, *_ in named]
-    gaps = [(one + other) / 2 for one, other in pairwise(sizes)]
-    offsets = np.cumsum([0, *gaps])
-    low, high = 4 + sizes[0] / 2, frame.height - _TOP + 8 - sizes[-1] / 2 - offsets[-1]
-    places = isotonic_regression([height for height, *_ in named] - offsets).x
-    places = places.clip(low, high) + offsets
-    for place, (_, text, end, line, (colour, dark, _)) in zip(places, named, strict=True):
-        axes.annotate(
-            text, end, xytext=(frame.width - frame.names - _GAP + 14, float(place)),
-            textcoords="figure points", va="center", color=dark, annotation_clip=False,
-            weight="bold" if line.chosen else "normal", zorder=3,
-            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 2, "shrinkB": 1,
-                        "relpos": (0, 0.5)},
-        )  # fmt: skip
+    lines = sorted(lines, key=lambda line: -line[0].median[-1])
+    by_label = {artist.get_label(): artist for artist in axes.lines}
+    room, rows = (290, 1) if narrow else (126, 3)
+    legend = axes.legend(
+        [by_label[f"median: {line.label}"] for line, _ in lines],
+        [fold(_clean(line.label), room / 72, size=_LETTERS, lines=rows) for line, _ in lines],
+        loc="upper left" if narrow else "center left", borderaxespad=0, frameon=False,
+        bbox_to_anchor=(-0.08, -0.25) if narrow else (1.03, 0.5), handlelength=1.6,
+        handletextpad=0.4, labelspacing=0.3 if narrow else 0.7, fontsize=_LETTERS,
+    )  # fmt: skip
+    for text, (line, (_, dark, _)) in zip(legend.get_texts(), lines, strict=True):
+        text.set(color=dark, weight="bold" if line.chosen else "normal")

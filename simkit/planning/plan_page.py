@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from shlex import join, quote
 from typing import Any
@@ -14,17 +14,17 @@ from simkit import quantities
 from simkit.history import versions
 from simkit.planning.answers import Answers
 from simkit.planning.choose import LOSS, MOST_TIMES, Candidate, Decision
-from simkit.planning.evidence import Pair
+from simkit.planning.evidence import LabelOption, Pair
 from simkit.planning.plan_figure import (
     Chart,
     CurveSeries,
     Mark,
     Page,
     Section,
-    Step,
     Table,
-    WhatIf,
     dollars,
+    marked_as,
+    split,
 )
 from simkit.registry import short
 from simkit.results.cells import FULL
@@ -34,86 +34,82 @@ KNOWN_TO = 5.0  # points of mAP on the test images, at 95 % confidence
 SUPPOSED = 0.02  # of the test labels are wrong, where their errors are unknown
 LEAST_TESTS = 0.1  # of the test images: fewer further ones hardly change their precision
 MAYBE = 0.1  # probability from which on another method is recommended as well
-STEPS = 16  # purchases per line
+STEPS = 16  # purchases per line, at least
 DRAWN = 3  # runners-up in the figure
-BILL = "Bill of this budget"
+WORDS = {"purchase", "method", "needs"}  # columns of a table of purchases that are no numbers
 
 
 def page(plan: Decision) -> Page:
     """The plan as a page: the answer first, the rest folded."""
-    wanted, images = plan.project.target, plan.project.images
+    wanted, images, evidence = plan.project.target, plan.project.images, plan.evidence
     title = f"What to label for {dollars(plan.project.dollars)}"
     title += "" if images is None else f", with {images:,} images"
     title += "" if wanted is None else f", {100 * wanted:g} mAP wanted"
-    answers = [*_so_far(plan), *_answer(plan)]
-    because = f", because {'; '.join(plan.trust.reasons)}" if plan.trust.reasons else ""
-    trust = f"{plan.trust.grade}{because}.{_test_labels(plan)}"
-    if images is None:
-        trust += " `--images` was not given: as many images as needed are assumed."
-    answers += [("Trust", trust), ("Next step", _next(plan))]
+    about = evidence.project or str(evidence.grid.get("data", ""))
     return Page(
-        title, tuple(answers),
-        tables=(*([_runners_up(plan)] * plan.purchase_needed), *_supposed(plan), *_bill(plan)),
+        title,
+        (*_so_far(plan), *_answer(plan), ("Trust", _trust(plan)), ("Next step", _next(plan))),
+        tables=(*_runners_up(plan), *_supposed(plan)), bill=_bill(plan),
         details=tuple(_details(plan)), chart=_chart(plan), command=plan.command,
-        trust=plan.trust.grade,
+        trust=plan.trust.grade, about=", ".join(filter(None, [plan.day.isoformat(), about])),
     )  # fmt: skip
 
 
 def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
-    """What to buy, and what to expect of it."""
-    chosen = plan.chosen
+    """What to buy, what to expect of it, and where the money goes."""
     if plan.purchase_needed:
         yield "Spend", " ".join(_spend(plan))
         yield "Expect", " ".join(_expect(plan))
-        yield "Range", f"{_band(chosen)} mAP (90% interval)."
-        yield from _money(plan)
+        yield "Range", f"{_band(plan.chosen)} mAP (90% interval)."
+        yield "mAP", _meaning(plan)
+        yield "Money", " ".join(_money(plan))
         if needs := _needs(plan):
             yield "Needs", needs
     else:
-        reached = {}
-        if plan.evidence.zero_shot is not None:
-            reached["the scores (zero-shot)"] = plan.evidence.zero_shot[0]
-        if plan.evidence.received is not None:
-            reached["the labels so far"] = plan.evidence.received.score
-        elif plan.curves.trained is not None:
-            reached["the labels so far"] = float(np.median(plan.curves.floor))
-        elif chosen.answers.again:
-            reached["the pilot's labels"] = float(np.median(plan.curves.so_far(chosen.pair)))
-        best = max(reached, key=lambda name: reached[name])
-        gain = max(plan.choice.best.median - reached[best], 0.0)
-        with_method = ""
-        if best == "the labels so far":
-            with_method = f", trained with {plan.evidence.title(plan.trained[1])}"
+        score, with_what, _ = _at_hand(plan)
+        gain = max(plan.choice.best.median - score, 0.0)
         yield "Spend", f"nothing: {_tried(plan)}"
-        yield "Expect", f"{points(reached[best])} mAP on new images, with {best}{with_method}."
+        yield "Expect", f"{points(score)} mAP on new images, with {with_what}."
         yield "Left", (
             f"{dollars(plan.left)}. Keep it: of {len(plan.choice.every):,} purchases the best is "
             f"expected to add {points(gain)} points."
         )
 
 
-def what_if(plan: Decision, plans: Sequence[Decision], every: Sequence[Candidate]) -> WhatIf:
-    """Plans for other budgets; every: all candidates at any price."""
+def what_if(
+    plan: Decision, plans: Sequence[Decision], every: Sequence[Candidate]
+) -> tuple[Chart, dict[str, Any]]:
+    """The figure of all budgets, and plans for other budgets as plain values.
+
+    every: all candidates at any price. The values are `steps`, what moves with the slider; `own`,
+    the place of the page's own budget among them; `cheapest`, mAP in points, dollars and words of
+    the cheapest purchase that reaches it with the probability `confidence`, ascending; `wage` in
+    dollars an hour, if the prices have times; `annotators` and their hours a `week`; and the `day`
+    on which the work can begin.
+    """
     cheapest: list[tuple[float, float, str]] = []
     for one in sorted(every, key=lambda one: (one.dollars, -one.median)):
         # The highest target that it reaches with the required probability.
         likely = np.sort(one.map)[::-1][math.ceil(plan.project.confidence * len(one.map)) - 1]
         if not cheapest or 100 * likely > cheapest[-1][0]:
-            text = f"{dollars(one.dollars)} on {described(one)}, {plan.evidence.title(one.method)}"
+            text = f"{dollars(one.dollars)} on {described(plan, one)}, "
+            text += plan.evidence.title(one.method)
             cheapest.append((100 * float(likely), one.dollars, text))
-    steps = tuple(
-        Step(
-            budget=dollars(one.project.dollars), answers=tuple(_answer(one)),
-            bill=next((table for table in _bill(one) if table.title == BILL), Table(BILL, (), ())),
-            hours=one.hours if one.purchase_needed else 0.0,
-            mark=(one.chosen.dollars, one.chosen.median),
-        )
-        for one in plans
-    )  # fmt: skip
-    return WhatIf(
-        steps, next(place for place, one in enumerate(plans) if one is plan), tuple(cheapest),
-        _chart(plan, every), plan.project.confidence, plan.prices.wage,
-    )  # fmt: skip
+    steps, own = [], 0
+    for place, other in enumerate(plans):
+        own = place if other is plan else own
+        hours, mark = other.hours or 0.0, (other.chosen.dollars, other.chosen.median)
+        steps.append({
+            "budget": dollars(other.project.dollars), "answers": [*split(_answer(other))],
+            "bill": _bill(other).rows, "mark": mark, "label": marked_as(mark), "hours": hours,
+            "time": quantities.duration(3600 * hours),
+        })  # fmt: skip
+    return _chart(plan, every), {
+        "steps": steps, "own": own, "cheapest": cheapest, "wage": plan.prices.wage,
+        "confidence": plan.project.confidence, "day": plan.day.isoformat(),
+        "annotators": quantities.count(plan.staff.annotators or 1, "annotators"),
+        "week": quantities.count(plan.staff.hours_a_week or 40, "hours_a_week"),
+    }  # fmt: skip
 
 
 def points(value: float) -> str:
@@ -127,32 +123,29 @@ def _band(one: Candidate) -> str:
     return f"{points(low)} to {points(high)}"
 
 
-def described(one: Candidate) -> str:
-    """A purchase in concrete numbers, with the answers per question if annotators err."""
+def described(plan: Decision, one: Candidate) -> str:
+    """A purchase in concrete numbers, with the answers per question if these are not the usual."""
     if one.answers.again:
         return f"further answers to the questions so far, up to {one.answers}"
-    known = one.answers.errors is not None and any(one.answers.errors)
-    return f"{_labels(one)}, {one.answers}" if known else _labels(one)
-
-
-def _labels(one: Candidate) -> str:
     option, part = one.option, one.option.with_amount(one.amount)
     images = f"{one.images:,} image{'s' * (one.images != 1)}"
     if option.complete:
-        return f"complete labels of {images}"
-    if option.amount == "images":
-        return f"{option.scheme} labels of {images}"
-    if option.counted:
+        text = f"complete labels of {images}"
+    elif option.amount == "images":
+        text = f"{option.scheme} labels of {images}"
+    elif option.counted:
         most = f"{round(one.amount):,} images of each class"
-        return f"up to {most}, found by searching {images} ({option.scheme})"
-    name, _, settings = option.scheme.rstrip(")").partition("(")
-    settings = f"{settings}, " if settings else ""
-    return f"{name}({settings}{option.amount}={getattr(part, option.amount):.3g}) on {images}"
+        text = f"up to {most}, found by searching {images} ({option.scheme})"
+    else:
+        name, _, settings = option.scheme.rstrip(")").partition("(")
+        settings = f"{settings}, " if settings else ""
+        text = f"{name}({settings}{option.amount}={getattr(part, option.amount):.3g}) on {images}"
+    usual = option.habits.workers or plan.curves.usual
+    return text if one.answers.number == usual else f"{text}, {one.answers}"
 
 
 def _so_far(plan: Decision) -> Iterator[tuple[str, str]]:
-    """Sentences on earlier rounds: their mAP next to the expected one, and, if people answered,
-    the fitted error rates."""
+    """Earlier rounds: their mAP next to the expected one, and the errors of the answers."""
     received = plan.evidence.received
     if received is None or plan.expected is None:
         return
@@ -161,8 +154,7 @@ def _so_far(plan: Decision) -> Iterator[tuple[str, str]]:
     text = (
         f"{dollars(received.dollars)} of {received.option.part.name} labels give "
         f"{plan.evidence.title(received.method)} {points(score)} mAP, {where} the expected range "
-        f"({points(low)} to {points(high)}, median {points(median)}). The plan uses the "
-        "predictions that agree with this mAP."
+        f"({points(low)} to {points(high)}, median {points(median)}), from which the plan learns."
     )
     if received.errors is not None:
         miss, false_alarm = received.errors
@@ -174,73 +166,72 @@ def _so_far(plan: Decision) -> Iterator[tuple[str, str]]:
 
 
 def _spend(plan: Decision) -> Iterator[str]:
-    now, chosen = plan.cost("now"), plan.chosen
+    chosen, now, received = plan.chosen, dollars(plan.cost("now")), plan.evidence.received
     if len(plan.order) > 1:
-        a, b = plan.order
+        a, b = (f"{dollars(one.dollars)} on {described(plan, one)}" for one in plan.order)
         yield (
-            f"{dollars(now)} on a first round: (a) {dollars(a.dollars)} on {described(a)}, and (b) "
-            f"{dollars(b.dollars)} on {described(b)}. If (a) proves better, continue with it: "
-            f"{described(chosen)}, {dollars(chosen.dollars)} in total."
+            f"{now} on a first round: (a) {a}, and (b) {b}. If (a) proves better, continue with "
+            f"it: {described(plan, chosen)}, {dollars(chosen.dollars)} in total."
         )
     else:
-        yield f"{dollars(now)} on {described(chosen)}."
-        if chosen.option.counted:
-            few, classes = int((chosen.present < 0.98 * chosen.amount).sum()), len(chosen.present)
-            if few:
-                have = "has" if few == 1 else "have"
-                yield f"{few} of {classes} classes {have} fewer: find all of their images."
-            if chosen.absent.sum():
-                yield "About as many images without the class are labelled as well."
-    received = plan.evidence.received
+        yield f"{now} on {described(plan, chosen)}."
+        few, classes = int((chosen.present < 0.98 * chosen.amount).sum()), len(chosen.present)
+        if chosen.option.counted and few:
+            have = "has" if few == 1 else "have"
+            yield f"{few} of {classes} classes {have} fewer: find all of their images."
     if received is not None and received.option == chosen.option:
         yield "These amounts include the labels so far; the price does not."
     workers, people = chosen.option.habits.workers, chosen.answers.number
     if people != 1 and people == (workers or plan.prices.workers):
         why = "because annotators err" if workers else f"by price list {plan.prices.name}"
         yield f"Each question is answered by {people} people ({why})."
-    if (total := plan.hours) is not None:
-        weeks = ""
-        if plan.weeks is not None:
-            weeks = f", {plan.weeks:.1f} weeks" if plan.weeks >= 0.1 else ", less than 0.1 weeks"
-            weeks += f" at {plan.week_hours:,.0f} hours a week"
-        time = f"{quantities.duration(3600 * total)} of work{weeks}"
+    if plan.hours is not None:
+        time = f"{quantities.duration(3600 * plan.hours)} of work"
+        if (done := plan.done) is not None:
+            time += f", done by {done.day} {done:%B %Y} at {plan.staff.week:,.0f} hours a week"
         yield f"{time}." if len(plan.order) == 1 else f"The first round takes {time}."
 
 
+def _search(plan: Decision, option: LabelOption) -> str | None:
+    """The model by which images are found for a scheme that assumes a machine, "" without a model;
+    None for other schemes."""
+    assumed = option.part.unassuming(scores=True) != option.part
+    return plan.evidence.pool.machine_name if assumed else None
+
+
 def _needs(plan: Decision) -> str:
-    """How the images are found, for schemes that assume a machine which finds them."""
-    part = plan.chosen.option.part
-    if part.unassuming(scores=True) == part:
+    """How the purchase's images are found, if its scheme assumes a machine that finds them."""
+    if _search(plan, plan.chosen.option) is None:
         return ""
     if (searched := plan.candidates_right) is None:
         return (
             "a search at random, which this price pays for: no model's scores of the pilot's "
-            "images are at hand (`simkit compare` writes them for heads on frozen features)."
+            "images are at hand (`simkit compare` writes them; `--scores` names others)."
         )
     by_class = sorted(searched["by_class"].items(), key=lambda pair: -pair[1])
     best_and_worst = dict((by_class[0], by_class[-1]))
     ends = ", ".join(f"{name} {share:.0%}" for name, share in best_and_worst.items())
     return (
-        f"a search with {searched['model']}, whose candidates were right in "
-        f"{searched['right']:.0%} ({ends}). Score the images before ordering (`simkit train` on "
-        "the pilot, `simkit predict`, `simkit order --scores`); scoring is not in the bill."
+        f"a search with {searched['model']}: {searched['right']:.0%} of the candidates are right "
+        f"({ends}). Score the images first and order with `--scores`; scoring is not in the bill."
     )
 
 
 def _expect(plan: Decision) -> Iterator[str]:
-    chosen = plan.chosen
+    chosen, target = plan.chosen, plan.project.target
     whole = f" once the whole {dollars(chosen.dollars)} is spent" if len(plan.order) > 1 else ""
+    on = ""
+    if plan.curves.trained is not None:
+        so_far = points(float(np.median(plan.curves.floor)))
+        on = f" on these and all labels so far (which alone give {so_far})"
     method = plan.evidence.title(chosen.method)
-    on = " on these and all labels so far" if plan.curves.trained is not None else ""
     yield f"{points(chosen.median)} mAP on new images, trained with {method}{on}{whole}."
-    if (errors := chosen.answers.errors) is not None and any(errors):
-        yield (
-            f"{100 * errors[0]:.2g}% of the present classes will be missed and "
-            f"{100 * errors[1]:.2g}% of the absent ones reported."
-        )
-    if any(plan.wrong):
-        present, absent = plan.wrong
-        yield f"{present:.1%} of the present and {absent:.1%} of the absent labels will be wrong."
+    if target is not None:
+        chance, wanted = chosen.reaches(target), points(target)
+        if plan.choice.reached:
+            yield f"{wanted} is reached with {chance:.0%} probability, at the lowest such price."
+        else:
+            yield f"The best chance of reaching {wanted} is {chance:.0%}."
     if (free := plan.evidence.zero_shot) is not None:
         yield f"Without labels, the scores reach {points(free[0])} (zero-shot, {free[1]})."
     better = {
@@ -257,42 +248,9 @@ def _expect(plan: Decision) -> Iterator[str]:
     if likely:
         others, may = map(plan.evidence.title, likely), "they" if likely[1:] else "it"
         yield f"Train {' and '.join(others)} on the same labels as well; {may} may be better."
-    yield _pilot_alone(plan)
-    target = plan.project.target
-    if target is not None:
-        chance, wanted = chosen.reaches(target), points(target)
-        if plan.choice.reached:
-            yield f"{wanted} is reached with {chance:.0%} probability, at the lowest such price."
-        else:
-            yield f"The best chance of reaching {wanted} is {chance:.0%}."
-    if target is None and plan.left > 0.02 * plan.project.dollars:
-        best = plan.choice.best
-        if best.dollars > 1.02 * chosen.dollars:  # the choice rules out a gain of 1 point
-            every = "all " if best.dollars > 0.98 * plan.project.dollars else ""
-            yield (
-                f"Spending {every}{dollars(best.dollars)} would give {points(best.median)}: less "
-                "than 1 point more."
-            )
-        else:
-            most = MOST_TIMES * plan.evidence.pool.images
-            end = "More money buys nothing better"
-            if plan.project.images is None or plan.project.images > most:
-                end = f"The pilot predicts nothing beyond {most:,.0f} images, 50 times its own"
-            yield f"{end}."
 
 
-def _money(plan: Decision) -> Iterator[tuple[str, str]]:
-    """Where the budget goes, in one line."""
-    parts = [f"{dollars(plan.cost('now'))} now"]
-    if later := plan.cost("later"):
-        parts.append(f"{dollars(later)} in later rounds")
-    parts.append(f"{dollars(plan.left)} left" if plan.left >= 0.005 else "nothing left")
-    paid = plan.cost("before")
-    before = f" Paid before: {dollars(paid)}." if paid else ""
-    yield "Money", f"{dollars(plan.project.dollars)}: {', '.join(parts)}.{before}"
-
-
-def _pilot_alone(plan: Decision) -> str:
+def _meaning(plan: Decision) -> str:
     """mAP without a purchase, and what it means: AP of the classes at its upper and lower quartile
     in words."""
     evidence, classes = plan.evidence, plan.evidence.pool.truth.classes
@@ -301,14 +259,61 @@ def _pilot_alone(plan: Decision) -> str:
     order = np.argsort(-ap, kind="stable")
     good, poor = (order[round(at * (len(order) - 1))] for at in (0.25, 0.75))
     first, last = (classes[evidence.pool.scored[one]] for one in (good, poor))
-    method = "" if key[1] == plan.chosen.method else f" with {evidence.title(key[1])}"
-    other = "" if poor == good else f" ({last}: {ap[poor]:.0%})"
-    where = f", among the {evidence.test.images:,} test images" if evidence.test.small else ""
+    other = "" if poor == good else f", for {last} {100 * ap[poor]:.0f}"
     return (
-        f"The pilot's labels alone give {points(float(np.nanmean(evidence.complete[key])))}{method}"
-        f": of the images ranked as high as one that shows {first}, or higher, {ap[good]:.0%} show "
-        f"{first} on average{other}{where}."
+        f"{points(float(np.nanmean(evidence.complete[key])))} by the pilot alone: of 100 images "
+        f"ranked first for {first} {100 * ap[good]:.0f} are right{other}."
     )
+
+
+def _money(plan: Decision) -> Iterator[str]:
+    """Where the budget goes, and why money is left."""
+    parts = [f"{dollars(plan.cost('now'))} now"]
+    if later := plan.cost("later"):
+        parts.append(f"{dollars(later)} in later rounds")
+    parts.append(f"{dollars(plan.left)} left" if plan.left >= 0.005 else "nothing left")
+    yield f"{dollars(plan.project.dollars)}: {', '.join(parts)}."
+    if plan.project.target is None and plan.left > 0.02 * plan.project.dollars:
+        most, best = MOST_TIMES * plan.evidence.pool.images, plan.choice.best
+        if best.dollars > 1.02 * plan.chosen.dollars:  # the choice rules out a gain of 1 point
+            more = f"{dollars(best.dollars)} would give {points(best.median)}"
+            yield f"{more}, less than 1 point more."
+        elif (plan.project.images or math.inf) > most:
+            yield f"The pilot predicts nothing beyond {most:,.0f} images, 50 times its own."
+        else:
+            yield "More money buys nothing better."
+    if paid := plan.cost("before"):
+        yield f"Paid before: {dollars(paid)}."
+
+
+def _at_hand(plan: Decision) -> tuple[float, str, str]:
+    """mAP of the best that needs no purchase, what it is, and how to get it."""
+    evidence, received, (option, method) = plan.evidence, plan.evidence.received, plan.trained
+    score, named = float(np.median(plan.curves.so_far(plan.trained))), evidence.title(method)
+    train = f"Train {named} on the labels at hand (`simkit train --labels`)."
+    if evidence.project is not None:
+        train = f"`simkit status {quote(evidence.project)}` shows the command that trains on these."
+    elif received is None:
+        train = f"Train {named} on the pilot's labels."
+    elif (trained := evidence.trained_as.get((option, method))) and received.folder:
+        words = ["simkit", "train", "--method", str(trained["method"]), "--labels"]
+        words += [f"{received.folder}/labels.parquet", "--data", f"{received.folder}/scored.toml"]
+        train = f"Train {named} on the labels at hand: `{join(words)}`"
+    labels = "the pilot's labels" if plan.curves.trained is None else "the labels so far"
+    score = score if received is None else received.score
+    found = [(score, f"{labels}, trained with {named}", train)]
+    if evidence.zero_shot is not None:
+        use = "Use the scores (`simkit score`); they need no labels."
+        found.append((evidence.zero_shot[0], "the scores (zero-shot)", use))
+    return max(found)
+
+
+def _trust(plan: Decision) -> str:
+    because = f", because {'; '.join(plan.trust.reasons)}" if plan.trust.reasons else ""
+    text = f"{plan.trust.grade}{because}.{_test_labels(plan)}"
+    if plan.project.images is None:
+        text += " `--images` was not given: as many images as needed are assumed."
+    return text
 
 
 def _next(plan: Decision) -> str:
@@ -323,7 +328,7 @@ def _next(plan: Decision) -> str:
     if test and project is not None:
         return test
     if not plan.purchase_needed:
-        return _train(plan)
+        return _at_hand(plan)[-1]
     if plan.trust.sparse:
         scheme = plan.chosen.option
         return f"Compare smaller budgets of {scheme}, which costs no labels, and plan again."
@@ -331,75 +336,49 @@ def _next(plan: Decision) -> str:
         what = "(a)" if len(plan.order) > 1 else "it"
         return f"`simkit status {quote(project)}` shows the command that orders {what}."
     if len(plan.order) > 1:
-        parts = zip(("(a)", "(b)"), plan.order, strict=True)
-        steps = [
-            f"add the labels of {part} to the comparison's data and compare again"
-            if one.option.complete
-            else f"train on {part} (`simkit train --labels`)"
-            for part, one in parts
-        ]
-        return f"Label (a) and (b), {', '.join(steps)}, then plan again. {test}".strip()
+        steps = (
+            "Label (a) and (b), add complete labels to the comparison's data and compare again, "
+            "train on the others (`simkit train --labels`), then plan again."
+        )
+        return f"{steps} {test}".strip()
     if test:
         return test
     if plan.choice.reached is not None:
         return "Order it." if plan.choice.reached else "Raise the budget or lower the target."
+    number = plan.chosen.answers.number
     if plan.chosen.answers.again:
-        return f"`simkit order --next ORDER --answers {plan.chosen.answers.number}` asks them."
+        return f"`simkit order --next ORDER --answers {number}` asks them."
     if plan.measurement is None:
-        how = "Order it"
-        if plan.chosen.answers.number != plan.curves.usual:
-            how += f" with `simkit order ... --answers {plan.chosen.answers.number}`"
-        return f"{how}: no smaller purchase is likely to change this decision."
+        how = "" if number == plan.curves.usual else f" with `simkit order ... --answers {number}`"
+        return f"Order it{how}: no smaller purchase is likely to change this decision."
     candidate, changes = plan.measurement
     return (
         f"The smallest purchase that may change this decision: {dollars(candidate.dollars)} on "
-        f"{described(candidate)}, trained with {plan.evidence.title(candidate.method)} "
+        f"{described(plan, candidate)}, trained with {plan.evidence.title(candidate.method)} "
         f"({changes:.0%} probability)."
     )
 
 
-def _train(plan: Decision) -> str:
-    """The training on the labels at hand, where no purchase is worth its money."""
-    received = plan.evidence.received
-    if received is None and plan.curves.trained is None and plan.evidence.zero_shot is None:
-        return f"Train {plan.evidence.title(plan.chosen.method)} on the pilot's labels."
-    if plan.curves.trained is None:
-        return "Use the scores (`simkit score`); they need no labels."
-    if (project := plan.evidence.project) is not None:
-        return f"`simkit status {quote(project)}` shows the command that trains on these labels."
-    assert received is not None
-    text = f"Train {plan.evidence.title(received.method)} on the labels at hand"
-    trained = plan.evidence.trained_as.get((received.option, received.method))
-    if trained is None or not received.folder:
-        return f"{text} (`simkit train --labels`)."
-    words = ["simkit", "train", "--method", str(trained["method"])]
-    words += ["--labels", f"{received.folder}/labels.parquet"]
-    return f"{text}: `{join([*words, '--data', f'{received.folder}/scored.toml'])}`"
-
 
 def _test_labels(plan: Decision) -> str:
     """A sentence on what errors of the test labels do to the measured mAP, if they matter."""
-    test = plan.evidence.test
+    test, known = plan.evidence.test, plan.evidence.test.errors is not None
     simulated = any(not option.habits.perfect for option, _ in plan.evidence.cells)
     if simulated or str(plan.evidence.grid.get("data", "")).startswith("scenes"):
         return ""  # whose test labels are true
-    if test.errors is None:
-        supposed = test.supposing((SUPPOSED, SUPPOSED))
-        seen, true = points(test.measured), supposed.on_new_images(np.array([test.measured]))[0]
-        if abs(true - test.on_new_images(np.array([test.measured]))[0]) < LOSS:
-            return ""
-        return (
-            f" Test labels are taken as true: if {SUPPOSED:.0%} of them are wrong, {seen} measured "
-            f"is about {points(true)} on true labels."
-        )
-    if not any(test.errors):
+    seen, erring = points(test.measured), test if known else test.supposing((SUPPOSED, SUPPOSED))
+    as_true, true = (
+        float(one.on_new_images(np.array([test.measured]))[0])
+        for one in (test.supposing((0.0, 0.0)), erring)
+    )
+    if abs(true - as_true) < LOSS:
         return ""
-    miss, false_alarm = test.errors
-    true = float(test.on_new_images(np.array([test.measured]))[0])
+    if known:
+        errors = f"errors of the test labels make about {points(true)} look like {seen}"
+        return f" mAP is that on true labels: {errors}."
     return (
-        f" mAP is that on true labels: the test labels miss {100 * miss:.2g}% of the present "
-        f"classes and report {100 * false_alarm:.2g}% of the absent ones, so "
-        f"{points(test.measured)} measured is about {points(true)}."
+        f" Test labels are taken as true: if {SUPPOSED:.0%} of them are wrong, {seen} measured "
+        f"is about {points(true)} on true labels."
     )
 
 
@@ -426,16 +405,15 @@ def _tests_to_buy(plan: Decision) -> str:
             f"±{points(tests['half_width'])} points: `simkit order --next {order} {how}`; then "
             "compare and plan again."
         )
-    bought = _certainty(plan)
-    if bought and bought[1][2] < bought[2][2]:
+    if not (extra := _missing_tests(plan)):
+        return ""
+    if (bought := _certainty(plan)) and bought[1][2] < bought[2][2]:
         (_, price, again), (_, _, further) = bought[1:]
         return (
             f"A further answer to every question of the test images ({dollars(price)}) makes mAP "
             f"certain to ±{points(again)} points; as many dollars of new test images, to "
             f"±{points(further)}."
         )
-    if not (extra := _missing_tests(plan)):
-        return ""
     price = extra * float(plan.curves.complete.dollars[-1]) / plan.evidence.pool.images
     return (
         f"Label {extra:,} more test images ({dollars(price)}) to know mAP to ±{KNOWN_TO:g} "
@@ -483,41 +461,50 @@ def _certainty(plan: Decision) -> tuple[tuple[str, float, float], ...]:
     )
 
 
-def _runners_up(plan: Decision) -> Table:
-    rows = tuple(
-        (described(one), plan.evidence.title(one.method), dollars(one.dollars), points(one.median),
-         _band(one), f"{(one.map > plan.chosen.map).mean():.0%}")
-        for one in plan.choice.rivals[:RUNNERS_UP]
-    )  # fmt: skip
-    columns = ("purchase", "method", "$", "mAP", "range", "chance to be better")
-    return Table("Runners-up", columns, rows, (2, 3, 4, 5))
+def _row(plan: Decision, one: Candidate) -> dict[str, str]:
+    """A purchase by the columns of a table."""
+    return {
+        "purchase": described(plan, one), "method": plan.evidence.title(one.method),
+        "$": dollars(one.dollars), "mAP": points(one.median), "range": _band(one),
+    }  # fmt: skip
+
+
+def _table(title: str, rows: Iterable[dict[str, str]]) -> Table:
+    """A table of purchases; without columns that are empty."""
+    rows = list(rows)
+    names = [name for name in next(iter(rows), ()) if any(row[name] for row in rows)]
+    numbers = tuple(place for place, name in enumerate(names) if name not in WORDS)
+    return Table(title, tuple(names), tuple(tuple(r[n] for n in names) for r in rows), numbers)
+
+
+def _runners_up(plan: Decision) -> Iterator[Table]:
+    if plan.purchase_needed:
+        needs = {None: "", "": "search"}
+        yield _table("Runners-up", (
+            _row(plan, one) | {
+                "needs": needs.get(_search(plan, one.option), "scores"),
+                "chance to be better": f"{(one.map > plan.chosen.map).mean():.0%}",
+            }
+            for one in plan.choice.rivals[:RUNNERS_UP]
+        ))  # fmt: skip
 
 
 def _supposed(plan: Decision) -> Iterator[Table]:
     """The choice for several shares of wrong answers, where the share is unknown."""
     if plan.supposed:
-        rows = tuple(
-            (f"{rate:.0%}", "the questions so far again" if one.answers.again else _labels(one),
-             f"{one.answers.number}", plan.evidence.title(one.method), dollars(one.dollars),
-             points(one.median), _band(one))
-            for rate, one in plan.supposed
-        )  # fmt: skip
-        columns = ("wrong answers", "purchase", "answers", "method", "$", "mAP", "range")
-        yield Table("If annotators err", columns, rows, (2, 4, 5, 6))
+        rows = ({"wrong answers": f"{rate:.0%}"} | _row(plan, one) for rate, one in plan.supposed)
+        yield _table("If annotators err", rows)
 
 
-def _by_answers(plan: Decision) -> Iterator[tuple[str, str, str, str, str]]:
+def _by_answers(plan: Decision) -> list[Candidate]:
     """For every number of answers, the best purchase of the chosen option and method at the price
     of the order; empty where one number alone can be judged."""
-    best: dict[tuple[int, bool], Candidate] = {}
+    best: dict[tuple[bool, int], Candidate] = {}
     for one in plan.choice.every:
-        key = one.answers.number, one.answers.again
+        key = one.answers.again, one.answers.number
         if one.pair == plan.chosen.pair and one.dollars <= plan.chosen.dollars + 0.005:
             best[key] = max(best.get(key, one), one, key=attrgetter("median"))
-    if len(best) > 1:
-        for (number, again), one in sorted(best.items(), key=lambda row: row[0][::-1]):
-            what = "the questions so far again" if again else _labels(one)
-            yield f"{number}", dollars(one.dollars), what, points(one.median), _band(one)
+    return [best[key] for key in sorted(best)] if len(best) > 1 else []
 
 
 def _tried(plan: Decision) -> str:
@@ -532,55 +519,55 @@ def _tried(plan: Decision) -> str:
     return f"{', '.join(tried)} were tried; none adds 1 point of mAP within the budget."
 
 
-def _bill(plan: Decision) -> Iterator[Table]:
-    """The bill of this budget, with its total, and what is already paid."""
-
-    def row(what: str, hours: list[float | None], cost: float) -> tuple[str, str, str]:
-        text = "" if None in hours else f"{math.fsum(filter(None, hours)):,.1f}"
-        return what, text, quantities.exact_money(cost)
-
-    paid = [line for line in plan.bill if line.when == "before"]
-    ours = [line for line in plan.bill if line.when != "before"]
-    for title, lines in ((BILL, ours), ("Already paid", paid)):
-        rows = [row(line.what, [line.hours], line.dollars) for line in lines]
-        if not rows:
-            continue
-        if lines is ours and len(lines) > 1:
-            rows.append(row("total", [line.hours for line in lines], plan.cost("now", "later")))
-        if any(hours for _, hours, _ in rows):
-            yield Table(title, ("item", "hours", "$"), tuple(rows), (1, 2))
-        else:
-            yield Table(title, ("item", "$"), tuple((what, cost) for what, _, cost in rows), (1,))
+def _bill(plan: Decision, *, paid: bool = False) -> Table:
+    """The bill of this budget, with its total, or of what is already paid."""
+    lines = [line for line in plan.bill if (line.when == "before") == paid]
+    rows = [(line.what, line.hours, line.dollars) for line in lines]
+    if not paid and len(rows) > 1:
+        hours = [line.hours for line in lines]
+        total = None if None in hours else math.fsum(filter(None, hours))
+        rows.append(("total", total, plan.cost("now", "later")))
+    timed = plan.prices.wage is not None  # or else the price list has no times
+    cells = (
+        (what, *["" if hours is None else f"{hours:,.1f}"] * timed, quantities.exact_money(cost))
+        for what, hours, cost in rows
+    )
+    columns = ("item", *["hours"] * timed, "$")
+    title = "" if paid else "Bill of this budget"
+    return Table(title, columns, tuple(cells), tuple(range(1, len(columns))))
 
 
 def _details(plan: Decision) -> Iterator[Section]:
     chosen = plan.chosen
     trained = plan.evidence.trained_as.get(chosen.pair)
     spelled = short(chosen.option.with_amount(chosen.amount))
+    (miss, false_alarm), (present, absent) = chosen.answers.errors or (0.0, 0.0), plan.wrong
     yield Section(
         "The order",
         items=tuple(filter(None, (
             f"Scheme: {spelled}, about {round(chosen.asked):,} images asked about",
             f"Labels: about {chosen.present.sum():,.0f} present and {chosen.absent.sum():,.0f} "
             f"absent of the {len(chosen.present)} classes that mAP averages",
+            f"Errors: {100 * miss:.2g}% of the present classes will be missed and "
+            f"{100 * false_alarm:.2g}% of the absent ones reported" if miss or false_alarm else "",
+            f"Errors: {present:.1%} of the present and {absent:.1%} of the absent labels will be "
+            "wrong" if present or absent else "",
             f"Training as in the comparison: {trained['method']}, learning rate {trained['lr']:g}, "
             f"{trained['epochs']} epochs" if trained and trained["lr"] else "",
         ))),
     )  # fmt: skip
-    title = f"Other amounts of {chosen.option}, trained with {plan.evidence.title(chosen.method)}"
-    rows = tuple(
-        (dollars(one.dollars), described(one), points(one.median), _band(one))
-        for one in _frontier(plan.choice.every, chosen.pair)[::2]
-    )
-    yield Section(title, table=Table("", ("$", "purchase", "mAP", "range"), rows, (0, 2, 3)))
-    if by_answers := tuple(_by_answers(plan)):
-        columns = ("answers to each question", "$", "purchase", "mAP", "range")
+    if (paid := _bill(plan, paid=True)).rows:
+        yield Section("Already paid", table=paid)
+    others = _frontier(plan.choice.every, chosen.pair)[::2]
+    title = f"Other amounts of {chosen.option}"
+    yield Section(title, table=_table("", (_row(plan, one) for one in others)))
+    if by_answers := _by_answers(plan):
         text = (
             "The best purchase for at most the price of the order. Wrong labels of one answer cost "
             "more than further images bring, as long as more answers give a higher mAP."
         )
-        table = Table("", columns, by_answers, (1, 3, 4))
-        yield Section("Get another answer, or another image?", (text,), table=table)
+        rows = ({"answers": f"{one.answers.number}"} | _row(plan, one) for one in by_answers)
+        yield Section("Get another answer, or another image?", (text,), table=_table("", rows))
     if plan.unpriced:
         yield Section("Not considered", items=plan.unpriced)
     tested = "No curve has three sizes, so no size could be held out and predicted."
@@ -591,40 +578,42 @@ def _details(plan: Decision) -> Iterator[Section]:
             f"{points(test.error)} points."
         )
     yield Section("Backtest of the range", text=(tested,))
-    yield from _better_tests(plan)
-    yield Section("Assumptions", items=tuple(_assumptions(plan)))
-    source = plan.prices
-    yield Section(
-        f"Prices: {source.name}",
-        items=tuple(
-            f"{kind}: {rate.seconds or rate.dollars:g} {'s' if rate.seconds else '$'} per "
-            f"{rate.per} ({rate.source})"
-            for kind, rate in source.rates.items()
-        ) + ((f"machine: ${source.machine:g} per image ({source.machine_source})",)
-             if chosen.option.part.needs_scores else ())
-        + ((f"wage: ${source.wage:g} an hour ({source.wage_source})",) if source.wage else ()),
-    )  # fmt: skip
-    ids = ", ".join(f"{name} {value}" for name, value in plan.evidence.ids.items())
-    made = ", ".join(f"{name} {value}" for name, value in versions().items())
-    yield Section("Provenance", (f"{plan.evidence.runs:,} runs; {ids}; {made}.",))
-
-
-def _better_tests(plan: Decision) -> Iterator[Section]:
-    """What more certainty of the measured mAP costs, where test labels err."""
     if bought := _certainty(plan):
         text = (
             "Half-width of the 95% interval of mAP on true labels, after the same dollars for a "
             "further answer to every question of the test images or for further test images."
         )
-        table = Table("", ("test split", "$", "mAP"), tuple(
-            (what, dollars(cost), f"±{points(width)}") for what, cost, width in bought
-        ), (1, 2))  # fmt: skip
+        tests = tuple((what, dollars(cost), f"±{points(width)}") for what, cost, width in bought)
+        table = Table("", ("test split", "$", "mAP"), tests, (1, 2))
         yield Section("Better test labels, or more test images?", (text,), table=table)
+    yield Section("Assumptions", items=tuple(_assumptions(plan)))
+    yield Section(f"Prices: {plan.prices.name}", items=tuple(_prices(plan)))
+    ids = ", ".join(f"{name} {value}" for name, value in plan.evidence.ids.items())
+    made = ", ".join(f"{name} {value}" for name, value in versions().items())
+    yield Section("Provenance", (f"{plan.evidence.runs:,} runs; {ids}; {made}.",))
+
+
+def _prices(plan: Decision) -> Iterator[str]:
+    source = plan.prices
+    for kind, rate in source.rates.items():
+        price = f"{rate.seconds:g} s" if rate.seconds else f"{rate.dollars:g} $"
+        yield f"{kind}: {price} per {rate.per} ({rate.source})"
+    if plan.chosen.option.part.needs_scores:
+        yield f"machine: ${source.machine:g} per image ({source.machine_source})"
+    if source.wage:
+        yield f"wage: ${source.wage:g} an hour ({source.wage_source})"
 
 
 def _assumptions(plan: Decision) -> Iterator[str]:
     chosen = plan.chosen
     yield "Images and annotators are like the pilot's"
+    errors = plan.curves.errors or (0.03, 0.03)
+    if not plan.evidence.levels and chosen.option.habits.perfect and any(errors):
+        level = [max(float(f"{rate:.1g}"), 0.001) for rate in errors]
+        yield (
+            f"{Answers(plan.curves.usual)}; to weigh other numbers, add errors = [{level}] to the "
+            "grid and compare again"
+        )
     if chosen.answers.number != plan.curves.usual:
         yield (
             "Annotators err independently of each other; cleaner labels raise logit mAP as much "
@@ -649,11 +638,10 @@ def _assumptions(plan: Decision) -> Iterator[str]:
             "labels; its curve is assumed to end anywhere between its largest size and theirs"
         )
     if _needs(plan):
-        with_what = plan.evidence.pool.machine_name or "no model, at random"
         yield (
-            f"The price is that of a search with {with_what}, beyond the pilot at the same depth "
-            "(share of the images). The comparison trained on images that its assumed machine "
-            "found; mAP follows from the number of labels of each class, whichever images they are"
+            "Beyond the pilot, a search is as easy at the same depth (share of the images). The "
+            "comparison trained on images that its assumed machine found; mAP follows from the "
+            "number of labels of each class, whichever images they are"
         )
     if plan.evidence.test.small:
         yield "Measured mAP was corrected for the bias of few test images"
@@ -662,49 +650,47 @@ def _assumptions(plan: Decision) -> Iterator[str]:
 
 
 def _frontier(every: Sequence[Candidate], pair: Pair) -> list[Candidate]:
-    """The best purchases of a label option and method at increasing costs."""
-    purchases = [one for one in every if one.pair == pair and not one.answers.again]
-    if not purchases:
-        return []
-    spent = [one.dollars for one in purchases]
-    best: dict[float, Candidate] = {}
-    for level in np.geomspace(min(spent), max(spent), STEPS) * (1 + 1e-9):
-        affordable = (one for one in purchases if one.dollars <= level)
-        highest = max(affordable, key=attrgetter("median"))
-        best[highest.dollars] = highest
-    return list(best.values())
+    """The best purchases of a label option and method at increasing costs, the dearest included."""
+    best: list[Candidate] = []
+    for one in sorted(every, key=attrgetter("dollars")):
+        higher = not best or one.median > best[-1].median
+        best += [one] if one.pair == pair and not one.answers.again and higher else []
+    return best[:: -max(1, len(best) // STEPS)][::-1]
+
+
+def _measured(plan: Decision, pair: Pair, most: float) -> tuple[Mark, ...]:
+    """What the pilot measured, at the price of as many labels of its images, up to `most` dollars;
+    nothing where a purchase adds to labels so far."""
+    if plan.curves.trained is not None:
+        return ()
+    bought, pool, marks = plan.curves.purchases[pair[0]], plan.evidence.pool.images, []
+    known = (bought.present + bought.absent).sum(axis=1)
+    for size in plan.evidence.cells.get(pair, ()):
+        labels = (size.present + size.absent).sum()
+        paid = float(np.interp(labels, [0.0, *known], [0.0, *bought.dollars]))
+        images = size.amount if pair[0].amount == "images" else pool
+        marks.append((paid + images * plan.project.image_price + plan.project.set_up, size.score))
+    return tuple(mark for mark in marks if mark[0] <= most)
 
 
 def _chart(plan: Decision, every: Sequence[Candidate] = ()) -> Chart:
     """The figure, up to the budget or of all candidates in `every`."""
-    chosen, set_up = plan.chosen, plan.project.set_up
-    lines = []
-    for option, method in (one.pair for one in (chosen, *plan.choice.rivals[:DRAWN])):
-        pair, best = (option, method), _frontier(every or plan.choice.every, (option, method))
+    chosen, lines = plan.chosen, []
+    for pair in (one.pair for one in (chosen, *plan.choice.rivals[:DRAWN])):
+        best = _frontier(every or plan.choice.every, pair)
         if not best:  # further answers to the questions so far alone
             continue
+        name = "complete labels" if pair[0].complete else pair[0]
         low, high = zip(*(one.band for one in best), strict=True)
-        marks: tuple[Mark, ...] = ()
-        if option.amount == "images":  # other options were measured only on the pilot's images
-            each = float(plan.curves.purchases[option].dollars[-1]) / plan.evidence.pool.images
-            each += plan.project.image_price
-            sizes = plan.evidence.cells.get(pair, ())
-            marks = tuple(
-                (size.amount * each + set_up, size.score)
-                for size in sizes if size.amount * each <= best[-1].dollars
-            )  # fmt: skip
-        name = "complete labels" if option.complete else option
         lines.append(CurveSeries(
-            label=f"{name}, {plan.evidence.title(method)}", low=low, high=high, measured=marks,
-            dollars=tuple(one.dollars for one in best), median=tuple(one.median for one in best),
-            chosen=pair == chosen.pair,
+            f"{name}, {plan.evidence.title(pair[1])}", tuple(one.dollars for one in best),
+            tuple(one.median for one in best), low, high,
+            _measured(plan, pair, best[-1].dollars), pair == chosen.pair,
         ))  # fmt: skip
+    dots = "Dots: measured in the pilot. " if any(line.measured for line in lines) else ""
     return Chart(
         tuple(lines), (chosen.dollars, chosen.median), plan.project.dollars,
-        target=plan.project.target,
-        alt=(
-            f"mAP over dollars of {len(lines)} label options; the chosen purchase costs "
-            f"{dollars(chosen.dollars)} and is expected to give {points(chosen.median)} mAP"
-        ),
-        note="Dots: measured in the pilot. Band: 90% interval.",
+        target=plan.project.target, note=f"{dots}Band: 90% interval.",
+        alt=f"mAP over dollars of {len(lines)} label options; the chosen purchase costs "
+        f"{dollars(chosen.dollars)} and is expected to give {points(chosen.median)} mAP",
     )  # fmt: skip

@@ -43,6 +43,7 @@ def plan_next(
     staff: Staff = Staff(),
     image_price: float | str = 0.0,
     errors: float | str | tuple[float | str, float | str] | None = None,
+    scores: str | PathLike[str] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Plan:
@@ -76,6 +77,8 @@ def plan_next(
         Dollars to obtain one image.
     errors : number, str or pair, optional
         Error rates of one answer, as for `plan`. Default: those of the order's answers.
+    scores : path, optional
+        Scores of the pilot's training images, as for `plan`.
     seed : int
         Seed of all samples.
     progress : callable, optional
@@ -120,13 +123,13 @@ def plan_next(
     planned = _planned_method(order)
     pair = max(pairs, key=lambda p: (p[1] == planned, evidence.cells[p][-1].score))
     if measured is None:
-        scores = _trained(state, evidence, pair, progress)
+        reached = _trained(state, evidence, pair, progress)
     else:
-        scores = np.array([quantities.score(measured, "measured")])
-    received = _received(state, evidence, pair, prices, evidence.test.on_new_images(scores))
+        reached = np.array([quantities.score(measured, "measured")])
+    received = _received(state, evidence, pair, prices, evidence.test.on_new_images(reached))
     made = plan(
         replace(evidence, received=received), budget, images=images, target=target, prices=prices,
-        staff=staff, image_price=image_price, seed=seed, errors=one,
+        staff=staff, image_price=image_price, scores=scores, seed=seed, errors=one,
     )  # fmt: skip
     return replace(made, command=f"{made.command} --continue {quote(str(order.folder))}")
 

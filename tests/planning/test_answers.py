@@ -186,7 +186,8 @@ def test_unknown_errors_are_the_first_reason_and_three_shares_are_shown(erring, 
     assert rates[0.0].answers.number == 1 < rates[0.05].answers.number
     assert rates[0.0].map.tolist() == made.chosen.map.tolist()
     blind = planned(unmeasured, 300, 2000, None)
-    assert "errors = [[0.03, 0.03]]" in blind.trust.reasons[0] and not blind.supposed
+    assert "errors = [[0.03, 0.03]]" in blind.text(width=10_000, details=True)
+    assert "errors are unknown" in blind.trust.reasons[0] and not blind.supposed
     known = planned(unmeasured, 300, 2000)
     assert "not measured" in known.trust.reasons[0] and known.chosen.answers.number == 1
 

@@ -253,10 +253,12 @@ def test_names_of_lines_that_end_together_neither_overlap_nor_leave(name, narrow
         warnings.filterwarnings("ignore", message="Glyph")  # a browser has it
         drawn = plan_figure.figure(replace(example().chart, lines=close), narrow=narrow)
         renderer = FigureCanvasAgg(drawn).get_renderer()
-        names = [text for text in drawn.axes[0].texts if re.match(r"\d\s", text.get_text())]
+        drawn.draw_without_rendering()
+        names = drawn.axes[0].get_legend().get_texts()
         extents = [Text.get_window_extent(text, renderer) for text in names]
     boxes = sorted((box.y0, box.y1) for box in extents)
     assert len(boxes) == 5 and boxes[0][0] >= 0 and boxes[-1][1] <= drawn.bbox.height
+    assert all(0 <= box.x0 and box.x1 <= drawn.bbox.width for box in extents)
     assert all(low[1] <= high[0] for low, high in pairwise(boxes))
 
 

@@ -1,11 +1,15 @@
 """The price of a search in a plan: that of real looks, by a measured model or at random."""
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from simkit import data as datasets
 from simkit.annotate.prices import prices
 from simkit.annotate.similarities import PILOT_SCORES, PilotScores
+from simkit.errors import BadInput
 from simkit.history import History
 from simkit.planning import evidence
 from simkit.planning.costs import count
@@ -80,3 +84,26 @@ def test_a_plan_says_with_which_model_its_purchase_is_searched_for(runs):
         score(runs, 5)
     assert made.chosen.option == FPC
     assert 0.2 <= made.to_json()["searched"]["right"] <= 0.3  # more among the frequent classes
+
+
+def test_scores_of_another_model_take_the_place_of_the_pilots(runs, tmp_path):
+    """Candidates of `--scores` that are all right cost one look each, as do images without."""
+    score(runs, 5)
+    pool = Evidence.of(runs).pool
+    file = tmp_path / "clip.csv"
+    shown = pool.truth.present.toarray().astype(float)
+    table = pd.DataFrame(8 * shown - 4, pool.truth.images, pool.truth.classes)
+    table.to_csv(file, index_label="image")
+    assert looks(FPC, pool.searched_by(file), 3) == pytest.approx(3 + 3)
+    made = plan(runs, 30, images=600, prices="openimages", scores=file)
+    assert made.chosen.option == FPC and made.to_json()["searched"]["right"] == 1
+    assert "clip.csv: 100% of the candidates" in dict(made.page.answers)["Needs"]
+    assert f"--scores {file}" in made.command
+    table.iloc[1:].to_csv(file, index_label="image")
+    with pytest.raises(BadInput, match="these have no row"):
+        plan(runs, 30, images=600, scores=file)
+    (1 / (1 + np.exp(-table))).to_csv(file, index_label="image")
+    with pytest.raises(BadInput, match="like probabilities; logits"):
+        plan(runs, 30, images=600, scores=file)
+    with pytest.raises(BadInput, match="cannot be opened"):
+        replace(pool, opened=False).searched_by(file)
