@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from simkit.annotate.prices import Prices, cost
 from simkit.annotate.prices import prices as price_list
+from simkit.annotate.schemes import make
 from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.chance import Chance
 from simkit.data import dataset
@@ -367,16 +368,17 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     for state in states:
         if len(state.ties) and rest >= 1:
             return ["order", "--next", str(state.order.folder), "--ties", "--budget", f"{rest:.2f}"]
-    runs = []
+    plan, runs = _values(folder / PLAN), []
+    if (left := min(rest, _left_to_search(states[-1], plan))) >= 0.01:
+        return ["order", "--next", str(states[-1].order.folder), "--budget", f"{left:.2f}"]
     for grid in sorted(folder.glob("grid-*.toml")):
         runs.append(str(folder / "runs" / grid.stem.removeprefix("grid-")))
         table = Path(runs[-1]) / "table.csv"  # older than the labels if questions were asked again
         if not table.exists() or table.relative_to(folder).as_posix() not in current:
             return ["compare", str(grid), "--out", runs[-1]]
-    plan = _values(folder / PLAN)
     if purchase := _purchase(project, states, runs, rest, plan if PLAN in current else None):
         # A plan that is priced by a search with the pilot's own model needs scores of all images.
-        by_model = purchase[0] == "order" and plan.get("searched") is not None
+        by_model = "--plan" in purchase and plan.get("searched") is not None
         if not by_model:
             return purchase
         if {MODEL, SCORES} <= current:
@@ -400,6 +402,24 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
             "--out", str(folder / SCORES),
         ]  # fmt: skip
     return []
+
+
+def _left_to_search(state: OrderState, plan: dict[str, Any]) -> float:
+    """Dollars of a plan's search that its rounds so far have not used; 0 if nothing is left to ask.
+
+    The number of looks depends on the answers, so that a search takes several rounds.
+    """
+    order, last = state.order, state.order.rounds[-1]
+    parts = [part for part in plan.get("order", ()) if not part.get("again")]
+    searching = not last.settings.test and (last.table["kind"] == "search").any()
+    if not searching or not parts or not len(order.ask(last.settings, state.joined).questions):
+        return 0.0
+    name = last.settings.parsed_scheme.name
+    planned = [float(part["dollars"]) for part in parts if make(str(part["scheme"])).name == name]
+    rounds = [n for n, part in enumerate(order.rounds, 1) if part.settings == last.settings]
+    rows = state.answers[state.answers["round"].isin(rounds)]
+    rates = (state.prices() or price_list(last.settings.prices)).once_set_up()
+    return sum(planned[:1]) - cost(effort_of(rows, order.shape, 1), rates).dollars
 
 
 def _purchase(

@@ -164,16 +164,30 @@ def test_test_images_alone_are_asked_again(project) -> None:
 
 
 def test_a_search_of_a_plan_looks_for_images_besides_the_pilot(project) -> None:
-    part = {"scheme": "fpc(per_class=3, search=random, keep_looks=False)", "images": 2 * PILOT,
-            "answers": 1, "again": False}  # fmt: skip
+    part = {"scheme": "fpc(per_class=12, search=random, keep_looks=False)", "images": 2 * PILOT,
+            "answers": 1, "again": False, "dollars": 1.0}  # fmt: skip
     Path("project/plan.json").write_text(json.dumps({"order": [part]}))
     words = ("order", "--next", "project/order1", "--plan", "project/plan.json", "--to", "csv")
     assert project(*words).code == 0  # the pilot shows each class more often
     order = Order.read("project/order1")
     looks = order.rounds[1].table
-    assert (looks.groupby("class").size() >= 3).all() and looks["class"].nunique() == 3
+    assert (looks.groupby("class").size() >= 12).all() and looks["class"].nunique() == 3
     assert not looks["image"].isin(order.rounds[0].table["image"]).any()
     assert "answers" not in looks  # the plan pays for one answer to each
+    # The search goes on for the plan's money, in further rounds.
+    for _ in range(9):
+        assert project("receive", "project", answers(order)).code == 0
+        words = step(project)
+        if words[0] != "order":
+            break
+        assert words[:3] == ["order", "--next", "project/order1"] and words[3] == "--budget"
+        assert project(" ".join(words)).code == 0
+        order = Order.read("project/order1")
+    found = [state for state in OrderState.of(order).answers.query("kind == 'search'").groupby(
+        "class")["answer"]]  # fmt: skip
+    assert len(order.rounds) > 2 and all((said == "yes").sum() >= 12 for _, said in found)
+    assert not any(part.table["image"].isin(order.rounds[0].table["image"]).any()
+                   for part in order.rounds[1:])  # fmt: skip
 
 
 def test_test_images_and_ties_need_an_order_of_a_project(shell, tmp_path) -> None:  # noqa: F811
