@@ -121,8 +121,9 @@ def _say_next(result: Comparison, out: Path) -> None:
     from simkit.orders.project_state import FILE
 
     if (project := next((p for p in out.parents if (p / FILE).is_file()), None)) is not None:
-        for line in _on_new_images(out):
-            say(line)
+        if len(result.reference):  # further grids of a pilot leave them to the first one
+            for line in _on_new_images(out):
+                say(line)
         say(f"next: simkit status {quote(str(project))}")
     elif len(result.reference) and result.grid.budgets:
         command = f"simkit plan {quote(str(out))} --budget {max(result.grid.budgets):g}"

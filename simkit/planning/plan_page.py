@@ -32,7 +32,8 @@ from simkit.results.cells import FULL
 RUNNERS_UP = 3
 KNOWN_TO = 5.0  # points of mAP on the test images, at 95 % confidence
 SUPPOSED = 0.02  # of the test labels are wrong, where their errors are unknown
-LEAST_TESTS = 0.1  # of the test images: fewer further ones hardly change their precision
+FOR_TESTS = 0.1  # of the images, which a purchase of all leaves for testing where mAP is uncertain
+LEAST_TESTS = 0.1  # of the test images, or of their precision: less is not worth a round
 MAYBE = 0.1  # probability from which on another method is recommended as well
 STEPS = 16  # purchases per line, at least
 DRAWN = 3  # runners-up in the figure
@@ -431,11 +432,15 @@ def better_tests(plan: Decision) -> dict[str, Any] | None:
     if plan.evidence.project is None or not missing or not test.images:
         return None
     bought, usual = _certainty(plan), plan.curves.usual
-    if bought and bought[1][2] < min(bought[0][2], bought[2][2]) and bought[1][1] <= left:
+    better = bought and bought[1][2] < min((1 - LEAST_TESTS) * bought[0][2], bought[2][2])
+    if better and bought[1][1] <= left:
         return {"images": 0, "answers": usual + 1, "dollars": bought[1][1],
                 "half_width": bought[1][2]}  # fmt: skip
     each = float(plan.curves.complete.dollars[-1]) / plan.evidence.pool.images
-    images = min(missing, int(left / each), missing if exist is None else exist)
+    images = min(missing, int(left / each))
+    if exist is not None:  # those that the purchase does not need, or some of all
+        used = plan.chosen.images if plan.purchase_needed else 0
+        images = min(images, max(exist - used, int(FOR_TESTS * exist)))
     if images < LEAST_TESTS * test.images:
         return None
     width = test.half_width / 100 * math.sqrt(test.images / (test.images + images))

@@ -51,6 +51,9 @@ def test_a_small_grid_leaves_its_results_and_resumes(shell) -> None:
     best = max(100 * float(row["map"]) for row in rows)
     assert 0 <= float(value[2]) < float(value[1]) < best
     assert third.out.endswith("next: simkit status .\n")
+    Path("grid-2.toml").write_text(GRID.replace("draws = 2", "draws = 1\nreference = false"))
+    other = shell("compare", "grid-2.toml", "--out", "further", "--workers", 1)
+    assert other.code == 0 and other.out.endswith("next: simkit status .\n")
     shown = shell("show", "runs").out
     assert "For $40, " in shown and "|" not in shown
     assert shown.endswith("full table: runs/summary.md\n")
