@@ -220,6 +220,28 @@ def test_budgets_that_buy_nothing(arguments, settings, message):
     assert message in str(error.value)
 
 
+def by_image(**price: float) -> Prices:
+    once = 7.0 if "seconds" in price else 0.0  # which is no part of a budget of time
+    return Prices("one", "one", 1, {"sweep": Rate("image", **price)}, wage=9, setup=once)
+
+
+@pytest.mark.parametrize(
+    ("listed", "unit", "words"),
+    [
+        (by_image(dollars=1.23456), "dollars", ", whose smallest amount costs 1.235"),
+        (by_image(dollars=1234), "dollars", ", whose smallest amount costs 1,234"),
+        (by_image(seconds=12.0), "seconds", ", whose smallest amount costs 12 (0.003334 hours)"),
+        (replace(prices("google"), setup=90.0, setup_class=0.5), "dollars",
+         ", whose smallest amount costs 95.04 with 95 dollars of set-up"),
+    ],
+)  # fmt: skip
+def test_the_smallest_amount_is_named_so_that_it_suffices(listed, unit, words):
+    with pytest.raises(BadInput) as error:
+        amount_for(0.5, TRUTH, "full-subset", listed, unit=unit)
+    said = f"0.5 {unit} do not buy anything of full-subset{words}; raise the budget"
+    assert str(error.value) == said
+
+
 @pytest.mark.parametrize("scheme", ["rpa", "fpc", "full-subset"])
 def test_more_than_can_be_written_down_is_not_bought(scheme, monkeypatch):
     monkeypatch.setattr(crowd, "LIMIT", 300)

@@ -439,6 +439,14 @@ def test_what_is_written_is_read_back(known, tmp_path):
     assert fitted.to_json()["fit"]["converged"] is True
 
 
+def test_the_prior_draws_people_together():
+    votes, _ = made(images=400)
+    own, alike = (fit_annotators(votes, unsure=False, shrink=n).habits for n in (1, 2000))
+    for times in ("miss_by_person", "false_alarm_by_person"):
+        loose, tight = (np.ptp(np.log(getattr(habits, times))) for habits in (own, alike))
+        assert tight < 0.5 and loose > 1.9
+
+
 def test_votes_that_say_nothing_about_errors():
     votes, _ = made(Habits(0.1, 0.1, workers=2, work_by_person=(1,) * 8), images=20)
     with pytest.raises(BadInput, match="a typical question has 2 votes"):

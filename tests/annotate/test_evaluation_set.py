@@ -99,6 +99,16 @@ def test_a_truth_tells_its_shares(truth):
     assert evaluation_set(5.0, part, "careful") == evaluation_set(5.0, half, "careful")
 
 
+def test_classes_that_all_known_images_show_or_of_which_none_is_known():
+    present, known = np.zeros((9, 4)), np.zeros((9, 4))
+    known[:8, 0] = known[0, 1] = known[:, 2] = 1
+    present[:4, 0] = present[0, 1] = 1
+    truth = Truth.of(present, known=known)
+    assert module.shares_of(truth).tolist() == [0.5, 1, 0, 0]
+    one, both = (evaluation_set(4.0, about, "google", workers=1) for about in (truth, [0.5, 1.0]))
+    assert one.images == both.images and one.rare == (2, 3) and both.rare == ()
+
+
 def test_it_costs_what_sweeping_that_many_images_costs():
     truth = random_truth(N=400, L=25)
     found = evaluation_set(9.0, truth, "google", workers=3)
@@ -117,10 +127,19 @@ def test_the_project_is_set_up_already(tmp_path):
 
 
 @pytest.mark.parametrize("given, message", [
-    ({"precision": 0}, "precision is 0"),
-    ({"confidence": 95}, "confidence is 95"),
+    ({"precision": 0}, "precision is 0; a number above 0 and below 100"),
+    ({"precision": 100}, "precision is 100"),
+    ({"precision": True}, "precision is True"),
+    ({"precision": "2"}, "precision is '2'"),
+    ({"confidence": 95}, "confidence is 95; a number above 0 and below 1 "),
+    ({"confidence": 1}, "confidence is 1;"),
     ({"workers": 0}, "workers is 0"),
+    ({"workers": 1.5}, "workers is 1.5"),
     ({"level": 1.0}, "level is 1.0"),
+    ({"level": 0}, "level is 0"),
+    ({"level": [0.5]}, "one or one for each of the 2 classes"),
+    ({"about": [-0.1, 0.5]}, "the shares of images that show a class must be one number"),
+    ({"about": [0.0, 0.0]}, "the shares of images that show a class must be one number"),
     ({"about": [[0.5]]}, "the shares of images that show a class must be one number"),
     ({"about": [0.5, 1.5]}, "the shares of images that show a class must be one number"),
     ({"about": [1e-12]}, "a precision of 1 points takes more than 1e+12 images"),

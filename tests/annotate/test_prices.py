@@ -335,3 +335,49 @@ def test_bills_and_lists_are_tables_in_a_notebook():
     assert "&lt;b&gt;" in shown and "<b>timed" not in shown and "image" in shown
     bill = cost(effort(verify=[0, 2, 1]), replace(OURS, name="<i>ours"))._repr_html_()
     assert "verify" in bill and "total at &lt;i&gt;ours prices" in bill
+
+
+def test_names_are_found_in_capitals_too(tmp_path):
+    assert prices("Hourly") == prices("hourly")
+    (tmp_path / "Mine.TOML").write_text('like = "Hourly"\nsetup_class = 5\n')
+    listed = prices(tmp_path / "Mine.TOML")
+    assert listed == replace(prices("hourly"), name="Mine", setup_class=5.0)
+    (tmp_path / "agency.toml").write_text(
+        'like = "hourly"\nsetup = 5\nsetup_source = "an offer"\n[image]\nseconds = 2\n'
+    )
+    listed = prices(tmp_path / "agency.toml")
+    assert (listed.setup, listed.setup_source) == (5, "an offer")
+    assert listed.image == Rate("image", 2.0)
+    assert listed.as_of == prices("hourly").as_of  # no price of a question or hour has changed
+
+
+def test_large_amounts_that_may_be_meant_are_not_noted(tmp_path, recwarn):
+    for text in ("seconds = 120\n", "dollars = 1000\n"):
+        (tmp_path / "mine.toml").write_text(
+            f"like = 'hourly'\nwage = 500\n[verify]\nper = 'question'\n{text}"
+            "[sweep]\nper = 'page'\npage = 80\nseconds = 900\n"
+        )
+        assert prices(tmp_path / "mine.toml").wage == 500
+    assert not recwarn.list
+
+
+def test_labels_whose_questions_are_unknown_have_no_price():
+    with pytest.raises(BadInput, match="a ndarray holds no questions; give simulated labels"):
+        cost(np.ones((2, 2)), "hourly")
+    with pytest.raises(BadInput, match="these labels do not record their questions"):
+        cost(PartialLabels.of(np.array([[1, -1]])))
+    assert cost(PartialLabels.of(np.array([[0, 0]]))).dollars == 0
+    by_machine = PartialLabels.of(np.array([[1, -1]]), effort=replace(effort(), machine=1000))
+    bill = cost(by_machine, replace(OURS, machine=0.002))
+    assert [(line.kind, line.questions, line.dollars) for line in bill.lines] == [
+        ("images", 0, 0.0), ("quality assurance", 0, 0.0), ("machine", 1000, 2.0),
+        ("set-up", 0, 70.0),
+    ]  # fmt: skip
+    assert (bill.seconds, bill.workers, bill.prices) == (0.0, 2, "ours")
+
+
+def test_the_seconds_of_assurance_are_unknown_where_those_of_the_questions_are():
+    rates = {"verify": Rate("question", None, 0.1), "name": Rate("question", 2.0, 0.2)}
+    bill = cost(effort(verify=[0, 10], name=[0, 3]), Prices("x", "X", 1, rates, qa=0.5))
+    assert bill.lines[-1] == BillItem("quality assurance", 0, None, 0.8, "")
+    assert bill.seconds is None and bill.dollars == 2.4

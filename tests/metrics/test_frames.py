@@ -73,6 +73,17 @@ def test_blank_labels_are_unknown() -> None:
         metrics.average_precision(SCORES, blank, only)
 
 
+def test_blank_cells_and_other_numbers_are_named() -> None:
+    odd = np.array([[1, np.nan], [2, 0], [0, 1], [1, 1]])
+    with pytest.raises(BadInput, match=r"^present holds 2"):
+        metrics.average_precision(SCORES, odd)
+    known = LABELS.astype(object).where(LABELS == 1, None)
+    with pytest.raises(BadInput, match=r"^known has blank cells; only 0 and 1"):
+        metrics.average_precision(SCORES.to_numpy(), LABELS.to_numpy(), known)
+    counted = metrics.average_precision(SCORES.to_numpy(), LABELS.to_numpy(), LABELS.eq(LABELS))
+    assert counted.tolist() == metrics.average_precision(SCORES, LABELS).tolist()
+
+
 def test_thresholds_and_classes_are_matched_too() -> None:
     limits = pd.Series({"b": 0.7, "a": 0.2})
     wanted = metrics.f1(SCORES.to_numpy(), LABELS.to_numpy(), [0.2, 0.7])
@@ -98,6 +109,7 @@ def test_thresholds_on_another_scale_are_noted(scores, limit, words) -> None:
         warnings.simplefilter("always")
         metrics.f1(scores, LABELS, limit)
     assert [words in str(each.message) for each in caught] == [True] * bool(words)
+    assert all(each.filename == __file__ for each in caught)
 
 
 def test_masked_labels_are_unknown():
