@@ -196,8 +196,7 @@ def places_of(names: Any, wanted: Any, what: str, of: str = "the scores") -> Any
     if names.equals(wanted):
         return slice(None)
     same = len(names) == len(wanted) and names.is_unique and wanted.is_unique
-    places = names.get_indexer(wanted) if names.is_unique else np.full(1, -1)
-    if not same or (places < 0).any():
+    if not same or ((places := names.get_indexer(wanted)) < 0).any():
         lost = [*wanted.difference(names, sort=False), *names.difference(wanted, sort=False)]
         odd = f", such as {lost[0]!r}" if lost else " in number, or occur twice"
         raise BadInput(
@@ -417,8 +416,7 @@ def _buckets(values: NDArray[Any], low: float, width: float, count: int) -> NDAr
     # float32 rounds alike for values and thresholds, and rounding keeps the order: equal scores
     # fall into one bucket, whatever its number.
     with np.errstate(over="ignore"):
-        bucket = np.subtract(values, low, dtype=np.result_type(values, np.float32))
-        bucket *= 1 / width
+        bucket = (values - low) * (1 / width)
     np.maximum(bucket, 0, out=bucket)
     np.minimum(bucket, count - 1, out=bucket)
     return bucket.astype(np.uint16)

@@ -76,6 +76,12 @@ def test_what_each_convention_gives_classes_of_one_kind():
         "test: mAP is the mean over 1 of 4 classes; left out: 2 without present labels (b, d) and "
         "1 without absent labels (c)"
     )
+    assert LabelCounts(np.array([1, 2]), np.array([0, 1])).left_out("ab", "val") == (
+        "val: mAP is the mean over 1 of 2 classes; left out: 1 without absent labels (a)"
+    )
+    assert "4 without present labels (a, b, c ...)" in LabelCounts(
+        np.array([0, 0, 0, 0, 1]), np.ones(5, int)
+    ).left_out("abcde", "val")
     first = LabelCounts.of(Truth.of(present, known=known), classes=[0])
     assert first.scored.all() and first.left_out("a", "test") == ""
 

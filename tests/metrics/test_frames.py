@@ -101,7 +101,10 @@ def test_thresholds_and_classes_are_matched_too() -> None:
         (SCORES, 50, "between 0.1 and 0.9, all on one side of the threshold 50"),
         (SCORES - 0.5, 0.3, "go down to -0.4, so they are not probabilities"),
         (SCORES, 0.5, ""),
+        (SCORES, 0.9, ""),
+        (SCORES, 0.1, "all on one side"),
         (SCORES - 0.5, 0, ""),
+        (SCORES + 1, 1.5, ""),
     ],
 )
 def test_thresholds_on_another_scale_are_noted(scores, limit, words) -> None:

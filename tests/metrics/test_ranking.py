@@ -95,6 +95,13 @@ def test_blocks_change_nothing(monkeypatch):
         found = list(ranked(torch.from_numpy(scores).bfloat16(), *labels))
         assert [len(b.known) for b in found] == [3, 3, 3, 2]
         same(found, whole)
+    few = csr_array(known & (np.random.default_rng(1).random(known.shape) < 0.1))
+    wanted = slow.average_precision(scores, present & few.toarray(), few.toarray())
+    np.testing.assert_allclose(average_precision(scores, present, few), wanted, rtol=1e-14)
+    monkeypatch.setattr(ranking, "_BLOCK_BYTES", 1)
+    found = list(ranked(scores, present, known))
+    assert len(found) == 11
+    same(found, whole)
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])

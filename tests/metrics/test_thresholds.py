@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics import f1_score
 
 from simkit.errors import BadInput
-from simkit.metrics import at_k, f1, f1_thresholds, mean_ap, ranking, top1
+from simkit.metrics import at_k, f1, f1_thresholds, mean_ap, precision_recall, ranking, top1
 from tests.reference import metrics as slow
 
 
@@ -18,6 +18,30 @@ def test_thresholds_by_hand():
     # from 0.9 on: 1 of 1 called, 1 of 2 found, F1 2/3; from 0.5 on: 2 of 3 and 2 of 2, 4/5
     assert f1_thresholds(scores, present).tolist() == [0.5, 0.9]
     assert f1(scores, present, [0.5, 0.9])[0] == pytest.approx(0.8, abs=1e-15)
+
+
+def test_precision_and_recall_by_hand():
+    scores = np.array([[0.9, 0.2, 0.8, 0.9], [0.7, 0.4, 0.1, 0.8], [0.3, 0.3, 0.1, 0.7]])
+    present = np.array([[1, 1, 1, 1], [0, 0, 0, 1], [1, 0, 0, 1]], bool)
+    # The second class is never predicted; the fourth has no absent image.
+    precision, recall = precision_recall(scores, present, 0.5)
+    np.testing.assert_allclose(precision, [1 / 2, np.nan, 1, np.nan])
+    np.testing.assert_allclose(recall, [1 / 2, 0, 1, 1])
+    known = np.array([[1, 1, 1, 1], [1, 1, 1, 1], [0, 1, 1, 1]], bool)
+    precision, recall = precision_recall(scores, present, [0.7, 0.3, 0.1, 0.75], known)
+    np.testing.assert_allclose(precision, [1 / 2, 0, 1 / 3, np.nan])
+    np.testing.assert_allclose(recall, [1, 0, 1, 2 / 3])
+    assert np.isnan(precision_recall(scores, ~present, 0.5)[1][3])
+
+
+def test_scores_that_are_stored_sparsely_rank_above_those_that_are_not():
+    rng = np.random.default_rng(2)
+    scores = np.where(rng.random((40, 5)) < 0.7, rng.random((40, 5)) + 1, 0)
+    present = rng.random((40, 5)) < 0.4
+    some = csr_array(scores)
+    np.testing.assert_array_equal(f1(some, present, 1.5), f1(scores, present, 1.5, scores > 0))
+    assert top1(some, present) == top1(scores, present)
+    assert at_k(some, present, 2) == at_k(scores, present, 2)
 
 
 def test_of_thresholds_that_do_equally_well_the_largest_is_taken():
