@@ -115,6 +115,12 @@ def test_thresholds_on_another_scale_are_noted(scores, limit, words) -> None:
     assert all(each.filename == __file__ for each in caught)
 
 
+def test_columns_of_several_types_are_numbers():
+    mixed = SCORES.astype({"a": "Float64"})
+    wanted = metrics.f1_thresholds(SCORES, LABELS)
+    np.testing.assert_array_equal(metrics.f1_thresholds(mixed, LABELS), wanted)
+
+
 def test_masked_labels_are_unknown():
     scores, present = (
         np.array([[3.0, 1.0], [2.0, 2.0], [1.0, 3.0]]),

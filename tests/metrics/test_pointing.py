@@ -29,6 +29,7 @@ def test_any_box_of_the_class_will_do_and_no_box_is_a_miss():
     assert pointing_hits(CORNER, boxes, (8, 8)).tolist() == [True]
     assert pointing_hits(CORNER, [[]], (8, 8)).tolist() == [False]
     assert pointing_hits(np.zeros((0, 2, 2)), [], (8, 8)).tolist() == []
+    assert pointing_hits(CORNER, [[]], (8, 8)).dtype == bool
 
 
 def test_images_of_different_size_and_tensors():

@@ -10,7 +10,7 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.results import job_store, runs, summary
-from simkit.results.cells import Budget, references, summary_rows
+from simkit.results.cells import Budget, listed, references, summary_rows, zero_shot
 from simkit.results.runs import describe
 from tests.results import planted
 
@@ -71,6 +71,46 @@ def test_lines_stand_for_schemes_and_limits_and_references_stand_apart():
         "fpc in 12 hours", "fpc at $50", "fpc in 2.5 hours", "fpc",
     ]  # fmt: skip
     assert len(summary.verdicts(mixed)) == 3  # amounts as written have none
+
+
+def test_budgets_in_dollars_and_hours():
+    money, time, none = Budget(1250.0), Budget(hours=2.0), Budget()
+    assert [one.amount for one in (money, time, none)] == [
+        (1250.0, "dollars"), (7200.0, "seconds"), (0.0, "seconds"),
+    ]  # fmt: skip
+    assert [one.at for one in (money, time, none)] == [" at $1,250", " in 2 hours", ""]
+    assert [str(one) for one in (money, time, none)] == ["$1,250", "2 hours", ""]
+    assert [bool(one) for one in (money, time, none, Budget(0.0))] == [True, True, False, True]
+    assert money < time and not time < money and Budget(3.0) < money and not money < money
+
+
+def test_names_in_a_sentence():
+    assert [listed([*"abcde"[:n]]) for n in range(1, 6)] == [
+        "a", "a and b", "a, b and c", "a, b, c and d", "a, b, c and 2 others",
+    ]  # fmt: skip
+    assert listed([*"abcd"], 2, last="or") == "a, b or 2 others"
+    assert listed([*"abc"], 2, last="or") == "a, b or c"
+
+
+def test_the_scores_of_an_image_text_model_are_a_cell_without_labels():
+    rows = [planted.row(scheme="fpc", method="an", draw=0, map=0.5)]
+    found = zero_shot(runs.to_table(rows, {"zero_shot": 0.25, "scored_by": "clip"}))
+    assert (found.scheme, found.method, found.limit) == (
+        "no labels",
+        "zero-shot, clip",
+        Budget(0.0),
+    )
+    assert (found.score.mean, found.score.draws, found.score.low) == (0.25, 1, None)
+    assert (found.dollars, found.hours, found.images, found.by_draw) == (0.0, 0.0, 0.0, {})
+    assert zero_shot(runs.to_table(rows)) is None
+    assert zero_shot(runs.to_table(rows, {"zero_shot": 0.25}), metric="mf1") is None
+
+
+def test_differences_are_within_draws_that_both_have():
+    (line,) = summary_rows(table({"an": {0: 0.5, 1: 0.25, 2: 0.5}, "em": {1: 0.5, 2: 0.625, 3: 1}}))
+    gap = line.difference("em", "an")
+    assert (gap.mean, gap.draws) == (0.1875, 2)
+    assert line.highest.method == "em" and line.highest.score.mean == 0.5625
 
 
 def test_other_tables_are_refused():

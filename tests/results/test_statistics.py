@@ -36,6 +36,22 @@ def test_small_samples_agree_with_scipy(n):
     assert p_value(values) == pytest.approx(known.pvalue)
 
 
+@pytest.mark.parametrize("n", [3, 20])
+def test_levels_are_those_asked_for(n):
+    values = np.random.default_rng(n).normal(0.3, 1, n)
+    for how in (interval, paired_interval):
+        halves = [how(values, level=level).half for level in (0.8, 0.9, 0.95, 0.99)]
+        known = stats.t.ppf([0.9, 0.95, 0.975, 0.995], n - 1) * stats.sem(values)
+        assert halves == pytest.approx(known, rel=1e-9 if n == 3 else 0.12)
+        assert how(values).half == halves[2]
+
+
+def test_scores_in_percent():
+    assert interval([0.5]).percent == "50.0 mAP"
+    assert interval([0.98, 0.99]).percent == "98.5 mAP (92.1 to 100.0)"
+    assert interval([0.0, 0.0]).percent == "0.0 ±0.0 mAP" and interval([1.0]).half is None
+
+
 @pytest.mark.parametrize("n", [20, 50])
 def test_bootstrap_agrees_with_a_plain_loop(n):
     values = np.random.default_rng(n).exponential(1, n)
