@@ -8,9 +8,10 @@
 # make test-label-studio   installs Label Studio into .venv-label-studio and answers orders in it;
 #             RECORD=--record saves its exports for the tests
 # make mutants   installs into .venv and counts the changes of statistics, prices and simulators
-#             that the tests notice (hours): benchmarks/results/mutants.md
+#             that the tests notice (hours; SAMPLE=400 of each room): benchmarks/results/mutants.md
 # make docs   installs into .venv and builds the documentation site: build/site/index.html
 PYTHON ?= python3
+SAMPLE ?= 400
 VENV ?= $(if $(CPU),.venv-cpu,.venv)
 # On Linux the torch wheels of PyPI need CUDA; PyTorch's own index has wheels for the CPU.
 TORCH_CPU ?= --index-url https://download.pytorch.org/whl/cpu torch torchvision
@@ -48,7 +49,7 @@ atlas: $(VENV)/installed
 
 mutants: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet 'mutmut>=3.8'
-	$(BIN)/python scripts/mutants.py --out benchmarks/results/mutants.md
+	$(BIN)/python scripts/mutants.py --sample $(SAMPLE) --out benchmarks/results/mutants.md
 
 docs: $(VENV)/installed
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --conf-dir docs . build/site

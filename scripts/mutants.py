@@ -183,11 +183,11 @@ def main() -> None:
                 shutil.copy(ROOT / name, target)
             changes = prepared(room, place)
             tried = sorted(changes)
-            if wants.sample and wants.sample < len(tried):
-                tried = sorted(random.Random(SEED).sample(tried, wants.sample))
+            random.Random(SEED).shuffle(tried)  # a larger sample holds the smaller ones
+            tried = tried[: wants.sample]
             left = unnoticed(tried, place)
         if wants.survivors:
-            print(*(f"{name}\n{difference(*changes[name])}\n" for name in left), sep="\n")
+            print(*(f"{name}\n{difference(*changes[name])}\n" for name in sorted(left)), sep="\n")
         share = 1 - len(left) / len(tried)
         low, high = binomtest(len(tried) - len(left), len(tried)).proportion_ci(method="wilson")
         verdict = "met" if share >= BAR else "below"
@@ -197,10 +197,11 @@ def main() -> None:
         )
         print(rows[-1], flush=True)
     if wants.out:
+        before = wants.out.read_text("utf-8") if wants.out.exists() else ""
+        _, chapter, text = before.partition("\n## ")  # what was written by hand below the table
         title = "# Changes that tests notice\n\n`python scripts/mutants.py`: at least "
-        wants.out.write_text(
-            f"{title}{BAR:.0%} in each room.\n\n" + "\n".join(rows) + "\n", "utf-8"
-        )
+        table = "\n".join(rows)
+        wants.out.write_text(f"{title}{BAR:.0%} in each room.\n\n{table}\n{chapter}{text}", "utf-8")
 
 
 if __name__ == "__main__":
