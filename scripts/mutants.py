@@ -35,7 +35,9 @@ UNNOTICED = (0, 5, 33, None)  # exit codes of mutmut: survived, no tests, not ru
 ROOMS = {  # files of simkit, and tests
     "average precision": (["metrics/*.py"], ["metrics"]),
     "statistics": (
-        ["results/statistics.py", "results/comparisons.py", "results/cells.py"], ["results"]
+        ["results/statistics.py", "results/comparisons.py", "results/cells.py"],
+        [f"results/test_{name}.py" for name in
+         ("statistics", "best", "cells", "comparisons", "classes")],
     ),
     "planning": (
         [f"planning/{name}.py" for name in

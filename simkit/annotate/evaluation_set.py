@@ -145,7 +145,7 @@ def evaluation_set(
                 f"a precision of {precision:g} points takes more than {MOST_IMAGES:.0e} images; "
                 "ask for less, or leave out classes that hardly any image shows"
             )
-    images = bisect_left(range(high), True, lo=high // 2 + 1, key=fits)
+    images = bisect_left(range(high), True, key=fits)
     half_width, bias = (100 * part for part in error(images, shares, levels, z))
     expected = images * shares
     histogram = np.bincount([L], [images]).astype(np.int64)

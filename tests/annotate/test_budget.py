@@ -94,7 +94,12 @@ def test_amounts_of_schemes_that_need_more_than_labels(scheme, closed, diamond):
 
 @pytest.mark.parametrize(
     ("budget", "counted"),
-    [(7200.0, "of 2.00 hours"), (3600.0, "of 1.00 hours"), (3599.0, "of 3,599.00 seconds")],
+    [
+        (360_000.0, "of 100.00 hours"),
+        (7200.0, "of 2.00 hours"),
+        (3600.0, "of 1.00 hours"),
+        (3599.0, "of 3,599.00 seconds"),
+    ],
 )
 def test_money_that_is_left_is_named_in_the_unit_of_the_budget(budget, counted):
     truth = random_truth(N=20, L=3)
@@ -287,3 +292,14 @@ def test_the_price_of_a_search_at_random_needs_no_simulation(spec, images):
         paid.append(cost(simulate(truth, random, **how), "hourly").dollars)
     assert np.mean(said) == pytest.approx(np.mean(paid), rel=0.06)
     assert assumed(make(random), effort, truth, "hourly") is None
+
+
+def test_the_machine_that_is_assumed_is_said_with_its_precision():
+    effort = simulate(TRUTH, "proposals(precision=0.25)").effort
+    machine = assumed(make("proposals(precision=0.25)"), effort, TRUTH, "hourly")
+    assert (machine.precision, machine.at_random) == (0.25, None)
+    said = "assumes a model whose candidates are right in 25%, free: $12"
+    assert machine.text(12) == said
+    assert replace(machine, at_random=345.0).text(12) == f"{said}; searched at random: $345"
+    for scheme in ("rpa", "fpc(search=random)", "full-subset"):
+        assert assumed(make(scheme), effort, TRUTH, "hourly") is None
