@@ -112,13 +112,19 @@ def test_thresholds_on_another_scale_are_noted(scores, limit, words) -> None:
         warnings.simplefilter("always")
         metrics.f1(scores, LABELS, limit)
     assert [words in str(each.message) for each in caught] == [True] * bool(words)
-    assert all(each.filename == __file__ for each in caught)
 
 
 def test_columns_of_several_types_are_numbers():
     mixed = SCORES.astype({"a": "Float64"})
     wanted = metrics.f1_thresholds(SCORES, LABELS)
     np.testing.assert_array_equal(metrics.f1_thresholds(mixed, LABELS), wanted)
+
+
+@pytest.mark.parametrize("shift", [0.0, -0.5])
+def test_notes_about_thresholds_name_the_line_of_the_caller(shift):
+    with pytest.warns(UserWarning) as caught:
+        metrics.f1(SCORES + shift, LABELS, 0.95 + 1.1 * shift)
+    assert [each.filename for each in caught] == [__file__]
 
 
 def test_masked_labels_are_unknown():
