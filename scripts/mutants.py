@@ -53,7 +53,9 @@ ROOMS = {  # files of simkit, and tests
     ),
     "simulators": (
         ["annotate/simulated_crowd.py", "annotate/sparse_draws.py", "annotate/simulate.py",
-         "annotate/schemes/*.py"], ["annotate"],
+         "annotate/schemes/*.py"],
+        ["annotate/schemes"] + [f"annotate/test_{name}.py" for name in
+         ("simulate", "sparse_draws", "crowd", "ledger", "search", "proposer", "repeated_answers")],
     ),
 }  # fmt: skip
 # They start processes, whose mutants are not counted, or look at callers, which mutmut replaces.

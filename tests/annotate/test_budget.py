@@ -303,3 +303,11 @@ def test_the_machine_that_is_assumed_is_said_with_its_precision():
     assert replace(machine, at_random=345.0).text(12) == f"{said}; searched at random: $345"
     for scheme in ("rpa", "fpc(search=random)", "full-subset"):
         assert assumed(make(scheme), effort, TRUTH, "hourly") is None
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(("per_class", "seconds"), [(3, 6), (4, 8), (5, 9)])
+def test_the_last_of_four_images_is_found_after_eight_of_nine(per_class, seconds):
+    truth, scheme = Truth.of((np.arange(9) < 4)[:, None]), make(f"fpc(per_class={per_class})")
+    machine = assumed(scheme, simulate(truth, scheme).effort, truth, "hourly")
+    assert machine.at_random == pytest.approx(seconds * 15 / 3600)

@@ -196,7 +196,8 @@ def test_error_and_bias_are_means_over_poisson_numbers(expected):
     width, bias = module.error(1_000, np.array([expected / 1_000]), np.array([level]), 1.0)
     harmonic = (np.cumsum(1 / n) - 1) / n
     assert bias == pytest.approx(level * (1 - level) * (chance @ harmonic) / shown, rel=2e-3)
-    assert width > 0
+    variance = level * (1 - level) * (chance @ (1 / n)) / shown**2
+    assert width == pytest.approx(math.sqrt(variance), rel=5e-5)
 
 
 def test_what_was_asked_for_is_returned():
