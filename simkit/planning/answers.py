@@ -68,10 +68,7 @@ class Answers:
         return Answers(number, times, (outvoted(miss, number), outvoted(false_alarm, number)))
 
     def __str__(self) -> str:
-        if self.number == 1:
-            return "1 answer to each question"
-        tie = " (one more where they tie)" if self.number % 2 == 0 else ""
-        return f"{self.number} answers to each question{tie}"
+        return f"{self.number} answer{'s' * (self.number > 1)} to each question"
 
 
 def together(errors: Errors, added: Errors) -> Errors:

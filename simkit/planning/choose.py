@@ -716,11 +716,15 @@ class Decision:
         """Dollars of the budget that are left after the order and all later rounds."""
         return self.project.dollars - self.cost("now", "later")
 
+    def work(self, *when: str) -> float | None:
+        """Hours of work of the bill's lines of these kinds; None if the price list has no times."""
+        hours = [line.hours for line in self.bill if line.when in when]
+        return None if None in hours else math.fsum(filter(None, hours))
+
     @property
     def hours(self) -> float | None:
         """Working time of the order; None if the price list has no times."""
-        hours = [line.hours for line in self.bill if line.when == "now"]
-        return None if None in hours else math.fsum(filter(None, hours))
+        return self.work("now")
 
     @property
     def weeks(self) -> float | None:
@@ -730,8 +734,11 @@ class Decision:
 
     @property
     def done(self) -> date | None:
-        """The day by which the order is labelled, if its work begins on `day`."""
-        return None if self.weeks is None else self.day + timedelta(math.ceil(7 * self.weeks))
+        """The day by which the order and later rounds are labelled, if work begins on `day`."""
+        hours, week = self.work("now", "later"), self.staff.week
+        return None if hours is None or week is None else (
+            self.day + timedelta(math.ceil(7 * hours / week))
+        )  # fmt: skip
 
 
 def _bill(plan: Decision) -> Iterator[BillLine]:

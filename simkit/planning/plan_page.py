@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from shlex import join, quote
@@ -46,7 +47,8 @@ def page(plan: Decision) -> Page:
     title = f"What to label for {dollars(plan.project.dollars)}"
     title += "" if images is None else f", with {images:,} images"
     title += "" if wanted is None else f", {100 * wanted:g} mAP wanted"
-    about = evidence.project or str(evidence.grid.get("data", ""))
+    data = re.sub("[^:,=]*/", "", str(evidence.grid.get("data", "")))  # without folders
+    about = evidence.project or data
     return Page(
         title,
         (*_so_far(plan), *_answer(plan), ("Trust", _trust(plan)), ("Next step", _next(plan))),
@@ -73,7 +75,7 @@ def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
         yield "Expect", f"{points(score)} mAP on new images, with {with_what}."
         yield "Left", (
             f"{dollars(plan.left)}. Keep it: of {len(plan.choice.every):,} purchases the best is "
-            f"expected to add {points(gain)} points."
+            f"expected to add {points(gain)} points. {_paid(plan)}"
         )
 
 
@@ -99,7 +101,7 @@ def what_if(
     steps, own = [], 0
     for place, other in enumerate(plans):
         own = place if other is plan else own
-        hours, mark = other.hours or 0.0, (other.chosen.dollars, other.chosen.median)
+        hours, mark = other.work("now", "later") or 0.0, (other.chosen.dollars, other.chosen.median)
         steps.append({
             "budget": dollars(other.project.dollars), "answers": [*split(_answer(other))],
             "bill": _bill(other).rows, "mark": mark, "label": marked_as(mark), "hours": hours,
@@ -186,11 +188,13 @@ def _spend(plan: Decision) -> Iterator[str]:
     if people != 1 and people == (workers or plan.prices.workers):
         why = "because annotators err" if workers else f"by price list {plan.prices.name}"
         yield f"Each question is answered by {people} people ({why})."
-    if plan.hours is not None:
-        time = f"{quantities.duration(3600 * plan.hours)} of work"
+    if (hours := plan.work("now", "later")) is not None:
+        time = f"{quantities.duration(3600 * hours)} of work"
+        if plan.hours is not None and len(plan.order) > 1:
+            time += f", {quantities.duration(3600 * plan.hours)} of them for the first round"
         if (done := plan.done) is not None:
             time += f", done by {done.day} {done:%B %Y} at {plan.staff.week:,.0f} hours a week"
-        yield f"{time}." if len(plan.order) == 1 else f"The first round takes {time}."
+        yield f"{time}."
 
 
 def _search(plan: Decision, option: LabelOption) -> str | None:
@@ -260,10 +264,12 @@ def _meaning(plan: Decision) -> str:
     order = np.argsort(-ap, kind="stable")
     good, poor = (order[round(at * (len(order) - 1))] for at in (0.25, 0.75))
     first, last = (classes[evidence.pool.scored[one]] for one in (good, poor))
-    other = "" if poor == good else f", for {last} {100 * ap[poor]:.0f}"
+    other = "" if poor == good else f"; for {last}, {100 * ap[poor]:.0f}"
+    score, measured = float(np.nanmean(evidence.complete[key])), float(np.nanmean(ap))
+    corrected = f" ({points(measured)} measured)" if abs(score - measured) > LOSS else ""
     return (
-        f"{points(float(np.nanmean(evidence.complete[key])))} by the pilot alone: of 100 images "
-        f"ranked first for {first} {100 * ap[good]:.0f} are right{other}."
+        f"{points(score)} by the pilot alone{corrected}: of 100 images ranked first for {first}, "
+        f"{100 * ap[good]:.0f} show it{other}."
     )
 
 
@@ -279,12 +285,15 @@ def _money(plan: Decision) -> Iterator[str]:
         if best.dollars > 1.02 * plan.chosen.dollars:  # the choice rules out a gain of 1 point
             more = f"{dollars(best.dollars)} would give {points(best.median)}"
             yield f"{more}, less than 1 point more."
-        elif (plan.project.images or math.inf) > most:
+        elif plan.project.images is None or plan.project.images > most:
             yield f"The pilot predicts nothing beyond {most:,.0f} images, 50 times its own."
         else:
             yield "More money buys nothing better."
-    if paid := plan.cost("before"):
-        yield f"Paid before: {dollars(paid)}."
+    yield _paid(plan)
+
+
+def _paid(plan: Decision) -> str:
+    return f"Paid before: {dollars(plan.cost('before'))}."
 
 
 def _at_hand(plan: Decision) -> tuple[float, str, str]:
@@ -624,6 +633,8 @@ def _assumptions(plan: Decision) -> Iterator[str]:
             "Annotators err independently of each other; cleaner labels raise logit mAP as much "
             "for every scheme and number of images as for complete labels of the pilot"
         )
+    if chosen.answers.number % 2 == 0:
+        yield "Where the answers to a question tie, one more person is asked"
     if plan.curves.trained is None:
         yield "The model is trained on the order alone; the pilot's labels would add to it"
     else:
