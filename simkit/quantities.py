@@ -131,6 +131,11 @@ def rates(value: Any, name: str) -> tuple[float, float]:
     return shares[0], shares[-1]
 
 
+def spelled_rates(errors: tuple[float, float]) -> str:
+    """The text that `rates` reads, such as 3%,0.2%."""
+    return ",".join(f"{100 * rate:.6g}%" for rate in errors)
+
+
 def share(value: Any, name: str) -> float:
     """A part of the whole, above 0 and up to 1.
 

@@ -118,9 +118,9 @@ def command(
 
 def _say_next(result: Comparison, out: Path) -> None:
     """The next command, and in a project the mAP that is expected on new images."""
-    from simkit.orders.project_state import FILE
+    from simkit.planning.evidence import project_of
 
-    if (project := next((p for p in out.parents if (p / FILE).is_file()), None)) is not None:
+    if (project := project_of(out)) is not None:
         if len(result.reference):  # further grids of a pilot leave them to the first one
             for line in _on_new_images(out):
                 say(line)

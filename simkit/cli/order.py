@@ -220,9 +220,9 @@ def _planned(request: Options) -> Options:
 
 def _in_project(request: Options) -> bool:
     """Whether the order of --next belongs to a project."""
-    from simkit.orders.project_state import FILE
+    from simkit.orders.project import project_of
 
-    return request.next_ is not None and (request.next_.absolute().parent / FILE).is_file()
+    return request.next_ is not None and project_of(request.next_) is not None
 
 
 def _first(request: Options) -> tuple[Order, RoundSettings, None]:

@@ -46,7 +46,9 @@ from simkit.orders.receiving import DATA, OrderState, write_data
 from simkit.orders.rounds import round_of
 from simkit.planning import pilot as pilots
 from simkit.planning.pilot import PilotPlan
+from simkit.quantities import spelled_rates
 from simkit.registry import Count, Positive, Share, build, setting, settle
+from simkit.results.runs import read_errors
 
 FIRST, PICTURES = "order1", "pictures.csv"
 DOWNLOADS = "~/Downloads/"
@@ -266,18 +268,19 @@ def write_pilot(project: Project, state: OrderState) -> list[str]:
             stacklevel=1,
         )
     plan = project.pilot(len(order.images)) if scorable else None
-    levels = "\n".join(toml_lines({"errors": _levels(pilot.errors)}))
     for place, text in enumerate(() if plan is None else plan.grids, 1):
-        top = f"{lines}\n{levels}" if place == 1 else lines  # the first grid has the references
+        if (project.folder / f"grid-{place}.toml").exists():
+            continue
+        top = lines
+        if place == 1:  # which has the references
+            top += "\n" + "\n".join(toml_lines({"errors": _levels(pilot.errors)}))
         texts[f"grid-{place}.toml"] = f"{text.replace(pilots.DATA_LINES, top)}\n{people}\n"
-    made = (TABLE, ANSWERS)
-    written = [name for name in texts if name in made or not (project.folder / name).exists()]
-    for name in written:
+    for name in texts:
         with whole(project.folder / name) as part:
             part.write_text(texts[name], "utf-8")
     # Models are scored on the pilot's test images.
     write_data(order, order.folder / DATA, pilot_data(project) if scorable else None)
-    return written
+    return [*texts]
 
 
 def pilot_split(project: Project, order: Order) -> tuple[NDArray[np.int64], NDArray[Any]]:
@@ -434,7 +437,9 @@ def _purchase(
     pilot = first.rounds[0].table["image"].unique()
     left = len(first.images) - len(pilot) - len(first.test_images)
     report = ["--report", str(project.folder / PLAN)]
-    if not runs or rest < 1 or (left <= 0 and not _judges_answers(runs)):
+    # Asking again can be planned where a comparison measured what errors cost.
+    judged = any(read_errors(folder).num_rows for folder in runs if Path(folder).is_dir())
+    if not runs or rest < 1 or (left <= 0 and not judged):
         return []
     if plan is not None:
         if tests := plan.get("test_images"):
@@ -451,16 +456,11 @@ def _purchase(
     if left <= 0 and errors is None:
         return []
     if errors is not None:
-        how += ["--errors", ",".join(f"{round(100 * rate, 2):g}%" for rate in errors)]
+        rounded = round(errors[0], 4), round(errors[1], 4)
+        how += ["--errors", spelled_rates(rounded)]
     if any(further):  # --continue uses the measured prices and errors
         how = ["--continue", str(order.folder)]
     return ["plan", *runs, "--budget", f"{rest:.2f}", "--images", str(max(left, 0)), *how, *report]
-
-
-def _judges_answers(runs: Sequence[str]) -> bool:
-    """Whether a comparison measured what errors cost, so that asking again can be planned."""
-    grids = [grid for folder in runs if (grid := Path(folder) / "grid.toml").is_file()]
-    return any("\nerrors = [[" in f"\n{grid.read_text('utf-8')}" for grid in grids)
 
 
 def _values(file: Path) -> dict[str, Any]:

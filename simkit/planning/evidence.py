@@ -639,8 +639,8 @@ def _counted(data: Dataset, leaves: NDArray[np.int64]) -> LabelCounts:
 
 def project_of(folder: Folder) -> Path | None:
     """The folder of the project that a folder is in; None without one."""
-    homes = (home for home in Path(folder).parents if (home / "project.toml").is_file())
-    return next(homes, None)
+    parents = *Path(folder).parents, *Path(folder).absolute().parents
+    return next((home for home in parents if (home / "project.toml").is_file()), None)
 
 
 def _pilot_truth(project: Path) -> Truth | None:

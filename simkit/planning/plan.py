@@ -212,8 +212,9 @@ def plan(
             *evidence.folders, budget=money, images=project.images,
             target=project.target, confidence=confidence if reach else None,
             prices=prices if isinstance(prices, str) else listed.name, wage=staff.wage,
-            image_price=image_price or None, errors=_spelled(rates), annotators=staff.annotators,
-            hours_a_week=staff.hours_a_week, scores=scores, seed=seed or None,
+            image_price=image_price or None, errors=rates and quantities.spelled_rates(rates),
+            annotators=staff.annotators, hours_a_week=staff.hours_a_week, scores=scores,
+            seed=seed or None,
         ),
     )  # fmt: skip
 
@@ -243,10 +244,6 @@ def joined(errors: Errors | None, answers: int, *folders: Folder) -> Errors | No
     rates = [[outvoted(rate, number) for number in numbers.tolist()] for rate in errors]
     miss, false_alarm = np.average(rates, axis=1, weights=weights).tolist()
     return miss, false_alarm
-
-
-def _spelled(errors: Errors | None) -> str | None:
-    return None if errors is None else ",".join(f"{100 * rate:.6g}%" for rate in errors)
 
 
 def _priced(
