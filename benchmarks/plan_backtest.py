@@ -140,7 +140,7 @@ class Measured:
         for pair, sizes in evidence.cells.items():
             dollars = [dollars_of(size, bought[pair[0]], evidence.pool.images) for size in sizes]
             scores = [size.score for size in sizes]
-            if pair[0].complete or curves.reaches_complete(pair):
+            if pair[0].complete or reaches_complete(curves, pair):
                 dollars.append(float(bought[pair[0]].dollars[-1]))
                 scores.append(float(np.nanmean(evidence.complete_labels(*pair))))
             rises = np.append(np.diff(np.maximum.accumulate(dollars)) > 1e-9, True)
@@ -200,6 +200,16 @@ def dollars_of(size: Size, bought: PriceCurve, images: int) -> float:
     return float(np.interp(size.amount, bought.amounts, bought.dollars))
 
 
+def reaches_complete(curves: Curves, pair: Pair) -> bool:
+    """Whether the largest purchase of the option is as good as complete labels."""
+    whole, (present, absent) = curves.purchases[pair[0]], curves.purchases[pair[0]].complete
+    if not (whole.present[-1] >= 0.999 * present).all():
+        return False
+    # For a method that takes unknown labels for absent ones, present labels suffice.
+    positives_suffice = bool(curves.evidence.methods[pair[1]].unknown_as_absent)
+    return positives_suffice or bool((whole.absent[-1] >= 0.99 * absent).all())
+
+
 def rescaled(scores: Sequence[float], evidence: Evidence, scale: TestSplit | None) -> Any:
     """mAP as corrected for the test set of `scale`, not for that of the evidence."""
     if scale is None or not evidence.test.small:
@@ -231,7 +241,7 @@ def same_pool(world: str, evidence: Evidence) -> Iterator[Prediction]:
                 away = np.abs(np.log(np.array(dollars) / (factor * dollars[len(sizes) - 1])))
                 k = int(away.argmin())
                 if away[k] < NEAR and k >= len(sizes):
-                    kind = "with an end" if curves.reaches_complete(pair) else "without an end"
+                    kind = "with an end" if reaches_complete(curves, pair) else "without an end"
                     band = 100 * np.quantile(curves.at_size(pair, longer[k]), [0.05, 0.5, 0.95])
                     yield Prediction("a", world, f"{images:,}", factor, pair, kind, sizes[-1].score,
                                      100 * longer[k].score, *band.tolist())  # fmt: skip

@@ -172,6 +172,18 @@ def expanded(path: AnyPath) -> Path:
     return Path(os.path.expanduser(path))
 
 
+def beside(path: str, folder: Path) -> str:
+    """A path; if nothing is there, the file or folder of the same last names that lies in `folder`
+    or nearest above it, as where both were moved together."""
+    names = Path(path).parts
+    if not os.path.exists(expanded(path)):
+        for home in (folder.absolute(), *folder.absolute().parents):
+            for first in range(len(names)):
+                if (place := home.joinpath(*names[first:])).exists():
+                    return str(place)
+    return path
+
+
 def readable(path: AnyPath, what: str) -> Path:
     """`path` as a Path to an existing file. Raises BadInput that names it and `what` it holds."""
     target = Path(path)

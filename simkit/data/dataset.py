@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput, located, unknown
-from simkit.files import expanded, reading
+from simkit.files import beside, expanded, reading
 from simkit.labels.hierarchy import Hierarchy, close, columns_of, shipped
 from simkit.labels.truth import Boxes, Truth
 from simkit.registry import Registry, build
@@ -297,6 +297,26 @@ def read_spec(spec: str) -> tuple[type[Source], dict[str, Any], Path | None]:
 
 _COMMA = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)')  # outside of quotation marks
 _LONE_COMMA = re.compile(r"(=),(?=,|$)")  # as in between=,
+
+
+def near(spec: str, folder: Path) -> str:
+    """The text of a data set, with missing files replaced by those that were moved with `folder`.
+
+    See `simkit.files.beside`. An invalid text is returned as it is; `open` reports the error.
+    """
+    if spec.lower().endswith(".toml"):
+        return beside(spec, folder)
+    try:
+        source, settings, _ = read_spec(spec)
+    except BadInput:
+        return spec
+    main = fields(source)[0].name  # type: ignore[arg-type]
+    paths = {*getattr(source, "paths", ())}
+    moved = {
+        name: beside(value, folder) if value and name in paths else value
+        for name, value in settings.items()
+    }
+    return spec if moved == settings else write_spec(source.name, moved, main)
 
 
 def write_spec(name: str, settings: Mapping[str, Any], main: str = "") -> str:

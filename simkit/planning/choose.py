@@ -23,7 +23,7 @@ from simkit.planning.answers import Answers
 from simkit.planning.costs import PriceCurve, Staff, searched, wrong_labels
 from simkit.planning.curves import EDGE, Curves
 from simkit.planning.evidence import COMPLETE, Array, Evidence, LabelOption, Pair
-from simkit.results.cells import FULL
+from simkit.results.cells import FULL, listed
 
 Grade = Literal["high", "medium", "low"]
 When = Literal["now", "later", "before"]
@@ -369,8 +369,6 @@ def in_rounds(
         more = candidates(curves, replace(project, dollars=rest), only=chosen.option)
         affordable = [one for one in more
                       if (one.method, one.answers) == (chosen.method, chosen.answers)]  # fmt: skip
-        if not affordable:
-            return choice, (chosen,)
         chosen = max(affordable, key=lambda one: one.median)
         choice = replace(choice, chosen=chosen, every=(*choice.every, *more))
         if project.target is not None:
@@ -532,8 +530,9 @@ class Trust:
     def of(chosen: Candidate, curves: Curves, backtest: Backtest | None) -> Trust:
         """Trust in a purchase chosen by these curves."""
         evidence, test, times = curves.evidence, curves.evidence.test, chosen.times
+        option = chosen.option
         fewer = 0.0  # usable labels per image in the smallest size, relative to the purchase
-        if chosen.option.amount != "images":
+        if option.amount != "images":
             labels = (chosen.present[None] / times, chosen.absent[None] / times)
             u = float(curves.shares(chosen.pair, *labels)[0])
             fewer = float(curves.cell(chosen.pair).u[0] / max(u, 1e-9))
@@ -555,18 +554,24 @@ class Trust:
              "class frequencies alone"),
             ((times > FAR) + (times > FURTHER),
              f"{chosen.images:,} images are {times:.2g} times the pilot's {pool.images:,}"),
-            (2 * (times > FAR and not curves.complete_sizes(chosen.pair)),
+            (2 * (times > FAR and not any(option.complete for option, _ in evidence.cells)),
              "the gain from more images is assumed, because complete labels of fewer images were "
              "not compared; add full-subset to the schemes"),
             (2 * (fewer > FEWER),
              "the order has fewer labels per image than any that the pilot measured; the smallest "
              f"had {fewer:.2g} times as many"),
+            (bool(evidence.unscored),
+             f"mAP leaves out {listed(evidence.unscored or ['no class'])}: no test image shows them, or all do"),
+            (not option.complete and chosen.answers.errors is not None
+             and chosen.answers.number != curves.usual,
+             "what cleaner labels gain was measured on complete labels, and is assumed for "
+             f"{option}"),
             (range_ > 0.1, f"the range is {100 * range_:.0f} points wide"),
         ]  # fmt: skip
         if backtest is not None:
             held = f"{backtest.held * backtest.cells:.0f} of {backtest.cells}"
             text = f"of the pilot's curves, {held} predict their own largest size"
-            problems.insert(-2, (backtest.held < HELD, text))
+            problems.insert(-4, (backtest.held < HELD, text))
         problems.sort(key=lambda row: -row[0])
         # Nothing else holds if labels are wrong, so what is unknown about errors comes first.
         problems.insert(0, _unknown_errors(chosen, curves))
@@ -654,14 +659,19 @@ class Decision:
     def purchase_needed(self) -> bool:
         """Whether the purchase is expected to raise mAP by at least 1 point.
 
-        It must exceed both the mAP of the labels so far and the zero-shot mAP, if any. Further
-        answers to the pilot's questions must exceed the mAP of its labels as they are.
+        It must exceed both the mAP of the labels so far, in a project or with earlier rounds, and
+        the zero-shot mAP, if any. Otherwise the pilot's labels and the purchase together, or
+        further answers to the pilot's questions, must exceed the pilot's labels as they are.
         """
-        curves, adds = self.curves, True
-        if curves.trained is not None or self.chosen.answers.again:
-            known = curves.trained is not None
-            so_far = curves.floor if known else curves.so_far(self.chosen.pair)
-            adds = bool(np.median(self.chosen.map - so_far) >= LOSS)
+        curves, gained = self.curves, self.chosen.map
+        if curves.trained is not None:
+            so_far = curves.floor
+        else:
+            so_far = curves.so_far(self.chosen.pair)
+            if not self.chosen.answers.again:
+                full = curves.full(self.chosen.pair)
+                gained = full.together(gained[:, None], so_far[:, None])[:, 0]
+        adds = bool(np.median(gained - so_far) >= LOSS)
         free = self.evidence.zero_shot
         return adds and (free is None or self.chosen.median >= free[0] + LOSS)
 

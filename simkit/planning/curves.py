@@ -7,8 +7,9 @@ Three steps, all functions of counts and not of dollars:
    the slope s at the end of the pilot, a decay g that grows with log s, as steep curves flatten
    sooner, and a factor exp(z) that the pilot cannot measure, larger for small pilots.
 2. *A label option in the pilot's pool* (`CellCurve`). u is the share of labels that a method can
-   use. At u = 1 the labels are complete, and mAP is C of the same method. Every family is
-   C - a z(u) with z(1) = 0, so that a has a closed form; shapes z are weighted by their fit.
+   use. At u = 1 the labels are complete, and mAP is C of the same method. Between the measured
+   sizes, and from the largest to u = 1, logit mAP is a straight line over log u, with an error
+   between the largest and u = 1.
 3. *The same shares of a larger pool* (`Curves.__call__`). Two rules bound the extrapolation: the
    distance of an option to complete labels of the same images is constant in logit mAP, or its
    labels remain equivalent to complete labels of the same share of the images. Every sample mixes
@@ -20,6 +21,7 @@ The constants below come from benchmarks/plan_backtest.py, which measures how we
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping
 from copy import copy
@@ -28,7 +30,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from simkit.annotate.annotators import Habits, outvoted
@@ -46,11 +47,9 @@ from simkit.planning.evidence import COMPLETE, Array, Evidence, LabelOption, Pai
 from simkit.results.cells import FULL
 
 SAMPLES = 400
-NOISE = 0.007  # mAP: accuracy of a family's description of a curve
-STEEP = 0.55  # standard deviation of the logarithm of a family's exponent, about 1
+NOISE = 0.007  # mAP: least standard error of the mean over draws
 FEWER = 1.3, 0.5  # factor of the slope below the smallest size, and its log error
-BRIDGE = 0.1  # standard deviation half-way between the pilot's end and complete labels, as a part
-STRAIGHT = 0.5  # share of the samples that continue linearly in logit mAP
+BRIDGE = 0.13  # standard deviation half-way between the pilot's end and complete labels, as a part
 NEARBY = 4.0  # ratio of sizes for the slope at the end of the pilot
 # Growth beyond a pilot: fitted by benchmarks/growth.py to learning curves of ten data sets.
 DECAY = 0.60, 0.45  # at slope 1, and its change by log slope
@@ -62,9 +61,8 @@ FLATTEST, TYPICAL = 0.02, 0.5  # least slope at the end of a pilot, and that of 
 MOVED = 0.07, 0.26  # logit mAP: error of step 3 at ten times the pool, with u = 1 and more at u = 0
 SHARED_GAIN = 0.3  # of the gain of complete labels: options with less in the pilot fall behind
 OTHER_IMAGES = 0.006  # mAP: standard deviation between images of a project and of a pilot
-PARTS = np.geomspace(0.002, 1.0, 40)  # of the pool, at which complete labels are inverted
 LARGEST = 64.0  # times the pool: the largest sum of labels
-SUMMED = np.geomspace(0.002, LARGEST, 80)  # times the pool: the same for sums of labels
+TIMES = np.geomspace(0.002, LARGEST, 80)  # the pool, at which complete labels are inverted
 EDGE = 1e-4  # of mAP, so that logits stay finite
 BENT = 0.6  # log error of the slope of logit mAP over the cost of errors, besides the draws
 GROWN = 0.4  # log error of the gain of cleaner labels at ten times the pool
@@ -84,12 +82,6 @@ class CellCurve:
         (R, K) mAP there.
     end
         (R,) mAP at u = 1.
-    scale
-        (R,) a of the sampled shape.
-    shape
-        (R,) place of the sampled shape of `_shapes`.
-    straight
-        (R,) whether logit mAP is a straight line in log u beyond the largest size instead.
     wander
         (R,) standard normal, of the bridge between the last size and the end.
     """
@@ -97,39 +89,34 @@ class CellCurve:
     u: Array
     scores: Array
     end: Array
-    scale: Array
-    shape: NDArray[np.int64]
-    straight: NDArray[np.bool_]
     wander: Array
+
+    @staticmethod
+    def of(u: Array, scores: Array, end: Array, wander: Array) -> CellCurve:
+        """A curve through sizes in any order; of equal shares the last one counts."""
+        order = np.argsort(u, kind="stable")
+        order = order[np.append(np.diff(u[order]) > 1e-6, True)]
+        return CellCurve(np.clip(u[order], 1e-6, 1.0), scores[:, order], end, wander)
 
     def __call__(self, u: Array) -> Array:
         """(R, M) mAP at the shares u (M,)."""
-        u = np.clip(np.asarray(u, np.float64), 1e-9, 1.0)
-        log, known = np.log(u), np.log(self.u)
+        log, known = np.log(np.clip(np.asarray(u, np.float64), 1e-9, 1.0)), np.log(self.u)
+        y = _logit(np.column_stack([self.scores, self.end]))
+        value = expit(_between(log, np.append(known, 0.0), y))
         part = np.clip((log - known[-1]) / max(-known[-1], 1e-9), 0.0, 1.0)  # of the way to u = 1
-        value = self._shape(u)
-        missed = self.scores - self._shape(self.u)
-        value += _between(log, known, missed) * (1 - part)
-        last, end = (_logit(x)[:, None] for x in (self.scores[:, -1], self.end))
-        line = expit(last + (end - last) * part)
-        value = np.where(self.straight[:, None] & (part > 0), line, value)
         gap = self.end - self.scores[:, -1]
         value += (BRIDGE * self.wander * gap)[:, None] * np.sqrt(4 * part * (1 - part))
         most = np.maximum(self.end, self.scores.max(axis=1))[:, None]
         value = np.clip(value, EDGE, np.minimum(most, 1 - EDGE))
         if (below := log < known[0]).any():
-            # Fewer labels than measured: a line in logit mAP and log u, steeper than between the
-            # two smallest sizes, as learning curves are steepest at their start.
-            y, (steeper, error) = _logit(self.scores), FEWER
+            # Fewer labels than measured: steeper than between the two smallest sizes, as learning
+            # curves are steepest at their start.
+            steeper, error = FEWER
             slope = (y[:, 1] - y[:, 0]) / (known[1] - known[0]) if len(known) > 1 else 0.5
             slope = np.maximum(slope, 0.1) * steeper * np.exp(error * self.wander)
             line = expit(y[:, :1] + slope[:, None] * np.minimum(log - known[0], 0))
             value = np.where(below, line, value)
         return value
-
-    def _shape(self, u: Array) -> Array:
-        """(R, M) the sampled C - a z(u)."""
-        return self.end[:, None] - self.scale[:, None] * _shapes(u)[self.shape]
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,51 +143,44 @@ class FullCurve:
         within = logit(self.within(np.minimum(times, 1.0)))
         return within + self._beyond(np.log(np.maximum(times, 1.0))[None])
 
-    def enlarged(self, here: Array, times: Array) -> Array:
-        """(R, M) logit mAP of labels equivalent to the same share of `times` the images.
-
-        here: (R, M) logit mAP in the pool; above complete labels the distance is constant.
-        """
-        log, curve = np.log(PARTS), self._parts
-        high = np.clip((curve[:, None, :] < here[:, :, None]).sum(axis=2), 1, len(log) - 1)
-        below, above = (np.take_along_axis(curve, place, axis=1) for place in (high - 1, high))
-        step = log[1] - log[0]
-        part = log[high - 1] + step * np.clip((here - below) / (above - below), 0.0, 1.0)
-        at = np.minimum((part + np.log(times) - log[0]) / step, len(log) - 1.0)  # in steps
-        low = np.clip(at.astype(int), 0, len(log) - 2)
-        low_value, high_value = (np.take_along_axis(curve, k, axis=1) for k in (low, low + 1))
-        inside = low_value + (high_value - low_value) * np.clip(at - low, 0.0, 1.0)
-        outside = np.maximum(here - curve[:, -1:], 0) + np.minimum(here - curve[:, :1], 0)
-        return inside + self._beyond(np.maximum(part + np.log(times), 0)) + outside
-
-    @cached_property
-    def _parts(self) -> Array:
-        """(R, G) logit mAP of parts of the pool, strictly ascending."""
-        ascending = np.maximum.accumulate(self.logit(PARTS), axis=1)
-        return ascending + 1e-9 * np.arange(len(PARTS))
-
     def _beyond(self, log: Array) -> Array:
         """(R, M) gain of logit mAP beyond the pool, by the logarithm of times, 0 or more."""
         at_one, by_slope = DECAY
         g = np.maximum(at_one + by_slope * np.log(self.slope), LEAST_DECAY)[:, None]
         return (self.factor * self.slope)[:, None] * -np.expm1(-g * log) / g
 
+    @cached_property
+    def _ascending(self) -> Array:
+        """(R, G) logit mAP at the `TIMES`, strictly ascending."""
+        return np.maximum.accumulate(self.logit(TIMES), axis=1) + 1e-9 * np.arange(len(TIMES))
+
+    def _at(self, log: Array) -> Array:
+        """(R, M) logit mAP by the logarithm of times."""
+        return _by_row(log, itertools.repeat(np.log(TIMES)), self._ascending)
+
+    def _worth(self, value: Array, most: float) -> tuple[Array, Array]:
+        """(R, M) logarithm of the times with this logit mAP, up to `most`; the lead over these."""
+        log = _by_row(value, self._ascending, itertools.repeat(np.log(TIMES)))
+        log = np.minimum(log, np.log(most))
+        return log, value - self._at(log)
+
+    def enlarged(self, here: Array, times: Array) -> Array:
+        """(R, M) logit mAP of labels equivalent to the same share of `times` the images.
+
+        here: (R, M) logit mAP in the pool; above complete labels the distance is constant.
+        """
+        log, lead = self._worth(here, 1.0)
+        return self._at(log + np.log(times)) + lead
+
     def together(self, here: Array, others: Array) -> Array:
         """(R, M) mAP of labels with mAP `here` (R, M) and `others` (R, 1), trained on together.
 
         Each is worth as much as some number of completely labelled images, and the numbers add.
         """
-        log, curve = np.log(SUMMED), self.logit(SUMMED)
-        curve = np.maximum.accumulate(curve, axis=1) + 1e-9 * np.arange(len(log))
-        total, lead = np.zeros(here.shape), np.zeros(here.shape)
-        for value in (_logit(here), _logit(others)):
-            for row, known in enumerate(curve):
-                total[row] += np.exp(np.interp(value[row], known, log))
-            lead = np.maximum(lead, value - curve[:, -1:])  # above complete labels of the most
-        inside = np.stack([
-            np.interp(np.log(times), log, known) for times, known in zip(total, curve, strict=True)
-        ])  # fmt: skip
-        return np.maximum(expit(inside + lead), np.maximum(here, others))
+        parts = [self._worth(_logit(value), LARGEST) for value in (here, others)]
+        (one, lead), (other, more) = parts
+        value = self._at(np.logaddexp(one, other)) + np.maximum(np.maximum(lead, more), 0.0)
+        return np.maximum(expit(value), np.maximum(here, others))
 
     def __call__(self, times: Array) -> Array:
         return expit(self.logit(times))
@@ -233,7 +213,6 @@ class Curves:
         # The Bayesian bootstrap (Rubin, Annals of Statistics 1981) over draws. All cells share the
         # weights of a sample, because draws share their images and luck: differences are paired.
         self.weights = rng.dirichlet(np.ones(evidence.draws), SAMPLES)
-        self.chance = float((evidence.pool.present / evidence.pool.images).mean())
         self._luck = rng.standard_normal(SAMPLES)
         self._full: dict[tuple[object, str], FullCurve] = {}
         self._slopes: dict[Habits, Array] = {}
@@ -305,15 +284,16 @@ class Curves:
 
         Others need the error rates of an answer, and runs with additional errors.
         """
-        usual = Answers(option.habits.workers or self.usual)
         if self.errors is None or not option.habits.perfect:
-            return [usual]
+            return [Answers(option.habits.workers or self.usual)]
         numbers = OFFERED if any(self.errors) and self.evidence.levels else ()
-        shown = float((self.evidence.pool.present / self.evidence.pool.images).mean())
-        return [
-            Answers.of(number, self.errors, self.usual, shown)
-            for number in dict.fromkeys([self.usual, *numbers])
-        ]
+        return [*map(self.answers, dict.fromkeys([self.usual, *numbers]))]
+
+    def answers(self, number: int) -> Answers:
+        """So many answers to each question, where the errors are known."""
+        pool = self.evidence.pool
+        shown = float((pool.present / pool.images).mean())
+        return Answers.of(number, self.errors or (0.0, 0.0), self.usual, shown)
 
     def gain(self, method: str, answers: Answers, times: Array) -> Array:
         """(R, M) gain of logit mAP by so many answers per question instead of the usual number.
@@ -343,10 +323,11 @@ class Curves:
         """Error rates of the pilot's labels, and (L',) true shares of images with each class."""
         assert self.errors is not None
         miss, false_alarm = (outvoted(rate, self.usual) for rate in self.errors)
+        errors = miss, false_alarm
         seen = self.evidence.pool.present / self.evidence.pool.images
-        shares = true_shares(seen, (miss, false_alarm))
         # A rare class may be seen less often than false alarms alone would be.
-        return (miss, false_alarm), np.clip(shares, RIGHT * np.maximum(seen, 1e-6), 0.999)
+        least = np.minimum(RIGHT * np.maximum(seen, 1e-6), 0.999)
+        return errors, np.clip(true_shares(seen, errors), least, 0.999)
 
     def so_far(self, pair: Pair) -> Array:
         """(R,) mAP of the labels so far: those of earlier rounds, or else the pilot's."""
@@ -400,7 +381,8 @@ class Curves:
         if not len(shares):  # a straight line in the logarithm of images
             shares = np.array([0.25])
             scores = expit(logit(end) + np.log(0.25) * slope)[:, None]
-        within = self._fit(shares, scores, end, ("complete", method))
+        wander = self._rng("shape", "complete", method).standard_normal(SAMPLES)
+        within = CellCurve.of(shares, scores, end, wander)
         images = min(self.evidence.pool.images, MOST_IMAGES)
         factor = np.exp(GROWTH * self._growth) * (images / OF_IMAGES) ** BY_IMAGES
         self._full[key] = FullCurve(end, within, slope, factor)
@@ -438,19 +420,13 @@ class Curves:
         return self._slopes[option.habits]
 
     def cell(self, pair: Pair) -> CellCurve:
-        """The curve of a measured label option and method in the pilot's pool.
-
-        The curve of an option that never reaches complete labels ends anywhere between its
-        largest size and theirs, with equal probability.
-        """
+        """The curve of a measured label option and method in the pilot's pool."""
         if pair not in self._cells:
             sizes, end = self.evidence.cells[pair], self.full(pair).end
             sides = (np.stack([getattr(s, n) for s in sizes]) for n in ("present", "absent"))
             scores = self._means([size.scores for size in sizes])
-            if not self.reaches_complete(pair):
-                rng = self._rng("end", str(pair[0]), pair[1])
-                end = scores[:, -1] + rng.random(SAMPLES) * (end - scores[:, -1])
-            self._cells[pair] = self._fit(self.shares(pair, *sides), scores, end, map(str, pair))
+            wander = self._rng("shape", *map(str, pair)).standard_normal(SAMPLES)
+            self._cells[pair] = CellCurve.of(self.shares(pair, *sides), scores, end, wander)
         return self._cells[pair]
 
     @property
@@ -486,7 +462,7 @@ class Curves:
         option, _ = pair
         full, pool = self.full(pair), self.evidence.pool.images
         if option.complete:
-            return np.maximum(full(times), np.minimum(self.chance, full.end[:, None]))
+            return full(times)
         u = self.shares(pair, present, absent)
         if option.amount == "images":
             sizes = self.evidence.cells[pair]
@@ -518,15 +494,14 @@ class Curves:
         error = (least + without * (1 - u)) * far * (noise + self._moves[:, None]) / np.sqrt(2)
         value = expit(here + gain + error)
         # No sample exceeds complete labels of as many images, except by a measured lead.
-        value = np.minimum(value, full(times) + np.maximum(most - limit, 0))
-        return np.maximum(value, np.minimum(self.chance, most))
+        return np.minimum(value, full(times) + np.maximum(most - limit, 0))
 
     def as_scored(self, pair: Pair, value: Array) -> Array:
         """(R, M) mAP of a single purchase, with the noise of its draw, its images and a small test
         set; within a sample the noise is the same for all purchases."""
-        sizes = self.evidence.cells.get(pair) or self.complete_sizes(pair)
-        spreads = [_spread(size.scores) for size in sizes[len(sizes) // 2 :]]
-        spread = np.hypot(float(np.median(spreads or [0.0])), OTHER_IMAGES)
+        sizes = [size.scores for size in self.evidence.cells.get(pair, ())]
+        sizes = sizes[len(sizes) // 2 :] or [self.evidence.complete_labels(*pair)]
+        spread = np.hypot(float(np.median([*map(_spread, sizes)])), OTHER_IMAGES)
         # On the scale arcsin(sqrt(mAP)) the noise of a test set does not depend on mAP.
         angle = np.arcsin(np.sqrt(np.clip(value, 0, 1)))
         slope = np.maximum(np.sin(2 * angle), 0.1)  # of mAP by the angle
@@ -558,53 +533,10 @@ class Curves:
         return np.where(total > 0, mean / np.maximum(total, 1e-12), np.nanmean(table, axis=0))
 
     def complete_sizes(self, pair: Pair) -> tuple[Size, ...]:
-        """Sizes of complete labels of parts of the pool, which measure the gain from more images.
-
-        A method without such sizes borrows those of the method with the nearest mAP on the whole
-        pool, shifted to end at the same mAP; the result is empty if no method has any.
-        """
-        (option, method), cells, evidence = pair, self.evidence.cells, self.evidence
-        complete = replace(option, scheme=COMPLETE)
-        parts = {method: sizes for (other, method), sizes in cells.items() if other == complete}
-        if method in parts or not parts:
-            return parts.get(method, ())
-        end = np.nanmean(evidence.complete_labels(option, method))
-        ends = {m: np.nanmean(evidence.complete_labels(option, m)) for m in parts}
-        near = min(ends, key=lambda other: abs(ends[other] - end))
-        shift = _logit(end) - _logit(ends[near])
-        return tuple(replace(s, scores=expit(_logit(s.scores) + shift)) for s in parts[near])
-
-    def _fit(self, u: Array, scores: Array, end: Array, names: Iterable[str]) -> CellCurve:
-        """Sample shapes by how well they fit; u (K,), scores (R, K), end (R,)."""
-        order = np.argsort(u, kind="stable")
-        order = order[np.append(np.diff(u[order]) > 1e-6, True)]  # one score for each share
-        u, scores = np.clip(u[order], 1e-6, 1.0), scores[:, order]
-        z = _shapes(u)  # (G, K)
-        weight = u / u.sum()
-        gap = end[:, None] - scores
-        power = np.maximum((z**2) @ weight, 1e-12)
-        scale = (gap * weight) @ z.T / power  # (R, G)
-        loss = (gap**2) @ weight[:, None] - scale**2 * power
-        loss = len(u) * np.maximum(loss, 0) / NOISE**2 + _PENALTY
-        # Sampled in proportion to exp(-loss / 2), by the Gumbel-max trick.
-        rng = self._rng("shape", *names)
-        chosen = np.argmax(-loss / 2 + rng.gumbel(size=loss.shape), axis=1)
-        return CellCurve(
-            u, scores, end, scale[np.arange(SAMPLES), chosen], chosen,
-            rng.random(SAMPLES) < STRAIGHT, rng.standard_normal(SAMPLES),
-        )  # fmt: skip
-
-    def reaches_complete(self, pair: Pair) -> bool:
-        """Whether the largest purchase of the option is as good as complete labels."""
+        """Sizes of complete labels of parts of the pool, which measure the gain from more images;
+        empty for a method that was compared on all of it alone."""
         option, method = pair
-        whole = self.purchases[option]
-        present, absent = whole.complete
-        if not (whole.present[-1] >= 0.999 * present).all():
-            return False
-        # For a method that takes unknown labels for absent ones, labels are complete once all
-        # present ones are known.
-        positives_suffice = bool(self.evidence.methods[method].unknown_as_absent)
-        return positives_suffice or bool((whole.absent[-1] >= 0.99 * absent).all())
+        return self.evidence.cells.get((replace(option, scheme=COMPLETE), method), ())
 
     def _rng(self, *names: str) -> np.random.Generator:
         return np.random.default_rng(Chance.seeded(self.seed).of("plan", *names).seed())
@@ -620,6 +552,11 @@ def _between(x: Array, at: Array, rows: Array) -> Array:
     return rows[:, high - 1] * (1 - part) + rows[:, high] * part
 
 
+def _by_row(x: Array, at: Iterable[Array], values: Iterable[Array]) -> Array:
+    """(R, M) linear interpolation of every row; constant outside."""
+    return np.stack([np.interp(*row) for row in zip(x, at, values, strict=False)])
+
+
 def _logit(scores: Any) -> Any:
     """Logits of scores, kept finite."""
     return logit(np.clip(scores, EDGE, 1 - EDGE))
@@ -629,17 +566,3 @@ def _spread(scores: Array) -> float:
     """Standard deviation over draws; 0 for one draw."""
     measured = scores[~np.isnan(scores)]
     return float(np.std(measured, ddof=1)) if len(measured) > 1 else 0.0
-
-
-_EXPONENTS = np.geomspace(0.3, 3.0, 9)
-_HILL = np.array([(b, d) for b in np.geomspace(0.003, 1.0, 6) for d in (0.6, 1.0, 1.6)])
-_PENALTY = np.concatenate(
-    [(np.log(_EXPONENTS) / STEEP) ** 2] * 2 + [(np.log(_HILL[:, 1]) / STEEP) ** 2 + 1]
-)
-
-
-def _shapes(u: Array) -> Array:
-    """(G, M) every z(u): (1 - u)**c, (-ln u)**c, and a slow start 1 - (1 + b) u**d / (u**d + b)."""
-    c = _EXPONENTS[:, None]
-    b, d = _HILL[:, :1], _HILL[:, 1:]
-    return np.concatenate([(1 - u) ** c, (-np.log(u)) ** c, 1 - (1 + b) * u**d / (u**d + b)])

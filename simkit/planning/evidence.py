@@ -24,11 +24,11 @@ from simkit.annotate.annotators import Habits
 from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.annotate.similarities import PILOT_SCORES, PilotScores, Similarities, read_scores
 from simkit.chance import Chance
-from simkit.data.dataset import LABELS, Boxes, Dataset
+from simkit.data import dataset
+from simkit.data.dataset import Boxes, Dataset
 from simkit.errors import BadInput, located
-from simkit.files import reading
+from simkit.files import beside, reading
 from simkit.history import content_id
-from simkit.labels.formats.base import text_ids
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
 from simkit.metrics.ap import LabelCounts, ap_of_classes
@@ -144,7 +144,7 @@ class Pool:
     scored
         (L',) indices of the classes over which mAP is averaged.
     opened
-        Whether the data itself was opened.
+        Whether the labels of its images are known.
     scores
         (N, L) logits of the model whose scores the comparison used; None without any.
     machine
@@ -265,6 +265,8 @@ class Evidence:
         model; None without scores.
     methods
         The facts of each method, by its spelling.
+    unscored
+        Classes that mAP leaves out, because no test image shows them, or all do.
     """
 
     folders: tuple[str, ...]
@@ -283,6 +285,7 @@ class Evidence:
     zero_shot: tuple[float, str] | None = None
     methods: Mapping[str, method_facts.MethodFacts] = field(default_factory=dict)
     levels: Mapping[str, Mapping[Errors, Array]] = field(default_factory=dict)
+    unscored: tuple[str, ...] = ()
 
     @staticmethod
     def of(*folders: Folder, errors: Errors | None = None) -> Evidence:
@@ -310,8 +313,7 @@ class Evidence:
             _check_alike(read[0], other)
         rows = _joined(read)
         simulated = any(not option.habits.perfect for option in rows["option"])
-        pool, test = _opened(read[0], rows, None if simulated else errors)
-        pool, machine = _with_machine(pool, read)
+        pool, test = _opened(read, rows, None if simulated else errors)
         cells, complete, class_ap, trained_as = _grouped(rows, pool, test)
         share, sentence = max(_missing(one) for one in read)
         if not complete:
@@ -328,8 +330,9 @@ class Evidence:
             complete=complete, class_ap=class_ap, runs=len(rows),
             draws=len(rows[["seed", "draw"]].drop_duplicates()), grid=read[0].grid,
             missing=(share, sentence), methods=_facts(read), trained_as=trained_as,
-            levels=_levels(read, rows, test),
-            ids={**read[0].ids, "runs": content_id(*sorted(texts)), **machine},
+            levels=_levels(read, rows, test), unscored=_unscored(read[0], pool),
+            ids={**read[0].ids, "runs": content_id(*sorted(texts))}
+            | ({} if pool.machine is None else {"scores": content_id("scores", pool.machine)}),
             zero_shot=None if about.get("zero_shot") is None
             else (float(about["zero_shot"]), str(about.get("scored_by"))),
         )  # fmt: skip
@@ -451,6 +454,7 @@ def _joined(folders: Sequence[_Folder]) -> pd.DataFrame:
         seed = table["seed"].fillna(0).astype(int)
         parts.append(table.assign(option=option, seed=seed, size=sizes))
     rows = pd.concat(parts, ignore_index=True).drop_duplicates(["option", *_KEYS])
+    rows.attrs = {}  # which pandas would copy at every step
     if not len(rows):
         raise BadInput(
             f"{folders[0].folder} holds no finished runs; name the folder that `simkit compare` "
@@ -543,13 +547,11 @@ def _levels(
 
 
 def _opened(
-    first: _Folder, rows: pd.DataFrame, errors: Errors | None
+    folders: Sequence[_Folder], rows: pd.DataFrame, errors: Errors | None
 ) -> tuple[Pool, TestSplit]:
-    """The pool (a stand-in if the data cannot be opened) and the test split."""
-    ids, data = first.ids, _data(str(first.grid.get("data", "")))
-    truth = None if data is None else data.truth["train"]
-    if (truth is None or truth.id != ids["truth"]) and (home := project_of(first.folder)):
-        truth = _pilot_truth(home)  # a project that was moved; its images are not needed
+    """The pool (a stand-in if its labels are nowhere) and the test split."""
+    first, ids = folders[0], folders[0].ids
+    data = _data(dataset.near(str(first.grid.get("data", "")), Path(first.folder)))
     class_indices = np.array(leaves(first.table) or range(len(class_names(first.table))), np.int64)
     best = rows[rows["map"] >= rows["map"].median()]
     with warnings.catch_warnings():
@@ -561,101 +563,72 @@ def _opened(
             f"{first.folder}: no class has an average precision; compare on a test split with both "
             "present and absent labels of some class"
         )
-    if truth is not None and truth.id == ids["truth"]:
+    places = [Path(one.folder) / PILOT_SCORES for one in folders]
+    read = [PilotScores.read(place) for place in places if place.is_file()]
+    pilots = [one for one in read if ids["truth"] in one.history.parents]
+    if data is not None and (truth := data.truth["train"]).id == ids["truth"]:
         scores = None
         if file := first.grid.get("scores"):
             with contextlib.suppress(BadInput):  # the file is gone; schemes that need it say so
+                file = beside(str(file), Path(first.folder))
                 scores = Similarities.read(file, "train").logits(truth.images, truth.classes)
-        hierarchy, boxes = (data.hierarchy, data.boxes.get("train")) if data else (None, None)
-        pool = Pool(truth, scored, hierarchy, boxes, scores=scores)
+        pool = Pool(truth, scored, data.hierarchy, data.boxes.get("train"), scores=scores)
+    elif pilots:  # the data were moved, but their labels lie beside the scores
+        pool = Pool(pilots[0].truth, scored)
     else:
-        whole = rows[rows["reference"]]
-        if not len(whole):
-            raise BadInput(
-                f"{first.folder}: the data {first.grid.get('data')!r} cannot be opened and no run "
-                "labelled all of it; put the data back, or compare again with reference = true"
-            )
-        images = int(whole["images"].iat[0])
-        shown = np.stack([*whole["class_present"]]).mean(0)
-        # Simulated images with independent classes that are as frequent as in the pool.
-        rng = np.random.default_rng(Chance.seeded(0).of("stand-in").seed())
-        places = rng.random((images, len(shown))).argsort(axis=0).argsort(axis=0)
-        present = csr_array(places < shown.round())
-        truth = Truth.of(present, classes=class_names(first.table))
-        pool = Pool(truth, scored, opened=False)
+        pool = Pool(_stand_in(first, rows), scored, opened=False)
     about = first.table.attrs
     if "test_images" in about:
         images = about["test_images"]
         counts = LabelCounts(*(np.array(about[f"test_{side}"]) for side in ("present", "absent")))
     elif data is not None and "test" in data.truth and data.truth["test"].id == ids["test"]:
-        images, counts = data.truth["test"].shape[0], _counted(data, class_indices)
-    else:  # a comparison of an earlier version
-        return pool, TestSplit()
+        test = data.truth["test"]  # of a comparison of an earlier version
+        images, counts = test.shape[0], LabelCounts.of(test.present, test.known, class_indices)
+    else:
+        return _with_machine(pool, pilots), TestSplit()
     shares = pool.truth.counts[class_indices] / pool.images
     ap = mean_ap[class_indices]
-    return pool, TestSplit.of(images, counts, ap, shares, pool.images, errors=errors)
+    split = TestSplit.of(images, counts, ap, shares, pool.images, errors=errors)
+    return _with_machine(pool, pilots), split
 
 
-def _with_machine(pool: Pool, folders: Sequence[_Folder]) -> tuple[Pool, dict[str, str]]:
-    """The pool with the better of the comparison's scores and of the pilot's own, and their id."""
-    pairs: list[tuple[Any, str]]
-    pairs = [] if pool.scores is None else [(pool.scores, "the scores of the comparison")]
-    for file in (Path(one.folder) / PILOT_SCORES for one in folders):
-        if not file.is_file():
-            continue
-        pilot = PilotScores.read(file)
-        if folders[0].ids["truth"] in pilot.history.parents:
-            values = pilot.values if pool.opened else _as_stand_in(pilot, pool.truth)
-            pairs.append((values, "the pilot's own model"))
-    if not pairs:
-        return pool, {}
-    quality = [np.nanmean(ap_of_classes(v, pool.truth)[pool.scored]) for v, _ in pairs]
-    values, name = pairs[int(np.argmax(quality))]
-    pool = dataclasses.replace(pool, machine=values, machine_name=name)
-    return pool, {"scores": content_id("scores", values)}
+def _unscored(first: _Folder, pool: Pool) -> tuple[str, ...]:
+    """The classes without an average precision."""
+    names = class_names(first.table)
+    missing = {*(leaves(first.table) or range(len(names)))} - {*pool.scored.tolist()}
+    return tuple(names[c] for c in sorted(missing))
 
 
-def _as_stand_in(pilot: PilotScores, truth: Truth) -> Array:
-    """Scores of stand-in images with the same precision at every depth of every class."""
-    values = np.zeros(truth.shape)
-    shown, stands = pilot.truth.present.toarray(), truth.present.toarray()
-    for c in range(truth.shape[1]):
-        for side in (True, False):
-            scores, places = pilot.values[shown[:, c] == side, c], stands[:, c] == side
-            if len(scores):
-                values[places, c] = np.quantile(scores, np.linspace(0, 1, int(places.sum())))
-    return values
+def _stand_in(first: _Folder, rows: pd.DataFrame) -> Truth:
+    """Simulated images with independent classes that are as frequent as in the pool."""
+    whole = rows[rows["reference"]]
+    if not len(whole):
+        raise BadInput(
+            f"{first.folder}: the data {first.grid.get('data')!r} cannot be opened and no run "
+            "labelled all of it; put the data back, or compare again with reference = true"
+        )
+    shown = np.stack([*whole["class_present"]]).mean(0)
+    rng = np.random.default_rng(Chance.seeded(0).of("stand-in").seed())
+    places = rng.random((int(whole["images"].iat[0]), len(shown))).argsort(axis=0).argsort(axis=0)
+    return Truth.of(csr_array(places < shown.round()), classes=class_names(first.table))
 
 
-def _counted(data: Dataset, leaves: NDArray[np.int64]) -> LabelCounts:
-    """The labels of the test split that are scored, for comparisons of earlier versions."""
-    truth, difficult = data.truth["test"], data.difficult.get("test")
-    known: Any = truth.known
-    if difficult is not None:
-        known = np.ones(truth.shape, bool) if known is None else known.toarray()
-        known &= ~csr_array(difficult).toarray()
-    return LabelCounts.of(truth.present, known, leaves)
+def _with_machine(pool: Pool, pilots: Sequence[PilotScores]) -> Pool:
+    """The pool with the better of the comparison's scores and of the pilot's own."""
+    machines: list[tuple[Any, str]] = [(one.values, "the pilot's own model") for one in pilots]
+    if pool.scores is not None:
+        machines.insert(0, (pool.scores, "the scores of the comparison"))
+    if not machines:
+        return pool
+    quality = [np.nanmean(ap_of_classes(v, pool.truth)[pool.scored]) for v, _ in machines]
+    values, name = machines[int(np.argmax(quality))]
+    return dataclasses.replace(pool, machine=values, machine_name=name)
 
 
 def project_of(folder: Folder) -> Path | None:
     """The folder of the project that a folder is in; None without one."""
     parents = *Path(folder).parents, *Path(folder).absolute().parents
     return next((home for home in parents if (home / "project.toml").is_file()), None)
-
-
-def _pilot_truth(project: Path) -> Truth | None:
-    """The training images of a project's pilot, from its table of labels; None without it."""
-    from simkit.data.label_table import read_content
-    from simkit.data.splits import Part, divided
-
-    try:
-        content = read_content(project / LABELS)
-        truth = Truth.of(
-            content.present, text_ids(content.files), content.classes, content.known
-        )
-        return divided(Part(truth), content.splits, "absent-in-train")["train"].truth
-    except (BadInput, OSError, KeyError):
-        return None
 
 
 @lru_cache(maxsize=8)

@@ -13,7 +13,6 @@ import numpy as np
 
 from simkit import quantities
 from simkit.history import versions
-from simkit.planning.answers import Answers
 from simkit.planning.choose import LOSS, MOST_TIMES, Candidate, Decision
 from simkit.planning.evidence import LabelOption, Pair
 from simkit.planning.plan_figure import (
@@ -465,7 +464,7 @@ def _certainty(plan: Decision) -> tuple[tuple[str, float, float], ...]:
         return ()
     images, usual = test.images, plan.curves.usual
     each = float(plan.curves.complete.dollars[-1]) / pool.images
-    more = Answers.of(usual + 1, one, usual, float(pool.present.mean()) / pool.images)
+    more = plan.curves.answers(usual + 1)
     price = each * (more.times - 1) * images
     all_images = images + math.floor(price / (each + plan.project.image_price))
     return (
@@ -647,11 +646,6 @@ def _assumptions(plan: Decision) -> Iterator[str]:
             "Beyond the pilot's images, the curve of complete labels flattens as in other data; a "
             "scheme keeps its distance to it (in logit mAP), its equivalent number of completely "
             "labelled images, or a mixture of the two"
-        )
-    if not chosen.option.complete and not plan.curves.reaches_complete(chosen.pair):
-        yield (
-            f"{chosen.option} with {plan.evidence.title(chosen.method)} never reaches complete "
-            "labels; its curve is assumed to end anywhere between its largest size and theirs"
         )
     if _needs(plan):
         yield (

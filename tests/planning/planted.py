@@ -27,15 +27,19 @@ PRICES = "openimages"
 DAMAGE = 0.3  # of logit AP
 
 
-def data(folder, images, *, test=3000, classes=CLASSES, seed=0, wrong=(0.0, 0.0)):
+def data(folder, images, *, test=3000, classes=CLASSES, seed=0, wrong=(0.0, 0.0), always=(),
+         untested=()):  # fmt: skip
     """An npz data set whose classes are shown by 30 % to 3 % of the images; its spec. wrong: shares
-    of present labels missed and of absent ones reported."""
+    of present labels missed and of absent ones reported. always, untested: classes that every image
+    shows, and that no test image shows."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {}
     for split, count in (("train", images), ("test", test)):
         rng = np.random.default_rng([seed, split == "test"])
         present = rng.random((count, classes)) < np.geomspace(0.3, 0.03, classes)
         present[present.sum(axis=1) == 0, 0] = True
+        present[:, list(always)] = True
+        present[:, list(untested)] &= split == "train"
         if split == "train":
             number = rng.random(present.shape)
             present = np.where(present, number >= wrong[0], number < wrong[1])
@@ -120,10 +124,14 @@ def write(folder, spec, *, schemes=SCHEMES, methods=("an", "ll-r"), shares=(0.04
                                  draw, ap, reference_run, listed))  # fmt: skip
     if not reference:
         rows = [row for row in rows if not row["reference"]]
+    test = datasets.open(spec).truth["test"]
+    scorable = (test.counts > 0) & (test.counts < test.shape[0])
+    for row in [*rows, *erring]:
+        ap = np.where(scorable, row["ap"], np.nan)
+        row |= {"ap": ap.tolist(), "map": float(np.nanmean(ap))}
     for row in rows:
         row["method"] = (named or {}).get(row["method"], row["method"])
     classes = truth.classes
-    test = datasets.open(spec).truth["test"]
     rows = [row | {"truth_id": truth.id, "test_id": test.id} for row in rows]
     facts = {
         "classes": classes, "leaves": list(range(len(classes))), "test_images": test.shape[0],

@@ -9,6 +9,7 @@ from scipy.special import logit
 from simkit.annotate.annotators import outvoted
 from simkit.errors import BadInput
 from simkit.planning.answers import Answers, cost_of, together, true_shares
+from simkit.planning.choose import Trust
 from simkit.planning.evidence import Evidence, Received
 from simkit.planning.plan import plan
 from tests.planning import planted
@@ -198,3 +199,13 @@ def test_without_images_there_must_be_something_to_ask_again(erring, unmeasured)
             planned(runs, errors=errors)
     with pytest.raises(BadInput, match="errors"):
         planned(erring, errors="3%,0.2%,1%")
+
+
+def test_a_gain_that_was_measured_on_complete_labels_alone_is_named(erring):
+    made = planned(erring, 20, 4000)
+    curves, test = made.curves, made.backtest
+    for one in made.choice.every:
+        if one.answers.number == 3 and one.images >= POOL:
+            named = "gain was measured" in " ".join(Trust.of(one, curves, test).reasons)
+            far = one.times > 3
+            assert named != one.option.complete or far

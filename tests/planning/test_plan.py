@@ -143,6 +143,18 @@ def test_the_bill_holds_the_pilot_and_its_test_images(pilot):
     assert now <= 100
 
 
+def test_classes_without_average_precision_are_out_of_the_mean_and_named(tmp_path):
+    """Class 0 is shown by every image, and the rarest by no test image."""
+    spec = planted.data(tmp_path / "data", 200, test=80, always=(0,), untested=(11,))
+    folder = planted.write(tmp_path / "runs", spec, draws=2, levels=((0.03, 0.03), (0.06, 0.06)))
+    for errors in (None, (0.03, 0.03)):
+        made = plan(folder, 60, images=200, prices="openimages", errors=errors)
+        text = made.text(width=10_000, details=True)
+        assert made.evidence.unscored == ("class 0", "class 11")
+        assert "leaves out class 0 and class 11" in text and "nan" not in text.replace("enanc", "")
+        assert 0 < made.chosen.median < 1
+
+
 def answers(made):
     return dict(made.page.answers)
 

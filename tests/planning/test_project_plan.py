@@ -13,7 +13,7 @@ from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
 from simkit.planning import evidence
-from simkit.planning.evidence import COMPLETE, Evidence, Received
+from simkit.planning.evidence import COMPLETE, Evidence, Received, project_of
 from simkit.planning.plan import plan
 from tests.planning import planted
 
@@ -103,33 +103,24 @@ def test_further_labels_add_to_those_of_other_schemes(project):
 
 
 def test_a_moved_project_plans_the_same(tmp_path):
-    """Its table of labels is enough; without it, trust is lower and the range no smaller."""
-    spec = planted.data(tmp_path / "data", POOL, test=60)
+    """Its data are found beside it; without them, trust is lower and the range no smaller."""
     home = tmp_path / "project"
     home.mkdir()
     (home / "project.toml").touch()
+    spec = planted.data(home / "data", POOL, test=60)
     runs = planted.write(home / "runs" / "1", spec)
-    truth = datasets.open(spec).truth["train"]
-    rows = truth.present.toarray().astype(int)
-    lines = [",".join(map(str, ["train", image, *row])) for image, row in
-             zip(truth.images, rows, strict=True)]  # fmt: skip
-    text = "\n".join([",".join(["split", "file", *truth.classes]), *lines])
-    (home / "labels.csv").write_text(text)
-
-    def planned(folder):
-        evidence._data.cache_clear()
-        return plan(folder, 100, images=IMAGES, prices="openimages")
-
-    before = planned(runs).to_json()
-    shutil.move(home, tmp_path / "moved")
-    shutil.move(tmp_path / "data", tmp_path / "elsewhere")
-    moved = tmp_path / "moved" / "runs" / "1"
-    after = planned(moved)
-    same = ("chosen", "order", "rivals", "bill", "trained_as", "left", "ids")
+    before = plan(runs, 100, images=IMAGES, prices="openimages").to_json()
+    moved = tmp_path / "elsewhere" / "moved"
+    shutil.copytree(home, moved)
+    shutil.rmtree(home)
+    after = plan(moved / "runs" / "1", 100, images=IMAGES, prices="openimages")
+    same = ("chosen", "order", "rivals", "bill", "trained_as", "left", "ids", "trust")
     assert {name: after.to_json()[name] for name in same} == {name: before[name] for name in same}
-    assert after.trust.grade == before["trust"]["grade"]
-    (tmp_path / "moved" / "labels.csv").unlink()
-    lost = planned(moved)
+    # Other data of the same name are not taken for those of the runs.
+    shutil.rmtree(moved / "data")
+    evidence._data.cache_clear()
+    planted.data(moved / "data", POOL, test=60, seed=3)
+    lost = plan(moved / "runs" / "1", 100, images=IMAGES, prices="openimages")
     assert after.evidence.pool.opened and not lost.evidence.pool.opened
     grades = ["low", "medium", "high"]
     assert grades.index(lost.trust.grade) <= grades.index(after.trust.grade)
@@ -150,3 +141,12 @@ def test_test_labels_err_as_their_numbers_of_answers_say(project, tmp_path):
     (home / "answers.csv").write_text("nonsense")
     with pytest.raises(BadInput, match=r"answers\.csv"):
         plan(runs, 200, images=IMAGES, errors=errors)
+
+
+def test_a_folder_within_a_project_belongs_to_it_from_anywhere(project, monkeypatch):
+    home = project.parents[1]
+    for place in (home.parent, home, project.parent):
+        monkeypatch.chdir(place)
+        found = project_of(project.relative_to(place))
+        assert found is not None and found.resolve() == home.resolve()
+    assert project_of(home.parent / "runs") is None

@@ -55,12 +55,13 @@ def test_a_search_costs_what_the_pilots_own_model_makes_people_look_at(runs, rig
     score(runs, right)
     pool = Evidence.of(runs).pool
     assert looks(FPC, pool, 3) == pytest.approx(3 * right)
-    # Moved data: the scores have the same precision at every depth.
+    # Without the data: their labels lie beside the scores.
     evidence._data.cache_clear()
     for file in (runs.parent / "data").iterdir():
         file.unlink()
-    moved = Evidence.of(runs).pool
-    assert not moved.opened and looks(FPC, moved, 3) == pytest.approx(3 * right)
+    alone = Evidence.of(runs).pool
+    assert alone.opened and alone.truth.id == pool.truth.id
+    assert looks(FPC, alone, 3) == pytest.approx(3 * right)
 
 
 def test_without_a_measured_model_images_are_searched_at_random(runs):
