@@ -179,7 +179,7 @@ def beside(path: str, folder: Path) -> str:
     if not os.path.exists(expanded(path)):
         for home in (folder.absolute(), *folder.absolute().parents):
             for first in range(len(names)):
-                if (place := home.joinpath(*names[first:])).exists():
+                if os.path.exists(place := home.joinpath(*names[first:])):
                     return str(place)
     return path
 

@@ -311,11 +311,12 @@ def near(spec: str, folder: Path) -> str:
     except BadInput:
         return spec
     main = fields(source)[0].name  # type: ignore[arg-type]
-    paths = {*getattr(source, "paths", ())}
-    moved = {
-        name: beside(value, folder) if value and name in paths else value
-        for name, value in settings.items()
-    }
+    paths = {name: text for name in getattr(source, "paths", ()) if (text := settings.get(name))}
+    moved = {name: beside(text, folder) for name, text in paths.items()}
+    for name, text in paths.items():  # a table may lie in the folder of the images
+        if any(os.path.exists(expanded(root) / text) for root in moved.values()):
+            moved[name] = text
+    moved = settings | moved
     return spec if moved == settings else write_spec(source.name, moved, main)
 
 

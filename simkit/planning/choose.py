@@ -23,7 +23,7 @@ from simkit.planning.answers import Answers
 from simkit.planning.costs import PriceCurve, Staff, searched, wrong_labels
 from simkit.planning.curves import EDGE, Curves
 from simkit.planning.evidence import COMPLETE, Array, Evidence, LabelOption, Pair
-from simkit.results.cells import FULL, listed
+from simkit.results.cells import FULL
 
 Grade = Literal["high", "medium", "low"]
 When = Literal["now", "later", "before"]
@@ -561,7 +561,7 @@ class Trust:
              "the order has fewer labels per image than any that the pilot measured; the smallest "
              f"had {fewer:.2g} times as many"),
             (bool(evidence.unscored),
-             f"mAP leaves out {listed(evidence.unscored or ['no class'])}: no test image shows them, or all do"),
+             f"mAP leaves out {len(evidence.unscored)} classes, which no test image shows, or all"),
             (not option.complete and chosen.answers.errors is not None
              and chosen.answers.number != curves.usual,
              "what cleaner labels gain was measured on complete labels, and is assumed for "

@@ -27,7 +27,7 @@ from simkit.planning.plan_figure import (
     split,
 )
 from simkit.registry import short
-from simkit.results.cells import FULL
+from simkit.results.cells import FULL, listed
 
 RUNNERS_UP = 3
 KNOWN_TO = 5.0  # points of mAP on the test images, at 95 % confidence
@@ -620,6 +620,8 @@ def _prices(plan: Decision) -> Iterator[str]:
 def _assumptions(plan: Decision) -> Iterator[str]:
     chosen = plan.chosen
     yield "Images and annotators are like the pilot's"
+    if left_out := plan.evidence.unscored:
+        yield f"mAP leaves out {listed(left_out)}: no test image shows them, or all do"
     errors = plan.curves.errors or (0.03, 0.03)
     if not plan.evidence.levels and chosen.option.habits.perfect and any(errors):
         level = [max(float(f"{rate:.1g}"), 0.001) for rate in errors]

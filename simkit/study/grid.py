@@ -22,8 +22,9 @@ from simkit.annotate.annotators import Habits
 from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.annotate.simulate import how_many
 from simkit.chance import Chance
+from simkit.data.dataset import near
 from simkit.errors import BadInput, located, unknown
-from simkit.files import reading, toml_lines
+from simkit.files import beside, reading, toml_lines
 from simkit.learn import methods
 from simkit.learn.method import layers
 from simkit.learn.methods import Method, Wrapper
@@ -377,12 +378,22 @@ class Grid:
     def load(path: str | os.PathLike[str], *, seed: int | None = None) -> Grid:
         """Read a TOML file; `seed`, unless None, replaces the seed of the file.
 
-        Raises BadInput that names file and field.
+        Paths of data, features and scores that do not exist are looked for beside the file, as
+        `simkit.files.beside` does. Raises BadInput that names file and field.
         """
         with reading(path, "a grid (TOML)", f"see the shipped {DEMO}") as file:
             values = tomllib.loads(file.read_text(encoding="utf-8"))
             if isinstance(values.get("settings"), str):
                 values["settings"] = file.parent / values["settings"]
+            if isinstance(data := values.get("data"), str):
+                values["data"] = near(data, file.parent)
+            if isinstance(scores := values.get("scores"), str) and scores:
+                values["scores"] = beside(scores, file.parent)
+            if isinstance(features := values.get("features"), dict):
+                values["features"] = {
+                    split: beside(path, file.parent) if isinstance(path, str) else path
+                    for split, path in features.items()
+                }
             return Grid.of(values if seed is None else {**values, "seed": seed})
 
     @staticmethod

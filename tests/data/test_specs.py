@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from simkit.data.dataset import Terms, originals, sources, terms
+from simkit.data.dataset import Terms, near, originals, sources, terms
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import shipped
 
@@ -84,3 +84,21 @@ def test_a_toml_file_has_the_terms_of_its_source(tmp_path: Path) -> None:
         terms(str(path), ())
     with pytest.raises(BadInput, match="did you mean 'scenes'"):
         terms("scene", ())
+
+
+def test_files_that_were_moved_with_a_folder_are_found_beside_it(tmp_path: Path) -> None:
+    """Those of the same last names, in the folder or nearest above it; others stay as named."""
+    runs, photos = tmp_path / "new" / "project" / "runs" / "1", tmp_path / "new" / "photos"
+    for folder in (runs, photos):
+        folder.mkdir(parents=True)
+    for file in (runs.parents[1] / "labels.csv", photos / "inside.csv", runs / "inside.csv"):
+        file.touch()
+    old = "folder:/old/photos,labels=/old/project/labels.csv,part=yes"
+    found = f"folder:{photos},labels={runs.parents[1] / 'labels.csv'},part=yes"
+    assert near(old, runs) == found
+    assert near(found, tmp_path) == found
+    assert near("folder:photos,labels=labels.csv,part=yes", runs) == found
+    assert near(f"folder:{photos},labels=inside.csv", runs) == f"folder:{photos},labels=inside.csv"
+    assert near("coco:gone.json", runs) == "coco:gone.json" and near("scenes", runs) == "scenes"
+    assert near("nothing:x=", runs) == "nothing:x="
+    assert near(f"coco:{'a' * 5000}", runs) == f"coco:{'a' * 5000}"

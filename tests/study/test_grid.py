@@ -217,3 +217,18 @@ def test_what_is_written_as_toml_reads_back(value):
     back = tomllib.loads(f"value = {toml(value)}")["value"]
     assert back == value and type(back) is type(value)
     assert toml((0.1, np.float64(0.2))) == "[0.1, 0.2]"
+
+
+def test_paths_may_be_relative_to_the_grid(tmp_path, monkeypatch):
+    home = tmp_path / "project"
+    home.mkdir()
+    for name in ("a.json", "scores.csv", "train.npz"):
+        (home / name).touch()
+    text = 'schemes = ["fpc"]\nmethods = ["an"]\ndata = "coco:a.json"\nscores = "scores.csv"\n'
+    file = written(home, f'{text}features = {{train = "train.npz"}}\n')
+    for place in (tmp_path, home):
+        monkeypatch.chdir(place)
+        grid = Grid.load(file)
+        name, main = grid.data.split(":")
+        for path in (main, grid.scores, grid.features["train"]):
+            assert (place / path).resolve().parent == home
