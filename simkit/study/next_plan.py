@@ -22,7 +22,7 @@ from simkit.orders.project_state import PLAN
 from simkit.orders.receiving import OrderState, write_data
 from simkit.planning.costs import Staff
 from simkit.planning.evidence import Array, Evidence, Folder, Pair, Received
-from simkit.planning.plan import Plan, plan
+from simkit.planning.plan import Plan, joined, plan
 
 if TYPE_CHECKING:
     from simkit.progress import Progress
