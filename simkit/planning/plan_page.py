@@ -13,6 +13,7 @@ import numpy as np
 
 from simkit import quantities
 from simkit.history import versions
+from simkit.planning.answers import Answers
 from simkit.planning.choose import LOSS, MOST_TIMES, Candidate, Decision
 from simkit.planning.evidence import LabelOption, Pair
 from simkit.planning.plan_figure import (
