@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -377,8 +377,7 @@ def in_rounds(
     return choice, (a, b)
 
 
-@dataclass(frozen=True, eq=False)
-class _Grid:
+class _Grid(NamedTuple):
     """Purchases of one option: (M,) columns with the names of `Candidate`.
 
     Times and labels (seconds, asked, present, absent) are those of the pilot's pool.
@@ -429,15 +428,12 @@ def _grid(
             total = np.minimum(part.dollars * times + paid, budget)
             amounts, ones = part.amounts * (times if option.counted else 1.0), np.ones(len(total))
             rows.append((total, ones * count, ones * times, amounts, *part.counts))
-    columns = [np.concatenate(column) for column in zip(*rows, strict=True)]
-    if not columns or not len(columns[0]):
-        return None
-    if not spent:
-        return _Grid(*columns)
-    more = columns[0] > 1.02 * spent
-    grid = _Grid(*(column[more] for column in columns))
-    share = 1 - spent / grid.dollars
-    return replace(grid, dollars=grid.dollars - spent, seconds=grid.seconds * share)
+    grid = _Grid(*map(np.concatenate, zip(*rows, strict=True))) if rows else None
+    if grid is not None and spent:
+        grid = _Grid(*(column[grid.dollars > 1.02 * spent] for column in grid))
+        share = 1 - spent / grid.dollars
+        grid = grid._replace(dollars=grid.dollars - spent, seconds=grid.seconds * share)
+    return grid if grid is not None and len(grid.dollars) else None
 
 
 def _offered(

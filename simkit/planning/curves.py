@@ -49,7 +49,7 @@ from simkit.results.cells import FULL
 SAMPLES = 400
 NOISE = 0.007  # mAP: least standard error of the mean over draws
 FEWER = 1.3, 0.5  # factor of the slope below the smallest size, and its log error
-BRIDGE = 0.13  # standard deviation half-way between the pilot's end and complete labels, as a part
+BRIDGE = 0.1  # standard deviation half-way between the pilot's end and complete labels, as a part
 NEARBY = 4.0  # ratio of sizes for the slope at the end of the pilot
 # Growth beyond a pilot: fitted by benchmarks/growth.py to learning curves of ten data sets.
 DECAY = 0.60, 0.45  # at slope 1, and its change by log slope
@@ -102,7 +102,7 @@ class CellCurve:
         """(R, M) mAP at the shares u (M,)."""
         log, known = np.log(np.clip(np.asarray(u, np.float64), 1e-9, 1.0)), np.log(self.u)
         y = _logit(np.column_stack([self.scores, self.end]))
-        value = expit(_between(log, np.append(known, 0.0), y))
+        value = expit(_by_row(itertools.repeat(log), itertools.repeat(np.append(known, 0.0)), y))
         part = np.clip((log - known[-1]) / max(-known[-1], 1e-9), 0.0, 1.0)  # of the way to u = 1
         gap = self.end - self.scores[:, -1]
         value += (BRIDGE * self.wander * gap)[:, None] * np.sqrt(4 * part * (1 - part))
@@ -468,7 +468,7 @@ class Curves:
             sizes = self.evidence.cells[pair]
             log = np.log([size.amount / pool for size in sizes])
             scores = _logit(self._means([size.scores for size in sizes]))
-            here = _between(np.log(times), log, scores)
+            here = _by_row(itertools.repeat(np.log(times)), itertools.repeat(log), scores)
             start, most = np.minimum(times, np.exp(log[-1])), expit(scores[:, -1:])
             limit = full(np.exp(log[-1:]))
             gain = full.logit(times) - full.logit(start)
@@ -542,18 +542,9 @@ class Curves:
         return np.random.default_rng(Chance.seeded(self.seed).of("plan", *names).seed())
 
 
-def _between(x: Array, at: Array, rows: Array) -> Array:
-    """(R, M) linear interpolation of every row (K,) of values at `at`; constant outside."""
-    if len(at) == 1:
-        return np.repeat(rows, len(x), axis=1)
-    high = np.clip(np.searchsorted(at, x), 1, len(at) - 1)
-    step = np.maximum(at[high] - at[high - 1], 1e-12)
-    part = np.clip((x - at[high - 1]) / step, 0.0, 1.0)
-    return rows[:, high - 1] * (1 - part) + rows[:, high] * part
-
-
-def _by_row(x: Array, at: Iterable[Array], values: Iterable[Array]) -> Array:
-    """(R, M) linear interpolation of every row; constant outside."""
+def _by_row(x: Iterable[Array], at: Iterable[Array], values: Iterable[Array]) -> Array:
+    """(R, M) linear interpolation of every row at its x (M,), from values (K,) at `at` (K,),
+    constant outside; one of them may be repeated for all rows."""
     return np.stack([np.interp(*row) for row in zip(x, at, values, strict=False)])
 
 
