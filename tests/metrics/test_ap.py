@@ -257,6 +257,7 @@ def test_groups_are_consecutive_by_annotations_and_equal_ones_by_index():
 def test_a_group_of_classes_that_are_all_nan_is_nan():
     found = group_map(np.array([0.5, np.nan, 0.7, np.nan]), np.array([1, 2, 1, 2]))
     np.testing.assert_allclose(found, [0.6, np.nan])
+    assert group_map(np.zeros(0), np.zeros(0, int)).tolist() == []
 
 
 def test_images_are_told_apart_by_their_labels():
