@@ -18,7 +18,8 @@ and 30 times as many whose shares of labels a plan would judge.
 Regret: the plan chooses a purchase for a budget, by each of several price lists, and is compared
 with the best that was measured within the budget on all images of the pool or project. mAP is
 interpolated along the logarithm of dollars between measured sizes, and along that of images between
-the pools of a world, as a smaller one is the first part of a larger one. PriceCurve that no run
+the pools of a world, as a smaller one is the first part of a larger one. Searches
+are at random. PriceCurve that no run
 measured are left out of the choice. The labels alone are judged by the best method on them, which
 can still be chosen once they are bought. Two simple rules stand beside the plan: complete labels
 for the whole budget, with the method that is best on them in the pilot; and the label option and
@@ -61,7 +62,7 @@ HELD = 0.85  # share of means within their bands
 LEVEL = 0.5  # mAP of a pilot's largest size from which on bands are to be narrow
 WIDEST = {True: (6.5, 7.0, 8.0), False: (14.0, 17.0, 18.0)}  # points at FACTORS, by from LEVEL on
 POINTS = {"a": 1.5, "b": 3.0}  # regret that is still good
-GOOD = {"a": 0.9, "b": 0.8}  # share of choices with such a regret
+GOOD = {"a": 0.9, "b": 0.85}  # share of choices with such a regret
 GOOD_BY_LIST = 0.8
 TABLE = "table.parquet"
 QUICK = World("scenes", (120, 400), ((120, 10),))
@@ -470,11 +471,12 @@ def report(every: Sequence[Prediction], decisions: Sequence[Decision]) -> dict[s
 
 
 def opened(folder: Path) -> Evidence:
-    """The runs of a pool; none on complete labels may be of other images."""
+    """The runs of a pool, searched at random; none on complete labels may be of other images."""
     evidence = Evidence.of(folder)
     whole = set(open_runs(folder).reference["images"])
     assert whole == {evidence.pool.images}, f"{folder}: a reference of {whole} images"
-    return evidence
+    # A search by the pilot's own model gives up where few images show a class. The runs did not.
+    return replace(evidence, pool=replace(evidence.pool, machine=None))
 
 
 def compared(worlds: Sequence[World], folder: Path, *, quick: bool, workers: int | None) -> None:
