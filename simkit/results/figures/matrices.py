@@ -90,6 +90,7 @@ class HeatMap(base.AtBudget):
             f"Rows: annotation schemes, {base.paid(limit)}. Columns: training methods. "
             f"Numbers: mean average precision (mAP) on the test split in points{difference}; "
             f"draws: {over}.",
+            "Candidates: of a free model, which is assumed." if "candidates" in str(left) else "",
             "Frame: highest mean of the row; dashed if its probability of being the best (on the "
             f"right) is below {SURE:.0%}.",
             *_ends(table, self.metric, limit),
@@ -118,12 +119,19 @@ def _ends(table: pd.DataFrame, metric: str, limit: Budget) -> Iterator[str]:
 
 
 def _scheme(row: Row) -> str:
-    """A scheme, its mean cost unless there is a budget, and its gist below, if it has one."""
+    """A scheme, its mean cost unless there is a budget, and its gist and assumption below."""
     cost = "" if row.limit else ", " + money(np.mean([cell.dollars for cell in row.cells]).item())
     try:
-        return f"{row.scheme}{cost}\n{getattr(schemes.make(row.scheme), 'gist', '')}".rstrip()
+        scheme = schemes.make(row.scheme)
     except BadInput:  # not a registered scheme, in a table of other origin
         return row.scheme + cost
+    assumption = f", candidates {scheme.precision:.0%} right" if _assumes(scheme) else ""
+    return f"{row.scheme}{cost}\n{getattr(scheme, 'gist', '')}{assumption}".rstrip()
+
+
+def _assumes(scheme: Any) -> bool:
+    """Whether a scheme looks through the candidates of a model that is only assumed."""
+    return hasattr(scheme, "precision") and scheme.unassuming(scores=True) != scheme
 
 
 def _head(axes: Axes, methods: list[str], room: float) -> None:
