@@ -15,16 +15,17 @@
 # # Your own images: what should be labelled next?
 #
 # **Result.** For 30 dollars and 1,500 images without labels simkit first orders complete labels of 214 images, compares
-# schemes and methods on them, and then plans the rest: complete labels of 853 more, with 80.8 mAP expected (66.8 to
-# 92.1). Bought and trained on, they give 90.0. Every question goes through a page in the browser and comes back as a
-# file; nothing is asked twice, and nothing that was answered is lost.
+# schemes and methods on them, plans the rest, orders it, and trains on all answers. The labels of the test images err
+# like all others, so the mAP that a user can measure is lower than the mAP of the same model on true labels. The plan's
+# range is about the latter, and *What came out* prints both beside it. Every question goes through a page in the
+# browser and comes back as a file; nothing is asked twice, and nothing that was answered is lost.
 #
-# **Run it.** `%pip install -q "..[notebooks]"` once (in this folder). 60 seconds in full on two cores,
-# `SIMKIT_SIZE=quick` takes 25 seconds.
+# **Run it.** `%pip install -q "..[notebooks]"` once (in this folder). A few minutes in full on two cores,
+# `SIMKIT_SIZE=quick` takes one and a half minutes of processor time.
 
 # %% [markdown]
 # You have a folder of images without labels, a list of classes and a budget. By default this chapter draws the images
-# and simulates a person who labels them. To run it on yours, set these variables; the project is then made beside your
+# and simulates people who label them. To run it on yours, set these variables; the project is then made beside your
 # folder, and running the chapter again goes on with it:
 #
 # * `SIMKIT_FOLDER`: the folder of your images; `names.txt` beside it has the classes, one a line;
@@ -84,11 +85,22 @@ print(len(list(Path(folder).rglob("*.*"))), "files;", ", ".join(Path("names.txt"
 # %% [markdown]
 # ## A project
 #
-# `simkit quickstart` looks at the pictures, says what to label first for the budget, and orders it. Photographs need a
-# network that was trained on photographs; `scenes-net` is refused for them.
+# `simkit quickstart` looks at the pictures, says what to label first for the budget, and orders it.
 
 # %%
-# !test -e project/project.toml || {run} quickstart {folder} --classes names.txt --budget {budget} --per-image 4 {network} 2> /dev/null | cat
+with_network = "" if drawn else network
+# !test -e project/project.toml || {run} quickstart {folder} --classes names.txt --budget {budget} --per-image 4 {with_network} | cat
+
+# %% [markdown]
+# Photographs need a network that was trained on photographs, and `quickstart` refuses `scenes-net` for a folder. These
+# images are drawn, so it is entered in `project.toml`, which may be edited:
+
+# %%
+if drawn:
+    settings = Path("project/project.toml")
+    fitting = settings.read_text().replace('"mobilenet_v2"', '"scenes-net"').replace('"imagenet"', '""')
+    settings.write_text(fitting)
+# !grep -E "^(data|budget|prices|repeat|backbone)" project/project.toml | sed "s#{here}/##g"
 
 # %% [markdown]
 # The first thing to buy is a pilot: complete labels of images at random, for training and testing. `page.html` shows
@@ -97,8 +109,8 @@ print(len(list(Path(folder).rglob("*.*"))), "files;", ", ".join(Path("names.txt"
 #
 # ## The answers
 #
-# For the drawn images a simulated person answers: one answer in fifty is wrong, and a page of 20 classes takes 6 to 7
-# seconds.
+# For the drawn images simulated people answer: one answer in fifty is wrong, and a page of 20 classes takes 6 to 7
+# seconds. Ann answers everything; two others answer the questions that are asked three times, independently of her.
 
 # %%
 # %%writefile answer.py
@@ -107,14 +119,14 @@ import numpy, pandas, simkit  # noqa: E401
 from simkit.orders.order import Order  # noqa: F811
 order, many, round_ = Order.read("project/order1"), *map(int, sys.argv[1:])
 truth = simkit.data.open(f"scenes:images={many}").truth["train"]
-asked = order.table[order.table["round"] == round_]
-rows = numpy.array([int(str(name)[:4]) for name in order.images])[asked["image"]]
-columns = numpy.array([truth.classes.index(name) for name in order.classes])[asked["class"]]
-rng = numpy.random.default_rng(round_)
-present = truth.present.toarray()[rows, columns] ^ (rng.random(len(asked)) < 0.02)
-answers = {"order": order.id, "question": asked["question"], "worker": "Ann"}
-answers |= {"answer": numpy.where(present, "yes", "no"), "seconds": 6.5, "shared": 20}
-pandas.DataFrame(answers).to_json(f"answers/{round_}.jsonl", orient="records", lines=True)
+for person, name in enumerate(("Ann", "Ben", "Cem")):
+    asked = order.table[(order.table["round"] == round_) & (order.table["answers"] > person)]
+    rows = numpy.array([int(str(name)[:4]) for name in order.images])[asked["image"]]
+    columns = numpy.array([truth.classes.index(name) for name in order.classes])[asked["class"]]
+    wrong = numpy.random.default_rng((round_, person)).random(len(asked)) < 0.02
+    answers = {"order": order.id, "question": asked["question"], "worker": name, "seconds": 6.5, "shared": 20}
+    answers["answer"] = numpy.where(truth.present.toarray()[rows, columns] ^ wrong, "yes", "no")
+    pandas.DataFrame(answers).to_json(f"answers/{round_}-{name}.jsonl", orient="records", lines=True)
 
 # %%
 if drawn:
@@ -165,6 +177,8 @@ simkit.figures.make("cost-curve")(table)
 command = os.popen(f"{run} status project").read().splitlines()[-1].removeprefix("next: simkit ")
 print("simkit", command)
 # !{run} {command} 2> /dev/null | cat
+plan = json.loads(Path("project/plan.json").read_text())
+planned = plan["chosen"]
 
 # %% [markdown]
 # ## The next order
@@ -180,50 +194,69 @@ if drawn:
 # %% [markdown]
 # ## Reality and the plan
 #
-# `--continue` trains the pilot's best method for the scheme on the received labels, scores it on the pilot's test
-# images (which are never trained on), and says whether this is what the plan expected. Then it plans on, at the
-# measured prices.
+# `--continue` trains the plan's method on the received labels, scores it on the pilot's test images (which are never
+# trained on), and says whether this is what the plan expected. Then it plans on, at the measured prices, from all
+# answers about errors.
 
 # %%
+state = OrderState.of(Order.read("project/order1"))
+rates = "" if state.errors is None else "--errors " + ",".join(f"{100 * rate:.3g}%" for rate in state.errors)
 left = len(labels.images) - int(labels.asked.sum())
 runs = " ".join(map(str, sorted(Path("project/runs").iterdir())))
-# !{run} plan {runs} --budget 10 --images {left} --continue project/order1 2>/dev/null | head -14
+# !{run} plan {runs} --budget 10 --images {left} --continue project/order1 {rates} 2>/dev/null | head -16
 
 # %% [markdown]
-# And the method that the plan recommends, on all labels:
+# ## What came out
+#
+# Now the method of the first plan learns from all labels. A user can score it on the pilot's test images alone, whose
+# labels err like all others. Here the truth is known, so the same model is also judged by the true labels of these
+# images, and of 2,000 new ones. The plan's range is about true labels of new images, the last line.
 
 # %%
+method = " ".join(f"--{name} '{value}'" for name, value in plan["trained_as"].items())
 train = f"--data project/order1/data.toml --labels project/order1/labels.parquet {network}"
-# !{run} train --method an+boostlu {train} --out project/model --json > trained.json 2> /dev/null
-planned = json.loads(Path("project/plan.json").read_text())["chosen"]
-reached = json.loads(Path("trained.json").read_text())["map"]
+# !{run} train {method} {train} --out project/model --json > trained.json 2> /dev/null
+reached = {"the test images, labels as received": json.loads(Path("trained.json").read_text())["map"]}
+split = pd.read_csv("project/labels.csv", dtype={"file": str}).set_index("file")["split"]
+tested = split.index[split == "test"].str[:4].astype(int)
+places = [scenes.classes.index(name) for name in labels.classes] if drawn else []
+parts = {"the test images, true labels": ("train", tested), "2,000 new images, true labels": ("test", range(2000))}
+for name, (part, rows) in parts.items() if drawn else ():
+    os.system(f"{run} predict project/model --data scenes:images={many} --split {part} --out scored.csv > log.txt 2>&1")
+    scored = pd.read_csv("scored.csv", index_col=0).to_numpy()[rows]
+    ap = simkit.metrics.average_precision(scored, scenes.truth[part].present.toarray()[rows][:, places])
+    reached[name] = simkit.metrics.mean_ap(ap)
+
+# %%
 low, high = (100 * end for end in planned["band90"])
 print(f"planned: {100 * planned['median']:.1f} mAP ({low:.1f} to {high:.1f}) with {planned['method']}")
-print(f"reached: {100 * reached:.1f} mAP on the pilot's test images")
+for name, score in reached.items():
+    place = "below" if 100 * score < low else "above" if 100 * score > high else "in"
+    print(f"{name}: {100 * score:.1f} mAP, {place} the range")
 
 # %% tags=["remove-input"]
-final = OrderState.of(Order.read("project/order1"))
 if drawn:
-    known = final.labels.codes.toarray()[final.labels.asked]
-    columns = [truth.classes.index(name) for name in final.labels.classes]
-    wrong = (known > 0) != truth.present.toarray()[final.labels.asked][:, columns]
-    assert 0.015 < wrong.mean() < 0.025
-    assert len(final.order.rounds) == 2 and not len(final.open)
-    assert not final.order.table.duplicated(["image", "class"]).any()
-if drawn and not quick:
-    assert planned["scheme"] == "full-subset" and low < 100 * reached < high
+    known = state.labels.codes.toarray()[state.labels.asked]
+    columns = [truth.classes.index(name) for name in state.labels.classes]
+    wrong = (known > 0) != truth.present.toarray()[state.labels.asked][:, columns]
+    assert 0.01 < wrong.mean() < 0.025
+    assert len(state.order.rounds) == 2 and not len(state.open)
+    assert not state.order.table.duplicated(["image", "class"]).any()
+    measured, true, _ = reached.values()
+    assert measured < true  # as the first cell says
 
 # %% [markdown]
 # ## Summary
 #
 # | question | here | in the paper |
 # |---|---|---|
-# | What should be labelled first? | 214 images at random, completely, for 5.37 of 30 dollars | not asked |
-# | And then? | complete labels of 853 more, at the measured times: 80.8 mAP expected, 66.8 to 92.1 | Kim et al., CVPR 2022, Fig. 6, count labels, not dollars: one label of every image (LL-Ct) is like all labels of 30 % of them |
-# | Was the plan right? | 90.0 mAP, inside the range, 9 above its median | not asked |
-# | What did an answer cost? | 0.33 seconds measured, 0.30 in the price list | *Soft Exposure*, section 1: 6.5 million dollars for 9,600 classes in each of 116,000 images |
+# | What should be labelled first? | 214 images at random, completely | not asked |
+# | And then? | the purchase of *The plan*, at the measured times and with the measured errors | Kim et al., CVPR 2022, Fig. 6, count labels, not dollars: one label of every image (LL-Ct) is like all labels of 30 % of them |
+# | Was the plan right? | *What came out* has the range, the mAP by labels that err, and the mAP by true ones | not asked |
+# | What did an answer cost? | a page of 20 classes took 6.5 seconds; the price list assumes 27.4 for 91 | *Soft Exposure*, section 1: 6.5 million dollars for 9,600 classes in each of 116,000 images |
 #
-# The range is wide because 214 images are few, of which 53 test. One answer in fifty was wrong; nobody corrected it.
+# The range is wide because 214 images are few, of which 53 test. One answer in fifty was wrong; the questions that three
+# people answered tell how many, and the plan counts with it.
 #
 # ## Exercises
 #
@@ -236,7 +269,7 @@ if drawn and not quick:
 # print(simkit.plan(runs.split(), 24, images=left, prices="google").text().split("\n\n")[1])
 # ```
 #
-# Complete labels, too, but of 685 images, with 78.8 mAP expected (65.2 to 90.3).
+# One page shows all 20 classes of an image for one price, so asking about a part of them saves nothing.
 #
 # </details>
 #
@@ -250,7 +283,7 @@ if drawn and not quick:
 # print(os.popen(f"{run} order --next project/order1 {fpc} 2> /dev/null").read().split("cost")[0])
 # ```
 #
-# 240 questions about 194 images, for 1 dollar: the images with the highest scores of the classes that still lack some.
+# For 1 dollar, questions about the images with the highest scores of the classes that still lack some.
 #
 # </details>
 #

@@ -21,7 +21,7 @@ EVERY = pytest.mark.parametrize("text", TEXTS, ids=lambda p: p.stem)
 # Executed in every run; the others take half a minute and more each, and wait for `make test-slow`.
 SHORT = {"01", "02", "03", "05", "06", "12", "13"}
 # Notebooks whose texts changed since their last execution in full.
-TO_EXECUTE: set[str] = {"07", "14"}
+TO_EXECUTE: set[str] = {"05", "07", "10", "14"}
 TWINS = pytest.mark.parametrize(
     "text",
     [
@@ -165,6 +165,18 @@ def misread(element: str) -> bool:
 def test_formulas_are_no_prices() -> None:
     assert not any(map(misread, ("$x$ and $y_1$", "$$a\n+ b$$", "costs $5", "a loss $p=1$.")))
     assert all(map(misread, ("$5 to $10", "from $5 for $x$", "US$ 5 or US$ 6", "$1,000 and $x")))
+
+
+@pytest.mark.parametrize("number", sorted({"05", "10"} - TO_EXECUTE))
+def test_what_the_text_says_came_out_is_in_code_or_outputs(number: str) -> None:
+    """Every decimal number, except those of the papers and of the solutions."""
+    (text,) = (text for text in TEXTS if text.name.startswith(number))
+    cells = maker.committed(text).cells
+    prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    prose = re.sub(r"(?m)^(\|.*\|.*)\|.*\|$", r"\1", prose)  # without the papers' column
+    prose = re.sub(r"(?s)<details>.*?</details>", "", prose)
+    shown = str([{**cell, "id": ""} for cell in cells if cell.cell_type == "code"])
+    assert not {one for one in re.findall(r"\d[\d,]*\.\d+", prose) if one not in shown}
 
 
 def test_numbers_of_the_photographs_stand_in_the_files_that_they_name() -> None:
