@@ -61,6 +61,14 @@ def test_a_heat_map_names_the_cost_of_schemes_that_keep_their_amounts() -> None:
         assert label.get_text().splitlines()[0] == shown
 
 
+def test_a_heat_map_names_the_assumption_of_a_scheme_that_makes_one() -> None:
+    schemes = ("fpc", "fpc(search='random')", "rpa")
+    rows = [planted.row(scheme=one, method="an", budget=9.5, draw=0, map=0.4) for one in schemes]
+    labels = figures.make("heat-map")(runs.to_table(rows)).axes[0].get_yticklabels()
+    shown = {label.get_text().splitlines()[0]: "50% right" in label.get_text() for label in labels}
+    assert shown == {"fpc": True, "fpc(search='random')": False, "rpa": False}
+
+
 # --- matrix ---------------------------------------------------------------------------------------
 
 
