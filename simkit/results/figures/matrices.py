@@ -125,13 +125,10 @@ def _scheme(row: Row) -> str:
         scheme = schemes.make(row.scheme)
     except BadInput:  # not a registered scheme, in a table of other origin
         return row.scheme + cost
-    assumption = f", candidates {scheme.precision:.0%} right" if _assumes(scheme) else ""
+    right = getattr(scheme, "precision", None)
+    assumes = right is not None and scheme.unassuming(scores=True) != scheme
+    assumption = f", candidates {right:.0%} right" if assumes else ""  # of an assumed model
     return f"{row.scheme}{cost}\n{getattr(scheme, 'gist', '')}{assumption}".rstrip()
-
-
-def _assumes(scheme: Any) -> bool:
-    """Whether a scheme looks through the candidates of a model that is only assumed."""
-    return hasattr(scheme, "precision") and scheme.unassuming(scores=True) != scheme
 
 
 def _head(axes: Axes, methods: list[str], room: float) -> None:
