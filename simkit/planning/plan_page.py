@@ -34,7 +34,7 @@ RUNNERS_UP = 3
 KNOWN_TO = 5.0  # points of mAP on the test images, at 95 % confidence
 SUPPOSED = 0.02  # of the test labels are wrong, where their errors are unknown
 FOR_TESTS = 0.1  # of the images, which a purchase of all leaves for testing where mAP is uncertain
-LEAST_TESTS = 0.1  # of the test images, or of their precision: less is not worth a round
+LEAST_TESTS = 0.15  # of the half-width of mAP: test labels that take less are not worth a round
 MAYBE = 0.1  # probability from which on another method is recommended as well
 STEPS = 16  # purchases per line, at least
 DRAWN = 3  # runners-up in the figure
@@ -450,9 +450,10 @@ def better_tests(plan: Decision) -> dict[str, Any] | None:
     if exist is not None:  # those that the purchase does not need, or some of all
         used = plan.chosen.images if plan.purchase_needed else 0
         images = min(images, max(exist - used, int(FOR_TESTS * exist)))
-    if images < LEAST_TESTS * test.images:
+    narrower = math.sqrt(test.images / (test.images + images))
+    if narrower > 1 - LEAST_TESTS:
         return None
-    width = test.half_width / 100 * math.sqrt(test.images / (test.images + images))
+    width = test.half_width / 100 * narrower
     return {"images": images, "dollars": images * each, "half_width": width}
 
 

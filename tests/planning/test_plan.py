@@ -223,6 +223,10 @@ def test_missing_test_images_are_the_first_step_where_money_is_left(pilot, tmp_p
     assert tests["images"] == min(missing, int(made.left / each), free) > 1.4
     assert tests["dollars"] == pytest.approx(tests["images"] * each)
     assert tests["half_width"] == pytest.approx(0.12 * math.sqrt(14 / (14 + tests["images"])))
+    for times, bought in ((2, True), (3, False)):  # a third more is not worth a round
+        test = TestSplit(images=times * tests["images"], half_width=12.0, noise=0.06)
+        again = plan(replace(few, test=test), 60, images=POOL, prices="openimages")
+        assert (again.to_json()["test_images"] is not None) == bought
     step = answers(made)["Next step"]
     assert f"order --next {tmp_path}/order1 --test {tests['images']}`" in step
     target = plan(few, 20.9, images=POOL, prices="openimages", target=0.999)
