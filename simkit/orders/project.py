@@ -437,7 +437,7 @@ def _purchase(
     pilot = first.rounds[0].table["image"].unique()
     left = len(first.images) - len(pilot) - len(first.test_images)
     report = ["--report", str(project.folder / PLAN)]
-    # Asking again can be planned where a comparison measured what errors cost.
+    # Asking again can be planned where a comparison measured the effect of errors.
     judged = any(read_errors(folder).num_rows for folder in runs if Path(folder).is_dir())
     if not runs or rest < 1 or (left <= 0 and not judged):
         return []

@@ -544,7 +544,7 @@ class Trust:
              f"mAP is uncertain by ±{test.half_width:.1f} points on the pilot's "
              f"{test.images or 0:,} test images"),
             (max(3 - evidence.draws, 0),
-             f"every size was measured only {evidence.draws} time{'s' * (evidence.draws > 1)}"),
+             f"every size was measured in only {evidence.draws} draw{'s' * (evidence.draws > 1)}"),
             (not pool.opened,
              f"the data {evidence.grid.get('data')} cannot be opened here, so counts come from "
              "class frequencies alone"),
@@ -557,16 +557,18 @@ class Trust:
              "the order has fewer labels per image than any that the pilot measured; the smallest "
              f"had {fewer:.2g} times as many"),
             (bool(evidence.unscored),
-             f"mAP leaves out {len(evidence.unscored)} classes, which no test image shows, or all"),
+             f"mAP leaves out {len(evidence.unscored)} of "
+             f"{len(evidence.unscored) + len(pool.scored)} classes, which no test image shows, or "
+             "every one"),
             (not option.complete and chosen.answers.errors is not None
              and chosen.answers.number != curves.usual,
-             "what cleaner labels gain was measured on complete labels, and is assumed for "
+             "the gain from several answers was measured with complete labels, and is assumed for "
              f"{option}"),
             (range_ > 0.1, f"the range is {100 * range_:.0f} points wide"),
         ]  # fmt: skip
         if backtest is not None:
             held = f"{backtest.held * backtest.cells:.0f} of {backtest.cells}"
-            text = f"of the pilot's curves, {held} predict their own largest size"
+            text = f"only {held} curves of the pilot predict their own largest size"
             problems.insert(-4, (backtest.held < HELD, text))
         problems.sort(key=lambda row: -row[0])
         # Nothing else holds if labels are wrong, so what is unknown about errors comes first.
@@ -578,12 +580,12 @@ class Trust:
 
 
 def _unknown_errors(chosen: Candidate, curves: Curves) -> tuple[int, str]:
-    """Severity, and what is not known about the annotators' errors or about what they cost."""
+    """Severity, and what is unknown about the annotators' errors or their effect."""
     if not chosen.option.habits.perfect or (curves.errors and not any(curves.errors)):
         return 0, ""
     if curves.errors is None:
         return 1, "the annotators' errors are unknown (state them with --errors)"
-    text = "what annotators' errors cost was not measured (see Assumptions in --details)"
+    text = "the effect of annotators' errors was not measured (see Assumptions in --details)"
     return int(not curves.evidence.levels), text
 
 
@@ -615,7 +617,7 @@ class Decision:
         The chosen purchase and all others.
     supposed
         The choice for shares of wrong answers of 0, 2 and 5 %, if the annotators' errors are
-        unknown and the comparison measured what errors cost.
+        unknown and the comparison measured their effect.
     order
         The present order: the chosen purchase, or a first round of the two best label options.
     trust
@@ -766,7 +768,7 @@ def _bill(plan: Decision) -> Iterator[BillLine]:
             yield line("set-up", project.set_up, 0.0)
         if len(order) > 1 and one is order[-1]:  # which is of another option than the chosen one
             dollars, seconds = chosen.dollars - order[0].dollars, chosen.seconds - order[0].seconds
-            yield line("later rounds, by a new plan", dollars, seconds, "later")
+            yield line("later rounds, after a new plan", dollars, seconds, "later")
     evidence, complete = plan.evidence, plan.curves.complete
     if evidence.received is not None:
         what = f"{evidence.received.option.part.name} labels so far"

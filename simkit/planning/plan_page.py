@@ -181,7 +181,7 @@ def _spend(plan: Decision) -> Iterator[str]:
         few, classes = int((chosen.present < 0.98 * chosen.amount).sum()), len(chosen.present)
         if chosen.option.counted and few:
             have = "has" if few == 1 else "have"
-            yield f"{few} of {classes} classes {have} fewer: find all of their images."
+            yield f"{few} of {classes} classes {have} fewer images: find them all."
     if received is not None and received.option == chosen.option:
         yield "These amounts include the labels so far; the price does not."
     workers, people = chosen.option.habits.workers, chosen.answers.number
@@ -210,8 +210,8 @@ def _needs(plan: Decision) -> str:
         return ""
     if (searched := plan.candidates_right) is None:
         return (
-            "a search at random, which this price pays for: no model's scores of the pilot's "
-            "images are at hand (`simkit compare` writes them; `--scores` names others)."
+            "a search at random, which is part of this price: no model has scored the pilot's "
+            "images (`simkit compare` does it; `--scores` names other scores)."
         )
     by_class = sorted(searched["by_class"].items(), key=lambda pair: -pair[1])
     best_and_worst = dict((by_class[0], by_class[-1]))
@@ -268,7 +268,7 @@ def _meaning(plan: Decision) -> str:
     score, measured = float(np.nanmean(evidence.complete[key])), float(np.nanmean(ap))
     corrected = f" ({points(measured)} measured)" if abs(score - measured) > LOSS else ""
     return (
-        f"{points(score)} by the pilot alone{corrected}: of 100 images ranked first for {first}, "
+        f"{points(score)} with the pilot alone{corrected}: of 100 images ranked first for {first}, "
         f"{100 * ap[good]:.0f} show it{other}."
     )
 
@@ -300,7 +300,7 @@ def _at_hand(plan: Decision) -> tuple[float, str, str]:
     """mAP of the best that needs no purchase, what it is, and how to get it."""
     evidence, received, (option, method) = plan.evidence, plan.evidence.received, plan.trained
     score, named = float(np.median(plan.curves.so_far(plan.trained))), evidence.title(method)
-    train = f"Train {named} on the labels at hand (`simkit train --labels`)."
+    train = f"Train {named} on the labels so far (`simkit train --labels`)."
     if evidence.project is not None:
         train = f"`simkit status {quote(evidence.project)}` shows the command that trains on these."
     elif received is None:
@@ -308,7 +308,7 @@ def _at_hand(plan: Decision) -> tuple[float, str, str]:
     elif (trained := evidence.trained_as.get((option, method))) and received.folder:
         words = ["simkit", "train", "--method", str(trained["method"]), "--labels"]
         words += [f"{received.folder}/labels.parquet", "--data", f"{received.folder}/scored.toml"]
-        train = f"Train {named} on the labels at hand: `{join(words)}`"
+        train = f"Train {named} on the labels so far: `{join(words)}`"
     labels = "the pilot's labels" if plan.curves.trained is None else "the labels so far"
     score = score if received is None else received.score
     found = [(score, f"{labels}, trained with {named}", train)]
@@ -322,7 +322,7 @@ def _trust(plan: Decision) -> str:
     because = f", because {'; '.join(plan.trust.reasons)}" if plan.trust.reasons else ""
     text = f"{plan.trust.grade}{because}.{_test_labels(plan)}"
     if plan.project.images is None:
-        text += " `--images` was not given: as many images as needed are assumed."
+        text += " Without `--images`, the plan assumes as many images as it needs."
     return text
 
 
@@ -347,8 +347,8 @@ def _next(plan: Decision) -> str:
         return f"`simkit status {quote(project)}` shows the command that orders {what}."
     if len(plan.order) > 1:
         steps = (
-            "Label (a) and (b), add complete labels to the comparison's data and compare again, "
-            "train on the others (`simkit train --labels`), then plan again."
+            "Label (a) and (b), add the complete labels to the comparison's data and compare "
+            "again, train on the other labels (`simkit train --labels`), and plan again."
         )
         return f"{steps} {test}".strip()
     if test:
@@ -409,7 +409,7 @@ def _tests_to_buy(plan: Decision) -> str:
         how, what = f"--test {tests['images']}", f"{tests['images']:,} more test images"
         if "answers" in tests:
             how = f"--answers {tests['answers']} --split test"
-            what = "a further answer to every question of the test images"
+            what = "a further answer to every question about the test images"
         return (
             f"First buy {what} ({dollars(tests['dollars'])}), so that mAP is known to about "
             f"±{points(tests['half_width'])} points: `simkit order --next {order} {how}`; then "
@@ -420,9 +420,9 @@ def _tests_to_buy(plan: Decision) -> str:
     if (bought := _certainty(plan)) and bought[1][2] < bought[2][2]:
         (_, price, again), (_, _, further) = bought[1:]
         return (
-            f"A further answer to every question of the test images ({dollars(price)}) makes mAP "
-            f"certain to ±{points(again)} points; as many dollars of new test images, to "
-            f"±{points(further)}."
+            f"Buy a further answer to every question about the test images ({dollars(price)}), so "
+            f"that mAP is known to ±{points(again)} points; new test images for the same dollars "
+            f"would give ±{points(further)}."
         )
     price = extra * float(plan.curves.complete.dollars[-1]) / plan.evidence.pool.images
     return (
@@ -578,8 +578,8 @@ def _details(plan: Decision) -> Iterator[Section]:
     yield Section(title, table=_table("", (_row(plan, one) for one in others)))
     if by_answers := _by_answers(plan):
         text = (
-            "The best purchase for at most the price of the order. Wrong labels of one answer cost "
-            "more than further images bring, as long as more answers give a higher mAP."
+            "The best purchase for at most the price of the order. Where more answers give a "
+            "higher mAP, correct labels are worth more than further images."
         )
         rows = ({"answers": f"{one.answers.number}"} | _row(plan, one) for one in by_answers)
         yield Section("Get another answer, or another image?", (text,), table=_table("", rows))
@@ -596,7 +596,7 @@ def _details(plan: Decision) -> Iterator[Section]:
     if bought := _certainty(plan):
         text = (
             "Half-width of the 95% interval of mAP on true labels, after the same dollars for a "
-            "further answer to every question of the test images or for further test images."
+            "further answer to every question about the test images, or for further test images."
         )
         tests = tuple((what, dollars(cost), f"±{points(width)}") for what, cost, width in bought)
         table = Table("", ("test split", "$", "mAP"), tests, (1, 2))
@@ -623,21 +623,21 @@ def _assumptions(plan: Decision) -> Iterator[str]:
     chosen = plan.chosen
     yield "Images and annotators are like the pilot's"
     if left_out := plan.evidence.unscored:
-        yield f"mAP leaves out {listed(left_out)}: no test image shows them, or all do"
+        yield f"mAP leaves out {listed(left_out)}, which no test image shows, or every one"
     errors = plan.curves.errors or (0.03, 0.03)
     if not plan.evidence.levels and chosen.option.habits.perfect and any(errors):
         level = [max(float(f"{rate:.1g}"), 0.001) for rate in errors]
         yield (
-            f"{Answers(plan.curves.usual)}; to weigh other numbers, add errors = [{level}] to the "
-            "grid and compare again"
+            f"{Answers(plan.curves.usual)}; to compare other numbers, add errors = [{level}] to "
+            "the grid and compare again"
         )
     if chosen.answers.number != plan.curves.usual:
         yield (
-            "Annotators err independently of each other; cleaner labels raise logit mAP as much "
+            "Annotators err independently of each other; several answers raise logit mAP as much "
             "for every scheme and number of images as for complete labels of the pilot"
         )
     if chosen.answers.number % 2 == 0:
-        yield "Where the answers to a question tie, one more person is asked"
+        yield "Where as many said yes as no, one more person is asked"
     if plan.curves.trained is None:
         yield "The model is trained on the order alone; the pilot's labels would add to it"
     else:
@@ -653,9 +653,9 @@ def _assumptions(plan: Decision) -> Iterator[str]:
         )
     if _needs(plan):
         yield (
-            "Beyond the pilot, a search is as easy at the same depth (share of the images). The "
-            "comparison trained on images that its assumed machine found; mAP follows from the "
-            "number of labels of each class, whichever images they are"
+            "In more images, a search is as easy as in the pilot at the same depth (share of the "
+            "images). The comparison trained on images that its assumed model found; the predicted "
+            "mAP depends on the number of labels of each class, not on which images they are"
         )
     if plan.evidence.test.small:
         yield "Measured mAP was corrected for the bias of few test images"

@@ -203,7 +203,7 @@ def test_plans_say_what_wrong_test_labels_do_to_map(pilot):
     assert "Better test labels" in details and "Better test labels" not in true.text(details=True)
     made = replace(on_photographs(pilot), test=erring.evidence.test)
     made = plan(made, 60, images=POOL, prices="openimages", errors=(0.05, 0.05))
-    further = "A further answer to every question of the test images"
+    further = "Buy a further answer to every question about the test images"
     assert further not in answers(made)["Next step"]  # mAP is known well enough
     few = replace(made.evidence, test=replace(erring.evidence.test, half_width=6.0))
     made = plan(few, 60, images=POOL, prices="openimages", errors=(0.05, 0.05))

@@ -101,9 +101,9 @@ def test_the_plan_has_annotators_who_err_as_those_of_the_order(tmp_path):
     assert received.errors == pytest.approx((0.1, 0.1), abs=0.02)
     assert {option.habits.miss for option, _ in plan.evidence.cells} == {0.1}
     assert plan.chosen.option.habits.workers == 3
-    assert "what annotators' errors cost" not in " ".join(plan.text().split())
+    assert "the effect of annotators' errors" not in " ".join(plan.text().split())
     perfect = plan_next(folder, pilots[0], 50, measured=40, images=400)
     assert perfect.curves.errors == received.errors and "--errors" in perfect.command
-    assert "what annotators' errors cost was not measured" in " ".join(perfect.text().split())
+    assert "the effect of annotators' errors was not measured" in " ".join(perfect.text().split())
     with warnings.catch_warnings(action="error"):  # hardly a sample agrees with this mAP
         plan_next(folder, pilots[0], 50, measured=99, images=400)
