@@ -18,8 +18,8 @@
 # every order is bought, with its runner-up. All twenty ranges contain what came out (95% interval 84 to 100%), but they
 # are 17 points wide, and the medians are too high, by 4.2 points on average. All twenty plans order complete labels of
 # 2,195 to 2,399 images, which reach 80.1 to 81.1 mAP; the runner-up, FPC by a search with the pilot's model, reaches
-# 73.4 to 76.7. So every choice was right: the regret is 0.0 points. Prices decide: if every answer costs the same, the
-# plan chooses FPC.
+# 73.4 to 76.7. So every order beats its runner-up: the regret is 0.0 points. Prices decide: if every answer costs the
+# same, the plan chooses FPC.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); eight minutes in full on one core,
 # half a minute with `SIMKIT_SIZE=quick`.
@@ -60,8 +60,8 @@ first = simkit.plan_pilot(200, classes=52, per_image=9.5, images=6000)
 display(first)
 
 # %% [markdown]
-# A pilot is a random sample, and another sample gives another plan. Whether plans can be trusted is a question about
-# many pilots, so this chapter draws twenty of them: each has its own 344 images to train on and its own 115 to test on.
+# A pilot is a random sample, and another sample gives another plan. A single pilot cannot show whether plans can be
+# trusted, so this chapter draws twenty of them: each has its own 344 images to train on and its own 115 to test on.
 # Their complete labels answer the questions of every scheme, so every scheme is simulated on them and billed for its
 # own questions. All methods have default settings and the same training (12 epochs, learning rate 0.1), as in the other
 # chapters.
@@ -176,11 +176,12 @@ for name, gap in (gaps | {"regret": regret}).items():
     print(f"{name}: {one.mean:+.1f} points (95% interval {one.low:+.1f} to {one.high:+.1f})")
 
 # %% [markdown]
-# All ranges hold, of the orders and of the runners-up. The intervals say what twenty pilots can tell, 84 to 100 %: all
-# buy from the same 5,541 images and are scored on the same 2,000, so they show the luck of the pilot, not that of the
+# All ranges hold, of the orders and of the runners-up; the interval for twenty pilots is 84 to 100 %. All buy from the
+# same 5,541 images and are scored on the same 2,000, so the interval covers the choice of the pilot, not that of the
 # project. The medians are too high, by 4.2 points (2.8 to 5.7) for the orders and by 6.1 (4.4 to 7.8) for the
-# runners-up: trust the range rather than the median. The choice is right in all twenty, although the plan of the first
-# pilot gave its runner-up a chance of 33 %. Searches cost 105 to 130 dollars instead of the planned 170.
+# runners-up: trust the range rather than the median. The order is ahead of its runner-up in all twenty, although the
+# plan of the first pilot gave its runner-up a chance of 33 %. Searches cost 105 to 130 dollars instead of the planned
+# 170.
 #
 # ## A pilot three times as large
 #

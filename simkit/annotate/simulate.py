@@ -204,7 +204,7 @@ def chosen_images(
 ) -> Ints | None:
     """The images to annotate, ascending, the first ones of a keyed order; None for all.
 
-    without: images to leave out, which do not count.
+    without: images to leave out; `images` is of the others.
     """
     wanted = how_many(images, N - len(without))
     if wanted == N:

@@ -54,16 +54,16 @@ class Options:
     next_ : ORDER
         Add a round to this order, with its settings unless others are given.
     test : N
-        With --next, in a project: label so many further test images completely, chosen at random
-        from those that no round has asked about. They are never trained on.
+        With --next, in a project: label this many further test images completely, chosen at
+        random from those that no round has asked about. No model is trained on them.
     ties
-        With --next: ask one more person each question with as many yes as no.
+        With --next: ask one more person each question to which as many people said yes as no.
     budget : AMOUNT
         Largest cost of this round. Without an amount of the scheme, the largest affordable one is
         chosen.
     split
-        The split to label. With --next and --answers, in a project: ask again about these images
-        of its labels.csv alone. [default: the training set]
+        The split to label. With --next and --answers, in a project: ask again about this
+        split of its labels.csv only. [default: the training set]
     known_file : LABELS
         Labels known to be correct, for --gold and the examples of --features.
     hierarchy
@@ -128,7 +128,7 @@ def command(request: Options) -> None:
     (--next) starts from the answers that `simkit receive` has read. Open questions are asked again,
     so receive all answers first. Answered ones are asked again, of other people, with --answers and
     no other amount: those with fewer answers, first those in doubt, then images at random. With
-    --ties those alone that stay unknown, as many said yes as no.
+    --ties only those to which as many people said yes as no; without it they stay unknown.
 
     \b
     Example: simkit order --data folder:photos --classes names.txt --scheme rpa --budget 50
@@ -155,8 +155,8 @@ def command(request: Options) -> None:
     if state is not None and request.ties:
         again = state.ties
         if not len(again):
-            raise BadInput(f"no question of {order.folder} has as many yes as no that one more "
-                           "person has not been asked; leave --ties out")  # fmt: skip
+            raise BadInput(f"{order.folder} has no question to which as many said yes as no, "
+                           "or one more person was asked already; leave --ties out")  # fmt: skip
     elif state is not None and request.answers is not None and not _amount(request):
         again = _again(state, request)
     if again is not None:
@@ -169,9 +169,9 @@ def command(request: Options) -> None:
     order = replace(order, rounds=(*order.rounds, new_round))
     if request.repeat and "answers" not in new_round.table:
         raise BadInput(
-            f"--repeat {request.repeat:.0%} repeats none of these questions: three people answer "
-            "yes-or-no questions about a share of the images, and namings measure no errors; raise "
-            "it, or leave it out"
+            f"--repeat {request.repeat:.0%} repeats none of these questions: only yes-or-no "
+            "questions are repeated, for this share of the images, as names measure no errors; "
+            "raise the share, or leave --repeat out"
         )
     effort = order.effort(new_round.table)
     labels = known if state is None or order.features is None else state.labels

@@ -230,6 +230,6 @@ def _print_possible(project: Project, order: Order) -> None:
     shown, every = round(images * project.per_image), int(table["image"].nunique())
     if project.answers < REPEATED and 0 < shown < REPEATED_SHOWN and images < every:
         share = min(1.0, REPEATED_SHOWN / project.per_image / every)
-        say(f"about {shown:,} classes are expected in these images, which measures roughly how "
-            f"many are missed; --repeat {math.ceil(100 * share)}% asks about "
+        say(f"about {shown:,} present classes are expected in these images, too few for a precise "
+            f"rate of missed ones; --repeat {math.ceil(100 * share)}% asks about "
             f"{round(share * every):,} images")  # fmt: skip

@@ -73,8 +73,8 @@ class RoundSettings:
     )
     prices: str = setting("hourly", "a price list of `simkit list prices`, or a TOML file")
     seed: int = setting(0, "same seed, same questions")
-    others: bool = setting(False, "ask about other images than the first round, and count these")
-    test: bool = setting(False, "the labels are for testing, and no other round asks about them")
+    others: bool = setting(False, "ask about images besides those of the first round")
+    test: bool = setting(False, "labels for testing, of images that no other round asks about")
 
     def __post_init__(self) -> None:
         settle(self, "order")

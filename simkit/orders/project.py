@@ -4,7 +4,7 @@ project/project.toml     data, classes, budget, prices, answers
 project/pictures.csv     size of each image, and the reason for leaving it out
 project/order1 ...       orders; see `simkit.orders.order`
 project/labels.csv       made from the answers: the pilot as a labelled data set, with test images
-project/answers.csv      how many answers its labels are the majority of
+project/answers.csv      made from the answers: the numbers of answers behind these labels
 project/grid-1.toml ...  made from the answers: comparisons of schemes on the pilot
 project/plan.json        the last plan; the next round orders its purchase
 project/model, scores.csv  the model trained on the labels, and its scores of all images
@@ -76,7 +76,7 @@ class Project:
     repeat: Share | None = setting(
         None,
         "share of the images about which three people answer, to measure people's errors; by "
-        "default, images that show about 50 classes, from 5% to 20%",
+        "default, enough to show about 50 present classes, from 5% to 20%",
     )
     per_image: Positive = setting(2.0, "assumed mean number of classes in an image")
     backbone: str = setting("mobilenet_v2", "frozen network that computes the features")
@@ -236,7 +236,7 @@ def spent(project: Project, states: Sequence[OrderState], *, measured: bool = Fa
 def write_pilot(project: Project, state: OrderState) -> list[str]:
     """Write the first round of the first order as a labelled data set, with grids to compare on it.
 
-    A quarter of its images is for testing, with all those of later rounds for testing. Existing
+    A quarter of its images are for testing, and so are all images of later test rounds. Existing
     grids are kept, because they may be edited. Nothing is written for other orders or labelled
     data. Returns the names of the files.
     """

@@ -27,7 +27,7 @@ from simkit.planning.costs import PriceCurve, Staff, count
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption, project_of
 
-ANSWERS = "answers.csv"  # of a project: how many answers its labels are the majority of
+ANSWERS = "answers.csv"  # of a project: the numbers of answers behind its labels
 BUDGETS = 40  # of the slider of a page
 
 

@@ -200,5 +200,5 @@ def test_test_images_and_ties_need_an_order_of_a_project(shell, tmp_path) -> Non
     assert done.code == 2 and "project" in done.err
     done = shell("order", "--data", "scenes:images=60", "--scheme", "single-positive", "--repeat",
                  "20%", "--out", "named")  # fmt: skip
-    assert done.code == 2 and "namings measure no errors" in done.err
+    assert done.code == 2 and "names measure no errors" in done.err
     assert not Path("named").exists()
