@@ -119,8 +119,9 @@ import numpy, pandas, simkit  # noqa: E401
 from simkit.orders.order import Order  # noqa: F811
 order, many, round_ = Order.read("project/order1"), *map(int, sys.argv[1:])
 truth = simkit.data.open(f"scenes:images={many}").truth["train"]
-for person, name in enumerate(("Ann", "Ben", "Cem")):
-    asked = order.table[(order.table["round"] == round_) & (order.table["answers"] > person)]
+table = order.table[order.table["round"] == round_]
+for person, name in enumerate(("Ann", "Ben", "Cem")[: table["answers"].max()]):
+    asked = table[table["answers"] > person]
     rows = numpy.array([int(str(name)[:4]) for name in order.images])[asked["image"]]
     columns = numpy.array([truth.classes.index(name) for name in order.classes])[asked["class"]]
     wrong = numpy.random.default_rng((round_, person)).random(len(asked)) < 0.02
