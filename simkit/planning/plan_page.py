@@ -376,19 +376,20 @@ def _test_labels(plan: Decision) -> str:
     simulated = any(not option.habits.perfect for option, _ in plan.evidence.cells)
     if simulated or str(plan.evidence.grid.get("data", "")).startswith("scenes"):
         return ""  # whose test labels are true
-    seen, erring = points(test.measured), test if known else test.supposing((SUPPOSED, SUPPOSED))
-    as_true, true = (
+    erring = test if known else test.supposing((SUPPOSED, SUPPOSED))
+    as_true, true = (  # both corrected for a small test split
         float(one.on_new_images(np.array([test.measured]))[0])
         for one in (test.supposing((0.0, 0.0)), erring)
     )
     if abs(true - as_true) < LOSS:
         return ""
     if known:
-        errors = f"errors of the test labels make about {points(true)} look like {seen}"
-        return f" mAP is that on true labels: {errors}."
+        by, side = points(abs(true - as_true)), "low" if true > as_true else "high"
+        made = f"errors of the test labels make the measured one about {by} points too {side}"
+        return f" mAP is that on true labels: {made}."
     return (
-        f" Test labels are taken as true: if {SUPPOSED:.0%} of them are wrong, {seen} measured "
-        f"is about {points(true)} on true labels."
+        f" Test labels are taken as true: if {SUPPOSED:.0%} of them are wrong, "
+        f"{points(test.measured)} measured is about {points(true)} on true labels."
     )
 
 
