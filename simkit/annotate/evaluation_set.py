@@ -148,8 +148,6 @@ def evaluation_set(
     images = bisect_left(range(high), True, key=fits)
     half_width, bias = (100 * part for part in error(images, shares, levels, z))
     expected = images * shares
-    histogram = np.bincount([L], [images]).astype(np.int64)
-    swept = Effort({"sweep": histogram}, np.zeros(L, np.int64), workers)
     return EvaluationSet(
         images=images,
         precision=float(precision),
@@ -157,8 +155,17 @@ def evaluation_set(
         bias=bias,
         rare=tuple(np.flatnonzero(expected < ONE).tolist()),
         unseen=float(np.exp(-expected).sum()),
-        cost=cost(swept, price_list(prices).once_set_up()),
+        cost=complete_cost(images, L, prices, workers),
     )
+
+
+def complete_cost(
+    images: int, classes: int, prices: Prices | str, workers: int | None = None
+) -> Cost:
+    """The bill of complete labels, without the set-up; by default of the list's workers."""
+    histogram = np.bincount([classes], [images]).astype(np.int64)
+    swept = Effort({"sweep": histogram}, np.zeros(classes, np.int64), workers)
+    return cost(swept, price_list(prices).once_set_up())
 
 
 def half_width(

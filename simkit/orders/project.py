@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from simkit.annotate.evaluation_set import complete_cost
 from simkit.annotate.prices import Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.schemes import make
@@ -153,7 +154,7 @@ class Project:
                 per_image=self.per_image, images=images,
             )  # fmt: skip
         except BadInput:
-            everything = pilots.complete_cost(images, len(self.classes), self.price_list).dollars
+            everything = complete_cost(images, len(self.classes), self.price_list).dollars
             if images >= pilots.THIRD * pilots.SMALLEST and everything > self.budget:
                 raise
             return None

@@ -70,8 +70,7 @@ class Staff:
 
     def prices(self, prices: Prices | str) -> Prices:
         """A price list, or the list of this name or file, at the wage."""
-        listed = prices if isinstance(prices, Prices) else price_list(prices)
-        wage = self.dollars_an_hour
+        listed, wage = price_list(prices), self.dollars_an_hour
         return listed if wage is None else listed.at_wage(wage)
 
 
@@ -124,10 +123,8 @@ class PriceCurve:
 
     def answered(self, times: float) -> PriceCurve:
         """The same questions with `times` as many answers."""
-        dollars = self.dollars + (times - 1) * self.labour
-        return replace(
-            self, dollars=dollars, seconds=times * self.seconds, labour=times * self.labour
-        )
+        dollars, seconds = self.dollars + (times - 1) * self.labour, times * self.seconds
+        return replace(self, dollars=dollars, seconds=seconds, labour=times * self.labour)
 
     @property
     def counts(self) -> tuple[Array, Array, Array, Array]:
@@ -158,10 +155,8 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> PriceCurve:
     """
     prices, times = prices.once_set_up(), pool.images / _counted_images(pool)
 
-    def known(labels: PartialLabels) -> tuple[Array, Array]:
-        counts = (labels.per_class(sign)[pool.scored] for sign in (PRESENT, ABSENT))
-        present, absent = (each.astype(np.float64) * times for each in counts)
-        return present, absent
+    def known(labels: PartialLabels) -> list[Any]:
+        return [times * labels.per_class(sign)[pool.scored] for sign in (PRESENT, ABSENT)]
 
     images, amounts = _counted_images(pool), [float(pool.images)]
     if option.amount != "images":  # from the smallest with any question to the largest
@@ -188,7 +183,7 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> PriceCurve:
         )
     columns = [np.array(column, np.float64) for column in zip(*rows, strict=True)]
     complete = _simulated(LabelOption(COMPLETE, option.habits), pool.images, pool)
-    return PriceCurve(option, *columns, known(complete))  # type: ignore[call-arg, arg-type]
+    return PriceCurve(option, *columns, tuple(known(complete)))  # type: ignore[call-arg, arg-type]
 
 
 def wrong_labels(option: LabelOption, amount: float, pool: Pool) -> tuple[float, float]:
@@ -237,8 +232,7 @@ def _simulated(option: LabelOption, amount: float, pool: Pool) -> PartialLabels:
     scheme = option.with_amount(amount / (pool.images / images) if option.counted else amount)
     scores = pool.scores if scheme.needs_scores else pool.machine
     scheme = scheme.unassuming(scores=scores is not None)  # nobody has an assumed machine
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of images without any class
+    with warnings.catch_warnings(action="ignore"):  # of images without any class
         return simulate(
             pool.truth, scheme, images=images, boxes=pool.boxes if scheme.needs_boxes else None,
             hierarchy=pool.hierarchy if scheme.needs_hierarchy else None,

@@ -7,7 +7,7 @@ import dataclasses
 import math
 import tomllib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from os import PathLike
@@ -42,14 +42,16 @@ Folder = str | PathLike[str]
 
 COMPLETE = FullSubset.name  # the scheme that labels whole images
 _TRAINED_ALIKE = ("backbone", "weights", "features", "pictures", "train", "validation", "tuning")
+_SIDES = ("class_present", "class_absent")
 _COLUMNS: dict[str, Any] = {
     **dict.fromkeys(("scheme", "scheme_spec", "method", "method_spec"), str),
     **dict.fromkeys(("labels_id", "truth_id", "test_id"), str),
     **dict.fromkeys(("images", "draw", "epochs"), int), "reference": bool, "seed": int | None,
     **dict.fromkeys(("budget", "budget_hours"), float | None), "map": float, "lr": float,
     "tuned": str | None,
-    **dict.fromkeys(("class_present", "class_absent"), list[int]), "ap": list[float | None],
+    **dict.fromkeys(_SIDES, list[int]), "ap": list[float | None],
 }  # fmt: skip
+_made = lru_cache(maxsize=1024)(schemes.make)
 _KEYS = ["method", "reference", "size", "seed", "draw"]  # of a run, beside its label option
 
 
@@ -190,6 +192,7 @@ class Pool:
 
 
 Pair = tuple[LabelOption, str]
+Ends = Mapping[tuple[Habits, str], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,8 +276,8 @@ class Evidence:
     pool: Pool
     test: TestSplit
     cells: Mapping[Pair, tuple[Size, ...]]
-    complete: Mapping[tuple[Habits, str], Array]
-    class_ap: Mapping[tuple[Habits, str], Array]
+    complete: Ends
+    class_ap: Ends
     draws: int
     runs: int
     grid: Mapping[str, Any]
@@ -324,13 +327,14 @@ class Evidence:
             )
         named = zip(rows["labels_id"], rows["method"], rows["map"].tolist(), strict=True)
         texts = [f"{labels} {method} {score!r}" for labels, method, score in named]
-        about = read[0].table.attrs
+        about, names = read[0].table.attrs, class_names(read[0].table)
         return Evidence(
             folders=tuple(one.folder for one in read), pool=pool, test=test, cells=cells,
             complete=complete, class_ap=class_ap, runs=len(rows),
             draws=len(rows[["seed", "draw"]].drop_duplicates()), grid=read[0].grid,
             missing=(share, sentence), methods=_facts(read), trained_as=trained_as,
-            levels=_levels(read, rows, test), unscored=_unscored(read[0], pool),
+            levels=_levels(read, rows, test),
+            unscored=tuple(names[c] for c in sorted({*read[0].leaves} - {*pool.scored.tolist()})),
             ids={**read[0].ids, "runs": content_id(*sorted(texts))}
             | ({} if pool.machine is None else {"scores": content_id("scores", pool.machine)}),
             zero_shot=None if about.get("zero_shot") is None
@@ -341,7 +345,7 @@ class Evidence:
     def project(self) -> str | None:
         """The folder of the project that the comparisons belong to; None without one."""
         homes = filter(None, map(project_of, self.folders))
-        return next((str(home) for home in homes), None)
+        return next(map(str, homes), None)
 
     def title(self, method: str) -> str:
         """The display name of a method."""
@@ -377,6 +381,11 @@ class _Folder:
     def ids(self) -> dict[str, str]:
         return {name: str(self.table[f"{name}_id"].iat[0]) for name in ("truth", "test")}
 
+    @property
+    def leaves(self) -> list[int]:
+        """Indices of the classes of mAP."""
+        return list(leaves(self.table) or range(len(class_names(self.table))))
+
 
 def _read(folder: Folder) -> _Folder:
     """The table and the grid, the latter as plain values because `study.grid` would load torch."""
@@ -386,8 +395,8 @@ def _read(folder: Folder) -> _Folder:
         raise BadInput(f"the table in {folder} has no class names; {mend}")
     path = Path(folder) / "grid.toml"
     if not path.is_file():
-        text = job_store.under_way(Path(folder))["grid"]
-        return _Folder(str(folder), table, tomllib.loads(text))
+        under_way = job_store.under_way(Path(folder))
+        return _Folder(str(folder), table, tomllib.loads(under_way["grid"]))
     with reading(path, "a grid (TOML)", "compare again into this folder"):
         return _Folder(str(folder), table, tomllib.loads(path.read_text("utf-8")))
 
@@ -446,11 +455,11 @@ def _joined(folders: Sequence[_Folder]) -> pd.DataFrame:
             options = {spec: LabelOption.of(spec, habits) for spec in table["scheme"].unique()}
         option = table["scheme"].map(options)
         grid, images = one.grid, str(one.grid.get("images", 1.0))
-        sizes: list[tuple[Any, ...]] = []
-        for row in table[["budget", "budget_hours", "scheme_spec"]].to_dict("records"):
-            limit = Budget.of(row)
-            priced = (grid.get("prices"), images, limit.dollars, limit.hours)
-            sizes.append(priced if limit else (images, row["scheme_spec"]))
+        limits = map(Budget.of, table[["budget", "budget_hours"]].to_dict("records"))
+        sizes = [
+            (grid.get("prices"), images, limit.dollars, limit.hours) if limit else (images, spec)
+            for limit, spec in zip(limits, table["scheme_spec"], strict=True)
+        ]
         seed = table["seed"].fillna(0).astype(int)
         parts.append(table.assign(option=option, seed=seed, size=sizes))
     rows = pd.concat(parts, ignore_index=True).drop_duplicates(["option", *_KEYS])
@@ -482,35 +491,24 @@ def _facts(folders: Sequence[_Folder]) -> dict[str, method_facts.MethodFacts]:
 
 def _grouped(
     rows: pd.DataFrame, pool: Pool, test: TestSplit
-) -> tuple[
-    dict[Pair, tuple[Size, ...]], dict[tuple[Habits, str], Array],
-    dict[tuple[Habits, str], Array], dict[Pair, Any],
-]:  # fmt: skip
+) -> tuple[dict[Pair, tuple[Size, ...]], Ends, Ends, dict[Pair, Any]]:
     """Measured cells, mAP and AP by class of the runs on complete labels, and the training of each
     cell's largest size."""
-    draws = sorted({*zip(rows["seed"], rows["draw"], strict=True)})
-
-    def scores(group: pd.DataFrame) -> Array:
-        by_draw = group.drop_duplicates(["seed", "draw"], keep="last").set_index(["seed", "draw"])
-        return test.on_new_images(by_draw["map"].reindex(draws).to_numpy())
+    scores = _by_draw(rows, test)
 
     def size(group: pd.DataFrame) -> Size:
-        counts = (np.stack([*group[f"class_{side}"]]) for side in ("present", "absent"))
-        present, absent = (values[:, pool.scored].mean(axis=0) for values in counts)
+        counts = (np.stack([*group[side]])[:, pool.scored] for side in _SIDES)
+        present, absent = (values.mean(axis=0) for values in counts)
         return Size(float(group["amount"].mean()), present, absent, scores(group))
 
-    known = [np.stack([*rows[f"class_{side}"]]).sum(axis=1) for side in ("present", "absent")]
-    rows = rows.iloc[np.argsort(known[0] + known[1], kind="stable")]
-    amounts = (
-        images if option.amount == "images" else getattr(_made(spec), option.amount)
-        for option, images, spec in rows[["option", "images", "scheme_spec"]].itertuples(
-            index=False
-        )
-    )
-    rows = rows.assign(
-        habits=[option.habits for option in rows["option"]], amount=[*map(float, amounts)]
-    )
-    complete = np.array([option.complete for option in rows["option"]])
+    known = sum(np.stack([*rows[side]]).sum(axis=1) for side in _SIDES)
+    rows = rows.iloc[np.argsort(known, kind="stable")]
+    bought = zip(rows["option"], rows["images"], rows["scheme_spec"], strict=True)
+    rows = rows.assign(habits=[option.habits for option in rows["option"]], amount=[
+        float(images if option.amount == "images" else getattr(_made(spec), option.amount))
+        for option, images, spec in bought
+    ])  # fmt: skip
+    complete = rows["option"].map(lambda option: option.complete)
     everything = rows[complete & (rows["images"] == pool.images)]
     ends, class_ap = {}, {}
     for pair, group in everything.groupby(["habits", "method"], sort=False):
@@ -535,15 +533,23 @@ def _levels(
     folders: Sequence[_Folder], rows: pd.DataFrame, test: TestSplit
 ) -> dict[str, dict[Errors, Array]]:
     """The runs on complete labels with additional errors, (D,) by method and level."""
-    draws = sorted({*zip(rows["seed"], rows["draw"], strict=True)})
+    scores = _by_draw(rows, test)
     table = pd.concat([runs.read_errors(one.folder).to_pandas() for one in folders])
     levels: dict[str, dict[Errors, Array]] = {}
-    for (method, *level), group in table.groupby(["method", *runs.ERRORS], sort=True):
-        by_draw = group.drop_duplicates(["seed", "draw"]).set_index(["seed", "draw"])["map"]
-        miss, false_alarm = map(float, level)
-        scores = test.on_new_images(by_draw.reindex(draws).to_numpy())
-        levels.setdefault(str(method), {})[miss, false_alarm] = scores
+    for (method, miss, false_alarm), group in table.groupby(["method", *runs.ERRORS], sort=True):
+        levels.setdefault(str(method), {})[float(miss), float(false_alarm)] = scores(group)
     return levels
+
+
+def _by_draw(rows: pd.DataFrame, test: TestSplit) -> Callable[[pd.DataFrame], Array]:
+    """The (D,) mAP on new images of some runs, nan for the draws of `rows` that they lack."""
+    draws = sorted({*zip(rows["seed"], rows["draw"], strict=True)})
+
+    def scores(group: pd.DataFrame) -> Array:
+        by_draw = group.groupby(["seed", "draw"])["map"].last()
+        return test.on_new_images(by_draw.reindex(draws).to_numpy())
+
+    return scores
 
 
 def _opened(
@@ -552,12 +558,12 @@ def _opened(
     """The pool (a stand-in if its labels are nowhere) and the test split."""
     first, ids = folders[0], folders[0].ids
     data = _data(dataset.near(str(first.grid.get("data", "")), Path(first.folder)))
-    class_indices = np.array(leaves(first.table) or range(len(class_names(first.table))), np.int64)
+    class_indices = np.array(first.leaves, np.int64)
     best = rows[rows["map"] >= rows["map"].median()]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # nan for classes without any AP
-        mean_ap = np.asarray(np.nanmean(np.stack([*best["ap"]]), axis=0))
-    scored = class_indices[~np.isnan(mean_ap[class_indices])]
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
+        # nan for classes without any AP
+        ap = np.asarray(np.nanmean(np.stack([*best["ap"]]), axis=0))[class_indices]
+    scored = class_indices[~np.isnan(ap)]
     if not len(scored):
         raise BadInput(
             f"{first.folder}: no class has an average precision; compare on a test split with both "
@@ -587,16 +593,8 @@ def _opened(
     else:
         return _with_machine(pool, pilots), TestSplit()
     shares = pool.truth.counts[class_indices] / pool.images
-    ap = mean_ap[class_indices]
     split = TestSplit.of(images, counts, ap, shares, pool.images, errors=errors)
     return _with_machine(pool, pilots), split
-
-
-def _unscored(first: _Folder, pool: Pool) -> tuple[str, ...]:
-    """The classes without an average precision."""
-    names = class_names(first.table)
-    missing = {*(leaves(first.table) or range(len(names)))} - {*pool.scored.tolist()}
-    return tuple(names[c] for c in sorted(missing))
 
 
 def _stand_in(first: _Folder, rows: pd.DataFrame) -> Truth:
@@ -636,13 +634,7 @@ def _data(spec: str) -> Dataset | None:
     from simkit import data as datasets
 
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the comparison has shown the same warnings
+        with warnings.catch_warnings(action="ignore"):  # the comparison has shown the same ones
             return datasets.open(spec)
     except (BadInput, OSError):
         return None
-
-
-@lru_cache(maxsize=1024)
-def _made(spec: str) -> schemes.Scheme:
-    return schemes.make(spec)

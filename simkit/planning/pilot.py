@@ -12,9 +12,9 @@ import tomllib
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -23,23 +23,27 @@ from simkit import data as datasets
 from simkit import quantities
 from simkit.annotate import schemes
 from simkit.annotate.budget import Affordable, Ladder, amount_for
-from simkit.annotate.evaluation_set import half_width, shares_of
-from simkit.annotate.prices import Cost, Prices, cost
+from simkit.annotate.evaluation_set import complete_cost, half_width, shares_of
+from simkit.annotate.prices import Prices
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.annotate.simulate import simulate
 from simkit.chance import Chance, below
 from simkit.errors import BadInput
 from simkit.history import versions
-from simkit.labels.effort import Effort
 from simkit.labels.truth import Truth
 from simkit.planning.costs import Staff
 from simkit.planning.plan_figure import Page, Readable, Section, Table, command
 from simkit.quantities import exact_money, percent, two_digits
 
-# The defaults of the grids: schemes, methods and draws.
-_GRID = tomllib.loads(Path(__file__).with_name("pilot.toml").read_text("utf-8"))
-SCHEMES, METHODS, DRAWS = _GRID["schemes"], _GRID["methods"], _GRID["draws"]
+if TYPE_CHECKING:
+    import jinja2
+
+# The defaults of the grids (schemes, methods and draws), and the texts of a plan.
+_FILE = tomllib.loads(Path(__file__).with_name("pilot.toml").read_text("utf-8"))
+SCHEMES, METHODS, DRAWS = _FILE["schemes"], _FILE["methods"], _FILE["draws"]
+TEXTS = _FILE["texts"]
+DATA_LINES = TEXTS["data"]
 STEPS = (0.04, 0.08, 0.16, 0.32, 0.64)  # of the price of complete labels; the reference is all
 LEAST_STEPS = 3  # the fewest for a curve
 APART = 1.2  # smallest ratio of dollars between distinct steps
@@ -80,12 +84,6 @@ class Steps:
     budgets: tuple[float, ...]
     images: tuple[int, ...]
     labels: tuple[float, ...]
-
-
-DATA_LINES = """\
-data = "YOURS"  # such as "coco:train=train.json,val=test.json,test=test.json,images=pictures"
-# backbone = "resnet50"  # the network for your images; see `simkit list backbones`
-# weights = "imagenet"  # or a file of weights for it"""  # val is there so that train stays whole
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,20 +156,7 @@ class PilotPlan(Readable):
     @property
     def recommendation(self) -> str:
         """The pilot and its cost in a sentence."""
-        text = (
-            f"abel {self.images:,} images completely for training and {self.test_images:,} for "
-            f"testing, for {exact_money(self.dollars)} ({percent(self.share)} of the budget)"
-        )
-        text += f" and {exact_money(self.set_up)} of set-up" if self.set_up else ""
-        text += f" by the price list {self.prices}."
-        everything = (self.exist or math.inf) * self.dollars_per_image + self.set_up
-        if everything > self.budget:
-            return f"L{text}"
-        return (
-            f"Label everything: complete labels of all {self.exist:,} images cost "
-            f"{exact_money(everything)}, and the budget pays for them. To see first whether fewer "
-            f"labels are enough, l{text}"
-        )
+        return _said(TEXTS["recommendation"], plan=self)
 
     @property
     def grids(self) -> tuple[str, ...]:
@@ -184,14 +169,8 @@ class PilotPlan(Readable):
                 for dollars in one.budgets for n in [100 if dollars >= 1 else 10_000]
             )  # fmt: skip
             alike.setdefault(tuple(rounded), []).append(one.scheme)
-        notes = ["each with the set-up"] if self.set_up else []
-        notes += [f"at the usual wage of {self.prices}"] if self.wage is not None else []
         return tuple(
-            f"# grid-{place}.toml\n{DATA_LINES}\n"
-            f"schemes = {json.dumps(names)}\nmethods = {json.dumps(METHODS)}\n"
-            f"budgets = {json.dumps(budgets)}{'  # ' if notes else ''}{', '.join(notes)}\n"
-            f"prices = {json.dumps(self.prices)}\ndraws = {DRAWS}"
-            + ("" if place == 1 else "\nreference = false  # grid-1.toml has it")
+            _said(TEXTS["grid"], plan=self, place=place, names=names, budgets=budgets)
             for place, (budgets, names) in enumerate(alike.items(), 1)
         )
 
@@ -211,51 +190,12 @@ class PilotPlan(Readable):
     @property
     def page(self) -> Page:
         """The plan as answers and details."""
-        time = "" if self.hours is None else f" This takes {two_digits(self.hours)} hours of work"
-        time += "" if self.weeks is None else f", {two_digits(self.weeks)} weeks"
-        names = [one.scheme for one in self.steps]
-        start = f"each of {len(names)} schemes ({', '.join(names)})"
-        missing = ", ".join(scheme for scheme in SCHEMES if scheme not in names)
-        remark = f"; the details say why {missing} is left out" if missing else ""
-        left, unused = exact_money(self.rest), self.budget - self.dollars - self.rest
-        means = "so buy in rounds and plan again after each"
-        if self.times <= NEAR:
-            means = "a distance at which curves usually hold"
-        elif self.times > FAR:
-            means = "too far to predict: buy a first round, compare again, and plan the rest"
-        rare = (
-            f" {self.rare:,} of {self.classes:,} classes are expected in fewer than {RARE} "
-            "training images: the pilot says little about these."
-        )
-        pool = "all that you have" if self.exist is None else f"your {self.exist:,}"
-        answers = {
-            "Spend": f"{self.recommendation}{time}{'.' if time else ''}",
-            "Expect": f"The start of a curve for {start if names[1:] else 'complete labels'} with "
-            f"each of {len(METHODS)} methods{remark}. On {self.test_images:,} test images mAP is "
-            f"known to about ±{self.half_width:.1f} points; a difference between two models is "
-            f"significant above {PAIRED * self.half_width:.1f}.",
-            "Left": f"{left} for the plan afterwards." if unused <= 1 else
-            f"Complete labels of the other {self.remaining:,} images cost {left}, so "
-            f"{exact_money(unused)} of the budget is not needed.",
-            "Range": f"The plan covers up to {two_digits(self.times)} times the labels of the "
-            f"pilot's training images, {means}.",
-            "Trust": "The number of images follows from budget and prices alone. The precision of "
-            f"mAP and the purchases of each scheme are simulated on {self.about}."
-            + (rare if self.rare else ""),
-            "Next step": f"Pick {self.images + self.test_images:,} images at random from {pool} "
-            f"and label every class of each. Make {self.test_images:,} of them, at random, the "
-            "test split and the others the training split. Enter your data in the "
-            f"grid{'s' if self.grids[1:] else ''} (in the details), and run: "
-            f"{'; '.join(self.then)}",
-        }  # fmt: skip
-        title = f"The pilot to label first for ${self.budget:,.15g}: {self.classes:,} classes"
-        return Page(
-            title, tuple(answers.items()), (), _details(self), command=self.command,
-            about=quantities.today().isoformat(),
-        )  # fmt: skip
+        answers = [(name, _said(text, plan=self)) for name, text in TEXTS["answers"].items()]
+        title, day = _said(TEXTS["title"], plan=self), quantities.today().isoformat()
+        return Page(title, tuple(answers), (), _details(self), command=self.command, about=day)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values: every field and property by its name."""
+        """As plain values: fields and properties by their names."""
         derived = ("recommendation", "rest", "remaining", "times", "grids", "then")
         return dict(json.loads(json.dumps({n: getattr(self, n) for n in derived} | asdict(self))))
 
@@ -304,7 +244,7 @@ def plan_pilot(
     """
     money = quantities.dollars(budget, "budget")
     exist = None if images is None else quantities.count(images, "images")
-    usual = prices if isinstance(prices, Prices) else price_list(prices)
+    usual = price_list(prices)
     listed = staff.prices(usual)
     asked = listed.name if isinstance(prices, Prices) else prices
     truth, about = _described(data, classes, per_image, seed)
@@ -314,13 +254,11 @@ def plan_pilot(
     train, test = _divided(money, each, set_up=set_up, exist=exist)
     bill = complete_cost(train + test, L, listed)
     hours = None if bill.seconds is None else bill.seconds / 3600
-    week = staff.week
-    weeks = None if hours is None or week is None else hours / week
+    weeks = hours / staff.week if hours is not None and staff.week is not None else None
     shares = shares_of(truth) if truth.counts.any() else np.zeros(L)
     # Without the user's wage, as a comparison uses the list itself.
     seen = truth.select(np.arange(min(truth.shape[0], train, SIMULATED, max(LEAST, PLACES // L))))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of images without any class, and of unspent budgets
+    with warnings.catch_warnings(action="ignore"):  # images without any class, unspent budgets
         made = [_steps(scheme, seen, usual.once_set_up(), train, seed) for scheme in SCHEMES]
     return PilotPlan(
         budget=money, prices=asked, wage=staff.dollars_an_hour, classes=L, images=train,
@@ -410,14 +348,6 @@ def like(classes: int, per_image: float, *, seed: int = 0) -> Truth:
 # How many images
 
 
-def complete_cost(images: int, classes: int, prices: Prices) -> Cost:
-    """The bill of complete labels, without the set-up."""
-    histogram = np.zeros(classes + 1, np.int64)
-    histogram[classes] = images
-    effort = Effort({"sweep": histogram}, np.zeros(classes, np.int64), None)
-    return cost(effort, prices.once_set_up())
-
-
 def _divided(budget: float, each: float, *, set_up: float, exist: int | None) -> tuple[int, int]:
     """Numbers of training and test images of a pilot, for complete labels at `each` dollars per
     image. Its shares are of the budget without the set-up. Raises BadInput."""
@@ -494,36 +424,36 @@ def _steps(scheme: str, truth: Truth, prices: Prices, images: int, seed: int) ->
 
 
 def _details(plan: PilotPlan) -> tuple[Section, ...]:
-    reasons = [
-        f"A pilot takes {percent(SHARE)} of the budget (up to {percent(MOST_SHARE)} where that "
-        f"buys fewer than {SMALLEST:,} images), but at most a third of the images that exist, and "
-        f"{MOST:,}: enough to start a curve and to measure mAP well. A quarter are test images.",
-        "Complete labels answer any question that a scheme asks: every scheme is simulated on the "
-        f"same {plan.images:,} images and priced as if its labels had been bought. The {DRAWS} "
-        "draws of each step take different parts of the same labels, at no extra cost.",
-    ]
-    if plan.set_up:
-        reasons.append(
-            f"The set-up ({exact_money(plan.set_up)}) is paid once, with the plan: the "
-            f"{exact_money(plan.rest)} left for it include the set-up, as does every budget of the "
-            "grids."
-        )
+    reasons = [_said(text, plan=plan) for text in TEXTS["reasons"]]
     rows = tuple(
         (one.scheme, ", ".join(f"{count:,}" for count in one.images),
          ", ".join(two_digits(count) for count in one.labels))
         for one in plan.steps
     )  # fmt: skip
-    shares = ", ".join(f"{100 * share:g}" for share in STEPS)
-    text = (
-        f"Steps are {shares} % of the price of complete labels, without those that do not pay for "
-        "the smallest amount of a scheme. A scheme whose questions run out for much less has "
-        "smaller steps, up to that price. The reference is complete labels."
-    )
     table = Table("", ("scheme", "images asked about", "labels per image"), rows)
+    steps = "What each scheme buys on the training images"
     package = ", ".join(f"{name} {version}" for name, version in versions().items())
     return (
-        Section("Why this pilot", items=(*reasons, *plan.left_out)),
-        Section("What each scheme buys on the training images", (text,), table=table),
+        Section("Why this pilot", items=(*filter(None, reasons), *plan.left_out)),
+        Section(steps, (_said(TEXTS["steps"]),), table=table),
         Section("Grids and commands", code="\n\n".join([*plan.grids, "\n".join(plan.then)])),
         Section("How this was made", (f"Simulated on {plan.about}.", f"{package}.")),
     )
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(undefined=StrictUndefined)
+    environment.filters |= {
+        "number": "{:,}".format, "point": "{:.1f}".format, "json": json.dumps,
+        "money": exact_money, "percent": percent, "digits": two_digits,
+    }  # fmt: skip
+    environment.globals |= {name: value for name, value in globals().items() if name.isupper()}
+    return environment
+
+
+def _said(text: str, **values: Any) -> str:
+    """A text of the file, with these values and the constants of this module."""
+    return _environment().from_string(text).render(values)

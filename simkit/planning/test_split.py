@@ -31,7 +31,7 @@ from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, ndtr, ndtri
+from scipy.special import log_ndtr, ndtr, ndtri, softmax
 
 from simkit.annotate.evaluation_set import half_width
 from simkit.chance import Chance
@@ -137,8 +137,7 @@ class TestSplit:
         shown = np.where(counts.scored, counts.present, 0)
         points = half_width(shown)
         both = (shares * pool + shown) / (pool + images)
-        unknown = np.isnan(ap[shown > 0]).any()
-        if unknown or not shown.any() or not both.any():
+        if not shown.any() or np.isnan(ap[shown > 0]).any():
             return TestSplit(images, points, errors=errors)
         fit = _Fit(images, ap, shown, both, pool + images, errors or (0.0, 0.0))
         (on_few, on_many), measured = fit.curves, float(ap[shown > 0].mean())
@@ -154,9 +153,8 @@ class TestSplit:
     @property
     def small(self) -> bool:
         """Whether its noise or its bias is more than negligible, or its labels err."""
-        if self.errors is not None and any(self.errors):
-            return True
-        return max(self.half_width, 100 * (self.measured - self._many(self.measured))) >= NEGLIGIBLE
+        bias = 100 * (self.measured - self._many(self.measured))
+        return any(self.errors or ()) or max(self.half_width, bias) >= NEGLIGIBLE
 
     @property
     def spread(self) -> float:
@@ -402,9 +400,7 @@ def _apart(likely: Array, rarity: Array, scored: NDArray[np.bool_]) -> Array:
 
 def _normal(mean: Array, variance: float) -> Array:
     """(L, G) normal weights about these means (L,)."""
-    log = -((APART - mean[:, None]) ** 2) / (2 * variance)
-    weights = np.exp(log - log.max(axis=1, keepdims=True))
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+    return np.asarray(softmax(-((APART - mean[:, None]) ** 2) / (2 * variance), axis=1))
 
 
 def _likely(ap: Array, mean: Array, shown: int, images: int, mixture: tuple[float, float]) -> Array:
