@@ -768,7 +768,7 @@ def _bill(plan: Decision) -> Iterator[BillLine]:
             yield line("set-up", project.set_up, 0.0)
         if len(order) > 1 and one is order[-1]:  # which is of another option than the chosen one
             dollars, seconds = chosen.dollars - order[0].dollars, chosen.seconds - order[0].seconds
-            yield line("later rounds, after a new plan", dollars, seconds, "later")
+            yield line("later rounds, by a new plan", dollars, seconds, "later")
     evidence, complete = plan.evidence, plan.curves.complete
     if evidence.received is not None:
         what = f"{evidence.received.option.part.name} labels so far"

@@ -111,7 +111,7 @@ def test_many_images_begin_with_a_pilot(shell, tmp_path) -> None:
     repeated = order.table[order.table["answers"] == 3]["image"].nunique()
     assert repeated == round(50 / 1.5)  # half of three classes are expected in an image
     few = start(shell, "--out", "few", "--repeat", "5%")
-    assert "about 18 classes are expected in these images" in few.out
+    assert "about 18 present classes are expected in these images" in few.out
     assert "--repeat 15% asks about 33 images" in few.out
     poor = shell("quickstart", "photos", "--classes", "names.txt", "--budget", 1, "--out", "poor")
     assert poor.code == 2 and "raise it to $" in poor.err and not Path("poor").exists()
