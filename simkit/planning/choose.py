@@ -210,8 +210,7 @@ def _on_grid(
     columns = grid.present, grid.absent, grid.times
     value = curves.with_labels_so_far(pair, *columns, project.images)
     if (gain := curves.gain(pair[1], answers, grid.times)).any():
-        # The pilot's labels, on which a project trains as well, stay as they are.
-        value = expit(logit(value) + gain * grid.times / (grid.times + curves.in_project))
+        value = expit(logit(value) + gain * curves.share_of_new(pair[0], grid.times))
     value = curves.as_scored(pair, value)[curves.kept]
     medians = np.median(value, axis=0).tolist()
     for k in np.flatnonzero(_offered(curves, pair, answers, grid, project)).tolist():
@@ -459,6 +458,10 @@ def _offered(
         offered &= grid.absent.sum(axis=1) > 0
     if option.counted:
         offered &= grid.amounts >= 1
+    so_far = evidence.received
+    if so_far is not None and so_far.option.complete and so_far.option != option:
+        # Of completely labelled images everything is known.
+        offered &= grid.images <= (project.images or np.inf) - so_far.asked
     return np.asarray(offered)
 
 

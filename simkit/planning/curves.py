@@ -319,6 +319,16 @@ class Curves:
         far = np.sqrt(np.maximum(np.log10(times), 0.0))
         return np.asarray(saved * slope[:, None] * np.exp(GROWN * grown[:, None] * far))
 
+    def share_of_new(self, option: LabelOption, times: Array) -> Array:
+        """(M,) share of a purchase of `times` the pool's images among all labels trained on: those
+        so far, of a project's pilot and of earlier rounds, keep their answers."""
+        received, before = self.evidence.received, 0.0
+        if received is not None:
+            before = self._times(received)
+            if received.option == option:  # whose further labels contain those so far
+                times = np.maximum(times - before, 0.0)
+        return np.asarray(times / (times + before + self.in_project))
+
     def _errors_so_far(self) -> tuple[Errors, Array]:
         """Error rates of the pilot's labels, and (L',) true shares of images with each class."""
         assert self.errors is not None

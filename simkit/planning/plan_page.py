@@ -449,8 +449,9 @@ def better_tests(plan: Decision) -> dict[str, Any] | None:
     each = float(plan.curves.complete.dollars[-1]) / plan.evidence.pool.images
     images = min(missing, int(left / each))
     if exist is not None:  # those that the purchase does not need, or some of all
-        used = plan.chosen.images if plan.purchase_needed else 0
-        images = min(images, max(exist - used, int(FOR_TESTS * exist)))
+        used, so_far = plan.chosen.images if plan.purchase_needed else 0, plan.evidence.received
+        asked = so_far.asked if so_far is not None else 0
+        images = min(images, max(exist - max(used, asked), int(FOR_TESTS * (exist - asked))))
     narrower = math.sqrt(test.images / (test.images + images))
     if narrower > 1 - LEAST_TESTS:
         return None
