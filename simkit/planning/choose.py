@@ -278,7 +278,10 @@ def choose(every: Sequence[Candidate], project: Request) -> Choice:
     -------
     Choice
     """
-    order = sorted(every, key=lambda one: (one.dollars, -one.median))
+    # Purchases at the same price to the cent are one price, at which the higher mAP comes first.
+    order = sorted(every, key=lambda one: (
+        round(one.dollars, 2), -round(one.median, 4), one.dollars, -one.median,
+    ))  # fmt: skip
     best = max(every, key=lambda one: (one.median, -one.dollars))
     target, reached, sufficient = project.target, None, order
     if target is not None:
@@ -291,13 +294,8 @@ def choose(every: Sequence[Candidate], project: Request) -> Choice:
         references = [best, max(complete, key=lambda one: one.median, default=best)]
         maps = np.stack([one.map for one in order])  # in one step, as sliders choose often
         as_good = [(other.map - maps > LOSS).mean(axis=1) <= RISK for other in references]
-        kept = np.all(as_good, axis=0)
-        if kept.any():
-            good = [one for one, keep in zip(order, kept, strict=True) if keep]
-            equal = [one for one in good if one.dollars < good[0].dollars + 0.005]
-            chosen = max(equal, key=lambda one: round(one.median, 4))
-        else:
-            chosen = best
+        good = zip(order, np.all(as_good, axis=0), strict=True)
+        chosen = next((one for one, keep in good if keep), best)
     rivals: dict[LabelOption, Candidate] = {}
     for one in sufficient or order:
         before = rivals.setdefault(one.option, one)
@@ -392,9 +390,7 @@ class _Grid(NamedTuple):
     absent: Array
 
 
-def _grid(
-    curves: Curves, option: LabelOption, answers: Answers, project: Request
-) -> _Grid | None:
+def _grid(curves: Curves, option: LabelOption, answers: Answers, project: Request) -> _Grid | None:
     """All numbers of images and dollars within the budget, in addition to earlier purchases of the
     option (whose questions then get as many answers); None without any."""
     bought = curves.purchases[option].answered(answers.times)
@@ -664,17 +660,21 @@ class Decision:
         the zero-shot mAP, if any. Otherwise the pilot's labels and the purchase together, or
         further answers to the pilot's questions, must exceed the pilot's labels as they are.
         """
-        curves, gained = self.curves, self.chosen.map
-        if curves.trained is not None:
-            so_far = curves.floor
-        else:
-            so_far = curves.so_far(self.chosen.pair)
-            if not self.chosen.answers.again:
-                full = curves.full(self.chosen.pair)
-                gained = full.together(gained[:, None], so_far[:, None])[:, 0]
-        adds = bool(np.median(gained - so_far) >= LOSS)
+        so_far, together = self.compared
         free = self.evidence.zero_shot
+        adds = bool(np.median(together - so_far) >= LOSS)
         return adds and (free is None or self.chosen.median >= free[0] + LOSS)
+
+    @cached_property
+    def compared(self) -> tuple[Array, Array]:
+        """(R,) mAP of the labels so far or else of the pilot's, and of these with the purchase."""
+        curves, pair = self.curves, self.chosen.pair
+        if curves.trained is not None:
+            return curves.floor, self.chosen.map
+        so_far, gained = curves.so_far(pair), self.chosen.map
+        if not self.chosen.answers.again:
+            gained = curves.full(pair).together(gained[:, None], so_far[:, None])[:, 0]
+        return so_far, gained
 
     @property
     def trained(self) -> Pair:
@@ -733,14 +733,9 @@ class Decision:
         return None if None in hours else math.fsum(filter(None, hours))
 
     @property
-    def hours(self) -> float | None:
-        """Working time of the order; None if the price list has no times."""
-        return self.work("now")
-
-    @property
     def weeks(self) -> float | None:
-        """Working time of the annotators; None if their number is not set."""
-        hours, week = self.hours, self.staff.week
+        """Working time of the annotators for the order; None if their number is not set."""
+        hours, week = self.work("now"), self.staff.week
         return None if hours is None or week is None else hours / week
 
     @property

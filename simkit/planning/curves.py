@@ -34,14 +34,7 @@ from scipy.special import expit, logit
 
 from simkit.annotate.annotators import Habits, outvoted
 from simkit.chance import Chance
-from simkit.planning.answers import (
-    OFFERED,
-    Answers,
-    Errors,
-    cost_of,
-    together,
-    true_shares,
-)
+from simkit.planning.answers import OFFERED, Answers, Errors, cost_of, together, true_shares
 from simkit.planning.costs import PriceCurve
 from simkit.planning.evidence import COMPLETE, Array, Evidence, LabelOption, Pair, Received, Size
 from simkit.results.cells import FULL

@@ -83,7 +83,8 @@ class Plan(Decision, plan_figure.Readable):
         }  # fmt: skip
         values = {
             "budget": self.project.dollars, "images": self.project.images, "target": target,
-            "purchase_needed": self.purchase_needed, "test_images": plan_page.better_tests(self),
+            "purchase_needed": self.purchase_needed,
+            "test_images": plan_page.better_tests(self) if self.evidence.project else None,
             "zero_shot": self.evidence.zero_shot,
             "wrong": self.wrong, "errors": self.curves.errors, "searched": self.candidates_right,
             "supposed": [{"wrong": rate, **_values(one)} for rate, one in self.supposed],

@@ -13,20 +13,11 @@ import numpy as np
 
 from simkit import quantities
 from simkit.history import versions
+from simkit.planning import plan_figure
 from simkit.planning.answers import Answers
 from simkit.planning.choose import LOSS, MOST_TIMES, Candidate, Decision
-from simkit.planning.evidence import LabelOption, Pair
-from simkit.planning.plan_figure import (
-    Chart,
-    CurveSeries,
-    Mark,
-    Page,
-    Section,
-    Table,
-    dollars,
-    marked_as,
-    split,
-)
+from simkit.planning.evidence import Array, LabelOption, Pair
+from simkit.planning.plan_figure import Chart, CurveSeries, Mark, Page, Section, Table, dollars
 from simkit.registry import short
 from simkit.results.cells import FULL, listed
 
@@ -52,7 +43,7 @@ def page(plan: Decision) -> Page:
     return Page(
         title,
         (*_so_far(plan), *_answer(plan), ("Trust", _trust(plan)), ("Next step", _next(plan))),
-        tables=(*_runners_up(plan), *_supposed(plan)), bill=_bill(plan),
+        tables=(_runners_up(plan), _supposed(plan)), bill=_bill(plan),
         details=tuple(_details(plan)), chart=_chart(plan), command=plan.command,
         trust=plan.trust.grade, about=", ".join(filter(None, [plan.day.isoformat(), about])),
     )  # fmt: skip
@@ -98,17 +89,16 @@ def what_if(
             text = f"{dollars(one.dollars)} on {described(plan, one)}, "
             text += plan.evidence.title(one.method)
             cheapest.append((100 * float(likely), one.dollars, text))
-    steps, own = [], 0
-    for place, other in enumerate(plans):
-        own = place if other is plan else own
+    steps = []
+    for other in plans:
         hours, mark = other.work("now", "later") or 0.0, (other.chosen.dollars, other.chosen.median)
         steps.append({
-            "budget": dollars(other.project.dollars), "answers": [*split(_answer(other))],
-            "bill": _bill(other).rows, "mark": mark, "label": marked_as(mark), "hours": hours,
-            "time": quantities.duration(3600 * hours),
+            "budget": dollars(other.project.dollars), "bill": _bill(other).rows, "hours": hours,
+            "answers": [*plan_figure.split(_answer(other))], "mark": mark,
+            "label": plan_figure.marked_as(mark), "time": quantities.duration(3600 * hours),
         })  # fmt: skip
     return _chart(plan, every), {
-        "steps": steps, "own": own, "cheapest": cheapest, "wage": plan.prices.wage,
+        "steps": steps, "own": plans.index(plan), "cheapest": cheapest, "wage": plan.prices.wage,
         "confidence": plan.project.confidence, "day": plan.day.isoformat(),
         "annotators": quantities.count(plan.staff.annotators or 1, "annotators"),
         "week": quantities.count(plan.staff.hours_a_week or 40, "hours_a_week"),
@@ -190,8 +180,8 @@ def _spend(plan: Decision) -> Iterator[str]:
         yield f"Each question is answered by {people} people ({why})."
     if (hours := plan.work("now", "later")) is not None:
         time = f"{quantities.duration(3600 * hours)} of work"
-        if plan.hours is not None and len(plan.order) > 1:
-            time += f", {quantities.duration(3600 * plan.hours)} of them for the first round"
+        if (first := plan.work("now")) is not None and len(plan.order) > 1:
+            time += f", {quantities.duration(3600 * first)} of them for the first round"
         if (done := plan.done) is not None:
             time += f", done by {done.day} {done:%B %Y} at {plan.staff.week:,.0f} hours a week"
         yield f"{time}."
@@ -223,14 +213,18 @@ def _needs(plan: Decision) -> str:
 
 
 def _expect(plan: Decision) -> Iterator[str]:
-    chosen, target = plan.chosen, plan.project.target
+    chosen, target, adds, on = plan.chosen, plan.project.target, "", ""
     whole = f" once the whole {dollars(chosen.dollars)} is spent" if len(plan.order) > 1 else ""
-    on = ""
+    so_far, together = plan.compared
+    alone = float(np.median(so_far))
     if plan.curves.trained is not None:
-        so_far = points(float(np.median(plan.curves.floor)))
-        on = f" on these and all labels so far (which alone give {so_far})"
+        on = f" on these and all labels so far (which alone give {points(alone)})"
+    elif chosen.median < alone + LOSS and not chosen.answers.again:
+        both, gain = (points(float(np.median(x))) for x in (together, together - so_far))
+        adds = f" With the pilot's labels as well {both}, {gain} more than with the pilot alone."
+        on = " on the order alone"
     method = plan.evidence.title(chosen.method)
-    yield f"{points(chosen.median)} mAP on new images, trained with {method}{on}{whole}."
+    yield f"{points(chosen.median)} mAP on new images, trained with {method}{on}{whole}.{adds}"
     if target is not None:
         chance, wanted = chosen.reaches(target), points(target)
         if plan.choice.reached:
@@ -239,33 +233,38 @@ def _expect(plan: Decision) -> Iterator[str]:
             yield f"The best chance of reaching {wanted} is {chance:.0%}."
     if (free := plan.evidence.zero_shot) is not None:
         yield f"Without labels, the scores reach {points(free[0])} (zero-shot, {free[1]})."
-    better = {
-        other.method: float((other.map > chosen.map + LOSS / 2).mean())
-        for other in plan.choice.every
-        if (other.option, other.answers) == (chosen.option, chosen.answers)
-        and other.method not in (chosen.method, FULL)
-        and other.images == chosen.images and abs(other.dollars - chosen.dollars) < 0.005
+    alike = (
+        one for one in plan.choice.every
+        if (one.option, one.answers, one.images) == (chosen.option, chosen.answers, chosen.images)
+        and one.method not in (chosen.method, FULL) and abs(one.dollars - chosen.dollars) < 0.005
+    )  # fmt: skip
+    better = {  # with complete labels many methods are identical
+        float(plan.curves.full(one.pair).end.mean()) if one.option.complete else one.method:
+        (float((one.map > chosen.map + LOSS / 2).mean()), one.method) for one in alike
     }  # fmt: skip
-    # With complete labels many methods are identical.
-    same = {float(plan.curves.full((chosen.option, m)).end.mean()): m for m in better}
-    distinct = same.values() if chosen.option.complete else better
-    likely = [m for m in sorted(distinct, key=lambda m: -better[m]) if better[m] >= MAYBE][:2]
+    likely = sorted((one for one in better.values() if one[0] >= MAYBE), key=lambda one: -one[0])
     if likely:
-        others, may = map(plan.evidence.title, likely), "they" if likely[1:] else "it"
-        yield f"Train {' and '.join(others)} on the same labels as well; {may} may be better."
+        others = " and ".join(plan.evidence.title(method) for _, method in likely[:2])
+        may = "they" if likely[1:] else "it"
+        yield f"Train {others} on the same labels as well; {may} may be better."
+
+
+def _by_pilot(plan: Decision) -> tuple[float, Array, float]:
+    """mAP of the purchase's method on the pilot's complete labels: on new images; and as measured,
+    the AP of each class and their mean."""
+    key = plan.evidence.alike_complete(*plan.chosen.pair)
+    ap = plan.evidence.class_ap[key]
+    return float(np.nanmean(plan.evidence.complete[key])), ap, float(np.nanmean(ap))
 
 
 def _meaning(plan: Decision) -> str:
     """mAP without a purchase, and what it means: AP of the classes at its upper and lower quartile
     in words."""
-    evidence, classes = plan.evidence, plan.evidence.pool.truth.classes
-    key = evidence.alike_complete(*plan.chosen.pair)
-    ap = evidence.class_ap[key]
+    pool, (score, ap, measured) = plan.evidence.pool, _by_pilot(plan)
     order = np.argsort(-ap, kind="stable")
     good, poor = (order[round(at * (len(order) - 1))] for at in (0.25, 0.75))
-    first, last = (classes[evidence.pool.scored[one]] for one in (good, poor))
+    first, last = (pool.truth.classes[pool.scored[one]] for one in (good, poor))
     other = "" if poor == good else f"; for {last}, {100 * ap[poor]:.0f}"
-    score, measured = float(np.nanmean(evidence.complete[key])), float(np.nanmean(ap))
     corrected = f" ({points(measured)} measured)" if abs(score - measured) > LOSS else ""
     return (
         f"{points(score)} with the pilot alone{corrected}: of 100 images ranked first for {first}, "
@@ -369,16 +368,16 @@ def _next(plan: Decision) -> str:
     )
 
 
-
 def _test_labels(plan: Decision) -> str:
     """A sentence on what errors of the test labels do to the measured mAP, if they matter."""
     test, known = plan.evidence.test, plan.evidence.test.errors is not None
     simulated = any(not option.habits.perfect for option, _ in plan.evidence.cells)
     if simulated or str(plan.evidence.grid.get("data", "")).startswith("scenes"):
         return ""  # whose test labels are true
+    _, _, measured = _by_pilot(plan)  # the same number as in the answer about mAP
     erring = test if known else test.supposing((SUPPOSED, SUPPOSED))
     as_true, true = (  # both corrected for a small test split
-        float(one.on_new_images(np.array([test.measured]))[0])
+        float(one.on_new_images(np.array([measured]))[0])
         for one in (test.supposing((0.0, 0.0)), erring)
     )
     if abs(true - as_true) < LOSS:
@@ -389,45 +388,33 @@ def _test_labels(plan: Decision) -> str:
         return f" mAP is that on true labels: {made}."
     return (
         f" Test labels are taken as true: if {SUPPOSED:.0%} of them are wrong, "
-        f"{points(test.measured)} measured is about {points(true)} on true labels."
+        f"{points(measured)} measured is about {points(true)} on true labels."
     )
-
-
-def _missing_tests(plan: Decision) -> int:
-    """The number of missing test images, if these limit trust."""
-    test = plan.evidence.test
-    if not test.small or test.images is None or test.half_width < KNOWN_TO:
-        return 0
-    return math.ceil(test.images * ((test.half_width / KNOWN_TO) ** 2 - 1))
 
 
 def _tests_to_buy(plan: Decision) -> str:
     """What makes the measured mAP more certain, and its price; "" where nothing is missing."""
-    if plan.evidence.project is not None:
-        if (tests := better_tests(plan)) is None:
-            return ""
-        order = quote(f"{plan.evidence.project}/order1")
-        how, what = f"--test {tests['images']}", f"{tests['images']:,} more test images"
-        if "answers" in tests:
-            how = f"--answers {tests['answers']} --split test"
-            what = "a further answer to every question about the test images"
-        return (
-            f"First buy {what} ({dollars(tests['dollars'])}), so that mAP is known to about "
-            f"±{points(tests['half_width'])} points: `simkit order --next {order} {how}`; then "
-            "compare and plan again."
-        )
-    if not (extra := _missing_tests(plan)):
+    if (tests := better_tests(plan)) is None:
         return ""
-    if (bought := _certainty(plan)) and bought[1][2] < bought[2][2]:
-        (_, price, again), (_, _, further) = bought[1:]
+    home, price, width = plan.evidence.project, dollars(tests["dollars"]), tests["half_width"]
+    again, extra = "answers" in tests, tests["images"]
+    if home is not None:
+        what, how = f"{extra:,} more test images", f"--test {extra}"
+        if again:
+            what = "a further answer to every question about the test images"
+            how = f"--answers {tests['answers']} --split test"
         return (
-            f"Buy a further answer to every question about the test images ({dollars(price)}), so "
-            f"that mAP is known to ±{points(again)} points; new test images for the same dollars "
-            f"would give ±{points(further)}."
+            f"First buy {what} ({price}), so that mAP is known to about ±{points(width)} points: "
+            f"`simkit order --next {quote(f'{home}/order1')} {how}`; then compare and plan again."
         )
-    price = extra * float(plan.curves.complete.dollars[-1]) / plan.evidence.pool.images
+    if again:
+        return (
+            f"Buy a further answer to every question about the test images ({price}), so that mAP "
+            f"is known to ±{points(width)} points; new test images for the same dollars would give "
+            f"±{points(_certainty(plan)[2][2])}."
+        )
     return (
-        f"Label {extra:,} more test images ({dollars(price)}) to know mAP to ±{KNOWN_TO:g} "
+        f"Label {extra:,} more test images ({price}) to know mAP to ±{KNOWN_TO:g} "
         "points: order them with `simkit order --data folder:NEW,labels=none --classes "
         f"names.txt --scheme full-subset --images {extra}`, and add their labels to the test "
         "split."
@@ -435,25 +422,27 @@ def _tests_to_buy(plan: Decision) -> str:
 
 
 def better_tests(plan: Decision) -> dict[str, Any] | None:
-    """Test labels that a project buys first, where mAP is uncertain and money is left: images,
-    dollars, half_width of mAP afterwards, and answers if those at hand get further ones."""
-    test, left = plan.evidence.test, plan.left
-    missing, exist = _missing_tests(plan), plan.project.images
-    if plan.evidence.project is None or not missing or not test.images:
+    """Test labels to buy first, where few test images make mAP uncertain: images, dollars,
+    half_width of mAP afterwards, and answers if those at hand get further ones. In a project the
+    purchase leaves their money and images."""
+    test, exist, usual = plan.evidence.test, plan.project.images, plan.curves.usual
+    if not test.small or not test.images or test.half_width <= KNOWN_TO:
         return None
-    bought, usual = _certainty(plan), plan.curves.usual
+    bought, project = _certainty(plan), plan.evidence.project is not None
     better = bought and bought[1][2] < min((1 - LEAST_TESTS) * bought[0][2], bought[2][2])
-    if better and bought[1][1] <= left:
+    if better and (not project or bought[1][1] <= plan.left):
         return {"images": 0, "answers": usual + 1, "dollars": bought[1][1],
                 "half_width": bought[1][2]}  # fmt: skip
     each = float(plan.curves.complete.dollars[-1]) / plan.evidence.pool.images
-    images = min(missing, int(left / each))
-    if exist is not None:  # those that the purchase does not need, or some of all
-        used, so_far = plan.chosen.images if plan.purchase_needed else 0, plan.evidence.received
-        asked = so_far.asked if so_far is not None else 0
-        images = min(images, max(exist - max(used, asked), int(FOR_TESTS * (exist - asked))))
+    images = math.ceil(test.images * ((test.half_width / KNOWN_TO) ** 2 - 1))
+    if project:
+        images = min(images, int(plan.left / each))
+        if exist is not None:  # those that the purchase does not need, or some of all
+            used, so_far = plan.chosen.images if plan.purchase_needed else 0, plan.evidence.received
+            asked = so_far.asked if so_far is not None else 0
+            images = min(images, max(exist - max(used, asked), int(FOR_TESTS * (exist - asked))))
     narrower = math.sqrt(test.images / (test.images + images))
-    if narrower > 1 - LEAST_TESTS:
+    if project and narrower > 1 - LEAST_TESTS:
         return None
     width = test.half_width / 100 * narrower
     return {"images": images, "dollars": images * each, "half_width": width}
@@ -494,23 +483,21 @@ def _table(title: str, rows: Iterable[dict[str, str]]) -> Table:
     return Table(title, tuple(names), tuple(tuple(r[n] for n in names) for r in rows), numbers)
 
 
-def _runners_up(plan: Decision) -> Iterator[Table]:
-    if plan.purchase_needed:
-        needs = {None: "", "": "search"}
-        yield _table("Runners-up", (
-            _row(plan, one) | {
-                "needs": needs.get(_search(plan, one.option), "scores"),
-                "chance to be better": f"{(one.map > plan.chosen.map).mean():.0%}",
-            }
-            for one in plan.choice.rivals[:RUNNERS_UP]
-        ))  # fmt: skip
+def _runners_up(plan: Decision) -> Table:
+    needs, shown = {None: "", "": "search"}, RUNNERS_UP * plan.purchase_needed
+    return _table("Runners-up", (
+        _row(plan, one) | {
+            "needs": needs.get(_search(plan, one.option), "scores"),
+            "chance to be better": f"{(one.map > plan.chosen.map).mean():.0%}",
+        }
+        for one in plan.choice.rivals[:shown]
+    ))  # fmt: skip
 
 
-def _supposed(plan: Decision) -> Iterator[Table]:
+def _supposed(plan: Decision) -> Table:
     """The choice for several shares of wrong answers, where the share is unknown."""
-    if plan.supposed:
-        rows = ({"wrong answers": f"{rate:.0%}"} | _row(plan, one) for rate, one in plan.supposed)
-        yield _table("If annotators err", rows)
+    rows = ({"wrong answers": f"{rate:.0%}"} | _row(plan, one) for rate, one in plan.supposed)
+    return _table("If annotators err", rows)
 
 
 def _by_answers(plan: Decision) -> list[Candidate]:
@@ -541,9 +528,7 @@ def _bill(plan: Decision, *, paid: bool = False) -> Table:
     lines = [line for line in plan.bill if (line.when == "before") == paid]
     rows = [(line.what, line.hours, line.dollars) for line in lines]
     if not paid and len(rows) > 1:
-        hours = [line.hours for line in lines]
-        total = None if None in hours else math.fsum(filter(None, hours))
-        rows.append(("total", total, plan.cost("now", "later")))
+        rows.append(("total", plan.work("now", "later"), plan.cost("now", "later")))
     timed = plan.prices.wage is not None  # or else the price list has no times
     cells = (
         (what, *["" if hours is None else f"{hours:,.1f}"] * timed, quantities.exact_money(cost))
@@ -622,47 +607,41 @@ def _prices(plan: Decision) -> Iterator[str]:
 
 
 def _assumptions(plan: Decision) -> Iterator[str]:
-    chosen = plan.chosen
-    yield "Images and annotators are like the pilot's"
-    if left_out := plan.evidence.unscored:
-        yield f"mAP leaves out {listed(left_out)}, which no test image shows, or every one"
+    """What the plan assumes, as far as it matters."""
+    chosen, evidence, usual = plan.chosen, plan.evidence, plan.curves.usual
     errors = plan.curves.errors or (0.03, 0.03)
-    if not plan.evidence.levels and chosen.option.habits.perfect and any(errors):
-        level = [max(float(f"{rate:.1g}"), 0.001) for rate in errors]
-        yield (
-            f"{Answers(plan.curves.usual)}; to compare other numbers, add errors = [{level}] to "
-            "the grid and compare again"
-        )
-    if chosen.answers.number != plan.curves.usual:
-        yield (
-            "Annotators err independently of each other; several answers raise logit mAP as much "
-            "for every scheme and number of images as for complete labels of the pilot"
-        )
-    if chosen.answers.number % 2 == 0:
-        yield "Where as many said yes as no, one more person is asked"
-    if plan.curves.trained is None:
-        yield "The model is trained on the order alone; the pilot's labels would add to it"
-    else:
-        yield (
-            "The model is trained on all labels so far and the order's; each part is worth a "
-            "number of completely labelled images, and these numbers add"
-        )
-    if chosen.times > 1:
-        yield (
-            "Beyond the pilot's images, the curve of complete labels flattens as in other data; a "
-            "scheme keeps its distance to it (in logit mAP), its equivalent number of completely "
-            "labelled images, or a mixture of the two"
-        )
-    if _needs(plan):
-        yield (
-            "In more images, a search is as easy as in the pilot at the same depth (share of the "
-            "images). The comparison trained on images that its assumed model found; the predicted "
-            "mAP depends on the number of labels of each class, not on which images they are"
-        )
-    if plan.evidence.test.small:
-        yield "Measured mAP was corrected for the bias of few test images"
-    if plan.project.images is None:
-        yield "There are as many images as the budget pays for, up to 50 times the pilot's"
+    level = [max(float(f"{rate:.1g}"), 0.001) for rate in errors]
+    left_out = evidence.unscored and listed(evidence.unscored)
+    known = evidence.levels or not chosen.option.habits.perfect or not any(errors)
+    rows = (
+        (True, "Images and annotators are like the pilot's"),
+        (left_out, f"mAP leaves out {left_out}, which no test image shows, or every one"),
+        (not known,
+         f"{Answers(usual)}; to compare other numbers, add errors = [{level}] to the grid and "
+         "compare again"),
+        (chosen.answers.number != usual,
+         "Annotators err independently of each other; several answers raise logit mAP as much "
+         "for every scheme and number of images as for complete labels of the pilot"),
+        (chosen.answers.number % 2 == 0,
+         "Where as many said yes as no, one more person is asked"),
+        (plan.curves.trained is None,
+         "The model is trained on the order alone; the pilot's labels would add to it"),
+        (plan.curves.trained is not None,
+         "The model is trained on all labels so far and the order's; each part is worth a "
+         "number of completely labelled images, and these numbers add"),
+        (chosen.times > 1,
+         "Beyond the pilot's images, the curve of complete labels flattens as in other data; a "
+         "scheme keeps its distance to it (in logit mAP), its equivalent number of completely "
+         "labelled images, or a mixture of the two"),
+        (_needs(plan),
+         "In more images, a search is as easy as in the pilot at the same depth (share of the "
+         "images). The comparison trained on images that its assumed model found; the predicted "
+         "mAP depends on the number of labels of each class, not on which images they are"),
+        (evidence.test.small, "Measured mAP was corrected for the bias of few test images"),
+        (plan.project.images is None,
+         "There are as many images as the budget pays for, up to 50 times the pilot's"),
+    )  # fmt: skip
+    return (text for matters, text in rows if matters)
 
 
 def _frontier(every: Sequence[Candidate], pair: Pair) -> list[Candidate]:

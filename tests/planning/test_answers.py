@@ -179,6 +179,24 @@ def test_labels_of_earlier_rounds_are_asked_again(erring):
     )
 
 
+def test_labels_of_earlier_rounds_keep_their_answers(erring):
+    evidence = Evidence.of(erring)
+    pairs = list(evidence.cells)
+    option, method = next(pair for pair in pairs if pair[0].complete)
+    other = next(option for option, _ in pairs if not option.complete)
+    size = evidence.cells[option, method][-1]
+    received = Received(
+        option, method, dollars=100.0, images=POOL, asked=POOL, present=size.present,
+        absent=size.absent, scores=np.array([0.5]), errors=FLIPS,
+    )  # fmt: skip
+    made = planned(replace(evidence, received=received), 1000, POOL + 40)
+    times = np.array([1.0, 2.0])
+    assert made.curves.share_of_new(option, times).tolist() == [0.0, 0.5]  # contain those so far
+    assert made.curves.share_of_new(other, times) == pytest.approx([1 / 2, 2 / 3])
+    known = [one for one in made.choice.every if one.option != option]
+    assert all(one.images <= 40 for one in known)  # all else is known of the images so far
+
+
 def test_unknown_errors_are_the_first_reason_and_three_shares_are_shown(erring, unmeasured):
     made = planned(erring, 300, 2000, None)
     assert "errors are unknown" in made.trust.reasons[0]
