@@ -144,8 +144,10 @@ def command(request: Options) -> None:
     if terms.images > N:
         new = " that no round has asked about" if terms.test else ""
         mend = "" if terms.test else f"plan again with --images {N}, or "
-        raise BadInput(f"the order is for {terms.images:,} images, but there are {N:,}{new}; {mend}"
-                       "order at most as many")  # fmt: skip
+        mend += "order at most as many" if N else "ask again about the others, with --answers"
+        raise BadInput(
+            f"the order is for {terms.images:,} images, but there are {N:,}{new}; {mend}"
+        )
     known, file = None, request.known_file
     if file is not None:
         used = terms.gold or order.features is not None
@@ -160,6 +162,8 @@ def command(request: Options) -> None:
     elif state is not None and request.answers is not None and not _amount(request):
         again = _again(state, request)
     if again is not None:
+        option = "--ties" if request.ties else "--answers"
+        options.only_one({option: True, "--repeat": request.repeat})
         terms = replace(terms, repeat=0.0)
     new_round = round_of(
         terms, order, JoinedAnswers() if state is None else state.joined,
@@ -273,8 +277,11 @@ def _further(request: Options) -> tuple[Order, RoundSettings, OrderState]:
     from simkit.orders.receiving import OrderState
     from simkit.orders.rounds import rows_in
 
-    split = request.split if request.answers is None or not _in_project(request) else None
-    options.only_one({"--next": request.next_, "--split": split})
+    again = request.answers is not None and not _amount(request) and _in_project(request)
+    if request.split is not None and not again:
+        raise BadInput("--split is given with --next, but only questions that a project asks again "
+                       "can be those of one split; give --answers, and no scheme or images, or "
+                       "leave --split out")  # fmt: skip
     for name in ("data_spec", "classes_file", "hierarchy", "out"):
         options.only_one({"--next": request.next_, options.flag(name): getattr(request, name)})
     for name in ("plan_file", "scheme", "images", "budget"):

@@ -186,10 +186,15 @@ def plan(
         evidence = replace(evidence, pool=evidence.pool.searched_by(scores))
     once = listed.setup + listed.setup_class * evidence.pool.truth.shape[1]
     once *= received is None and evidence.project is None  # set-up is paid with the first round
-    least = 0 if rates and evidence.levels else 1  # without images questions can be asked again
+    number = None if images is None else quantities.count(images, "images", least=0)
+    if number == 0 and not (rates and evidence.levels):
+        raise BadInput(
+            "images is 0, so only further answers to the questions so far could be bought; these "
+            'need `errors`, such as "3%,0.2%", and runs at levels of errors (`errors` in the grid)'
+        )
     project = choose.Request(
         dollars=money,
-        images=None if images is None else quantities.count(images, "images", least=least),
+        images=number,
         target=None if reach is None else quantities.score(reach, "target"),
         confidence=quantities.share(confidence, "confidence"),
         image_price=quantities.dollars(image_price, "image_price"), set_up=once,

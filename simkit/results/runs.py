@@ -184,7 +184,7 @@ def read_errors(folder: str | PathLike[str]) -> pa.Table:
     folder = Path(folder)
     if (folder / "table.parquet").is_file():
         file = folder / "errors.parquet"
-        return _parquet(file, None) if file.is_file() else SCHEMAS[1].empty_table()
+        return _parquet(file, SCHEMAS[1].names) if file.is_file() else SCHEMAS[1].empty_table()
     tables = [job.table for job in _finished(folder, job_store.under_way(folder))]
     return split_errors(tables)[1]
 

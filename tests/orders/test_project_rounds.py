@@ -190,6 +190,17 @@ def test_a_search_of_a_plan_looks_for_images_besides_the_pilot(project) -> None:
                    for part in order.rounds[1:])  # fmt: skip
 
 
+def test_options_that_a_further_round_would_ignore_are_refused(project) -> None:
+    for options, says in (
+        ("--answers 2 --repeat 50%", "--answers and --repeat are both given"),
+        ("--split test", "give --answers"),
+        ("--answers 2 --split test --images 0.9", "give --answers, and no scheme or images"),
+    ):
+        done = project("order --next project/order1 " + options)
+        assert done.code == 2 and says in done.err and not done.out
+    assert not Path("project/order1/round-2").exists()
+
+
 def test_test_images_and_ties_need_an_order_of_a_project(shell, tmp_path) -> None:  # noqa: F811
     words = ("order", "--data", "scenes:images=60", "--scheme", "rpa(keep=0.1)", "--to", "csv")
     for more in (("--test", 5), ("--ties",)):

@@ -1,5 +1,6 @@
 """Answers per question as a part of every purchase, on comparisons with planted errors."""
 
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -213,10 +214,18 @@ def test_unknown_errors_are_the_first_reason_and_three_shares_are_shown(erring, 
 
 def test_without_images_there_must_be_something_to_ask_again(erring, unmeasured):
     for runs, errors in ((erring, None), (unmeasured, FLIPS)):
-        with pytest.raises(BadInput, match="images"):
+        with pytest.raises(BadInput, match="images is 0, so only further answers"):
             planned(runs, errors=errors)
-    with pytest.raises(BadInput, match="errors"):
-        planned(erring, errors="3%,0.2%,1%")
+    for rates in ("3%,0.2%,1%", "3%,", "-1%", "some", float("nan"), "60%,50%"):
+        with pytest.raises(BadInput, match="errors is .* shares are expected"):
+            planned(erring, errors=rates)
+
+
+def test_a_table_of_other_runs_is_no_table_of_errors(unmeasured, tmp_path):
+    runs = shutil.copytree(unmeasured, tmp_path / "runs")
+    shutil.copy(runs / "table.parquet", runs / "errors.parquet")
+    with pytest.raises(BadInput, match=r"errors\.parquet cannot be read .*; remove it and compare"):
+        planned(runs, 300, 2000)
 
 
 def test_a_gain_that_was_measured_on_complete_labels_alone_is_named(erring):
