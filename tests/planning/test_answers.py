@@ -217,7 +217,7 @@ def test_without_images_there_must_be_something_to_ask_again(erring, unmeasured)
         with pytest.raises(BadInput, match="images is 0, so only further answers"):
             planned(runs, errors=errors)
     for rates in ("3%,0.2%,1%", "3%,", "-1%", "some", float("nan"), "60%,50%"):
-        with pytest.raises(BadInput, match="errors is .* shares are expected"):
+        with pytest.raises(BadInput, match=r"errors is .* shares are expected"):
             planned(erring, errors=rates)
 
 
