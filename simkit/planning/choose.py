@@ -456,8 +456,9 @@ def _offered(
         offered &= grid.amounts >= 1
     so_far = evidence.received
     if so_far is not None and so_far.option.complete and so_far.option != option:
-        # Of completely labelled images everything is known.
-        offered &= grid.images <= (project.images or np.inf) - so_far.asked
+        # Of completely labelled images everything is known; if all are, no purchase is needed.
+        left = (project.images or np.inf) - so_far.asked
+        offered &= (grid.images <= left) | (left <= 0)
     return np.asarray(offered)
 
 

@@ -186,15 +186,9 @@ def plan(
         evidence = replace(evidence, pool=evidence.pool.searched_by(scores))
     once = listed.setup + listed.setup_class * evidence.pool.truth.shape[1]
     once *= received is None and evidence.project is None  # set-up is paid with the first round
-    number = None if images is None else quantities.count(images, "images", least=0)
-    if number == 0 and not (rates and evidence.levels):
-        raise BadInput(
-            "images is 0, so only further answers to the questions so far could be bought; these "
-            'need `errors`, such as "3%,0.2%", and runs at levels of errors (`errors` in the grid)'
-        )
     project = choose.Request(
         dollars=money,
-        images=number,
+        images=_images(images, again=bool(rates and evidence.levels)),
         target=None if reach is None else quantities.score(reach, "target"),
         confidence=quantities.share(confidence, "confidence"),
         image_price=quantities.dollars(image_price, "image_price"), set_up=once,
@@ -232,6 +226,17 @@ def _supposed(curves: Curves, project: choose.Request) -> Iterator[tuple[float, 
         yield rate, choose.choose(choose.candidates(erring, project), project).chosen
 
 
+def _images(images: int | str | None, *, again: bool) -> int | None:
+    """The number of images to label; 0 where questions so far can be asked again."""
+    number = None if images is None else quantities.count(images, "images", least=0)
+    if number == 0 and not again:
+        raise BadInput(
+            "images is 0, so only further answers to the questions so far could be bought; these "
+            'need `errors`, such as "3%,0.2%", and runs at levels of errors (`errors` in the grid)'
+        )
+    return number
+
+
 def joined(errors: Errors | None, answers: int, *folders: Folder) -> Errors | None:
     """The error rates of labels by the majority of so many answers; None if unknown.
 
@@ -247,6 +252,8 @@ def joined(errors: Errors | None, answers: int, *folders: Folder) -> Errors | No
             table = pd.read_csv(file)
             if len(table := table[table["split"] == "test"]):
                 numbers, weights = (table[name].to_numpy() for name in ("answers", "questions"))
+                if not np.isin(numbers, np.arange(1, 100)).all() or not (weights > 0).all():
+                    raise ValueError("answers from 1 to 99 and questions from 1 on are expected")
     rates = [[outvoted(rate, number) for number in numbers.tolist()] for rate in errors]
     miss, false_alarm = np.average(rates, axis=1, weights=weights).tolist()
     return miss, false_alarm

@@ -233,4 +233,4 @@ def test_a_gain_that_was_measured_on_complete_labels_alone_is_named(erring):
     every = made.choice.every
     several = [one for one in every if one.answers.number == 3 and not one.answers.again]
     trust = {one: " ".join(Trust.of(one, made.curves, None).reasons) for one in several}
-    assert {one.option.complete for one in several if "gain was" in trust[one]} == {False}
+    assert {one.option.complete for one in several if "gain from several" in trust[one]} == {False}

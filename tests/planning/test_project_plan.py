@@ -138,9 +138,10 @@ def test_test_labels_err_as_their_numbers_of_answers_say(project, tmp_path):
     made = plan(runs, 200, images=IMAGES, errors=errors)
     expected = [0.75 * e + 0.25 * (3 * e**2 - 2 * e**3) for e in errors]
     assert made.evidence.test.errors == pytest.approx(expected)
-    (home / "answers.csv").write_text("nonsense")
-    with pytest.raises(BadInput, match=r"answers\.csv"):
-        plan(runs, 200, images=IMAGES, errors=errors)
+    for damaged in ("test,3,0", "test,abc,9", "test,-3,9", "test,2.5,9", ""):
+        (home / "answers.csv").write_text(f"{rows[0]}\n{damaged}\n" if damaged else "nonsense")
+        with pytest.raises(BadInput, match=r"answers\.csv"):
+            plan(runs, 200, images=IMAGES, errors=errors)
 
 
 def test_a_folder_within_a_project_belongs_to_it_from_anywhere(project, monkeypatch):
