@@ -107,7 +107,9 @@ class Tab:
         )  # fmt: skip
         self.call("Runtime.enable")
         self.call("Log.enable")
-        while self("document.readyState") != "complete":
+        # A new tab shows an empty page before the file's.
+        loaded = "document.readyState == 'complete' && location.protocol == 'file:'"
+        while not self(loaded):
             time.sleep(0.1)
 
     def call(self, method, **values):
@@ -119,7 +121,9 @@ class Tab:
         return answer["result"]
 
     def __call__(self, script):
-        return self.call("Runtime.evaluate", expression=script)["result"].get("value")
+        answer = self.call("Runtime.evaluate", expression=script)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
 
     def press(self, key):
         for kind in ("keyDown", "keyUp"):
