@@ -6,17 +6,13 @@ that are trained on them. Jobs depend on the grid and the data alone.
 
 from __future__ import annotations
 
-import ast
 import dataclasses
-import hashlib
 import json
 import math
-import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -28,10 +24,10 @@ from simkit.annotate.simulate import how_many, simulate
 from simkit.errors import BadInput
 from simkit.history import content_id, versions
 from simkit.learn import methods
-from simkit.learn.method import layers
 from simkit.results.cells import Budget
 from simkit.results.job_store import Result
 from simkit.results.runs import SWEEP
+from simkit.study.code_id import code_id
 from simkit.study.grid import COMPLETE, REFERENCE, Grid, Setting, at_edge
 from simkit.study.sources import ImageTransform, StudyData, StudySource, kind_of, needs_features
 
@@ -51,13 +47,6 @@ _RANK = 2e-8  # to rank one score, for average precision
 _RATE = 4e10  # multiplications and additions per second
 _FORWARDS = 3e10  # the same in a backbone
 _PRICED = 256  # number of images from which the cost of an image is estimated
-ROOT = Path(__file__).parents[1]
-# Everything that decides the result of a run; registries import every file of their package.
-_OF_RUNS = (
-    "*.py", "labels/**/*.py", "metrics/**/*.py", "data/**/*.py", "annotate/**/*.py",
-    "embed/**/*.py", "learn/**/*.py",
-    "study/grid.py", "study/jobs.py", "study/sources.py", "study/worker.py",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -456,39 +445,3 @@ def _asked(batch: LabelBatch, grid: Grid, data: StudyData) -> int:
     budget, unit = limit.amount
     spent = getattr(bill, unit)  # None if the price list has no times
     return max(1, min(most, round(priced * (budget / spent)))) if spent else most
-
-
-def code_id(parts: Iterable[object] = ()) -> str:
-    """Hash of the code, eight hexadecimal digits, without docstrings, comments and line breaks.
-
-    Parameters
-    ----------
-    parts
-        Schemes and methods of the run. For those defined outside simkit, the files of their
-        classes, of the base classes and of wrapped methods are hashed too.
-    """
-    kinds = {kind for part in parts for layer in layers(part) for kind in type(layer).__mro__}
-    modules = {sys.modules.get(kind.__module__) for kind in kinds}
-    paths = {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
-    return _code_id(tuple(sorted(path for path in paths if ROOT not in path.parents)))
-
-
-@cache
-def _code_id(outside: tuple[Path, ...]) -> str:
-    digest = hashlib.sha256()
-    for path in [*sorted(file for part in _OF_RUNS for file in ROOT.glob(part)), *outside]:
-        digest.update(f"{path.name}\n{_source(path.read_bytes())}\n".encode())
-    return digest.hexdigest()[:8]
-
-
-@cache  # parsing all files takes a second
-def _source(text: bytes) -> str:
-    """The code without docstrings and comments."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
-            first = node.body[0]
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                if isinstance(first.value.value, str):
-                    node.body[0] = ast.Pass()
-    return ast.unparse(tree)

@@ -17,7 +17,7 @@ import json, os, sys
 from dataclasses import dataclass
 from pathlib import Path
 from simkit.learn import methods
-from simkit.study.jobs import code_id
+from simkit.study.code_id import code_id
 import mine
 
 @dataclass(frozen=True)
@@ -103,3 +103,68 @@ def test_a_method_of_another_module_counts_in(hashes):
     assert hashes["outside"] == hashes["outside, docstring"] != hashes["outside, code"]
     assert hashes["wrapped"] == hashes["outside"]  # the wrapper is simkit's own
     assert hashes["wrapped, code"] == hashes["outside, code"]
+
+
+CELLS = """
+import json, sys, warnings
+from simkit.study.code_id import code_id
+
+warnings.simplefilter("error")
+FIRST = '''
+import re
+from dataclasses import dataclass, field
+import numpy as np
+from simkit.learn.methods import Method
+OFFSET, TABLE, WORD = 1.0, np.arange(3), re.compile("a")
+def shift(x):
+    return x + OFFSET if x in {"a", "b", "c"} else WORD.match(str(x)) or TABLE[0]
+@dataclass(frozen=True)
+class Mine(Method):
+    "What it is."
+    name = "mine"
+    scale: float = 1.0
+    def loss(self, logits, labels, state=None, scale=2):
+        "What comes out."
+        return (lambda x: 3 * shift(x))(logits)
+'''
+found = {}
+def take(name, old="", new=""):
+    exec(compile(FIRST.replace(old, new, 1), f"<{name}>", "exec"), globals())
+    found[name] = code_id([Mine()])
+take("as it is")
+take("again")
+take("words", "What comes out.", "Other words.")
+take("comment and lines", "    def loss", "    # why\\n\\n    def loss")
+take("method", "3 *", "4 *")
+take("setting", "float = 1.0", "float = 2.0")
+take("default", "scale=2", "scale=3")
+take("function of another cell", "x + OFFSET", "x - OFFSET")
+take("value of another cell", "OFFSET, TABLE, WORD = 1.0", "OFFSET, TABLE, WORD = 2.0")
+take("array of another cell", "arange(3)", "arange(4)")
+take("pattern of another cell", 'compile("a")', 'compile("b")')
+ITEMS = iter("abc")
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    take("first", '{"a", "b", "c"}', "ITEMS")
+    take("second", '{"a", "b", "c"}', "ITEMS")
+assert "no earlier run is reused" in str(caught[0].message)
+print(json.dumps(found))
+"""
+
+
+def test_classes_of_notebook_cells_count_in_by_their_code():
+    runs = []
+    for seed in "12":  # of the order of sets of strings
+        command = [sys.executable, "-c", CELLS]
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        runs.append(json.loads(done.stdout))
+    first, second = runs
+    assert first.pop("first") != second.pop("first")
+    assert first.pop("second") not in {second.pop("second"), *first.values()}
+    assert first == second
+    same = {first[name] for name in ("as it is", "again", "words", "comment and lines")}
+    assert len(same) == 1
+    changed = [value for value in first.values() if value not in same]
+    assert len(changed) == len({*changed}) == len(first) - 4

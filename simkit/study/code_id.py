@@ -1,0 +1,201 @@
+"""Which code made a run: a hash that changes when its numbers may.
+
+simkit itself and classes of other files count by their files; classes of notebook cells, and what
+they refer to, by their compiled code.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import dis
+import functools
+import hashlib
+import re
+import secrets
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+from simkit.learn.method import layers
+
+ROOT = Path(__file__).parents[1]
+# Everything that decides the result of a run; registries import every file of their package.
+_OF_RUNS = (
+    "*.py", "labels/**/*.py", "metrics/**/*.py", "data/**/*.py", "annotate/**/*.py",
+    "embed/**/*.py", "learn/**/*.py",
+    *(f"study/{name}.py" for name in ("code_id", "grid", "jobs", "sources", "worker")),
+)  # fmt: skip
+_OF_C = {None, *sys.builtin_module_names}  # modules without a file that are no cells
+
+
+def code_id(parts: Iterable[object] = ()) -> str:
+    """Hash of the code, eight hexadecimal digits, without docstrings, comments and line breaks.
+
+    Parameters
+    ----------
+    parts
+        Schemes and methods of the run. For those defined outside simkit, the files of their
+        classes, of the base classes and of wrapped methods are hashed too; for those of notebook
+        cells, the code of the class and of the functions, classes and values of other cells that
+        it refers to. If one of these values cannot be compared, the hash is one that never
+        returns, with a warning: no earlier run is reused.
+    """
+    kinds = {kind for part in parts for layer in layers(part) for kind in type(layer).__mro__}
+    paths = {path for kind in kinds if (path := _file(kind))}
+    cells = [kind for kind in kinds if _of_a_cell(kind)]
+    outside = tuple(sorted(path for path in paths if ROOT not in path.parents))
+    return _code_id(outside, _described(cells) if cells else "")
+
+
+@cache
+def _code_id(outside: tuple[Path, ...], cells: str) -> str:
+    digest = hashlib.sha256(cells.encode())
+    for path in [*sorted(file for part in _OF_RUNS for file in ROOT.glob(part)), *outside]:
+        digest.update(f"{path.name}\n{_source(path.read_bytes())}\n".encode())
+    return digest.hexdigest()[:8]
+
+
+@cache  # parsing all files takes a second
+def _source(text: bytes) -> str:
+    """The code without docstrings and comments."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                if isinstance(first.value.value, str):
+                    node.body[0] = ast.Pass()
+    return ast.unparse(tree)
+
+
+def _file(item: Any) -> Path | None:
+    """The file that defines a class or function; None for built-in ones and those of cells."""
+    path = getattr(sys.modules.get(item.__module__ or ""), "__file__", None)
+    return Path(path) if path and Path(path).is_file() else None
+
+
+def _of_a_cell(item: Any) -> bool:
+    return _file(item) is None and item.__module__ not in _OF_C
+
+
+def _described(cells: list[type]) -> str:
+    """The code of classes of cells, without what does not change a run."""
+    try:
+        return "\n".join(
+            line for kind in sorted(cells, key=lambda kind: kind.__qualname__)
+            for line in _lines(kind, {})
+        )  # fmt: skip
+    except _CannotCompare as error:
+        warnings.warn(f"no earlier run is reused: {error}", stacklevel=5)
+        return secrets.token_hex()
+
+
+class _CannotCompare(Exception):
+    pass
+
+
+def _lines(item: Any, seen: dict[int, Any]) -> Iterator[str]:
+    """What an object is, by its content, so that equal content gives equal lines."""
+    if item is ... or isinstance(item, int | float | complex | str | bytes | Path | None):
+        yield repr(item)
+        return
+    if id(item) in seen:
+        yield "again"
+        return
+    seen[id(item)] = item  # kept, as a number may be given again
+    if isinstance(item, ModuleType | BuiltinFunctionType):
+        yield item.__name__
+    elif isinstance(item, np.ndarray | torch.Tensor):
+        values = np.asarray(item.detach().cpu() if isinstance(item, torch.Tensor) else item)
+        yield f"{values.dtype} {values.shape} {hashlib.sha256(values.tobytes()).hexdigest()}"
+    elif isinstance(item, Mapping):
+        for key in item:
+            yield from (*_lines(key, seen), ":", *_lines(item[key], seen))
+    elif isinstance(item, list | tuple):
+        yield f"{type(item).__name__} of {len(item)}"
+        for value in item:
+            yield from _lines(value, seen)
+    elif isinstance(item, set | frozenset):
+        yield from sorted(line for value in item for line in _lines(value, seen))
+    elif isinstance(item, type):
+        yield f"class {item.__qualname__}"
+        if _of_a_cell(item):
+            for base in item.__mro__[1:]:
+                yield from _lines(base, seen)
+            yield from _members(item, seen)
+    elif isinstance(item, FunctionType):
+        yield f"function {item.__qualname__}"
+        if _of_a_cell(item):
+            yield from _of_function(item, seen)
+    else:
+        yield from _of_object(item, seen)
+
+
+def _members(kind: type, seen: dict[int, Any]) -> Iterator[str]:
+    """What a class defines: functions, values, and the defaults of its fields."""
+    for name, member in sorted(vars(kind).items()):
+        own = getattr(member, "__code__", None)
+        if name.startswith("__") and (own is None or own.co_filename == "<string>"):
+            continue  # of Python and of dataclasses, which follow from the fields
+        if name != "_abc_impl":
+            yield from (name, *_lines(member, seen))
+    if dataclasses.is_dataclass(kind):
+        for field in dataclasses.fields(kind):
+            default = field.default_factory
+            if default is not dataclasses.MISSING:
+                yield from (field.name, *_lines(default, seen))
+
+
+def _of_function(function: FunctionType, seen: dict[int, Any]) -> Iterator[str]:
+    """Its compiled code, its defaults, and the content of the names that it uses."""
+    codes = [function.__code__]
+    for code in codes:
+        yield f"{code.co_code.hex()} {code.co_names} {code.co_varnames}"
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                codes.append(constant)
+            elif constant != function.__doc__:
+                yield from _lines(constant, seen)
+    yield from _lines(function.__defaults__, seen)
+    yield from _lines(function.__kwdefaults__, seen)
+    for cell in function.__closure__ or ():
+        yield from _lines(cell.cell_contents, seen)
+    steps = (step for code in codes for step in dis.get_instructions(code))
+    for name in sorted({step.argval for step in steps if step.opname == "LOAD_GLOBAL"}):
+        if name in function.__globals__:
+            yield from (name, *_lines(function.__globals__[name], seen))
+
+
+def _of_object(item: Any, seen: dict[int, Any]) -> Iterator[str]:
+    """Descriptors, wrapped functions, patterns, and objects with attributes."""
+    yield type(item).__qualname__
+    if isinstance(item, re.Pattern):
+        yield f"{item.pattern!r} {item.flags}"
+        return
+    if isinstance(item, functools.partial):
+        yield from _lines((item.func, item.args, item.keywords), seen)
+        return
+    names = ("fget", "fset", "func", "__func__", "__wrapped__")
+    inner = [value for name in names if (value := getattr(item, name, None)) is not None]
+    if inner:
+        for value in inner:
+            yield from _lines(value, seen)
+    elif hasattr(item, "__dict__") and type(item).__module__ != "builtins":
+        yield from _lines(type(item), seen)
+        yield from _lines(vars(item), seen)
+    elif getattr(item, "__qualname__", None):  # slots and methods of C
+        yield item.__qualname__
+    else:
+        kind = type(item).__name__
+        raise _CannotCompare(
+            f"a class of a cell refers to a {kind}, which cannot be compared with that of another "
+            "run; define the class in a file"
+        )
