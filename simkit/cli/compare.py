@@ -118,9 +118,9 @@ def command(
 
 def _say_next(result: Comparison, out: Path) -> None:
     """The next command, and in a project the mAP that is expected on new images."""
-    from simkit.planning.evidence import project_of
+    from simkit.planning.evidence import project_folder
 
-    if (project := project_of(out)) is not None:
+    if (project := project_folder(out)) is not None:
         if len(result.reference):  # further grids of a pilot leave them to the first one
             for line in _on_new_images(out):
                 say(line)

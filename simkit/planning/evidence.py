@@ -344,7 +344,7 @@ class Evidence:
     @property
     def project(self) -> str | None:
         """The folder of the project that the comparisons belong to; None without one."""
-        homes = filter(None, map(project_of, self.folders))
+        homes = filter(None, map(project_folder, self.folders))
         return next(map(str, homes), None)
 
     def title(self, method: str) -> str:
@@ -623,7 +623,7 @@ def _with_machine(pool: Pool, pilots: Sequence[PilotScores]) -> Pool:
     return dataclasses.replace(pool, machine=values, machine_name=name)
 
 
-def project_of(folder: Folder) -> Path | None:
+def project_folder(folder: Folder) -> Path | None:
     """The folder of the project that a folder is in; None without one."""
     parents = *Path(folder).parents, *Path(folder).absolute().parents
     return next((home for home in parents if (home / "project.toml").is_file()), None)

@@ -25,7 +25,7 @@ from simkit.planning.answers import SUPPOSED, Errors
 from simkit.planning.choose import Candidate, Decision, Trust, backtest
 from simkit.planning.costs import PriceCurve, Staff, count
 from simkit.planning.curves import Curves
-from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption, project_of
+from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption, project_folder
 
 ANSWERS = "answers.csv"  # of a project: the numbers of answers behind its labels
 BUDGETS = 40  # of the slider of a page
@@ -246,7 +246,7 @@ def joined(errors: Errors | None, answers: int, *folders: Folder) -> Errors | No
     if errors is None:
         return None
     numbers, weights = np.array([answers]), np.ones(1)
-    file = next((home / ANSWERS for home in map(project_of, folders) if home), None)
+    file = next((home / ANSWERS for home in map(project_folder, folders) if home), None)
     if file is not None and file.is_file():
         with reading(file, "numbers of answers", "receive the answers again"):
             table = pd.read_csv(file)

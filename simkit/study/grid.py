@@ -8,7 +8,7 @@ import math
 import os
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import compress
@@ -23,7 +23,7 @@ from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.annotate.simulate import how_many
 from simkit.chance import Chance
 from simkit.data.dataset import near
-from simkit.errors import BadInput, located, unknown
+from simkit.errors import BadInput, located, noting, unknown
 from simkit.files import beside, reading, toml_lines
 from simkit.learn import methods
 from simkit.learn.method import layers
@@ -379,21 +379,14 @@ class Grid:
         """Read a TOML file; `seed`, unless None, replaces the seed of the file.
 
         Paths of data, features and scores that do not exist are looked for beside the file, as
-        `simkit.files.beside` does. Raises BadInput that names file and field.
+        `simkit.files.beside` does, with a warning that names what is read instead. Raises BadInput
+        that names file and field.
         """
         with reading(path, "a grid (TOML)", f"see the shipped {DEMO}") as file:
             values = tomllib.loads(file.read_text(encoding="utf-8"))
             if isinstance(values.get("settings"), str):
                 values["settings"] = file.parent / values["settings"]
-            if isinstance(data := values.get("data"), str):
-                values["data"] = near(data, file.parent)
-            if isinstance(scores := values.get("scores"), str) and scores:
-                values["scores"] = beside(scores, file.parent)
-            if isinstance(features := values.get("features"), dict):
-                values["features"] = {
-                    split: beside(path, file.parent) if isinstance(path, str) else path
-                    for split, path in features.items()
-                }
+            _find_moved(values, file)
             return Grid.of(values if seed is None else {**values, "seed": seed})
 
     @staticmethod
@@ -462,3 +455,21 @@ def _with_setting(method: Method, name: str, value: Any) -> Method:
 def _names(method: Method) -> list[str]:
     fields = [field for part in layers(method) for field in dataclasses.fields(part)]
     return [field.name for field in fields if field.name != "inner"]
+
+
+def _find_moved(values: dict[str, Any], file: Path) -> None:
+    """Replace paths in a grid's values that do not exist by those found beside its file."""
+
+    def found(name: str, text: Any, search: Callable[[str, Path], str] = beside) -> Any:
+        if not isinstance(text, str) or not text or (place := search(text, file.parent)) == text:
+            return text
+        noting(file, stacklevel=5)(f"{name} {text} is not there, so {place} is read")
+        return place
+
+    for name, search in (("data", near), ("scores", beside)):
+        if name in values:
+            values[name] = found(name, values[name], search)
+    if isinstance(features := values.get("features"), dict):
+        values["features"] = {
+            split: found(f"features.{split}", path) for split, path in features.items()
+        }

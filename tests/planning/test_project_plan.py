@@ -13,7 +13,7 @@ from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
 from simkit.planning import evidence
-from simkit.planning.evidence import COMPLETE, Evidence, Received, project_of
+from simkit.planning.evidence import COMPLETE, Evidence, Received, project_folder
 from simkit.planning.plan import plan
 from tests.planning import planted
 
@@ -148,6 +148,6 @@ def test_a_folder_within_a_project_belongs_to_it_from_anywhere(project, monkeypa
     home = project.parents[1]
     for place in (home.parent, home, project.parent):
         monkeypatch.chdir(place)
-        found = project_of(project.relative_to(place))
+        found = project_folder(project.relative_to(place))
         assert found is not None and found.resolve() == home.resolve()
-    assert project_of(home.parent / "runs") is None
+    assert project_folder(home.parent / "runs") is None

@@ -232,3 +232,17 @@ def test_paths_may_be_relative_to_the_grid(tmp_path, monkeypatch):
         name, main = grid.data.split(":")
         for path in (main, grid.scores, grid.features["train"]):
             assert (place / path).resolve().parent == home
+
+
+def test_a_path_that_is_read_from_another_place_is_named(tmp_path):
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "scores.csv").touch()
+    lines = ['data = "folder:/gone/pictures"', 'scores = "scores.csv"',
+             'schemes = ["rpa"]', 'methods = ["an"]', "budgets = [10]"]  # fmt: skip
+    with pytest.warns(UserWarning) as caught:
+        grid = Grid.load(written(tmp_path, "\n".join(lines)))
+    assert grid.data == f"folder:{tmp_path / 'pictures'}"
+    assert grid.scores == str(tmp_path / "scores.csv")
+    first, second = (str(one.message) for one in caught)
+    assert f"data folder:/gone/pictures is not there, so {grid.data} is read" in first
+    assert f"scores scores.csv is not there, so {grid.scores} is read" in second
