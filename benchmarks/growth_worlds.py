@@ -169,8 +169,16 @@ def variants() -> list[Variant]:
             load = lambda pack=pack, network=network: photographs(pack, network)  # noqa: E731
             found.append(Variant(world, short[network], schedule, load))
         # Ten epochs at the default rate are too few for parts of `scenes`; the demo's are not.
-        found.append(Variant("scenes", "scenes-net", "demo" if long else schedule, scenes,
-                             LADDER[-3 if long else -1], 2 if long else 3))
+        found.append(
+            Variant(
+                "scenes",
+                "scenes-net",
+                "demo" if long else schedule,
+                scenes,
+                LADDER[-3 if long else -1],
+                2 if long else 3,
+            )
+        )
         for k, (world, names) in enumerate(labels.items()):
             strength = [*STRENGTHS][(k + long) % 2]
             load = lambda names=names, strength=strength: made(names, strength)  # noqa: E731

@@ -197,7 +197,8 @@ class Order:
         """
         tables = [
             part.table.assign(
-                round=n, answers=part.answers,
+                round=n,
+                answers=part.answers,
                 needed=np.minimum(part.answers, part.settings.answers),
             )
             for n, part in enumerate(self.rounds, 1)

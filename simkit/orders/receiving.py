@@ -388,8 +388,9 @@ class OrderState:
         if not len(table):
             raise BadInput(
                 f"every answered question has {number} answers or more, or waits for them; raise "
-                "--answers" if len(self.joined.places) else
-                "no question is answered yet, so none can be asked again; receive the first "
+                "--answers"
+                if len(self.joined.places)
+                else "no question is answered yet, so none can be asked again; receive the first "
                 "answers, or leave --answers out"
             )
         return table.drop(columns="people")
@@ -406,6 +407,7 @@ class OrderState:
 
     def _again(self, number: int) -> pd.DataFrame:
         """As `again`, with a column people: the number of answers so far."""
+
         def real(table: pd.DataFrame) -> pd.DataFrame:
             return table[(table["gold"] == 0) & (table["kind"] != "name")]
 
@@ -415,15 +417,22 @@ class OrderState:
         counts = pd.concat([said[pair], *words], axis=1).groupby(pair).sum()
         counts["kind"] = said.groupby(pair)["kind"].first().replace("search", "verify")
         waiting = real(self._unanswered("answers"))
-        open_ = (waiting["answers"] - waiting["answered"]).groupby(
-            [waiting["image"], waiting["class"]]
-        ).sum().reindex(counts.index, fill_value=0)
+        open_ = (
+            (waiting["answers"] - waiting["answered"])
+            .groupby([waiting["image"], waiting["class"]])
+            .sum()
+            .reindex(counts.index, fill_value=0)
+        )
         yes, no, unsure = (counts[word] for word in _STATES)
         tied, people = (yes == no) & (yes > 0), yes + no + unsure
         lacking = np.maximum(number - people, tied.astype(int)) - open_
-        table = counts[["kind"]].assign(
-            nth=0, answers=lacking, people=people, doubt=(unsure > 0) | ((yes > 0) & (no > 0))
-        )[lacking > 0].reset_index()
+        table = (
+            counts[["kind"]]
+            .assign(
+                nth=0, answers=lacking, people=people, doubt=(unsure > 0) | ((yes > 0) & (no > 0))
+            )[lacking > 0]
+            .reset_index()
+        )
         chance = Chance.seeded(self.order.settings.seed).of("again", len(self.order.rounds))
         order = np.lexsort((chance(table["image"].to_numpy()), ~table["doubt"]))
         return table.iloc[order].drop(columns="doubt")

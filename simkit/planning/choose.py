@@ -352,7 +352,8 @@ def in_rounds(
     limit = FIRST_ROUND * chosen.dollars
     parts = [
         [
-            one for one in choice.every
+            one
+            for one in choice.every
             if (one.pair, one.answers) == (other.pair, other.answers) and one.dollars <= limit
         ]
         for other in (chosen, *rivals)

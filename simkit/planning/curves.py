@@ -26,7 +26,7 @@ import math
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -207,9 +207,9 @@ class Curves:
         # weights of a sample, because draws share their images and luck: differences are paired.
         self.weights = rng.dirichlet(np.ones(evidence.draws), SAMPLES)
         self._luck = rng.standard_normal(SAMPLES)
-        self._full: dict[tuple[object, str], FullCurve] = {}
-        self._slopes: dict[Habits, Array] = {}
-        self._cells: dict[Pair, CellCurve] = {}
+        # Curves are computed once; they do not depend on `errors`, so copies share them.
+        self._slope, self._full = cache(self._slope_of), cache(self._full_of)
+        self.cell = cache(self._cell)
         # Within a sample, quantities that a pilot cannot measure are equal for all methods.
         self._growth = rng.standard_normal(SAMPLES)
         self._moves, self._mix = rng.standard_normal(SAMPLES), rng.random((SAMPLES, 1))
@@ -376,11 +376,11 @@ class Curves:
     def full(self, pair: Pair) -> FullCurve:
         """The curve of complete labels by the same annotators with the same method."""
         option, method = pair
-        key = (option.habits, method)
-        if key in self._full:
-            return self._full[key]
-        end, shares, scores = self._measured(pair)
-        slope = self._slope(option)
+        return self._full(replace(option, scheme=COMPLETE), method)
+
+    def _full_of(self, option: LabelOption, method: str) -> FullCurve:
+        end, shares, scores = self._measured((option, method))
+        slope = self._slope(option.habits)
         if not len(shares):  # a straight line in the logarithm of images
             shares = np.array([0.25])
             scores = expit(logit(end) + np.log(0.25) * slope)[:, None]
@@ -388,8 +388,7 @@ class Curves:
         within = CellCurve.of(shares, scores, end, wander)
         images = min(self.evidence.pool.images, MOST_IMAGES)
         factor = np.exp(GROWTH * self._growth) * (images / OF_IMAGES) ** BY_IMAGES
-        self._full[key] = FullCurve(end, within, slope, factor)
-        return self._full[key]
+        return FullCurve(end, within, slope, factor)
 
     def _measured(self, pair: Pair) -> tuple[Array, Array, Array]:
         """mAP of complete labels: (R,) of the whole pool, and (R, K) of parts with shares (K,)."""
@@ -399,38 +398,33 @@ class Curves:
         shares = np.array([size.amount / pool.images for size in sizes])
         return np.clip(end, EDGE, 1 - EDGE), shares, scores
 
-    def _slope(self, option: LabelOption) -> Array:
+    def _slope_of(self, habits: Habits) -> Array:
         """(R,) slope of logit mAP over log n at the end of the pilot.
 
         A regression through the sizes from a quarter of the pool on, weighted by their images. It
         is the mean of all methods: as they share images and luck, each of them alone gains less
         like its own slope than like their mean (benchmarks/growth.py).
         """
-        if option.habits not in self._slopes:
-            slopes = []
-            complete = replace(option, scheme=COMPLETE)
-            for pair in (pair for pair in self.evidence.cells if pair[0] == complete):
-                end, shares, scores = self._measured(pair)
-                near = shares > 1 / NEARBY
-                if near.any():
-                    log = np.append(np.log(shares[near]), 0.0)
-                    y = _logit(np.column_stack([scores[:, near], end]))
-                    weight = np.exp(log) / np.exp(log).sum()
-                    away = log - weight @ log
-                    slopes.append(y @ (weight * away) / (weight @ away**2))
-            mean = np.mean(slopes, axis=0) if slopes else np.full(SAMPLES, TYPICAL)
-            self._slopes[option.habits] = np.maximum(mean, FLATTEST)
-        return self._slopes[option.habits]
+        slopes, complete = [], LabelOption(COMPLETE, habits)
+        for pair in (pair for pair in self.evidence.cells if pair[0] == complete):
+            end, shares, scores = self._measured(pair)
+            near = shares > 1 / NEARBY
+            if near.any():
+                log = np.append(np.log(shares[near]), 0.0)
+                y = _logit(np.column_stack([scores[:, near], end]))
+                weight = np.exp(log) / np.exp(log).sum()
+                away = log - weight @ log
+                slopes.append(y @ (weight * away) / (weight @ away**2))
+        mean = np.mean(slopes, axis=0) if slopes else np.full(SAMPLES, TYPICAL)
+        return np.maximum(mean, FLATTEST)
 
-    def cell(self, pair: Pair) -> CellCurve:
+    def _cell(self, pair: Pair) -> CellCurve:
         """The curve of a measured label option and method in the pilot's pool."""
-        if pair not in self._cells:
-            sizes, end = self.evidence.cells[pair], self.full(pair).end
-            sides = (np.stack([getattr(s, n) for s in sizes]) for n in ("present", "absent"))
-            scores = self._means([size.scores for size in sizes])
-            wander = self._rng("shape", *map(str, pair)).standard_normal(SAMPLES)
-            self._cells[pair] = CellCurve.of(self.shares(pair, *sides), scores, end, wander)
-        return self._cells[pair]
+        sizes, end = self.evidence.cells[pair], self.full(pair).end
+        sides = (np.stack([getattr(s, n) for s in sizes]) for n in ("present", "absent"))
+        scores = self._means([size.scores for size in sizes])
+        wander = self._rng("shape", *map(str, pair)).standard_normal(SAMPLES)
+        return CellCurve.of(self.shares(pair, *sides), scores, end, wander)
 
     @property
     def complete(self) -> PriceCurve:

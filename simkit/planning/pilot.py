@@ -12,9 +12,9 @@ import tomllib
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -33,11 +33,8 @@ from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.labels.truth import Truth
 from simkit.planning.costs import Staff
-from simkit.planning.plan_figure import Page, Readable, Section, Table, command
+from simkit.planning.plan_figure import Page, Readable, Section, Table, command, said
 from simkit.quantities import exact_money, percent, two_digits
-
-if TYPE_CHECKING:
-    import jinja2
 
 # The defaults of the grids (schemes, methods and draws), and the texts of a plan.
 _FILE = tomllib.loads(Path(__file__).with_name("pilot.toml").read_text("utf-8"))
@@ -441,19 +438,7 @@ def _details(plan: PilotPlan) -> tuple[Section, ...]:
     )
 
 
-@cache
-def _environment() -> jinja2.Environment:
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(undefined=StrictUndefined)
-    environment.filters |= {
-        "number": "{:,}".format, "point": "{:.1f}".format, "json": json.dumps,
-        "money": exact_money, "percent": percent, "digits": two_digits,
-    }  # fmt: skip
-    environment.globals |= {name: value for name, value in globals().items() if name.isupper()}
-    return environment
-
-
 def _said(text: str, **values: Any) -> str:
     """A text of the file, with these values and the constants of this module."""
-    return _environment().from_string(text).render(values)
+    constants = {name: value for name, value in globals().items() if name.isupper()}
+    return said(text, constants | values)

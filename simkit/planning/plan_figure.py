@@ -215,6 +215,24 @@ def command(*words: str, **options: Any) -> str:
     return shlex.join(parts)
 
 
+@cache
+def _environment() -> jinja2.Environment:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(undefined=StrictUndefined)
+    environment.filters |= {
+        "number": "{:,}".format, "point": "{:.1f}".format, "json": json.dumps,
+        "money": quantities.exact_money, "percent": quantities.percent,
+        "digits": quantities.two_digits,
+    }  # fmt: skip
+    return environment
+
+
+def said(text: str, values: Mapping[str, Any]) -> str:
+    """A Jinja template of plain text with these values; an unknown name in it is an error."""
+    return _environment().from_string(text).render(values)
+
+
 # ---------------------------------------------------------------------------------- in a terminal
 
 

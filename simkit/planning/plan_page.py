@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
+from pathlib import Path
 from shlex import join, quote
 from typing import Any
 
@@ -21,6 +23,7 @@ from simkit.planning.plan_figure import Chart, CurveSeries, Mark, Page, Section,
 from simkit.registry import short
 from simkit.results.cells import FULL, listed
 
+TEXTS = tomllib.loads(Path(__file__).with_name("plan.toml").read_text("utf-8"))
 RUNNERS_UP = 3
 KNOWN_TO = 5.0  # points of mAP on the test images, at 95 % confidence
 SUPPOSED = 0.02  # of the test labels are wrong, where their errors are unknown
@@ -64,10 +67,11 @@ def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
         gain = max(plan.choice.best.median - score, 0.0)
         yield "Spend", f"nothing: {_tried(plan)}"
         yield "Expect", f"{points(score)} mAP on new images, with {with_what}."
-        yield "Left", (
+        text = (
             f"{dollars(plan.left)}. Keep it: of {len(plan.choice.every):,} purchases the best is "
             f"expected to add {points(gain)} points. {_paid(plan)}"
         )
+        yield "Left", text
 
 
 def what_if(
@@ -326,46 +330,19 @@ def _trust(plan: Decision) -> str:
 
 
 def _next(plan: Decision) -> str:
-    share, sentence = plan.evidence.missing
-    if share > 0.05 and " failed" in sentence:  # the same comparison would fail again
-        return f"Change the grid and compare again: {sentence}."
-    if share > 0.05:
-        return "Finish the comparison (the same `simkit compare` resumes it), then plan again."
-    if plan.evidence.stand_in_backbone:
-        return "Compare again with a backbone for photographs, which costs no labels."
-    test, project = _tests_to_buy(plan), plan.evidence.project
-    if test and project is not None:
-        return test
-    if not plan.purchase_needed:
-        return _at_hand(plan)[-1]
-    if plan.trust.sparse:
-        scheme = plan.chosen.option
-        return f"Compare smaller budgets of {scheme}, which costs no labels, and plan again."
-    if project is not None:
-        what = "(a)" if len(plan.order) > 1 else "it"
-        return f"`simkit status {quote(project)}` shows the command that orders {what}."
-    if len(plan.order) > 1:
-        steps = (
-            "Label (a) and (b), add the complete labels to the comparison's data and compare "
-            "again, train on the other labels (`simkit train --labels`), and plan again."
+    (share, sentence), home, measured = plan.evidence.missing, plan.evidence.project, ""
+    if plan.measurement is not None:
+        one, changes = plan.measurement
+        measured = (
+            f"{dollars(one.dollars)} on {described(plan, one)}, trained with "
+            f"{plan.evidence.title(one.method)} ({changes:.0%} probability)"
         )
-        return f"{steps} {test}".strip()
-    if test:
-        return test
-    if plan.choice.reached is not None:
-        return "Order it." if plan.choice.reached else "Raise the budget or lower the target."
-    number = plan.chosen.answers.number
-    if plan.chosen.answers.again:
-        return f"`simkit order --next ORDER --answers {number}` asks them."
-    if plan.measurement is None:
-        how = "" if number == plan.curves.usual else f" with `simkit order ... --answers {number}`"
-        return f"Order it{how}: no smaller purchase is likely to change this decision."
-    candidate, changes = plan.measurement
-    return (
-        f"The smallest purchase that may change this decision: {dollars(candidate.dollars)} on "
-        f"{described(plan, candidate)}, trained with {plan.evidence.title(candidate.method)} "
-        f"({changes:.0%} probability)."
-    )
+    return plan_figure.said(TEXTS["next"], {
+        "plan": plan, "chosen": plan.chosen, "home": home and quote(home), "missing": sentence,
+        "unfinished": share > 0.05, "tests": _tests_to_buy(plan), "at_hand": _at_hand(plan)[-1],
+        "rounds": len(plan.order) > 1, "measurement": measured,
+        "other_number": plan.chosen.answers.number != plan.curves.usual,
+    })  # fmt: skip
 
 
 def _test_labels(plan: Decision) -> str:
@@ -382,43 +359,23 @@ def _test_labels(plan: Decision) -> str:
     )
     if abs(true - as_true) < LOSS:
         return ""
-    if known:
-        by, side = points(abs(true - as_true)), "low" if true > as_true else "high"
-        made = f"errors of the test labels make the measured one about {by} points too {side}"
-        return f" mAP is that on true labels: {made}."
-    return (
-        f" Test labels are taken as true: if {SUPPOSED:.0%} of them are wrong, "
-        f"{points(measured)} measured is about {points(true)} on true labels."
-    )
+    return " " + plan_figure.said(TEXTS["test_labels"], {
+        "known": known, "by": points(abs(true - as_true)), "low": true > as_true,
+        "supposed": f"{SUPPOSED:.0%}", "measured": points(measured), "corrected": points(true),
+    })  # fmt: skip
 
 
 def _tests_to_buy(plan: Decision) -> str:
     """What makes the measured mAP more certain, and its price; "" where nothing is missing."""
     if (tests := better_tests(plan)) is None:
         return ""
-    home, price, width = plan.evidence.project, dollars(tests["dollars"]), tests["half_width"]
-    again, extra = "answers" in tests, tests["images"]
-    if home is not None:
-        what, how = f"{extra:,} more test images", f"--test {extra}"
-        if again:
-            what = "a further answer to every question about the test images"
-            how = f"--answers {tests['answers']} --split test"
-        return (
-            f"First buy {what} ({price}), so that mAP is known to about ±{points(width)} points: "
-            f"`simkit order --next {quote(f'{home}/order1')} {how}`; then compare and plan again."
-        )
-    if again:
-        return (
-            f"Buy a further answer to every question about the test images ({price}), so that mAP "
-            f"is known to ±{points(width)} points; new test images for the same dollars would give "
-            f"±{points(_certainty(plan)[2][2])}."
-        )
-    return (
-        f"Label {extra:,} more test images ({price}) to know mAP to ±{KNOWN_TO:g} "
-        "points: order them with `simkit order --data folder:NEW,labels=none --classes "
-        f"names.txt --scheme full-subset --images {extra}`, and add their labels to the test "
-        "split."
-    )
+    again, home = "answers" in tests, plan.evidence.project
+    return plan_figure.said(TEXTS["tests"], {
+        "tests": tests, "order": home and quote(f"{home}/order1"), "again": again,
+        "price": dollars(tests["dollars"]), "images": f"{tests['images']:,}",
+        "width": points(tests["half_width"]) if home or again else f"{KNOWN_TO:g}",
+        "others": points(_certainty(plan)[2][2]) if again else "",
+    })  # fmt: skip
 
 
 def better_tests(plan: Decision) -> dict[str, Any] | None:
@@ -572,13 +529,7 @@ def _details(plan: Decision) -> Iterator[Section]:
         yield Section("Get another answer, or another image?", (text,), table=_table("", rows))
     if plan.unpriced:
         yield Section("Not considered", items=plan.unpriced)
-    tested = "No curve has three sizes, so no size could be held out and predicted."
-    if (test := plan.backtest) is not None:
-        tested = (
-            f"The largest size of each of {test.cells} curves was predicted from the smaller ones: "
-            f"{test.held:.0%} lie within their 90% interval; the median error is "
-            f"{points(test.error)} points."
-        )
+    tested = plan_figure.said(TEXTS["backtest"], {"test": plan.backtest})
     yield Section("Backtest of the range", text=(tested,))
     if bought := _certainty(plan):
         text = (
@@ -608,40 +559,15 @@ def _prices(plan: Decision) -> Iterator[str]:
 
 def _assumptions(plan: Decision) -> Iterator[str]:
     """What the plan assumes, as far as it matters."""
-    chosen, evidence, usual = plan.chosen, plan.evidence, plan.curves.usual
-    errors = plan.curves.errors or (0.03, 0.03)
-    level = [max(float(f"{rate:.1g}"), 0.001) for rate in errors]
-    left_out = evidence.unscored and listed(evidence.unscored)
-    known = evidence.levels or not chosen.option.habits.perfect or not any(errors)
-    rows = (
-        (True, "Images and annotators are like the pilot's"),
-        (left_out, f"mAP leaves out {left_out}, which no test image shows, or every one"),
-        (not known,
-         f"{Answers(usual)}; to compare other numbers, add errors = [{level}] to the grid and "
-         "compare again"),
-        (chosen.answers.number != usual,
-         "Annotators err independently of each other; several answers raise logit mAP as much "
-         "for every scheme and number of images as for complete labels of the pilot"),
-        (chosen.answers.number % 2 == 0,
-         "Where as many said yes as no, one more person is asked"),
-        (plan.curves.trained is None,
-         "The model is trained on the order alone; the pilot's labels would add to it"),
-        (plan.curves.trained is not None,
-         "The model is trained on all labels so far and the order's; each part is worth a "
-         "number of completely labelled images, and these numbers add"),
-        (chosen.times > 1,
-         "Beyond the pilot's images, the curve of complete labels flattens as in other data; a "
-         "scheme keeps its distance to it (in logit mAP), its equivalent number of completely "
-         "labelled images, or a mixture of the two"),
-        (_needs(plan),
-         "In more images, a search is as easy as in the pilot at the same depth (share of the "
-         "images). The comparison trained on images that its assumed model found; the predicted "
-         "mAP depends on the number of labels of each class, not on which images they are"),
-        (evidence.test.small, "Measured mAP was corrected for the bias of few test images"),
-        (plan.project.images is None,
-         "There are as many images as the budget pays for, up to 50 times the pilot's"),
-    )  # fmt: skip
-    return (text for matters, text in rows if matters)
+    chosen, evidence, errors = plan.chosen, plan.evidence, plan.curves.errors or (0.03, 0.03)
+    values = {
+        "plan": plan, "chosen": chosen, "needs": _needs(plan),
+        "left_out": evidence.unscored and listed(evidence.unscored),
+        "level": [max(float(f"{rate:.1g}"), 0.001) for rate in errors],
+        "answers": Answers(plan.curves.usual),
+        "known": evidence.levels or not chosen.option.habits.perfect or not any(errors),
+    }  # fmt: skip
+    return filter(None, (plan_figure.said(text, values) for text in TEXTS["assumptions"]))
 
 
 def _frontier(every: Sequence[Candidate], pair: Pair) -> list[Candidate]:

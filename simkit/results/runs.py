@@ -283,9 +283,7 @@ def to_table(rows: Iterable[Row], facts: Mapping[str, Any] = MappingProxyType({}
     return concat([pa.Table.from_pylist(list(rows), schema=SCHEMA)], facts)
 
 
-def writers(
-    rows: pa.Table, errors: pa.Table | None = None
-) -> dict[str, Callable[[Path], object]]:
+def writers(rows: pa.Table, errors: pa.Table | None = None) -> dict[str, Callable[[Path], object]]:
     """The writer of each file by its name: compared runs, references and runs with additional
     errors, as parquet and as CSV without the columns of lists."""
     files: dict[str, Callable[[Path], object]] = {}
