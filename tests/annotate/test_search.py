@@ -106,6 +106,18 @@ def test_candidates_by_hand():
     assert (notes.looks[0], notes.dropped) == (100, 85)
 
 
+def test_a_search_by_scores_says_how_many_images_of_each_class_it_kept(truth):
+    shown = truth.counts
+    scores = np.where(truth.present.toarray(), 1.0, -1.0)
+    for wanted in (3, 10_000):
+        crowd = SimulatedCrowd(truth, chance=ERRORS)
+        every = np.arange(truth.shape[1])
+        found = crowd.search(every, chance=CHANCE, present=wanted, absent=2, scores=scores)
+        assert found.tolist() == np.minimum(shown, wanted).tolist()
+        codes = crowd.labels(History("test")).codes.toarray()
+        assert (codes > 0).sum(0).tolist() == found.tolist()
+
+
 def test_too_few_present_cost_a_look_at_everything():
     truth = Truth.of(np.arange(100)[:, None] < 10)
     notes, _ = fast(truth, present=11, absent=5)

@@ -18,6 +18,7 @@ from simkit.annotate.sparse_draws import (
     draw_present,
     draw_weighted,
     lookup,
+    row_blocks,
 )
 from simkit.chance import Chance
 from simkit.data.dataset import Boxes
@@ -37,6 +38,12 @@ def test_lookup_at_any_places(N, L, share, seed):
     rows, columns = rng.integers(0, N, 40), rng.integers(0, L, 40)
     assert np.array_equal(lookup(csr_array(dense), rows, columns), dense[rows, columns])
     assert len(lookup(csr_array(dense), rows[:0], columns[:0])) == 0
+
+
+def test_blocks_of_rows_hold_as_many_entries_as_allowed_or_one_row():
+    counts = [3, 0, 1, 2, 9, 0, 4, 1, 1]
+    matrix = csr_array(np.arange(9) < np.array(counts)[:, None])
+    assert list(row_blocks(matrix, 4)) == [(0, 3), (3, 4), (4, 5), (5, 7), (7, 9)]
 
 
 @pytest.mark.parametrize("most", [1, 2, 4])

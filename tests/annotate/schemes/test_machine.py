@@ -1,5 +1,7 @@
 """A machine as one of the annotators."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.special import expit, softmax
@@ -123,6 +125,7 @@ def test_images_without_scores_cost_nothing():
         (lambda p: 100 * p, "between 0 and 100, like percentages or ranks"),
         (lambda p: 255 * p, "logits are expected"),
         (lambda p: np.where(p < 0.1, -1, 100 * p), "all scores except -1 .* like percentages"),
+        (lambda p: np.where(p < 0.1, -1, 100 * (p > 0.5)), "all scores except -1 .* 0 and 100"),
     ],
 )
 def test_scores_on_another_scale_are_refused(change, words):
@@ -142,6 +145,7 @@ def test_scores_that_may_be_cosines_get_a_warning():
     [
         (np.s_[:, 2], expit, r"classes whose scores look like .*: 1 of 5 \('class-2'\)"),
         (np.s_[:, 2], lambda z: 100 * expit(z), "classes whose scores look like .*: 1 of 5"),
+        (np.s_[:, 2], lambda z: np.where(np.arange(50) < 3, expit(z), MISSING), "classes whose"),
         (np.s_[7], expit, r"images whose scores look like .*: 1 of 50 \(7\)"),
         (np.s_[3:5], lambda z: softmax(z, axis=1), "images whose scores look like .*: 2 of 50"),
         (np.s_[0, 0], lambda z: -999, r"scores beyond 90, .*: 1 \(-999\)"),
@@ -153,3 +157,12 @@ def test_a_part_of_the_scores_on_another_scale_is_named(place, change, words):
     scores[place] = change(scores[place])
     with pytest.warns(UserWarning, match=words):
         simulate(present, "machine", scores=scores)
+
+
+def test_logits_of_a_class_may_all_be_above_0():
+    present = np.random.default_rng(2).random((50, 5)) < 0.3
+    scores = scores_of(present, 5)
+    scores[:, 2] = 0.1 + 1.6 * present[:, 2]
+    with warnings.catch_warnings(record=True, action="always") as noted:
+        simulate(present, "machine", scores=scores)
+    assert not [one for one in noted if "classes whose scores" in str(one.message)]

@@ -8,7 +8,9 @@ import pytest
 from simkit.annotate import schemes
 from simkit.annotate.budget import amount_for
 from simkit.annotate.prices import cost
+from simkit.annotate.schemes.picked import k_means
 from simkit.annotate.simulate import replay, simulate
+from simkit.chance import Chance
 from simkit.errors import BadInput
 
 WAYS = ("coverage", "typicality", "random")
@@ -74,6 +76,19 @@ def test_typical_images_come_from_every_group_and_unusual_ones_last(truth, blobs
     assert counts["coverage"][4] > 10
     first = picks(truth, blobs, "typicality", 6 / 300, seed=seed)
     assert (groups[first] < 4).all() and len(set(groups[first])) > 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_clusters_are_those_of_lloyd(seed):
+    """With equal rows, so that most times some cluster stays empty, and clusters of one row."""
+    rng, chance = np.random.default_rng(seed), Chance.seeded(seed).of("clusters", 12)
+    rows = rng.integers(-99, 99, (20, 2))[rng.integers(0, 20, 24)].astype(float)
+    centres = rows[chance.permutation(24).at(np.arange(12))]
+    for _ in range(20):
+        nearest = ((rows[:, None] - centres) ** 2).sum(2).argmin(1)
+        for c in np.unique(nearest):
+            centres[c] = np.rint(rows[nearest == c].mean(0))
+    assert k_means(rows, 12, chance).tolist() == nearest.tolist()
 
 
 def test_equal_images_are_picked_in_order_of_their_index(truth):
