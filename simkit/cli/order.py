@@ -307,8 +307,14 @@ def _further(request: Options) -> tuple[Order, RoundSettings, OrderState]:
     elif request.plan_file is not None and request.scheme and _in_project(request):
         # A plan counts the images besides the pilot's, and what is found in them.
         changes["others"] = True
-        exist = len(order.images) - len(order.left_out(replace(order.settings, others=True)))
-        changes["images"] = min(changes.get("images", exist), exist)
+        left = len(order.images) - len(order.left_out(replace(order.settings, **changes)))
+        if not left:
+            raise BadInput(f"{order.folder} asks about every class of all images already, so "
+                           f"nothing of {request.plan_file} is left to order; ask other people "
+                           "again, with --answers")  # fmt: skip
+        if changes["images"] > left:
+            say(f"the plan is for {changes['images']:,} images; the order is for the {left:,} left")
+        changes["images"] = min(changes["images"], left)
     elif request.scheme is not None or request.images is not None:
         changes["others"] = False
     terms = replace(order.settings, **changes)
@@ -415,6 +421,8 @@ def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> No
     else:
         what = ", of test images, on which no model is trained" if terms.test else ""
         say(f"scheme: {terms.scheme}{what}")
+        if terms.others and (known := len(order.complete(terms))):
+            say(f"left out: {known:,} images about whose every class earlier rounds ask")
     say_repeated(order)
     cost_table(bill, simkit.prices(terms.prices))
     if timed is not None:

@@ -73,7 +73,9 @@ class RoundSettings:
     )
     prices: str = setting("hourly", "a price list of `simkit list prices`, or a TOML file")
     seed: int = setting(0, "same seed, same questions")
-    others: bool = setting(False, "ask about images besides those of the first round")
+    others: bool = setting(
+        False, "ask about images besides those of the first round, and those that are complete"
+    )
     test: bool = setting(False, "labels for testing, of images that no other round asks about")
 
     def __post_init__(self) -> None:
@@ -145,6 +147,9 @@ class Order:
         Scores of a model, for searches and proposals.
     features : (N, D) float, optional
         Features of the images, for schemes that choose images by them.
+    without : (n,) int, optional
+        Indices of the images that a part of an order does not ask about, as `left_out` of all
+        rounds.
     """
 
     folder: Path
@@ -153,6 +158,7 @@ class Order:
     hierarchy: Hierarchy | None = None
     scores: NDArray[np.floating] | None = None
     features: NDArray[np.floating] | None = None
+    without: NDArray[np.int64] | None = None
 
     @cached_property
     def id(self) -> str:
@@ -172,12 +178,31 @@ class Order:
 
     def left_out(self, settings: RoundSettings) -> NDArray[np.int64]:
         """Indices of the images that a further round of these settings does not ask about."""
+        if self.without is not None:
+            return self.without
         asked = [self.test_images]
         if settings.test:
             asked = [part.table["image"].to_numpy(np.int64) for part in self.rounds]
         elif settings.others:
-            asked.append(self.rounds[0].table["image"].to_numpy(np.int64))
+            asked += [self.rounds[0].table["image"].to_numpy(np.int64), self.complete(settings)]
         return np.unique(np.concatenate(asked))
+
+    def complete(self, settings: RoundSettings) -> NDArray[np.int64]:
+        """Indices of the images about whose every class the rounds of earlier schemes ask.
+
+        Without the first round, and those since the last change to this scheme, which it goes on
+        with.
+        """
+        name, earlier = settings.parsed_scheme.name, [*self.rounds[1:]]
+        while earlier and (
+            earlier[-1].settings.test or earlier[-1].settings.parsed_scheme.name == name
+        ):
+            earlier.pop()
+        tables = [part.table for part in earlier if not part.settings.test]
+        table = pd.concat([SCHEMA.empty_table().to_pandas(), *tables])
+        pairs = table[(table["gold"] == 0) & (table["kind"] != "name")][["image", "class"]]
+        classes = pairs.drop_duplicates()["image"].value_counts()
+        return classes.index[classes == self.shape[1]].to_numpy(np.int64)
 
     @property
     def classes(self) -> tuple[str, ...]:

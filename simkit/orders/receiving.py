@@ -263,7 +263,10 @@ class OrderState:
         rounds = tuple(replace(self.order.rounds[n], table=tables[n]) for n in kept)
         answers = self.answers[self.answers["image"].isin(images)]
         numbers = answers["round"].map({n + 1: place for place, n in enumerate(kept, 1)})
-        return OrderState(replace(self.order, rounds=rounds), answers.assign(round=numbers))
+        part = replace(self.order, rounds=rounds)
+        if rounds:
+            part = replace(part, without=self.order.left_out(part.settings))
+        return OrderState(part, answers.assign(round=numbers))
 
     @cached_property
     def usual(self) -> int:

@@ -32,11 +32,13 @@ def answers(order: Order, wrong: float = 0.0, share: float = 1.0) -> Path:
     todo = pd.concat([state.open, state.further])
     people = state.answers.groupby(["image", "class"])["worker"].nunique().to_dict()
     rows, chance = [], Chance.seeded(1)
-    columns = todo[["question", "image", "class", "answers", "answered"]].to_numpy().tolist()
-    for question, image, c, wanted, so_far in columns[: round(share * len(columns))]:
+    names = ["question", "image", "class", "answers", "answered", "kind"]
+    columns = todo[names].to_numpy().tolist()
+    for question, image, c, wanted, so_far, kind in columns[: round(share * len(columns))]:
         for nth in range(people.get((image, c), 0), people.get((image, c), 0) + wanted - so_far):
             err = int(chance.of("wrong", nth)(image, c)) < wrong * 2**64
             said = "yes" if present(image, c) ^ err else "no"
+            said = order.classes[-image % 3] if kind == "name" else said
             rows.append({"order": order.id, "question": question, "worker": f"p{nth}",
                          "answer": said, "seconds": 0.3})  # fmt: skip
     file = Path(f"said-{len(rows)}-{len(order.rounds)}.jsonl")
@@ -143,6 +145,8 @@ def test_further_test_images_are_new_and_never_train(project) -> None:
     assert order.rounds[2].table["image"].nunique() == 2 * PILOT - 30
     assert not order.rounds[2].table["image"].isin(tests["image"]).any()
     assert project("receive", "project", answers(order)).code == 0
+    rest = np.setdiff1d(np.arange(3 * PILOT), [*pilot["image"], *tests["image"]])
+    assert OrderState.of(order).about(rest).labels.asked.sum() == 2 * PILOT - 30  # to plan from
     data = simkit.data.open("project/order1/data.toml")
     assert {*new.index} <= {*data.truth["test"].images}
     assert not {*new.index} & {*data.truth["train"].images}
@@ -188,6 +192,32 @@ def test_a_search_of_a_plan_looks_for_images_besides_the_pilot(project) -> None:
     assert len(order.rounds) > 2 and all((said == "yes").sum() >= 12 for _, said in found)
     assert not any(part.table["image"].isin(order.rounds[0].table["image"]).any()
                    for part in order.rounds[1:])  # fmt: skip
+
+
+def test_another_scheme_of_a_plan_leaves_out_what_is_complete(project) -> None:
+    file = Path("project/plan.json")
+
+    def buys(scheme: str, images: int) -> tuple[Order, str]:
+        part = {"scheme": scheme, "images": images, "answers": 1, "again": False, "dollars": 9.0}
+        file.write_text(json.dumps({"order": [part]}))
+        done = project("order", "--next", "project/order1", "--plan", file, "--to", "csv")
+        assert done.code == 0
+        order = Order.read("project/order1")
+        assert project("receive", "project", answers(order)).code == 0
+        return order, done.out
+
+    buys("full-subset", 300)
+    order, said = buys("single-positive", 100)
+    pilot, complete, named = ({*part.table["image"]} for part in order.rounds)
+    assert len(complete) == 300 and "left out: 300 images" in said
+    assert len(named) == 100 and not named & (pilot | complete)
+    order, said = buys("rpa(keep=1)", 999)
+    others = {*range(3 * PILOT)} - pilot - complete
+    assert "140" in said and {*order.rounds[3].table["image"]} == others
+    part = {"order": [{"scheme": "single-positive", "images": 140}]}
+    file.write_text(json.dumps(part))
+    done = project("order", "--next", "project/order1", "--plan", file)
+    assert done.code == 2 and "--answers" in done.err
 
 
 def test_options_that_a_further_round_would_ignore_are_refused(project) -> None:
