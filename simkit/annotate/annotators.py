@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -309,15 +308,20 @@ def outvoted(rate: float, answers: int) -> float:
 
     One more answer settles a tie, so that 2 answers are as good as 3, and 4 as good as 5.
     """
-    odd = answers + (answers % 2 == 0)
-    wrong = range(odd // 2 + 1, odd + 1)
-    return math.fsum(math.comb(odd, k) * rate**k * (1 - rate) ** (odd - k) for k in wrong)
+    from scipy.special import betainc  # slow to load
+
+    least = answers // 2 + 1  # of an odd number
+    return float(betainc(least, least, rate))
 
 
 def ties(rate: float, answers: int) -> float:
     """Probability that so many independent answers tie; 0 for an odd number."""
+    from scipy.special import betainc
+
     half = answers // 2
-    return 0.0 if answers % 2 else math.comb(answers, half) * (rate * (1 - rate)) ** half
+    return 0.0 if answers % 2 else float(
+        betainc(half, half + 1, rate) - betainc(half + 1, half, rate)
+    )  # fmt: skip
 
 
 def limits(share: Rate | NDArray[np.float64]) -> Limits:

@@ -42,6 +42,7 @@ ABOUT, QUESTIONS, IMAGES = "order.json", "questions.parquet", "images.txt"
 LABELS = "labels.parquet"  # made from the answers
 SCORES, FEATURES, HIERARCHY = "scores.npy", "features.npy", "hierarchy.json"
 NOTHING = "nothing"  # the answer if no class of the list can be named
+NumberOfAnswers = Annotated[int, Range(1, 100)]
 Join = Literal["majority", "union", "dawid-skene"]
 SCHEMA = pa.schema(
     {
@@ -60,7 +61,7 @@ class RoundSettings:
     scheme: str = setting(..., "the scheme with its amount, such as rpa(keep=0.1)")
     split: str = setting("train", "the split to label")
     images: float | int = setting(1.0, "share or number of the images to ask about")
-    answers: Annotated[int, Range(1, 100)] = setting(1, "answers to each question")
+    answers: NumberOfAnswers = setting(1, "answers to each question")
     gold: Share = setting(
         0.0, "questions with a known answer, as a share of the others, to measure people's errors"
     )

@@ -40,15 +40,16 @@ from simkit.data.dataset import read_spec, write_spec
 from simkit.errors import BadInput
 from simkit.files import expanded, readable, reading, toml_lines, whole
 from simkit.labels.formats.base import write_lines
-from simkit.orders.order import ABOUT, LABELS, Order, RoundSettings, effort_of
-from simkit.orders.project_state import ANSWERS, MODEL, PLAN, SCORES, TABLE, record, start
+from simkit.orders.order import ABOUT, LABELS, NumberOfAnswers, Order, RoundSettings, effort_of
+from simkit.orders.project_state import MODEL, PLAN, SCORES, TABLE, record, start
 from simkit.orders.project_state import FILE as FILE
 from simkit.orders.receiving import DATA, OrderState, write_data
 from simkit.orders.rounds import round_of
 from simkit.planning import pilot as pilots
+from simkit.planning.answers import FILE as ANSWERS
 from simkit.planning.pilot import PilotPlan
 from simkit.quantities import spelled_rates
-from simkit.registry import Count, Positive, Share, build, setting, settle
+from simkit.registry import Positive, Share, build, setting, settle
 from simkit.results.runs import read_errors
 
 FIRST, PICTURES = "order1", "pictures.csv"
@@ -73,7 +74,7 @@ class Project:
     classes: tuple[str, ...] = setting(..., "names of the classes to ask about")
     budget: Positive = setting(..., "dollars for all labels")
     prices: str = setting("hourly", "price list")
-    answers: Count = setting(1, "answers to each question")
+    answers: NumberOfAnswers = setting(1, "answers to each question")
     repeat: Share | None = setting(
         None,
         "share of the images about which three people answer, to measure people's errors; by "

@@ -21,7 +21,7 @@ from simkit.labels.formats.base import write_lines
 from simkit.orders.order import ABOUT, LABELS
 
 FILE, STATE = "project.toml", "state.json"
-TABLE, ANSWERS = "labels.csv", "answers.csv"  # of the pilot and of further test images
+TABLE = "labels.csv"  # of the pilot and of further test images
 PLAN, MODEL, SCORES = "plan.json", "model/model.json", "scores.csv"
 
 

@@ -25,12 +25,16 @@ predicted ones, hence the range (`curves.BENT`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from simkit.annotate.annotators import outvoted, ties
+from simkit.files import reading
 from simkit.planning.test_split import Array, Errors
 
+FILE = "answers.csv"  # of a project: the numbers of answers behind its labels
 OFFERED = 1, 2, 3, 5  # answers per question
 SUPPOSED = 0.0, 0.02, 0.05  # wrong answers, where their share is unknown
 
@@ -69,6 +73,23 @@ class Answers:
 
     def __str__(self) -> str:
         return f"{self.number} answer{'s' * (self.number > 1)} to each question"
+
+
+def behind(project: Path | None) -> pd.DataFrame:
+    """How many questions of a project's labels have how many answers.
+
+    Columns split, answers and questions; no rows without a project or its file. Raises BadInput.
+    """
+    columns = ["split", "answers", "questions"]
+    file = None if project is None else project / FILE
+    if file is None or not file.is_file():
+        return pd.DataFrame({name: [] for name in columns})
+    with reading(file, "numbers of answers", "receive the answers again"):
+        table = pd.read_csv(file)[columns]
+        numbers = table[columns[1:]].apply(pd.to_numeric)
+        if not ((numbers >= 1) & (numbers % 1 == 0)).all(axis=None):
+            raise ValueError("whole numbers of answers and questions from 1 on are expected")
+        return table.assign(**numbers.astype(np.int64))
 
 
 def together(errors: Errors, added: Errors) -> Errors:

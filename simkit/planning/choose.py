@@ -774,9 +774,11 @@ def _bill(plan: Decision) -> Iterator[BillLine]:
         what = f"{evidence.received.option.part.name} labels so far"
         yield line(what, evidence.received.dollars, math.nan, "before")
     pool, tests = evidence.pool.images, evidence.test.images or 0
-    for images, kind in ((pool, "complete"), (tests, "test")):
+    for images, kind, split in ((pool, "complete", "train"), (tests, "test", "test")):
         if images:
+            given = evidence.answers.get(split, plan.curves.usual)
+            whole = complete.answered(given / plan.curves.usual)
             dollars, seconds = (
-                float(x[-1]) * (images / pool) for x in (complete.dollars, complete.seconds)
+                float(x[-1]) * (images / pool) for x in (whole.dollars, whole.seconds)
             )
             yield line(f"pilot: {images:,} {kind} images", dollars, seconds, "before")

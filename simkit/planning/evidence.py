@@ -32,6 +32,7 @@ from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
 from simkit.metrics.ap import LabelCounts, ap_of_classes
+from simkit.planning.answers import behind
 from simkit.planning.test_split import Array, Errors, TestSplit
 from simkit.registry import short
 from simkit.results import job_store, method_facts, runs
@@ -270,6 +271,8 @@ class Evidence:
         The facts of each method, by its spelling.
     unscored
         Classes that mAP leaves out, because no test image shows them, or all do.
+    answers
+        In a project, the mean number of answers to a question of each split.
     """
 
     folders: tuple[str, ...]
@@ -289,6 +292,7 @@ class Evidence:
     methods: Mapping[str, method_facts.MethodFacts] = field(default_factory=dict)
     levels: Mapping[str, Mapping[Errors, Array]] = field(default_factory=dict)
     unscored: tuple[str, ...] = ()
+    answers: Mapping[str, float] = field(default_factory=dict)
 
     @staticmethod
     def of(*folders: Folder, errors: Errors | None = None) -> Evidence:
@@ -328,12 +332,15 @@ class Evidence:
         named = zip(rows["labels_id"], rows["method"], rows["map"].tolist(), strict=True)
         texts = [f"{labels} {method} {score!r}" for labels, method, score in named]
         about, names = read[0].table.attrs, class_names(read[0].table)
+        given = behind(next(filter(None, map(project_folder, folders)), None))
+        sums = given.assign(answers=given["answers"] * given["questions"]).groupby("split").sum()
         return Evidence(
             folders=tuple(one.folder for one in read), pool=pool, test=test, cells=cells,
             complete=complete, class_ap=class_ap, runs=len(rows),
             draws=len(rows[["seed", "draw"]].drop_duplicates()), grid=read[0].grid,
             missing=(share, sentence), methods=_facts(read), trained_as=trained_as,
-            levels=_levels(read, rows, test),
+            levels=_levels(read, rows, test), 
+            answers=(sums["answers"] / sums["questions"]).to_dict(),
             unscored=tuple(names[c] for c in sorted({*read[0].leaves} - {*pool.scored.tolist()})),
             ids={**read[0].ids, "runs": content_id(*sorted(texts))}
             | ({} if pool.machine is None else {"scores": content_id("scores", pool.machine)}),

@@ -11,23 +11,20 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from simkit import quantities
 from simkit.annotate import schemes
 from simkit.annotate.annotators import outvoted
 from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
-from simkit.files import reading
 from simkit.history import versions
 from simkit.planning import choose, plan_figure, plan_page
-from simkit.planning.answers import SUPPOSED, Errors
+from simkit.planning.answers import SUPPOSED, Errors, behind
 from simkit.planning.choose import Candidate, Decision, Trust, backtest
 from simkit.planning.costs import PriceCurve, Staff, count
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption, project_folder
 
-ANSWERS = "answers.csv"  # of a project: the numbers of answers behind its labels
 BUDGETS = 40  # of the slider of a page
 
 
@@ -245,15 +242,11 @@ def joined(errors: Errors | None, answers: int, *folders: Folder) -> Errors | No
     """
     if errors is None:
         return None
-    numbers, weights = np.array([answers]), np.ones(1)
-    file = next((home / ANSWERS for home in map(project_folder, folders) if home), None)
-    if file is not None and file.is_file():
-        with reading(file, "numbers of answers", "receive the answers again"):
-            table = pd.read_csv(file)
-            if len(table := table[table["split"] == "test"]):
-                numbers, weights = (table[name].to_numpy() for name in ("answers", "questions"))
-                if not np.isin(numbers, np.arange(1, 100)).all() or not (weights > 0).all():
-                    raise ValueError("answers from 1 to 99 and questions from 1 on are expected")
+    table = behind(next(filter(None, map(project_folder, folders)), None))
+    table = table[table["split"] == "test"]
+    numbers, weights = table["answers"].to_numpy(), table["questions"].to_numpy()
+    if not len(table):
+        numbers, weights = np.array([answers]), np.ones(1)
     rates = [[outvoted(rate, number) for number in numbers.tolist()] for rate in errors]
     miss, false_alarm = np.average(rates, axis=1, weights=weights).tolist()
     return miss, false_alarm

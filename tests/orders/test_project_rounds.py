@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import tomllib
 from pathlib import Path
@@ -17,6 +18,7 @@ from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState
 from tests.cli.conftest import shell  # noqa: F401
 from tests.cli.test_quickstart import photographs, start
+from tests.planning import planted
 
 PILOT = 220  # a third of the images
 
@@ -218,6 +220,30 @@ def test_another_scheme_of_a_plan_leaves_out_what_is_complete(project) -> None:
     file.write_text(json.dumps(part))
     done = project("order", "--next", "project/order1", "--plan", file)
     assert done.code == 2 and "--answers" in done.err
+
+
+def test_the_bills_of_plan_order_and_status_agree(project) -> None:
+    """With the repeated questions of the pilot, and without any in the round of the plan."""
+    for grid in Path("project").glob("grid-*.toml"):
+        runs = Path("project/runs") / grid.stem.removeprefix("grid-")
+        data = tomllib.loads(grid.read_text())["data"]
+        planted.write(runs, data, schemes=("full-subset", "rpa"), listed="hourly")
+    words, before = step(project), project("status", "project", "--json").json["spent"]
+    assert words[0] == "plan" and project(" ".join(words)).code == 0
+    plan = json.loads(Path("project/plan.json").read_text())
+    (part,) = plan["order"]
+    paid = [sum(line["dollars"] for line in plan["bill"] if (line["when"] == "before") == earlier)
+            for earlier in (True, False)]  # fmt: skip
+    assert plan["budget"] == pytest.approx(50 - before, abs=0.005)
+    assert paid == pytest.approx([before, part["dollars"]], abs=0.006)  # one image is for val
+    assert part["dollars"] + plan["left"] == pytest.approx(plan["budget"], abs=0.01)
+    words = ("order", "--next", "project/order1", "--plan", "project/plan.json", "--to", "csv")
+    (printed,) = re.findall(r"answers so far: \$([\d.]+)", project(*words).out)
+    assert float(printed) == pytest.approx(part["dollars"], abs=0.011)
+    assert project("receive", "project", answers(Order.read("project/order1"))).code == 0
+    spent = project("status", "project", "--json").json["spent"]
+    assert spent - before == pytest.approx(part["dollars"], abs=0.006)
+    assert 50 - spent == pytest.approx(plan["left"], abs=0.01)
 
 
 def test_options_that_a_further_round_would_ignore_are_refused(project) -> None:

@@ -138,6 +138,9 @@ def test_test_labels_err_as_their_numbers_of_answers_say(project, tmp_path):
     made = plan(runs, 200, images=IMAGES, errors=errors)
     expected = [0.75 * e + 0.25 * (3 * e**2 - 2 * e**3) for e in errors]
     assert made.evidence.test.errors == pytest.approx(expected)
+    (home / "answers.csv").write_text("\n".join([*rows[:2], "test,1001,9", "test,2000,9"]) + "\n")
+    many = plan(runs, 200, images=IMAGES, errors=errors).evidence.test.errors
+    assert many == pytest.approx((0, 0), abs=1e-12)
     for damaged in ("test,3,0", "test,abc,9", "test,-3,9", "test,2.5,9", ""):
         (home / "answers.csv").write_text(f"{rows[0]}\n{damaged}\n" if damaged else "nonsense")
         with pytest.raises(BadInput, match=r"answers\.csv"):
