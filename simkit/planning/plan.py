@@ -65,8 +65,7 @@ class Plan(Decision, plan_figure.Readable):
                 continue
             project = replace(self.project, dollars=budget)
             some = [one for one in every if one.dollars <= budget * (1 + 1e-9)]
-            choice = choose.choose(some, project)
-            choice, order = choose.in_rounds(choice, self.curves, project)
+            choice, order = choose.in_rounds(choose.choose(some, project), self.curves, project)
             yield replace(self, project=project, choice=choice, order=order, measurement=None)
 
     def to_json(self) -> dict[str, Any]:

@@ -415,7 +415,7 @@ def _frame(names: int, narrow: bool) -> tuple[int, int, int, int]:
     """Width and height of the figure, and its margins at the right and below, in pixels: lines are
     named at the right, on phones below."""
     below = 64 + 20 * names
-    return (358, 270 + below, 12, below) if narrow else (600, 372, 174, 50)
+    return (358, 270 + below, 12, below) if narrow else (600, 372, 202, 50)
 
 
 @contextmanager
@@ -530,13 +530,14 @@ def _name_lines(axes: Axes, lines: list[tuple[CurveSeries, Any]], narrow: bool) 
 
     lines = sorted(lines, key=lambda line: -line[0].median[-1])
     by_label = {artist.get_label(): artist for artist in axes.lines}
-    room, rows = (290, 1) if narrow else (126, 3)
+    room, rows, size = (290, 1, _LETTERS) if narrow else (156, 3, _LETTERS - 1)
     legend = axes.legend(
         [by_label[f"median: {line.label}"] for line, _ in lines],
-        [fold(_clean(line.label), room / 72, size=_LETTERS, lines=rows) for line, _ in lines],
+        [fold(_clean(line.label), room / 72, size=size, lines=rows,
+              weight="bold" if line.chosen else "normal") for line, _ in lines],
         loc="upper left" if narrow else "center left", borderaxespad=0, frameon=False,
         bbox_to_anchor=(-0.08, -0.25) if narrow else (1.03, 0.5), handlelength=1.6,
-        handletextpad=0.4, labelspacing=0.3 if narrow else 0.7, fontsize=_LETTERS,
+        handletextpad=0.4, labelspacing=0.3 if narrow else 0.7, fontsize=size,
     )  # fmt: skip
     for text, (line, (_, dark, _)) in zip(legend.get_texts(), lines, strict=True):
         text.set(color=dark, weight="bold" if line.chosen else "normal")
