@@ -158,6 +158,11 @@ def test_a_second_answer_is_worth_more_than_images_where_errors_outweigh_noise()
         assert (again < split.certainty(2 * images, errors) < now) == better
         alone = TestSplit.of(images, counts, ap, shares, 3 * images)
         assert alone.supposing(errors).on_many == pytest.approx(split.on_many)
+        true, few = float(alone.on_new_images(np.array([ap.mean()]))[0]), 0.25 * alone.few
+        by_angle = norm.ppf(0.975) * np.hypot(alone.noise, few)  # on labels without errors
+        assert alone.certainty(images, (0.0, 0.0)) == pytest.approx(
+            100 * by_angle * 2 * np.sqrt(true * (1 - true)), rel=3e-3
+        )
 
 
 # -- the spread of predictions --------------------------------------------------------------------
