@@ -41,8 +41,8 @@ from simkit.errors import BadInput
 from simkit.files import expanded, readable, reading, toml_lines, whole
 from simkit.labels.formats.base import write_lines
 from simkit.orders.order import ABOUT, LABELS, NumberOfAnswers, Order, RoundSettings, effort_of
-from simkit.orders.project_state import MODEL, PLAN, SCORES, TABLE, record, start
 from simkit.orders.project_state import FILE as FILE
+from simkit.orders.project_state import MODEL, PLAN, SCORES, TABLE, record, start
 from simkit.orders.receiving import DATA, OrderState, write_data
 from simkit.orders.rounds import round_of
 from simkit.planning import pilot as pilots

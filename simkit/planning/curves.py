@@ -216,6 +216,7 @@ class Curves:
         self.kept = np.arange(SAMPLES)  # samples that agree with earlier purchases, with repetition
         # mean mAP of the labels so far in each sample, and the option and method trained on them
         self.base = np.zeros(SAMPLES)
+        self.surprise = 0.0  # logit mAP of the labels so far, beyond all samples
         self.trained: Pair | None = None
         self.in_project = evidence.project is not None
         if self.in_project:  # which trains on its pilot as well
@@ -358,10 +359,12 @@ class Curves:
 
         Importance resampling (Rubin 1988) with a normal likelihood. It is widened until the
         effective number of samples, (sum w)**2 / sum w**2, reaches `AGREEING`: a mAP that no sample
-        predicted would otherwise leave a single sample, and intervals of width zero.
+        predicted would otherwise leave a single sample, and intervals of width zero. Such images
+        are easier, or harder, than the samples say, for all purchases: what remains of the
+        distance moves all of them, in logit mAP.
         """
         value = self.expected(received)
-        width = max(NOISE, _spread(received.scores) / np.sqrt(len(received.scores)))
+        noise = width = max(NOISE, _spread(received.scores) / np.sqrt(len(received.scores)))
         while True:
             weights = np.exp(-(((value - received.score) / width) ** 2) / 2)
             if weights.sum() ** 2 >= AGREEING * (weights**2).sum() > 0:
@@ -372,6 +375,8 @@ class Curves:
         self.kept = self.kept[np.sort(chosen)]
         self.trained = received.option, received.method
         self.base = self._received(received)[:, 0]
+        if width > noise:
+            self.surprise = float(_logit(received.score) - np.median(_logit(self.floor)))
 
     def full(self, pair: Pair) -> FullCurve:
         """The curve of complete labels by the same annotators with the same method."""
@@ -500,7 +505,8 @@ class Curves:
         sizes = sizes[len(sizes) // 2 :] or [self.evidence.complete_labels(*pair)]
         spread = np.hypot(float(np.median([*map(_spread, sizes)])), OTHER_IMAGES)
         # On the scale arcsin(sqrt(mAP)) the noise of a test set does not depend on mAP.
-        angle = np.arcsin(np.sqrt(np.clip(value, 0, 1)))
+        value = expit(_logit(value) + self.surprise) if self.surprise else np.clip(value, 0, 1)
+        angle = np.arcsin(np.sqrt(value))
         slope = np.maximum(np.sin(2 * angle), 0.1)  # of mAP by the angle
         angle = angle + (spread / slope + self.evidence.test.spread) * self._luck[:, None]
         return np.asarray(np.sin(np.clip(angle, 0, np.pi / 2)) ** 2)

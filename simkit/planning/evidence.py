@@ -339,7 +339,7 @@ class Evidence:
             complete=complete, class_ap=class_ap, runs=len(rows),
             draws=len(rows[["seed", "draw"]].drop_duplicates()), grid=read[0].grid,
             missing=(share, sentence), methods=_facts(read), trained_as=trained_as,
-            levels=_levels(read, rows, test), 
+            levels=_levels(read, rows, test),
             answers=(sums["answers"] / sums["questions"]).to_dict(),
             unscored=tuple(names[c] for c in sorted({*read[0].leaves} - {*pool.scored.tolist()})),
             ids={**read[0].ids, "runs": content_id(*sorted(texts))}

@@ -147,19 +147,12 @@ def _so_far(plan: Decision) -> Iterator[tuple[str, str]]:
     if received is None or plan.expected is None:
         return
     score, (median, low, high) = received.score, plan.expected
-    where = "inside" if low <= score <= high else "above" if score > high else "below"
-    text = (
-        f"{dollars(received.dollars)} of {received.option.part.name} labels give "
-        f"{plan.evidence.title(received.method)} {points(score)} mAP, {where} the expected range "
-        f"({points(low)} to {points(high)}, median {points(median)}), from which the plan learns."
-    )
-    if received.errors is not None:
-        miss, false_alarm = received.errors
-        text += (
-            f" Annotators missed {miss:.1%} of the present classes and reported {false_alarm:.1%} "
-            "of the absent ones."
-        )
-    yield "So far", text
+    yield "So far", plan_figure.said(TEXTS["so_far"], {
+        "dollars": dollars(received.dollars), "scheme": received.option.part.name,
+        "method": plan.evidence.title(received.method), "score": points(score),
+        "where": "inside" if low <= score <= high else "above" if score > high else "below",
+        "range": (points(low), points(high), points(median)), "errors": received.errors,
+    })  # fmt: skip
 
 
 def _spend(plan: Decision) -> Iterator[str]:
@@ -202,18 +195,10 @@ def _needs(plan: Decision) -> str:
     """How the purchase's images are found, if its scheme assumes a machine that finds them."""
     if _search(plan, plan.chosen.option) is None:
         return ""
-    if (searched := plan.candidates_right) is None:
-        return (
-            "a search at random, which is part of this price: no model has scored the pilot's "
-            "images (`simkit compare` does it; `--scores` names other scores)."
-        )
-    by_class = sorted(searched["by_class"].items(), key=lambda pair: -pair[1])
-    best_and_worst = dict((by_class[0], by_class[-1]))
-    ends = ", ".join(f"{name} {share:.0%}" for name, share in best_and_worst.items())
-    return (
-        f"a search with {searched['model']}: {searched['right']:.0%} of the candidates are right "
-        f"({ends}). Score the images first and order with `--scores`; scoring is not in the bill."
-    )
+    searched = plan.candidates_right
+    classes = sorted(searched["by_class"].items(), key=lambda pair: -pair[1]) if searched else []
+    values = {"searched": searched, "ends": dict(classes[:1] + classes[-1:])}
+    return plan_figure.said(TEXTS["needs"], values)
 
 
 def _expect(plan: Decision) -> Iterator[str]:
@@ -521,24 +506,18 @@ def _details(plan: Decision) -> Iterator[Section]:
     title = f"Other amounts of {chosen.option}"
     yield Section(title, table=_table("", (_row(plan, one) for one in others)))
     if by_answers := _by_answers(plan):
-        text = (
-            "The best purchase for at most the price of the order. Where more answers give a "
-            "higher mAP, correct labels are worth more than further images."
-        )
         rows = ({"answers": f"{one.answers.number}"} | _row(plan, one) for one in by_answers)
-        yield Section("Get another answer, or another image?", (text,), table=_table("", rows))
+        title = "Get another answer, or another image?"
+        yield Section(title, (TEXTS["by_answers"],), table=_table("", rows))
     if plan.unpriced:
         yield Section("Not considered", items=plan.unpriced)
     tested = plan_figure.said(TEXTS["backtest"], {"test": plan.backtest})
     yield Section("Backtest of the range", text=(tested,))
     if bought := _certainty(plan):
-        text = (
-            "Half-width of the 95% interval of mAP on true labels, after the same dollars for a "
-            "further answer to every question about the test images, or for further test images."
-        )
         tests = tuple((what, dollars(cost), f"±{points(width)}") for what, cost, width in bought)
         table = Table("", ("test split", "$", "mAP"), tests, (1, 2))
-        yield Section("Better test labels, or more test images?", (text,), table=table)
+        title = "Better test labels, or more test images?"
+        yield Section(title, (TEXTS["certainty"],), table=table)
     yield Section("Assumptions", items=tuple(_assumptions(plan)))
     yield Section(f"Prices: {plan.prices.name}", items=tuple(_prices(plan)))
     ids = ", ".join(f"{name} {value}" for name, value in plan.evidence.ids.items())

@@ -105,6 +105,26 @@ def test_further_labels_add_to_those_of_other_schemes(project):
     assert [line.what.split()[0] for line in paid] == ["rpa", "pilot:", "pilot:"]
 
 
+@pytest.mark.parametrize("by", [0.12, -0.12])
+def test_labels_so_far_that_are_far_from_all_predictions_move_what_follows(project, by):
+    read = Evidence.of(project)
+    option = next(option for option, _ in read.cells if option.scheme == "rpa")
+    first = plan(read, 50, images=IMAGES, prices="openimages")
+    bought = next(c for c in first.choice.every if c.pair == (option, "ll-r") and c.dollars > 10)
+    score = bought.median + by
+    received = Received(
+        option, "ll-r", bought.dollars, bought.images, round(bought.asked), bought.present,
+        bought.absent, np.array([score]),
+    )  # fmt: skip
+    assert not bought.band[0] <= score <= bought.band[1]
+    made = plan(replace(read, received=received), 200, images=IMAGES, prices="openimages")
+    assert np.median(made.curves.floor) == pytest.approx(score, abs=0.01)
+    before = {(c.pair, c.images, c.asked): c.median for c in first.choice.every}
+    moved = [c.median - before[key] for c in made.choice.every
+             if (key := (c.pair, c.images, c.asked)) in before]  # fmt: skip
+    assert np.sign(np.median(moved)) == np.sign(by)
+
+
 def test_a_moved_project_plans_the_same(tmp_path):
     """Its data are found beside it; without them, trust is lower and the range no smaller."""
     home = tmp_path / "project"
