@@ -505,11 +505,11 @@ class Curves:
         sizes = sizes[len(sizes) // 2 :] or [self.evidence.complete_labels(*pair)]
         spread = np.hypot(float(np.median([*map(_spread, sizes)])), OTHER_IMAGES)
         # On the scale arcsin(sqrt(mAP)) the noise of a test set does not depend on mAP.
-        value = expit(_logit(value) + self.surprise) if self.surprise else np.clip(value, 0, 1)
-        angle = np.arcsin(np.sqrt(value))
+        angle = np.arcsin(np.sqrt(np.clip(value, 0, 1)))
         slope = np.maximum(np.sin(2 * angle), 0.1)  # of mAP by the angle
         angle = angle + (spread / slope + self.evidence.test.spread) * self._luck[:, None]
-        return np.asarray(np.sin(np.clip(angle, 0, np.pi / 2)) ** 2)
+        value = np.sin(np.clip(angle, 0, np.pi / 2)) ** 2
+        return np.asarray(expit(_logit(value) + self.surprise) if self.surprise else value)
 
     def at_size(self, pair: Pair, size: Size) -> Array:
         """(R,) mean mAP of a measured size."""

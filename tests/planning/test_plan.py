@@ -410,8 +410,13 @@ def test_a_method_says_itself_how_it_reads_unknown_labels(spec, tmp_path):
 def test_order_later_rounds_and_the_rest_are_the_budget(pilot, erring):
     """Far projects begin with a first round of two options, which the bill and all texts count."""
     sentences, rounds = 0, 0
-    for folder, budget in [(pilot, 30), (pilot, 120), (pilot, 500), (pilot, 2000), (erring, 500)]:
-        made = plan(folder, budget, images=10_000, prices="openimages", image_price=0.001)
+    cases = [(pilot, 30), (pilot, 120), (pilot, 500), (pilot, 2000), (erring, 500), (pilot, 501)]
+    for folder, budget in cases:
+        target = 0.99 if budget == 501 else None
+        made = plan(
+            folder, budget, images=10_000, prices="openimages", image_price=0.001, target=target
+        )
+        assert made.choice.reached is (None if target is None else False)
         total = made.cost("now", "later")
         assert made.cost("now") + made.cost("later") + made.left == pytest.approx(budget)
         assert made.left >= -0.005

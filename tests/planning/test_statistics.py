@@ -16,7 +16,7 @@ from simkit.annotate.annotators import Habits, outvoted
 from simkit.annotate.prices import prices
 from simkit.labels.truth import Truth
 from simkit.metrics.ap import LabelCounts
-from simkit.planning.choose import Candidate, Choice, Request, backtest, candidates
+from simkit.planning.choose import Candidate, Choice, Request, backtest, candidates, choose
 from simkit.planning.choose import next_measurement as next_one
 from simkit.planning.costs import count, wrong_labels
 from simkit.planning.curves import OTHER_IMAGES, Curves
@@ -254,8 +254,10 @@ def test_the_back_test_notices_curves_that_do_not_continue(pilot):
 # -- the choice -----------------------------------------------------------------------------------
 
 
-def test_part_of_the_labels_costs_less_than_all_labels_of_the_same_images(pilot):
-    curves = curves_of(pilot)
+@pytest.mark.parametrize("known_alone", [False, True])
+def test_part_of_the_labels_costs_less_than_all_labels_of_the_same_images(pilot, known_alone):
+    facts = {name: replace(one, known_alone=known_alone) for name, one in pilot.methods.items()}
+    curves = curves_of(replace(pilot, methods=facts))
     each = curves.complete.dollars[-1] / IMAGES
     made = candidates(curves, Request(dollars=1e6, images=2 * IMAGES, image_price=0.01, set_up=3))
     parts = [one for one in made if not one.option.complete]
@@ -269,6 +271,19 @@ def purchase(scheme, dollars, values, times=2.0):
     none = np.zeros(1)
     return Candidate(LabelOption(scheme), "an", dollars, 100, times, 100, 0.0, 100, none, none,
                      values, float(np.median(values)))  # fmt: skip
+
+
+def test_a_cheaper_purchase_may_lose_a_point_in_one_of_twenty_samples():
+    best = purchase("fpc", 1000, np.full(20, 0.505))
+    for losses, chosen in ((1, 500), (2, 1000)):
+        cheap = purchase("rpa", 500, np.where(np.arange(20) < losses, 0.4, 0.5))
+        assert choose([best, cheap], Request(1000)).chosen.dollars == chosen
+
+
+def test_a_target_is_reached_with_the_required_probability_or_more():
+    for reaching, reached in ((8, True), (7, False)):
+        one = purchase("rpa", 500, np.where(np.arange(10) < reaching, 0.6, 0.4))
+        assert choose([one], Request(1000, target=0.5, confidence=0.8)).reached is reached
 
 
 def test_the_next_measurement_is_the_cheapest_that_probably_changes_the_choice():
