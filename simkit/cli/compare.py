@@ -15,7 +15,6 @@ import click
 import simkit
 from simkit.cli import options
 from simkit.cli.output import print_json, progress, say
-from simkit.errors import printable
 
 if TYPE_CHECKING:
     from simkit.study.compare import Comparison, Estimate
@@ -69,7 +68,6 @@ def command(
         Seed of all draws. [default: the grid's, or 0]
     """
     from simkit.annotate.similarities import PILOT_SCORES
-    from simkit.results.runs import grouped
     from simkit.study.compare import estimate
     from simkit.study.scheduler import cluster
 
@@ -111,8 +109,6 @@ def command(
         say(f"{result.text(details=False)}\n\nwrote {_FILES}{also} to {out}")
         say(f"details: {out / 'summary.md'}")
         _say_next(result, out)
-    for failure in grouped(result.failures):
-        click.echo(f"simkit: {printable(failure)}", err=True)
     return 1 if result.failures else 0
 
 

@@ -32,13 +32,14 @@ from simkit.results import job_store, method_facts, runs, summary
 from simkit.results.figures.base import figures
 from simkit.results.result_tables import opened
 from simkit.study.cross_fitting import write_scores
-from simkit.study.grid import REFERENCE, Grid
+from simkit.study.grid import COMPLETE, REFERENCE, Grid
 from simkit.study.jobs import Job, check, choose, jobs, seconds, source_of, sweep
 from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored
 from simkit.study.sources import kind_of, open_source
 from simkit.study.worker import Scored, left_out, run_bytes, scored_row, test_facts, tuning_labels
 
 EVERY = 15.0  # seconds between two pictures of a comparison under way, at least
+NAMED = 4  # schemes in a sentence about failed runs, at most
 PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
 
 
@@ -170,11 +171,28 @@ class Comparison(runs.Runs):
         return "\n".join([*self.assumes, *verdicts, *summary.sentences(self), *others])
 
     def lacking(self) -> list[str]:
-        """A sentence about failed runs, if any."""
+        """A sentence about failed runs, if any: how many, of which schemes and methods."""
         planned, finished = self.planned, len(self.every)
         if finished >= planned:
             return []
-        return [f"{planned - finished:,} of {planned:,} runs failed and are left out everywhere"]
+        named = [*self._lacking()]
+        more = f" and {_counted(len(named) - NAMED, 'more scheme')}" if len(named) > NAMED else ""
+        return [
+            f"{planned - finished:,} of {planned:,} runs failed and are left out everywhere: "
+            f"{', '.join(named[:NAMED])}{more}"
+        ]
+
+    def _lacking(self) -> Iterator[str]:
+        """Each scheme of which runs failed, with their methods."""
+        counts = self.every.groupby(["reference", "scheme", "method"]).size()
+        kinds = [(scheme, False, self.grid.methods) for scheme in self.grid.schemes]
+        for scheme, reference, names in [*kinds, (COMPLETE, True, self.grid.references)]:
+            runs = self.grid.draws * (1 if reference else len(self.grid.limits))
+            done = {name: int(counts.get((reference, scheme, name), 0)) for name in names}
+            lacking = [name for name in names if done[name] < runs]
+            if lacking:
+                what = " and ".join(lacking) if any(done.values()) else "every run"
+                yield f"{'complete labels' if reference else scheme} ({what})"
 
     def bill(self) -> list[str]:
         """A sentence about the cost of tuning, if any."""
@@ -233,10 +251,10 @@ def compare(
     """Run the comparison of a grid and write its results to the folder `out`.
 
     Finished jobs in `out` are kept, so the same call resumes an interrupted comparison; several
-    calls may run at the same time. `failures` names the jobs that failed; the others continue.
-    Tables, figures and grid.toml appear together at the end and replace those of an earlier
-    comparison. Before, in a folder without any, heat_map.png and summary.md show the draws that are
-    complete.
+    calls may run at the same time. Runs that fail do not stop the others: a warning says which,
+    and `failures` has every error. Tables, figures and grid.toml appear together at the end and
+    replace those of an earlier comparison. Before, in a folder without any, heat_map.png and
+    summary.md show the draws that are complete.
 
     Parameters
     ----------
@@ -283,7 +301,13 @@ def compare(
     work = _Work(grid, Path(out), part, Workers(executor, workers, accept), hooks)
     if hooks.planned is not None:
         hooks.planned(work.estimate())
-    return work.run()
+    result = work.run()
+    if result.failures:
+        what = [] if result.left else result.lacking()
+        what.append(f"the first of {_counted(len(result.failures), 'error')}: {result.failures[0]}")
+        place = "" if result.left else f"; all are in {Path(out) / 'summary.md'}"
+        warnings.warn("; ".join(what).rstrip(".") + place, stacklevel=2)
+    return result
 
 
 def estimate(

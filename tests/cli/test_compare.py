@@ -188,6 +188,7 @@ def test_what_failed_stays_on_disk(shell) -> None:
         "wrote summary.md, grid.toml, heat_map.png, cost_curve.png, table.csv, table.parquet"
         in done.out
     )
+    assert done.err.count("single-positive (full), rpa (full); the first of 4 errors: ") == 1
     told = Path("runs/summary.md").read_text()
     assert "# Failed\n\n4 of 12 runs failed" in told
     assert told.count("full and 1 other run: method 'full' needs complete labels, but ") == 2

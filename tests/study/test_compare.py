@@ -141,20 +141,26 @@ def test_levels_of_errors_that_mean_nothing_are_refused(small, values):
 
 def test_a_purchase_that_fails_does_not_stop_the_others(small, tmp_path, undrawn):
     # An image costs $0.37 where one asks for a class that it shows, and $0.52 where for all.
-    grid = small(schemes=["single-positive", "full-subset"], budgets=[0.45, 10], draws=1)
-    result = compare(grid, out=tmp_path, workers=1)
-    assert len(result.table) == 3 * 2 and len(result.reference) == 4
-    (why,) = result.failures
+    grid = small(schemes=["single-positive", "full-subset"], budgets=[0.45, 0.5], draws=1)
+    with pytest.warns(UserWarning, match="failed") as seen:
+        result = compare(grid, out=tmp_path, workers=1)
+    assert len(result.table) == 2 * 2 and len(result.reference) == 4
+    why, _ = result.failures
     assert why.startswith("full-subset, budget 0.45, draw 0: ") and "raise the budget" in why
+    (said,) = (str(one.message) for one in seen if "failed" in str(one.message))
+    named = "4 of 12 runs failed and are left out everywhere: full-subset (every run)"
+    assert named in said and f"first of 2 errors: {why}" in said
+    assert said.endswith(str(tmp_path / "summary.md"))
     assert (tmp_path / "summary.md").read_text().startswith("# Failed")
-    assert "2 of 12 runs failed" in result.text() and result.to_json()["planned"] == 12
+    assert named in result.text() and result.to_json()["planned"] == 12
     assert simkit.open_runs(tmp_path).failures == result.failures
     assert describe(tmp_path)["planned"] == 12
 
 
 def test_one_method_that_fails_is_said_again_and_not_run_again(tiny, tmp_path, undrawn):
     grid, seen = tiny(methods=["an", "full"], draws=1), []
-    first = compare(grid, out=tmp_path, workers=1)
+    with pytest.warns(UserWarning, match=r"1 of 2 runs failed .*: rpa\(keep=0.5\) \(full\); "):
+        first = compare(grid, out=tmp_path, workers=1)
     (why,) = first.failures
     assert why.startswith("rpa(keep=0.5), draw 0, full: ") and "complete labels" in why
     assert first.table["method"].tolist() == ["an"]
