@@ -126,7 +126,13 @@ def rates(value: Any, name: str) -> tuple[float, float]:
     read = [_read(part) for part in parts]
     shares = [number / 100 if "%" in marks else number for number, marks in read]
     fine = len(parts) in (1, 2) and all(marks <= set("%") for _, marks in read)
-    if not (fine and all(part >= 0 for part in shares) and shares[0] + shares[-1] < 1):  # or nan
+    if not (fine and all(part >= 0 for part in shares)):  # or nan
+        raise _refused(value, name, wanted, mend)
+    if shares[0] + shares[-1] >= 1:
+        wanted = (
+            "shares are expected that are below 100% together, as annotators with these are wrong "
+            "at least as often as right"
+        )
         raise _refused(value, name, wanted, mend)
     return shares[0], shares[-1]
 

@@ -36,11 +36,13 @@ from simkit.orders import answer_tables
 from simkit.orders.order import Order
 from simkit.orders.project import Project
 from simkit.orders.receiving import OrderState, checked
+from simkit.planning.evidence import Evidence
 from simkit.results import job_store, runs
 from simkit.study.grid import DEMO, Grid
 from tests.mutations import COUNT, survives
 from tests.orders.label_studio import roundtrip as studio
 from tests.orders.people import ordered
+from tests.planning import planted as planning
 from tests.results import planted
 
 RNG = np.random.default_rng(0)
@@ -110,6 +112,30 @@ def test_damaged_plans_of_a_comparison(tmp_path: Path) -> None:
     about = {"classes": ["cat", "dog"], "leaves": [1]}
     job_store.begin(tmp_path, grid="draws = 2", keys=["a", "b"], about=about)
     _damaged(tmp_path, runs.describe)
+
+
+def test_damaged_grids_of_runs_that_are_planned_with(tmp_path: Path) -> None:
+    spec = planning.data(tmp_path / "data", 40, test=40, classes=3)
+    compared = planning.write(tmp_path / "runs", spec, schemes=("full-subset",), draws=1)
+    grid, good = compared / "grid.toml", (compared / "grid.toml").read_text()
+    others = (('"full-subset"', '"rpa"'), ("data = ", "date = "), ("[habits]", "[habits]\nx = 0"))
+    for text in ("", 'schemes = ["full-subset"]', *(good.replace(*other) for other in others)):
+        grid.write_text(text)
+        with pytest.raises(BadInput, match=r"grid\.toml"):
+            Evidence.of(compared)
+    grid.unlink()
+    with pytest.raises(BadInput, match=r"no grid\.toml; restore it"):
+        Evidence.of(compared)
+    shutil.rmtree(tmp_path / "data")
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "grid.toml").write_text(good)
+
+    def read(folder: Path) -> None:
+        shutil.copy(folder / "grid.toml", grid)
+        with located(str(folder)):
+            Evidence.of(compared)
+
+    _damaged(tmp_path / "one", read)
 
 
 def test_damaged_plans_of_a_purchase(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from simkit.labels.truth import Truth
 from simkit.metrics.ap import LabelCounts, ap_of_classes
 from simkit.planning.answers import behind
 from simkit.planning.test_split import Array, Errors, TestSplit
-from simkit.registry import short
+from simkit.registry import build, short
 from simkit.results import job_store, method_facts, runs
 from simkit.results.cells import FULL, Budget
 from simkit.results.result_tables import class_names, failures, frame, leaves
@@ -43,6 +43,11 @@ Folder = str | PathLike[str]
 
 COMPLETE = FullSubset.name  # the scheme that labels whole images
 _TRAINED_ALIKE = ("backbone", "weights", "features", "pictures", "train", "validation", "tuning")
+_NEEDED = ("schemes", "methods", "data")  # settings of every grid; the types of these and others:
+_GRID = {
+    **dict.fromkeys(("schemes", "methods"), list), **dict.fromkeys(("habits", "train"), dict),
+    **dict.fromkeys(("data", "backbone", "weights", "scores", "prices"), str),
+}  # fmt: skip
 _SIDES = ("class_present", "class_absent")
 _COLUMNS: dict[str, Any] = {
     **dict.fromkeys(("scheme", "scheme_spec", "method", "method_spec"), str),
@@ -400,12 +405,23 @@ def _read(folder: Folder) -> _Folder:
     table = frame(runs.read(folder), _COLUMNS, asker=str(folder), mend=mend)
     if not class_names(table):
         raise BadInput(f"the table in {folder} has no class names; {mend}")
-    path = Path(folder) / "grid.toml"
+    path, text = Path(folder) / "grid.toml", None
+    mend = "restore it, or compare again into this folder"
     if not path.is_file():
-        under_way = job_store.under_way(Path(folder))
-        return _Folder(str(folder), table, tomllib.loads(under_way["grid"]))
-    with reading(path, "a grid (TOML)", "compare again into this folder"):
-        return _Folder(str(folder), table, tomllib.loads(path.read_text("utf-8")))
+        path, text = path.parent / job_store.PLAN, job_store.under_way(path.parent)["grid"]
+        if not text:
+            raise BadInput(f"{folder} has runs, but no grid.toml; {mend}")
+    with reading(path, "the grid (TOML) of these runs", mend):
+        grid = tomllib.loads(path.read_text("utf-8") if text is None else text)
+        for name, kind in _GRID.items():
+            value = grid.get(name, None if name in _NEEDED else kind())
+            if type(value) is not kind:
+                raise ValueError(f"{name} is {value!r}")
+        build(Habits, grid.get("habits", {}), "habits")
+        compared = table[~table["reference"] & (table["draw"] != runs.SWEEP)]
+        if others := sorted({*compared["scheme"]} - {*map(str, grid["schemes"])}):
+            raise ValueError(f"it has no scheme {others[0]!r}, of which there are runs")
+    return _Folder(str(folder), table, grid)
 
 
 def _check_alike(one: _Folder, other: _Folder) -> None:
