@@ -16,7 +16,16 @@ from simkit.annotate.annotators import Habits, outvoted
 from simkit.annotate.prices import prices
 from simkit.labels.truth import Truth
 from simkit.metrics.ap import LabelCounts
-from simkit.planning.choose import Candidate, Choice, Request, backtest, candidates, choose
+from simkit.planning.choose import (
+    Backtest,
+    Candidate,
+    Choice,
+    Request,
+    Trust,
+    backtest,
+    candidates,
+    choose,
+)
 from simkit.planning.choose import next_measurement as next_one
 from simkit.planning.costs import count, wrong_labels
 from simkit.planning.curves import OTHER_IMAGES, Curves
@@ -305,8 +314,69 @@ def test_the_next_measurement_is_the_cheapest_that_probably_changes_the_choice()
     assert asked(replace(small, dollars=251)) is None  # more than a quarter of the order
     assert asked(replace(small, map=base + rng.permutation(gain))) is None  # tells nothing
     assert asked(small, reached=True) is None  # a target
-    sure = Choice(chosen, chosen, (purchase("fpc", 1000, base - 0.1),), (chosen, small))
-    assert next_one(sure) is None
+    poor = [purchase(name, 1000, base - 0.1) for name in ("fpc", "mixed", "federated")]
+    assert next_one(Choice(chosen, chosen, (poor[0],), (chosen, small))) is None
+    third = Choice(chosen, chosen, (*poor[1:], rival), (chosen, small))
+    assert next_one(third) is None  # only the next two options are considered
+
+
+TRUST = {  # changes of the evidence, of the purchase and of the back-test: grade and reason
+    "nothing": ({}, {}, 1.0, "high", ""),
+    "a run is missing": ({"missing": (0.05, "1 run failed")}, {}, 1.0, "medium", "1 run failed"),
+    "many are missing": ({"missing": (0.06, "9 runs failed")}, {}, 1.0, "low", "9 runs failed"),
+    "two draws": ({"draws": 2}, {}, 1.0, "medium", "in only 2 draws"),
+    "one draw": ({"draws": 1}, {}, 1.0, "low", "in only 1 draw"),
+    "few test images": ({"test": TestSplit(80, 4.9)}, {}, 1.0, "medium", "±4.9 points"),
+    "fewer": ({"test": TestSplit(80, 5.0)}, {}, 1.0, "low", "pilot's 80 test images"),
+    "enough": ({"test": TestSplit(80, 1.9)}, {}, 1.0, "high", ""),
+    "a class left out": ({"unscored": ("a",)}, {}, 1.0, "medium", "mAP leaves out 1 of 13 classes"),
+    "one and a half pools": ({}, {"times": 1.5}, 1.0, "high", ""),
+    "two pools": ({}, {"times": 2.0}, 1.0, "medium", "are 2 times the pilot's 300"),
+    "three pools": ({}, {"times": 3.0}, 1.0, "medium", "are 3 times the pilot's 300"),
+    "four pools": ({}, {"times": 4.0}, 1.0, "low", "are 4 times the pilot's 300"),
+    "a wide range": ({}, {"map": np.linspace(0.4, 0.53, 101)}, 1.0, "medium", "12 points wide"),
+    "a narrow range": ({}, {"map": np.linspace(0.4, 0.5, 101)}, 1.0, "high", ""),
+    "bent curves": ({}, {}, 0.7, "medium", "only 7 of 10 curves"),
+    "straight curves": ({}, {}, 0.75, "high", ""),
+}
+
+
+def trusted(evidence):
+    """The same runs without any reason to doubt them."""
+    grid = {**evidence.grid, "backbone": "resnet50"}
+    return replace(evidence, test=TestSplit(), missing=(0, ""), unscored=(), grid=grid)
+
+
+@pytest.mark.parametrize("case", TRUST)
+def test_trust(pilot, case):
+    changes, purchased, held, grade, reason = TRUST[case]
+    curves = curves_of(replace(trusted(pilot), **changes)).with_errors((0.0, 0.0))
+    one = replace(purchase("full-subset", 9, np.full(9, 0.5), times=1.0), **purchased)
+    made = Trust.of(one, curves, Backtest(10, held, 0.01))
+    assert made.grade == grade and (reason in " ".join(made.reasons)) and not made.sparse
+    assert len(made.reasons) == bool(reason)
+
+
+def test_trust_in_orders_unlike_the_pilot(pilot):
+    """Few labels per image, and growth that no size of complete labels measured."""
+    curves = curves_of(trusted(pilot)).with_errors((0.0, 0.0))
+    option = next(option for option, _ in pilot.cells if option.scheme == "rpa")
+    least = min(pilot.cells[option, "an"], key=lambda size: size.present.sum())
+    for fewer, sparse in ((1.2, False), (1.6, True)):
+        one = replace(
+            purchase("rpa", 9, np.full(9, 0.5), times=2.0),
+            present=2 * least.present / fewer, absent=2 * least.absent / fewer,
+        )  # fmt: skip
+        made = Trust.of(one, curves, None)
+        assert made.sparse is sparse and made.grade == ("low" if sparse else "medium")
+        assert (f"had {fewer:.2g} times as many" in " ".join(made.reasons)) is sparse
+    parts = {pair: sizes for pair, sizes in pilot.cells.items() if not pair[0].complete}
+    for cells, reason in ((parts, "fewer images were not compared"), (pilot.cells, "2 times the")):
+        curves = curves_of(replace(trusted(pilot), cells=cells)).with_errors((0.0, 0.0))
+        made = Trust.of(purchase("full-subset", 9, np.full(9, 0.5)), curves, None)
+        assert made.grade == ("low" if cells is parts else "medium") and reason in made.reasons[0]
+    drawn = replace(trusted(pilot), grid=pilot.grid)
+    assert "a small network" in Trust.of(one, curves_of(drawn), None).reasons[1]
 
 
 # -- wrong labels ---------------------------------------------------------------------------------
