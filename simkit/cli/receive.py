@@ -67,7 +67,8 @@ def command(
                         f"{first.row} ({first.problem}); correct them")  # fmt: skip
             elif files:
                 why = ", ".join(f"{n:,} rows: {reason}" for reason, n in result.left_out.items())
-                mend = f"no row of {named} has an answer ({why}); have the questions answered"
+                mend = f"no row of {named} has an answer{f' ({why})' if why else ''}; have the "
+                mend += "questions answered"
             raise BadInput(f"{folder} has no answers yet; {mend}")
         written = write(state)
         if project is not None:

@@ -81,6 +81,10 @@ _PEOPLE = re.compile(r"[,;|&/\n]|\s(?:\+|and|und|et|y|e|en|oder|or)\s", re.IGNOR
 _SHORTENED = re.compile(r"\d[.,]\d{1,5}E\+\d\d")
 
 
+class NoRows(BadInput):
+    """A table without rows with content."""
+
+
 @dataclass(frozen=True, eq=False)
 class Column:
     """One column of m cells.
@@ -495,7 +499,7 @@ def _filled(table: Table, names: list[str], arrow: pa.Table) -> Table:
             f"and left out (repetitions: {repeated.sum():,})"
         )
     if left_out.all():
-        raise BadInput("it has no rows with content; add at least one")
+        raise NoRows("it has no rows with content; add at least one")
     return table.select(~left_out) if left_out.any() else table
 
 

@@ -7,6 +7,7 @@ answers; the number of a question counts where it agrees with them.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -93,7 +94,11 @@ def read(
     with reading(file, "answers", "save it again as CSV UTF-8, or restore the file"):
         tasks = label_studio.exported(file)
         if tasks is None:
-            table = tables.read_table(file)
+            try:
+                table = tables.read_table(file)
+            except tables.NoRows:
+                warnings.warn(f"{file} has no answers, and is left out", stacklevel=2)
+                return pd.DataFrame(columns=[*RAW])
             if (tasks := label_studio.tasks_of(table)) is None:
                 for column in table.named(["order"]):  # which may be anything else, too
                     for text in column.texts:

@@ -36,6 +36,21 @@ def test_receiving_the_same_answers_again_changes_nothing(rpa):
     assert {f: f.read_bytes() for f in rpa.folder.rglob("*") if f.is_file()} == before
 
 
+@pytest.mark.parametrize("empty", ["b.csv", "b.jsonl"])
+def test_a_file_without_answers_is_named_and_the_others_are_received(rpa, tmp_path, capsys, empty):
+    table = pd.read_csv(rpa.round_folder / "questions.csv")
+    table.assign(worker="ann", answer="no").to_csv(tmp_path / "a.csv", index=False)
+    (tmp_path / empty).write_text("question,worker,answer\n" if empty == "b.csv" else "")
+    words = ["receive", str(rpa.folder), str(tmp_path / empty)]
+    assert code(words) == 2  # alone
+    said = capsys.readouterr().err
+    assert f"no row of {tmp_path / empty} has an answer; have" in said
+    assert not (rpa.folder / "labels.parquet").exists()
+    assert code([*words, str(tmp_path / "a.csv")]) == 0
+    assert f"note: {tmp_path / empty} has no answers" in capsys.readouterr().err
+    assert len(OrderState.of(rpa).answers) == len(rpa.table)
+
+
 def test_refused_rows_are_listed(rpa):
     raw = rows(rpa, TRUTH).reset_index(drop=True)
     keep(rpa, checked(rpa, raw).answers)
