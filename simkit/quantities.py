@@ -209,6 +209,11 @@ def duration(seconds: float | None) -> str:
     return f"{seconds / 60:,.1f} minutes" if seconds >= 60 else f"{seconds:,.1f} seconds"
 
 
+def numbered(number: float, noun: str) -> str:
+    """A whole number with its noun, such as 1 image or 2,000 images."""
+    return f"{number:,.0f} {noun}{'' if round(number) == 1 else 's'}"
+
+
 def today() -> date:
     """The day; SOURCE_DATE_EPOCH fixes it, for files that are the same every day."""
     now = os.environ.get("SOURCE_DATE_EPOCH")

@@ -88,6 +88,9 @@ class Project:
     def __post_init__(self) -> None:
         settle(self, "project")
         _ = self.price_list  # a price list that does not exist is refused at once
+        if not self.classes:
+            raise BadInput("project: classes is empty; name the classes to ask about, as in "
+                           'classes = ["cat", "dog"]')  # fmt: skip
         for name in (name for name in self.classes if name.lower() in ("file", "split")):
             raise BadInput(f"project: class {name!r} is called as a column of {TABLE}; rename it")
         if self.per_image > pilots.MOST_SHOWN * len(self.classes):

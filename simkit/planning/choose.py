@@ -23,6 +23,7 @@ from simkit.planning.answers import Answers
 from simkit.planning.costs import PriceCurve, Staff, searched, wrong_labels
 from simkit.planning.curves import EDGE, Curves
 from simkit.planning.evidence import COMPLETE, Array, Evidence, LabelOption, Pair
+from simkit.quantities import numbered
 from simkit.results.cells import FULL
 
 Grade = Literal["high", "medium", "low"]
@@ -543,9 +544,9 @@ class Trust:
              "again with a backbone for photographs"),
             (small + (small and test.half_width >= 5),
              f"mAP is uncertain by ±{test.half_width:.1f} points on the pilot's "
-             f"{test.images or 0:,} test images"),
+             f"{numbered(test.images or 0, 'test image')}"),
             (max(3 - evidence.draws, 0),
-             f"every size was measured in only {evidence.draws} draw{'s' * (evidence.draws > 1)}"),
+             f"every size was measured in only {numbered(evidence.draws, 'draw')}"),
             (not pool.opened,
              f"the data {evidence.grid.get('data')} cannot be opened here, so counts come from "
              "class frequencies alone"),
@@ -763,7 +764,7 @@ def _bill(plan: Decision) -> Iterator[BillLine]:
         what = what if len(order) == 1 else f"round 1, {letter}: {what}"
         yield line(what, one.dollars - paid - project.set_up, one.seconds)
         if paid:
-            yield line(f"{one.images:,} images", paid, 0.0)
+            yield line(numbered(one.images, "image"), paid, 0.0)
         if project.set_up and one is order[-1]:
             yield line("set-up", project.set_up, 0.0)
         if len(order) > 1 and one is order[-1]:  # which is of another option than the chosen one
@@ -781,4 +782,5 @@ def _bill(plan: Decision) -> Iterator[BillLine]:
             dollars, seconds = (
                 float(x[-1]) * (images / pool) for x in (whole.dollars, whole.seconds)
             )
-            yield line(f"pilot: {images:,} {kind} images", dollars, seconds, "before")
+            what = f"pilot: {numbered(images, f'{kind} image')}"
+            yield line(what, dollars, seconds, "before")

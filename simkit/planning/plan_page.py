@@ -20,6 +20,7 @@ from simkit.planning.answers import Answers
 from simkit.planning.choose import LOSS, MOST_TIMES, Candidate, Decision
 from simkit.planning.evidence import Array, LabelOption, Pair
 from simkit.planning.plan_figure import Chart, CurveSeries, Mark, Page, Section, Table, dollars
+from simkit.quantities import numbered
 from simkit.registry import short
 from simkit.results.cells import FULL, listed
 
@@ -39,7 +40,7 @@ def page(plan: Decision) -> Page:
     """The plan as a page: the answer first, the rest folded."""
     wanted, images, evidence = plan.project.target, plan.project.images, plan.evidence
     title = f"What to label for {dollars(plan.project.dollars)}"
-    title += "" if images is None else f", with {images:,} images"
+    title += "" if images is None else f", with {numbered(images, 'image')}"
     title += "" if wanted is None else f", {100 * wanted:g} mAP wanted"
     data = re.sub("[^:,=]*/", "", str(evidence.grid.get("data", "")))  # without folders
     about = evidence.project or data
@@ -125,13 +126,13 @@ def described(plan: Decision, one: Candidate) -> str:
     if one.answers.again:
         return f"further answers to the questions so far, up to {one.answers}"
     option, part = one.option, one.option.with_amount(one.amount)
-    images = f"{one.images:,} image{'s' * (one.images != 1)}"
+    images = numbered(one.images, "image")
     if option.complete:
         text = f"complete labels of {images}"
     elif option.amount == "images":
         text = f"{option.scheme} labels of {images}"
     elif option.counted:
-        most = f"{round(one.amount):,} images of each class"
+        most = f"{numbered(one.amount, 'image')} of each class"
         text = f"up to {most}, found by searching {images} ({option.scheme})"
     else:
         name, _, settings = option.scheme.rstrip(")").partition("(")
@@ -179,8 +180,8 @@ def _spend(plan: Decision) -> Iterator[str]:
         time = f"{quantities.duration(3600 * hours)} of work"
         if (first := plan.work("now")) is not None and len(plan.order) > 1:
             time += f", {quantities.duration(3600 * first)} of them for the first round"
-        if (done := plan.done) is not None:
-            time += f", done by {done.day} {done:%B %Y} at {plan.staff.week:,.0f} hours a week"
+        if (done := plan.done) is not None and (week := plan.staff.week) is not None:
+            time += f", done by {done.day} {done:%B %Y} at {numbered(week, 'hour')} a week"
         yield f"{time}."
 
 
@@ -489,7 +490,7 @@ def _details(plan: Decision) -> Iterator[Section]:
     yield Section(
         "The order",
         items=tuple(filter(None, (
-            f"Scheme: {spelled}, about {round(chosen.asked):,} images asked about",
+            f"Scheme: {spelled}, about {numbered(chosen.asked, 'image')} asked about",
             f"Labels: about {chosen.present.sum():,.0f} present and {chosen.absent.sum():,.0f} "
             f"absent of the {len(chosen.present)} classes that mAP averages",
             f"Errors: {100 * miss:.2g}% of the present classes will be missed and "

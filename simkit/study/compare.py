@@ -27,7 +27,7 @@ from simkit.files import toml_lines
 from simkit.labels.effort import Effort
 from simkit.learn import methods
 from simkit.progress import Progress, notebook_bar, peak_memory, silent, usable_cores
-from simkit.quantities import money
+from simkit.quantities import money, numbered
 from simkit.results import job_store, method_facts, runs, summary
 from simkit.results.figures.base import figures
 from simkit.results.result_tables import opened
@@ -84,7 +84,7 @@ class Estimate:
 
     def text(self) -> str:
         """The plan in two or three lines."""
-        limits = f" x {_counted(self.limits, 'budget')}" if self.limits else ""
+        limits = f" x {numbered(self.limits, 'budget')}" if self.limits else ""
         also = [f"{self.references:,} with all labels"] if self.references else []
         also += [f"{self.tuning:,} to choose settings"] if self.tuning else []
         verb = "is" if self.finished == 1 else "are"
@@ -92,16 +92,16 @@ class Estimate:
         share = f"part {self.part}: " if self.part else ""
         parts = f"; work for at most {self.parts:,} parts (--part)" if self.parts > 1 else ""
         lines = [
-            f"plan: {_counted(self.schemes, 'scheme')}{limits} x "
-            f"{_counted(self.methods, 'method')} x {_counted(self.draws, 'draw')}: "
-            f"{_counted(self.runs, 'training')}" + (f", and {' and '.join(also)}" if also else ""),
-            f"{share}{_counted(self.jobs, 'job')}{finished}{parts}",
+            f"plan: {numbered(self.schemes, 'scheme')}{limits} x "
+            f"{numbered(self.methods, 'method')} x {numbered(self.draws, 'draw')}: "
+            f"{numbered(self.runs, 'training')}" + (f", and {' and '.join(also)}" if also else ""),
+            f"{share}{numbered(self.jobs, 'job')}{finished}{parts}",
         ]
         if self.finished == self.jobs:
             return "\n".join([*lines, "nothing is left to train"])
         duration = timedelta(seconds=max(1, round(60 * self.minutes)))
         lines.append(
-            f"roughly {duration} of work with {_counted(self.workers, 'worker')}, estimated from "
+            f"roughly {duration} of work with {numbered(self.workers, 'worker')}, estimated from "
             f"operation counts; about {self.memory_mb:,.0f} MB per worker"
         )
         return "\n".join(lines)
@@ -176,7 +176,7 @@ class Comparison(runs.Runs):
         if finished >= planned:
             return []
         named = [*self._lacking()]
-        more = f" and {_counted(len(named) - NAMED, 'more scheme')}" if len(named) > NAMED else ""
+        more = f" and {numbered(len(named) - NAMED, 'more scheme')}" if len(named) > NAMED else ""
         return [
             f"{planned - finished:,} of {planned:,} runs failed and are left out everywhere: "
             f"{', '.join(named[:NAMED])}{more}"
@@ -304,7 +304,7 @@ def compare(
     result = work.run()
     if result.failures:
         what = [] if result.left else result.lacking()
-        what.append(f"the first of {_counted(len(result.failures), 'error')}: {result.failures[0]}")
+        what.append(f"the first of {numbered(len(result.failures), 'error')}: {result.failures[0]}")
         place = "" if result.left else f"; all are in {Path(out) / 'summary.md'}"
         warnings.warn("; ".join(what).rstrip(".") + place, stacklevel=2)
     return result
@@ -330,10 +330,6 @@ def estimate(
     """
     of = Workers(None, workers, accept)
     return _Work(grid, Path(out), part, of, Hooks(preparing=preparing)).estimate()
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 class _Work:

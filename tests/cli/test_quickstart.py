@@ -221,17 +221,18 @@ def test_a_project_is_not_made_twice(shell, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "text"),
-    [("budget = 50.0", "budget"), ('prices = "hourly"', "price list"), ("answers = 1", "answers")],
-)
-def test_a_damaged_project_names_file_and_field(shell, tmp_path, change: str, text: str) -> None:
+    ("before", "after", "text"),
+    [("budget = 50.0", "", "budget"), ('"hourly"', '"x"', "price list"),
+     ("answers = 1", "answers = 0", "answers"), ("answers = 1", "answers = 101", "1 to 100"),
+     ('["cat", "dog", "horse"]', "[]", "classes is empty")],
+)  # fmt: skip
+def test_a_damaged_project_names_file_and_field(shell, tmp_path, before, after, text) -> None:
     photographs(tmp_path / "photos", 3)
     assert start(shell).code == 0
     file = Path("project/project.toml")
     content = file.read_text()
-    wrong = {"budget = 50.0": "", 'prices = "hourly"': 'prices = "x"', "answers = 1": "answers = 0"}
-    assert change in content
-    file.write_text(content.replace(change, wrong[change]))
+    assert before in content
+    file.write_text(content.replace(before, after))
     done = shell("status", "project")
     assert done.code == 2 and "project/project.toml: " in done.err and text in done.err
 

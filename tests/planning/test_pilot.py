@@ -34,6 +34,7 @@ def test_fifteen_percent_buy_complete_labels_and_a_quarter_of_them_measure() -> 
     assert values["times"] == pytest.approx(425 / (675 * CAREFUL))
     assert values["hours"] == pytest.approx(5) and values["weeks"] == pytest.approx(0.5)
     assert "Label 675 images completely" in values["recommendation"]
+    assert "5 hours of work, 1 week." in dict(made(staff=simkit.Staff(1, 5)).page.answers)["Spend"]
 
 
 def test_amounts_are_read_as_people_type_them() -> None:

@@ -302,6 +302,9 @@ def test_hours_and_weeks_follow_the_wage_and_the_people(pilot):
     assert days - 1 < 7 * slow.work("now", "later") / 10 <= days
     assert f"done by {slow.done.day} " in slow.text()
     assert dear.done is None and "done by" not in dear.text()
+    spend = dict(plan(pilot, 100, images=1000, staff=Staff(1, 1)).page.answers)["Spend"]
+    assert "at 1 hour a week" in spend
+    assert plan(pilot, 100, images=1).page.title.endswith("with 1 image")
     assert dear.chosen.dollars == pytest.approx(2 * slow.chosen.dollars, rel=0.02)
     assert dear.chosen.median == pytest.approx(slow.chosen.median, abs=0.01)
 
