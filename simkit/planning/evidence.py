@@ -34,6 +34,7 @@ from simkit.labels.truth import Truth
 from simkit.metrics.ap import LabelCounts, ap_of_classes
 from simkit.planning.answers import behind
 from simkit.planning.test_split import Array, Errors, TestSplit
+from simkit.quantities import numbered
 from simkit.registry import build, short
 from simkit.results import job_store, method_facts, runs
 from simkit.results.cells import FULL, Budget
@@ -454,7 +455,8 @@ def _missing(one: _Folder) -> tuple[float, str]:
     if finished < planned:
         failed = failures(one.table)
         why = f", the first because {failed[0].rstrip('.')}" if failed else ""
-        return 1 - finished / planned, f"{planned - finished:,} runs of {one.folder} failed{why}"
+        lacking = numbered(planned - finished, "run")
+        return 1 - finished / planned, f"{lacking} of {one.folder} failed{why}"
     return 0.0, ""
 
 

@@ -223,7 +223,8 @@ def _environment() -> jinja2.Environment:
     environment.filters |= {
         "number": "{:,}".format, "point": "{:.1f}".format, "json": json.dumps,
         "money": quantities.exact_money, "percent": quantities.percent,
-        "digits": quantities.two_digits,
+        "digits": quantities.two_digits, "dollars": dollars, "numbered": quantities.numbered,
+        "duration": lambda hours: quantities.duration(3600 * hours),
     }  # fmt: skip
     return environment
 

@@ -56,11 +56,11 @@ def page(plan: Decision) -> Page:
 def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
     """What to buy, what to expect of it, and where the money goes."""
     if plan.purchase_needed:
-        yield "Spend", " ".join(_spend(plan))
+        yield "Spend", _spend(plan)
         yield "Expect", " ".join(_expect(plan))
         yield "Range", f"{_band(plan.chosen)} mAP (90% interval)."
         yield "mAP", _meaning(plan)
-        yield "Money", " ".join(_money(plan))
+        yield "Money", _money(plan)
         if needs := _needs(plan):
             yield "Needs", needs
     else:
@@ -156,33 +156,16 @@ def _so_far(plan: Decision) -> Iterator[tuple[str, str]]:
     })  # fmt: skip
 
 
-def _spend(plan: Decision) -> Iterator[str]:
-    chosen, now, received = plan.chosen, dollars(plan.cost("now")), plan.evidence.received
-    if len(plan.order) > 1:
-        a, b = (f"{dollars(one.dollars)} on {described(plan, one)}" for one in plan.order)
-        yield (
-            f"{now} on a first round: (a) {a}, and (b) {b}. If (a) proves better, continue with "
-            f"it: {described(plan, chosen)}, {dollars(chosen.dollars)} in total."
-        )
-    else:
-        yield f"{now} on {described(plan, chosen)}."
-        few, classes = int((chosen.present < 0.98 * chosen.amount).sum()), len(chosen.present)
-        if chosen.option.counted and few:
-            have = "has" if few == 1 else "have"
-            yield f"{few} of {classes} classes {have} fewer images: find them all."
-    if received is not None and received.option == chosen.option:
-        yield "These amounts include the labels so far; the price does not."
-    workers, people = chosen.option.habits.workers, chosen.answers.number
-    if people != 1 and people == (workers or plan.prices.workers):
-        why = "because annotators err" if workers else f"by price list {plan.prices.name}"
-        yield f"Each question is answered by {people} people ({why})."
-    if (hours := plan.work("now", "later")) is not None:
-        time = f"{quantities.duration(3600 * hours)} of work"
-        if (first := plan.work("now")) is not None and len(plan.order) > 1:
-            time += f", {quantities.duration(3600 * first)} of them for the first round"
-        if (done := plan.done) is not None and (week := plan.staff.week) is not None:
-            time += f", done by {done.day} {done:%B %Y} at {numbered(week, 'hour')} a week"
-        yield f"{time}."
+def _spend(plan: Decision) -> str:
+    chosen, received = plan.chosen, plan.evidence.received
+    return plan_figure.said(TEXTS["spend"], {
+        "plan": plan, "chosen": chosen, "bought": described(plan, chosen),
+        "parts": [f"{dollars(one.dollars)} on {described(plan, one)}" for one in plan.order],
+        "few": int((chosen.present < 0.98 * chosen.amount).sum()) * chosen.option.counted,
+        "more": received is not None and received.option == chosen.option,
+        "workers": chosen.option.habits.workers, "people": chosen.answers.number,
+        "hours": plan.work("now", "later"),
+    })  # fmt: skip
 
 
 def _search(plan: Decision, option: LabelOption) -> str | None:
@@ -262,23 +245,16 @@ def _meaning(plan: Decision) -> str:
     )
 
 
-def _money(plan: Decision) -> Iterator[str]:
+def _money(plan: Decision) -> str:
     """Where the budget goes, and why money is left."""
-    parts = [f"{dollars(plan.cost('now'))} now"]
-    if later := plan.cost("later"):
-        parts.append(f"{dollars(later)} in later rounds")
-    parts.append(f"{dollars(plan.left)} left" if plan.left >= 0.005 else "nothing left")
-    yield f"{dollars(plan.project.dollars)}: {', '.join(parts)}."
-    if plan.project.target is None and plan.left > 0.02 * plan.project.dollars:
-        most, best = MOST_TIMES * plan.evidence.pool.images, plan.choice.best
-        if best.dollars > 1.02 * plan.chosen.dollars:  # the choice rules out a gain of 1 point
-            more = f"{dollars(best.dollars)} would give {points(best.median)}"
-            yield f"{more}, less than 1 point more."
-        elif plan.project.images is None or plan.project.images > most:
-            yield f"The pilot predicts nothing beyond {most:,.0f} images, 50 times its own."
-        else:
-            yield "More money buys nothing better."
-    yield _paid(plan)
+    most, budget = MOST_TIMES * plan.evidence.pool.images, plan.project.dollars
+    return plan_figure.said(TEXTS["money"], {
+        "plan": plan, "best": plan.choice.best, "most": f"{most:,.0f}",
+        "unspent": plan.project.target is None and plan.left > 0.02 * budget,
+        # The choice rules out that this gains 1 point.
+        "better": plan.choice.best.dollars > 1.02 * plan.chosen.dollars,
+        "beyond": plan.project.images is None or plan.project.images > most, "paid": _paid(plan),
+    })  # fmt: skip
 
 
 def _paid(plan: Decision) -> str:
