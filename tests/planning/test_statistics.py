@@ -16,6 +16,7 @@ from simkit.annotate.annotators import Habits, outvoted
 from simkit.annotate.prices import prices
 from simkit.labels.truth import Truth
 from simkit.metrics.ap import LabelCounts
+from simkit.planning import costs
 from simkit.planning.choose import (
     Backtest,
     Candidate,
@@ -28,7 +29,7 @@ from simkit.planning.choose import (
 )
 from simkit.planning.choose import next_measurement as next_one
 from simkit.planning.costs import count, wrong_labels
-from simkit.planning.curves import OTHER_IMAGES, Curves
+from simkit.planning.curves import OTHER_IMAGES, CellCurve, Curves
 from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pool
 from simkit.planning.test_split import TestSplit
 from tests.planning import planted
@@ -274,6 +275,36 @@ def test_part_of_the_labels_costs_less_than_all_labels_of_the_same_images(pilot,
     assert all(one.dollars < 0.98 * ((each + 0.01) * one.images + 3) for one in parts)
     dearest = max(parts, key=lambda one: one.dollars / one.images)
     assert dearest.dollars > 0.8 * (each + 0.01) * dearest.images
+
+
+def test_purchases_have_the_labels_that_their_dollars_pay_for(pilot):
+    """Besides images and set-up, also if a part of the pool stands for all of it."""
+    curves = curves_of(pilot)
+    request = Request(dollars=20, images=4 * IMAGES, image_price=0.004, set_up=2)
+    parts = [one for one in candidates(curves, request) if one.option.scheme == "rpa"]
+    for one in parts:
+        labels = (one.dollars - 2 - 0.004 * one.images) / one.times
+        bought = curves.purchases[one.option].at(np.array([labels]))
+        assert bought.present[0] * one.times == pytest.approx(one.present)
+    assert max(one.dollars for one in parts) == pytest.approx(20)
+
+
+def test_prices_of_a_large_pool_are_those_of_a_part_of_it(pilot, monkeypatch):
+    (option,) = {option for option, _ in pilot.cells if option.scheme == "rpa"}
+    whole = count(option, pilot.pool, prices("openimages"))
+    monkeypatch.setattr(costs, "COUNTED", IMAGES * planted.CLASSES // 3)
+    part = count(option, pilot.pool, prices("openimages"))
+    for name in ("dollars", "asked", "labour"):
+        assert getattr(part, name)[-1] == pytest.approx(getattr(whole, name)[-1], rel=0.01)
+    assert part.present[-1].sum() == pytest.approx(whole.present[-1].sum(), rel=0.15)
+
+
+def test_below_the_smallest_size_curves_are_steeper_than_above_it():
+    u, scores = np.array([0.1, 0.4]), expit(np.array([[-1.0, 0.0]]))
+    curve = CellCurve.of(u, scores, expit(np.array([1.0])), np.zeros(1))
+    slope = 1.3 / np.log(4)  # of logit mAP
+    below = curve(np.array([0.05, 0.02]))[0]
+    assert below == pytest.approx(expit(-1 - slope * np.log([2, 5])))
 
 
 def purchase(scheme, dollars, values, times=2.0):
