@@ -419,12 +419,17 @@ def _left_to_search(state: OrderState, plan: dict[str, Any]) -> float:
     """
     order, last = state.order, state.order.rounds[-1]
     parts = [part for part in plan.get("order", ()) if not part.get("again")]
-    searching = not last.settings.test and (last.table["kind"] == "search").any()
+    # Rounds that ask again, such as about ties, have the settings of the search, but no looks.
+    alike = [dataclasses.replace(one.settings, repeat=0.0, answers=1) for one in order.rounds]
+    rounds = [
+        n for n, (part, settings) in enumerate(zip(order.rounds, alike, strict=True), 1)
+        if settings == alike[-1] and (part.table["kind"] == "search").any()
+    ]  # fmt: skip
+    searching = rounds and not last.settings.test
     if not searching or not parts or not len(order.ask(last.settings, state.joined).questions):
         return 0.0
     name = last.settings.parsed_scheme.name
     planned = [float(part["dollars"]) for part in parts if make(str(part["scheme"])).name == name]
-    rounds = [n for n, part in enumerate(order.rounds, 1) if part.settings == last.settings]
     rows = state.answers[state.answers["round"].isin(rounds)]
     rates = (state.prices() or price_list(last.settings.prices)).once_set_up()
     return sum(planned[:1]) - cost(effort_of(rows, order.shape, 1), rates).dollars

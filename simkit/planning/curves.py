@@ -341,9 +341,11 @@ class Curves:
         return np.asarray(whole[self.kept])
 
     def expected(self, received: Received) -> Array:
-        """(R,) expected mAP of one model on these labels, in the samples `kept`."""
+        """(R,) mAP of one model on these labels in the samples `kept`, as the pilot's test split
+        measures it: its error is in all measured mAP alike, so none of it is between them."""
         pair = received.option, received.method
-        return np.asarray(self.as_scored(pair, self._received(received))[self.kept, 0])
+        luck = self._rng("measured").standard_normal(SAMPLES)
+        return np.asarray(self._received(received)[self.kept, 0] + self._deviation(pair) * luck)
 
     def _received(self, received: Received) -> Array:
         """(R, 1) mean mAP of labels of earlier rounds, in a project with those of its pilot."""
@@ -363,8 +365,9 @@ class Curves:
         are easier, or harder, than the samples say, for all purchases: what remains of the
         distance moves all of them, in logit mAP.
         """
-        value = self.expected(received)
-        noise = width = max(NOISE, _spread(received.scores) / np.sqrt(len(received.scores)))
+        value = self._received(received)[self.kept, 0]
+        error = max(NOISE, _spread(received.scores) / np.sqrt(len(received.scores)))
+        noise = width = np.hypot(error, self._deviation((received.option, received.method)))
         while True:
             weights = np.exp(-(((value - received.score) / width) ** 2) / 2)
             if weights.sum() ** 2 >= AGREEING * (weights**2).sum() > 0:
@@ -376,7 +379,7 @@ class Curves:
         self.trained = received.option, received.method
         self.base = self._received(received)[:, 0]
         if width > noise:
-            self.surprise = float(_logit(received.score) - np.median(_logit(self.floor)))
+            self.surprise = float(_logit(received.score) - np.median(_logit(self.base[self.kept])))
 
     def full(self, pair: Pair) -> FullCurve:
         """The curve of complete labels by the same annotators with the same method."""
@@ -501,15 +504,19 @@ class Curves:
     def as_scored(self, pair: Pair, value: Array) -> Array:
         """(R, M) mAP of a single purchase, with the noise of its draw, its images and a small test
         set; within a sample the noise is the same for all purchases."""
-        sizes = [size.scores for size in self.evidence.cells.get(pair, ())]
-        sizes = sizes[len(sizes) // 2 :] or [self.evidence.complete_labels(*pair)]
-        spread = np.hypot(float(np.median([*map(_spread, sizes)])), OTHER_IMAGES)
+        spread = self._deviation(pair)
         # On the scale arcsin(sqrt(mAP)) the noise of a test set does not depend on mAP.
         angle = np.arcsin(np.sqrt(np.clip(value, 0, 1)))
         slope = np.maximum(np.sin(2 * angle), 0.1)  # of mAP by the angle
         angle = angle + (spread / slope + self.evidence.test.spread) * self._luck[:, None]
         value = np.sin(np.clip(angle, 0, np.pi / 2)) ** 2
         return np.asarray(expit(_logit(value) + self.surprise) if self.surprise else value)
+
+    def _deviation(self, pair: Pair) -> float:
+        """Standard deviation of mAP between draws of labels and images."""
+        sizes = [size.scores for size in self.evidence.cells.get(pair, ())]
+        sizes = sizes[len(sizes) // 2 :] or [self.evidence.complete_labels(*pair)]
+        return math.hypot(float(np.median([*map(_spread, sizes)])), OTHER_IMAGES)
 
     def at_size(self, pair: Pair, size: Size) -> Array:
         """(R,) mean mAP of a measured size."""

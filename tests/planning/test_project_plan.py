@@ -15,6 +15,7 @@ from simkit.labels.truth import Truth
 from simkit.planning import evidence
 from simkit.planning.evidence import COMPLETE, Evidence, Received, project_folder
 from simkit.planning.plan import plan
+from simkit.planning.test_split import TestSplit
 from tests.planning import planted
 
 POOL, IMAGES = 300, 1200
@@ -103,6 +104,20 @@ def test_further_labels_add_to_those_of_other_schemes(project):
     assert max(c.median for c in complete) <= np.median(most) + 0.02
     paid = [line for line in made.bill if line.when == "before"]
     assert [line.what.split()[0] for line in paid] == ["rpa", "pilot:", "pilot:"]
+
+
+def test_the_error_of_the_test_split_stays_when_labels_so_far_are_measured_on_it(project):
+    read = replace(Evidence.of(project), test=TestSplit(80, 5.0, noise=0.05))
+    option = next(option for option, _ in read.cells if option.scheme == "rpa")
+    first = plan(read, 50, images=IMAGES, prices="openimages")
+    bought = next(c for c in first.choice.every if c.pair == (option, "ll-r") and c.dollars > 10)
+    received = Received(
+        option, "ll-r", bought.dollars, bought.images, round(bought.asked), bought.present,
+        bought.absent, np.array([bought.median]),
+    )  # fmt: skip
+    made = plan(replace(read, received=received), 200, images=IMAGES, prices="openimages")
+    for values in (made.curves.floor, made.chosen.map):
+        assert np.arcsin(np.sqrt(values)).std() > 0.9 * 0.05
 
 
 @pytest.mark.parametrize("by", [0.12, -0.12])
