@@ -18,8 +18,8 @@
 # schemes and methods on them, plans the rest (complete labels of 769 more), orders it, and trains on all answers.
 # **The plan was too careful**: it expected 78.9 mAP (64.3 to 90.9), and the model reaches 96.9 on 2,000 new images. What
 # a user can measure is lower, 90.3, because the labels of the 53 test images err like all others; by their true labels
-# it is 97.8. From 160 images, how much more images give is the least certain part of a plan. Every question goes through
-# a page in the browser and comes back as a file; nothing is asked twice, and nothing that was answered is lost.
+# it is 97.8. With 160 training images, the gain from further images is the least certain part of a plan. Every question
+# goes through a page in the browser and comes back as a file; nobody is asked the same twice, and no answer is lost.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once (in this folder). A few minutes in full on two cores,
 # `SIMKIT_SIZE=quick` takes one and a half minutes of processor time.
@@ -257,10 +257,10 @@ if drawn:
 # | Was the plan right? | no, too careful: 78.9 mAP expected (64.3 to 90.9), 96.9 reached | not asked |
 # | What did an answer cost? | a page of 20 classes took 6.5 seconds; the price list assumes 27.4 for 91 | *Soft Exposure*, section 1: 6.5 million dollars for 9,600 classes in each of 116,000 images |
 #
-# The range is wide because 214 images are few, of which 53 test, and even so the result lies above it: such drawings gain
+# The range is wide because 214 images are few, of which 53 test, and even so the result lies above it: these drawings gain
 # more from further images than other data, whose learning curves are the plan's prior (`benchmarks/results/growth.md`).
-# The plan after it learns from that, and buys nothing more. One answer in fifty was wrong; the questions that three
-# people answered tell how many, and the plan counts with it.
+# The next plan learns from this result, and buys nothing more. One answer in fifty was wrong; the questions that three
+# people answered measure this share, and the plan allows for it.
 #
 # ## Exercises
 #

@@ -112,7 +112,7 @@ def rates(value: Any, name: str) -> tuple[float, float]:
     Returns
     -------
     (float, float)
-        Each from 0, below 1 together.
+        Each 0 or more, with a sum below 1.
 
     Raises
     ------
@@ -130,8 +130,8 @@ def rates(value: Any, name: str) -> tuple[float, float]:
         raise _refused(value, name, wanted, mend)
     if shares[0] + shares[-1] >= 1:
         wanted = (
-            "shares are expected that are below 100% together, as annotators with these are wrong "
-            "at least as often as right"
+            "shares are expected that add up to less than 100% (a single one counts for both), as "
+            "answers with these rates are no better than guesses"
         )
         raise _refused(value, name, wanted, mend)
     return shares[0], shares[-1]

@@ -310,8 +310,9 @@ def outvoted(rate: float, answers: int) -> float:
     """
     from scipy.special import betainc  # slow to load
 
-    least = answers // 2 + 1  # of an odd number
-    return float(betainc(least, least, rate))
+    # The binomial distribution as an incomplete beta function, which large numbers do not overflow.
+    majority = answers // 2 + 1  # of the answers with the one that settles a tie
+    return float(betainc(majority, majority, rate))
 
 
 def ties(rate: float, answers: int) -> float:

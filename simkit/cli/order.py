@@ -309,11 +309,11 @@ def _further(request: Options) -> tuple[Order, RoundSettings, OrderState]:
         changes["others"] = True
         left = len(order.images) - len(order.left_out(replace(order.settings, **changes)))
         if not left:
-            raise BadInput(f"{order.folder} asks about every class of all images already, so "
-                           f"nothing of {request.plan_file} is left to order; ask other people "
-                           "again, with --answers")  # fmt: skip
+            raise BadInput(f"{order.folder} already asks about every class of all images, so "
+                           f"nothing of {request.plan_file} is left to order; ask further people "
+                           "the same questions with --answers")  # fmt: skip
         if changes["images"] > left:
-            say(f"the plan is for {changes['images']:,} images; the order is for the {left:,} left")
+            say(f"the plan is for {changes['images']:,} images, but only {left:,} are left")
         changes["images"] = min(changes["images"], left)
     elif request.scheme is not None or request.images is not None:
         changes["others"] = False
@@ -421,8 +421,9 @@ def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> No
     else:
         what = ", of test images, on which no model is trained" if terms.test else ""
         say(f"scheme: {terms.scheme}{what}")
-        if terms.others and (known := len(order.complete(terms))):
-            say(f"left out: {known:,} images about whose every class earlier rounds ask")
+        if terms.others and (complete := len(order.complete(terms))):
+            number = quantities.numbered(complete, "image")
+            say(f"left out: {number} of which earlier rounds ask about every class")
     say_repeated(order)
     cost_table(bill, simkit.prices(terms.prices))
     if timed is not None:

@@ -82,7 +82,7 @@ _SHORTENED = re.compile(r"\d[.,]\d{1,5}E\+\d\d")
 
 
 class NoRows(BadInput):
-    """A table without rows with content."""
+    """The table has no rows with content."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,7 +75,7 @@ class RoundSettings:
     prices: str = setting("hourly", "a price list of `simkit list prices`, or a TOML file")
     seed: int = setting(0, "same seed, same questions")
     others: bool = setting(
-        False, "ask about images besides those of the first round, and those that are complete"
+        False, "ask only about images that are neither in the first round nor complete"
     )
     test: bool = setting(False, "labels for testing, of images that no other round asks about")
 
@@ -149,8 +149,8 @@ class Order:
     features : (N, D) float, optional
         Features of the images, for schemes that choose images by them.
     without : (n,) int, optional
-        Indices of the images that a part of an order does not ask about, as `left_out` of all
-        rounds.
+        In a part of an order, indices of the images that a further round does not ask about: a
+        part has too few rounds to know them.
     """
 
     folder: Path
@@ -189,10 +189,10 @@ class Order:
         return np.unique(np.concatenate(asked))
 
     def complete(self, settings: RoundSettings) -> NDArray[np.int64]:
-        """Indices of the images about whose every class the rounds of earlier schemes ask.
+        """Indices of the images of which earlier rounds ask about every class.
 
-        Without the first round, and those since the last change to this scheme, which it goes on
-        with.
+        The first round does not count, nor do the last rounds if they have this scheme: a further
+        round continues them.
         """
         name, earlier = settings.parsed_scheme.name, [*self.rounds[1:]]
         while earlier and (
@@ -202,8 +202,8 @@ class Order:
         tables = [part.table for part in earlier if not part.settings.test]
         table = pd.concat([SCHEMA.empty_table().to_pandas(), *tables])
         pairs = table[(table["gold"] == 0) & (table["kind"] != "name")][["image", "class"]]
-        classes = pairs.drop_duplicates()["image"].value_counts()
-        return classes.index[classes == self.shape[1]].to_numpy(np.int64)
+        number_of_classes = pairs.drop_duplicates()["image"].value_counts()
+        return number_of_classes.index[number_of_classes == self.shape[1]].to_numpy(np.int64)
 
     @property
     def classes(self) -> tuple[str, ...]:

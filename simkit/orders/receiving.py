@@ -264,7 +264,7 @@ class OrderState:
         answers = self.answers[self.answers["image"].isin(images)]
         numbers = answers["round"].map({n + 1: place for place, n in enumerate(kept, 1)})
         part = replace(self.order, rounds=rounds)
-        if rounds:
+        if rounds:  # too few of them to say which images a further round leaves out
             part = replace(part, without=self.order.left_out(part.settings))
         return OrderState(part, answers.assign(round=numbers))
 

@@ -75,10 +75,11 @@ class Answers:
         return f"{self.number} answer{'s' * (self.number > 1)} to each question"
 
 
-def behind(project: Path | None) -> pd.DataFrame:
-    """How many questions of a project's labels have how many answers.
+def answer_counts(project: Path | None) -> pd.DataFrame:
+    """How many questions of a project's labels have 1, 2, 3 ... answers.
 
-    Columns split, answers and questions; no rows without a project or its file. Raises BadInput.
+    Columns split, answers and questions. The table is empty without a project or its file. Raises
+    BadInput if the file is damaged.
     """
     columns = ["split", "answers", "questions"]
     file = None if project is None else project / FILE
@@ -88,7 +89,7 @@ def behind(project: Path | None) -> pd.DataFrame:
         table = pd.read_csv(file)[columns]
         numbers = table[columns[1:]].apply(pd.to_numeric)
         if not ((numbers >= 1) & (numbers % 1 == 0)).all(axis=None):
-            raise ValueError("whole numbers of answers and questions from 1 on are expected")
+            raise ValueError("answers and questions are expected to be whole numbers from 1 on")
         return table.assign(**numbers.astype(np.int64))
 
 

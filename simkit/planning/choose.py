@@ -777,10 +777,10 @@ def _bill(plan: Decision) -> Iterator[BillLine]:
     pool, tests = evidence.pool.images, evidence.test.images or 0
     for images, kind, split in ((pool, "complete", "train"), (tests, "test", "test")):
         if images:
-            given = evidence.answers.get(split, plan.curves.usual)
-            whole = complete.answered(given / plan.curves.usual)
+            number = evidence.answers.get(split, plan.curves.usual)
+            paid_for = complete.answered(number / plan.curves.usual)
             dollars, seconds = (
-                float(x[-1]) * (images / pool) for x in (whole.dollars, whole.seconds)
+                float(x[-1]) * (images / pool) for x in (paid_for.dollars, paid_for.seconds)
             )
             what = f"pilot: {numbered(images, f'{kind} image')}"
             yield line(what, dollars, seconds, "before")

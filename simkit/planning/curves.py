@@ -216,7 +216,7 @@ class Curves:
         self.kept = np.arange(SAMPLES)  # samples that agree with earlier purchases, with repetition
         # mean mAP of the labels so far in each sample, and the option and method trained on them
         self.base = np.zeros(SAMPLES)
-        self.surprise = 0.0  # logit mAP of the labels so far, beyond all samples
+        self.surprise = 0.0  # what no sample predicted of the labels so far, in logit mAP
         self.trained: Pair | None = None
         self.in_project = evidence.project is not None
         if self.in_project:  # which trains on its pilot as well
@@ -361,9 +361,9 @@ class Curves:
 
         Importance resampling (Rubin 1988) with a normal likelihood. It is widened until the
         effective number of samples, (sum w)**2 / sum w**2, reaches `AGREEING`: a mAP that no sample
-        predicted would otherwise leave a single sample, and intervals of width zero. Such images
-        are easier, or harder, than the samples say, for all purchases: what remains of the
-        distance moves all of them, in logit mAP.
+        predicted would otherwise leave a single sample, and intervals of width zero. With such
+        a mAP, the images are easier or harder than all samples say, whatever is bought: the
+        remaining difference in logit mAP is added to all predictions.
         """
         value = self._received(received)[self.kept, 0]
         error = max(NOISE, _spread(received.scores) / np.sqrt(len(received.scores)))

@@ -32,7 +32,7 @@ from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
 from simkit.metrics.ap import LabelCounts, ap_of_classes
-from simkit.planning.answers import behind
+from simkit.planning.answers import answer_counts
 from simkit.planning.test_split import Array, Errors, TestSplit
 from simkit.quantities import numbered
 from simkit.registry import build, short
@@ -44,8 +44,8 @@ Folder = str | PathLike[str]
 
 COMPLETE = FullSubset.name  # the scheme that labels whole images
 _TRAINED_ALIKE = ("backbone", "weights", "features", "pictures", "train", "validation", "tuning")
-_NEEDED = ("schemes", "methods", "data")  # settings of every grid; the types of these and others:
-_GRID = {
+_REQUIRED = ("schemes", "methods", "data")  # settings that every grid has
+_SETTING_TYPES = {  # of those that plans read
     **dict.fromkeys(("schemes", "methods"), list), **dict.fromkeys(("habits", "train"), dict),
     **dict.fromkeys(("data", "backbone", "weights", "scores", "prices"), str),
 }  # fmt: skip
@@ -278,7 +278,7 @@ class Evidence:
     unscored
         Classes that mAP leaves out, because no test image shows them, or all do.
     answers
-        In a project, the mean number of answers to a question of each split.
+        In a project, the mean number of answers to each question, by split.
     """
 
     folders: tuple[str, ...]
@@ -338,8 +338,9 @@ class Evidence:
         named = zip(rows["labels_id"], rows["method"], rows["map"].tolist(), strict=True)
         texts = [f"{labels} {method} {score!r}" for labels, method, score in named]
         about, names = read[0].table.attrs, class_names(read[0].table)
-        given = behind(next(filter(None, map(project_folder, folders)), None))
-        sums = given.assign(answers=given["answers"] * given["questions"]).groupby("split").sum()
+        counts = answer_counts(next(filter(None, map(project_folder, folders)), None))
+        products = counts.assign(answers=counts["answers"] * counts["questions"])
+        sums = products.groupby("split").sum()
         return Evidence(
             folders=tuple(one.folder for one in read), pool=pool, test=test, cells=cells,
             complete=complete, class_ap=class_ap, runs=len(rows),
@@ -414,14 +415,15 @@ def _read(folder: Folder) -> _Folder:
             raise BadInput(f"{folder} has runs, but no grid.toml; {mend}")
     with reading(path, "the grid (TOML) of these runs", mend):
         grid = tomllib.loads(path.read_text("utf-8") if text is None else text)
-        for name, kind in _GRID.items():
-            value = grid.get(name, None if name in _NEEDED else kind())
-            if type(value) is not kind:
-                raise ValueError(f"{name} is {value!r}")
+        for name, kind in _SETTING_TYPES.items():
+            if name in _REQUIRED and name not in grid:
+                raise ValueError(f"{name} is missing")
+            if type(value := grid.get(name, kind())) is not kind:
+                raise ValueError(f"{name} is {value!r}, not a {kind.__name__}")
         build(Habits, grid.get("habits", {}), "habits")
         compared = table[~table["reference"] & (table["draw"] != runs.SWEEP)]
         if others := sorted({*compared["scheme"]} - {*map(str, grid["schemes"])}):
-            raise ValueError(f"it has no scheme {others[0]!r}, of which there are runs")
+            raise ValueError(f"there are runs of {others[0]!r}, but schemes lacks it")
     return _Folder(str(folder), table, grid)
 
 
@@ -454,7 +456,8 @@ def _missing(one: _Folder) -> tuple[float, str]:
             return share, f"{one.folder} is unfinished: {done} of {len(keys)} jobs are finished"
     if finished < planned:
         failed = failures(one.table)
-        why = f", the first because {failed[0].rstrip('.')}" if failed else ""
+        first = ", the first" if planned - finished > 1 else ""
+        why = f"{first} because {failed[0].rstrip('.')}" if failed else ""
         lacking = numbered(planned - finished, "run")
         return 1 - finished / planned, f"{lacking} of {one.folder} failed{why}"
     return 0.0, ""

@@ -19,7 +19,7 @@ from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.planning import choose, plan_figure, plan_page
-from simkit.planning.answers import SUPPOSED, Errors, behind
+from simkit.planning.answers import SUPPOSED, Errors, answer_counts
 from simkit.planning.choose import Candidate, Decision, Trust, backtest
 from simkit.planning.costs import PriceCurve, Staff, count
 from simkit.planning.curves import Curves
@@ -241,7 +241,7 @@ def joined(errors: Errors | None, answers: int, *folders: Folder) -> Errors | No
     """
     if errors is None:
         return None
-    table = behind(next(filter(None, map(project_folder, folders)), None))
+    table = answer_counts(next(filter(None, map(project_folder, folders)), None))
     table = table[table["split"] == "test"]
     numbers, weights = table["answers"].to_numpy(), table["questions"].to_numpy()
     if not len(table):

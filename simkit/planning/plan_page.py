@@ -180,8 +180,8 @@ def _needs(plan: Decision) -> str:
     if _search(plan, plan.chosen.option) is None:
         return ""
     searched = plan.candidates_right
-    classes = sorted(searched["by_class"].items(), key=lambda pair: -pair[1]) if searched else []
-    values = {"searched": searched, "ends": dict(classes[:1] + classes[-1:])}
+    shares = sorted(searched["by_class"].items(), key=lambda pair: -pair[1]) if searched else []
+    values = {"searched": searched, "ends": dict(shares[:1] + shares[-1:])}
     return plan_figure.said(TEXTS["needs"], values)
 
 
@@ -251,7 +251,7 @@ def _money(plan: Decision) -> str:
     return plan_figure.said(TEXTS["money"], {
         "plan": plan, "best": plan.choice.best, "most": f"{most:,.0f}",
         "unspent": plan.project.target is None and plan.left > 0.02 * budget,
-        # The choice rules out that this gains 1 point.
+        # The choice rules out that the dearer purchase gains 1 point.
         "better": plan.choice.best.dollars > 1.02 * plan.chosen.dollars,
         "beyond": plan.project.images is None or plan.project.images > most, "paid": _paid(plan),
     })  # fmt: skip
@@ -292,17 +292,17 @@ def _trust(plan: Decision) -> str:
 
 
 def _next(plan: Decision) -> str:
-    (share, sentence), home, measured = plan.evidence.missing, plan.evidence.project, ""
+    (share, sentence), home, purchase = plan.evidence.missing, plan.evidence.project, ""
     if plan.measurement is not None:
         one, changes = plan.measurement
-        measured = (
+        purchase = (
             f"{dollars(one.dollars)} on {described(plan, one)}, trained with "
             f"{plan.evidence.title(one.method)} ({changes:.0%} probability)"
         )
     return plan_figure.said(TEXTS["next"], {
         "plan": plan, "chosen": plan.chosen, "home": home and quote(home), "missing": sentence,
         "unfinished": share > 0.05, "tests": _tests_to_buy(plan), "at_hand": _at_hand(plan)[-1],
-        "rounds": len(plan.order) > 1, "measurement": measured,
+        "rounds": len(plan.order) > 1, "measurement": purchase,
         "other_number": plan.chosen.answers.number != plan.curves.usual,
     })  # fmt: skip
 

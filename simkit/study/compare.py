@@ -175,23 +175,23 @@ class Comparison(runs.Runs):
         planned, finished = self.planned, len(self.every)
         if finished >= planned:
             return []
-        named = [*self._lacking()]
+        named = [*self._failed()]
         more = f" and {numbered(len(named) - NAMED, 'more scheme')}" if len(named) > NAMED else ""
         return [
             f"{planned - finished:,} of {planned:,} runs failed and are left out everywhere: "
             f"{', '.join(named[:NAMED])}{more}"
         ]
 
-    def _lacking(self) -> Iterator[str]:
-        """Each scheme of which runs failed, with their methods."""
+    def _failed(self) -> Iterator[str]:
+        """Each scheme with failed runs, and their methods."""
         counts = self.every.groupby(["reference", "scheme", "method"]).size()
         kinds = [(scheme, False, self.grid.methods) for scheme in self.grid.schemes]
         for scheme, reference, names in [*kinds, (COMPLETE, True, self.grid.references)]:
-            runs = self.grid.draws * (1 if reference else len(self.grid.limits))
+            planned = self.grid.draws * (1 if reference else len(self.grid.limits))
             done = {name: int(counts.get((reference, scheme, name), 0)) for name in names}
-            lacking = [name for name in names if done[name] < runs]
-            if lacking:
-                what = " and ".join(lacking) if any(done.values()) else "every run"
+            failed = [name for name in names if done[name] < planned]
+            if failed:
+                what = " and ".join(failed) if any(done.values()) else "every run"
                 yield f"{'complete labels' if reference else scheme} ({what})"
 
     def bill(self) -> list[str]:
@@ -303,10 +303,11 @@ def compare(
         hooks.planned(work.estimate())
     result = work.run()
     if result.failures:
-        what = [] if result.left else result.lacking()
-        what.append(f"the first of {numbered(len(result.failures), 'error')}: {result.failures[0]}")
+        parts = [] if result.left else result.lacking()
+        errors = numbered(len(result.failures), "error")
+        parts.append(f"the first of {errors}: {result.failures[0]}")
         place = "" if result.left else f"; all are in {Path(out) / 'summary.md'}"
-        warnings.warn("; ".join(what).rstrip(".") + place, stacklevel=2)
+        warnings.warn("; ".join(parts).rstrip(".") + place, stacklevel=2)
     return result
 
 

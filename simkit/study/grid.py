@@ -458,18 +458,18 @@ def _names(method: Method) -> list[str]:
 
 
 def _find_moved(values: dict[str, Any], file: Path) -> None:
-    """Replace paths in a grid's values that do not exist by those found beside its file."""
+    """Replace paths in a grid's values that do not exist with those found beside its file."""
 
-    def found(name: str, text: Any, search: Callable[[str, Path], str] = beside) -> Any:
-        if not isinstance(text, str) or not text or (place := search(text, file.parent)) == text:
-            return text
-        noting(file, stacklevel=5)(f"{name} {text} is not there, so {place} is read")
-        return place
+    def existing(name: str, path: Any, search: Callable[[str, Path], str] = beside) -> Any:
+        if not isinstance(path, str) or not path or (moved := search(path, file.parent)) == path:
+            return path
+        noting(file, stacklevel=5)(f"{name} {path} is not there, so {moved} is read")
+        return moved
 
     for name, search in (("data", near), ("scores", beside)):
         if name in values:
-            values[name] = found(name, values[name], search)
+            values[name] = existing(name, values[name], search)
     if isinstance(features := values.get("features"), dict):
         values["features"] = {
-            split: found(f"features.{split}", path) for split, path in features.items()
+            split: existing(f"features.{split}", path) for split, path in features.items()
         }

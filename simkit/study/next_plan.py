@@ -100,10 +100,10 @@ def plan_next(
         raise BadInput(f"{order.folder} has no answers yet that give labels; run simkit receive "
                        "first")  # fmt: skip
     places = [folders] if isinstance(folders, str | PathLike) else list(folders)
-    one, of = errors, "errors"
+    source = "errors"
     if errors is None:
-        one, of = state.errors, f"errors, measured by {order.folder},"
-    one = None if one is None else quantities.rates(one, of)
+        errors, source = state.errors, f"errors, measured by {order.folder},"
+    one = None if errors is None else quantities.rates(errors, source)
     evidence = Evidence.of(*places, errors=joined(one, state.usual, *places))
     # The runs whose simulated people have the error rates nearest to those of the answers.
     habits = [option.habits for option, _ in evidence.cells]

@@ -63,7 +63,7 @@ def test_reports_are_written_beside_one_line(runs, shell, tmp_path, ending):
         (["--budget", "0.0001"], "raise it to"),
         (["--budget", "100", "--errors", "3,5"], "errors"),
         (["--budget", "100", "--errors", "99%"], "--errors is '99%'; shares are expected"),
-        (["--budget", "100", "--errors", "60%,40%"], "below 100% together"),
+        (["--budget", "100", "--errors", "60%,40%"], "less than 100%"),
         (["--budget", "100", "--errors", "5%,x"], "one or two shares"),
         (["--budget", "100", "--images", "0", "--errors", "0"], "images"),
     ],

@@ -79,8 +79,8 @@ def test_typical_images_come_from_every_group_and_unusual_ones_last(truth, blobs
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_clusters_are_those_of_lloyd(seed):
-    """With equal rows, so that most times some cluster stays empty, and clusters of one row."""
+def test_clusters_are_those_of_lloyds_algorithm(seed):
+    """Rows repeat, so that most cases have an empty cluster, and clusters of one row."""
     rng, chance = np.random.default_rng(seed), Chance.seeded(seed).of("clusters", 12)
     rows = rng.integers(-99, 99, (20, 2))[rng.integers(0, 20, 24)].astype(float)
     centres = rows[chance.permutation(24).at(np.arange(12))]
