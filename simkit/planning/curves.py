@@ -342,7 +342,8 @@ class Curves:
 
     def expected(self, received: Received) -> Array:
         """(R,) mAP of one model on these labels in the samples `kept`, as the pilot's test split
-        measures it: its error is in all measured mAP alike, so none of it is between them."""
+        measures it. The error of that split is left out, as it is the same in every measured mAP.
+        """
         pair = received.option, received.method
         luck = self._rng("measured").standard_normal(SAMPLES)
         return np.asarray(self._received(received)[self.kept, 0] + self._deviation(pair) * luck)
