@@ -397,25 +397,27 @@ def _grid(curves: Curves, option: LabelOption, answers: Answers, project: Reques
     option (whose questions then get as many answers); None without any."""
     bought = curves.purchases[option].answered(answers.times)
     pool, spent = curves.evidence.pool.images, project.spent.get(option, 0.0)
-    set_up = project.set_up
+    set_up, had = project.set_up, curves.had(option)
     if project.images == 0 or (spent and answers.times < 1):
         return None
     budget = project.dollars + spent
-    exist = min(project.images or math.inf, int(MOST_TIMES * pool))
+    exist = max(min(project.images or math.inf, int(MOST_TIMES * pool)), had)
     rows: list[tuple[Array, ...]] = []
     if option.amount == "images":
-        each = bought.dollars[-1] / pool + project.image_price
-        most = int(min(exist, (budget - set_up) / each + 1e-9))
+        label, image = bought.dollars[-1] / pool, project.image_price
+        most = int(min(exist, (budget - set_up + had * image) / (label + image) + 1e-9))
         # The same grid for every budget, so that more money never removes a candidate.
         images = np.geomspace(max(1, min(pool // 50, exist)), exist, 3 * LEVELS).round()
         images = np.unique(np.append(images, most))
-        images = images[(images >= 1) & (images <= most)]
+        images = images[(images >= max(had, 1)) & (images <= most)]
         whole = bought.at(np.full(len(images), bought.dollars[-1]))
-        rows.append((images * each + set_up, images, images / pool, images, *whole.counts))
+        dollars = images * label + (images - had) * image + set_up
+        rows.append((dollars, images, images / pool, images, *whole.counts))
     else:  # a part of the questions about each image
-        sizes = np.unique(np.geomspace(min(pool, exist), exist, SIZES).round().astype(int))
+        least = max(min(pool, exist), had)  # further labels of the option contain the earlier ones
+        sizes = np.unique(np.geomspace(least, exist, SIZES).round().astype(int))
         for count in sizes.tolist():
-            times, paid = count / pool, set_up + count * project.image_price
+            times, paid = count / pool, set_up + (count - had) * project.image_price
             left = (budget - paid) / times
             if left < bought.dollars[0]:
                 continue
@@ -427,8 +429,9 @@ def _grid(curves: Curves, option: LabelOption, answers: Answers, project: Reques
             rows.append((total, ones * count, ones * times, amounts, *part.counts))
     grid = _Grid(*map(np.concatenate, zip(*rows, strict=True))) if rows else None
     if grid is not None and spent:
-        grid = _Grid(*(column[grid.dollars > 1.02 * spent] for column in grid))
-        share = 1 - spent / grid.dollars
+        labels = grid.dollars - set_up - (grid.images - had) * project.image_price
+        grid = _Grid(*(column[labels > 1.02 * spent] for column in grid))
+        share = 1 - spent / labels[labels > 1.02 * spent]
         grid = grid._replace(dollars=grid.dollars - spent, seconds=grid.seconds * share)
     return grid if grid is not None and len(grid.dollars) else None
 
@@ -659,14 +662,24 @@ class Decision:
     def purchase_needed(self) -> bool:
         """Whether the purchase is expected to raise mAP by at least 1 point.
 
-        It must exceed both the mAP of the labels so far, in a project or with earlier rounds, and
-        the zero-shot mAP, if any. Otherwise the pilot's labels and the purchase together, or
-        further answers to the pilot's questions, must exceed the pilot's labels as they are.
+        It must exceed the mAP of the labels so far, in a project or with earlier rounds, and what
+        is `free`. Otherwise the pilot's labels and the purchase together, or further answers to
+        the pilot's questions, must exceed the pilot's labels as they are.
         """
+        received, images = self.evidence.received, self.project.images or math.inf
+        known = received is not None and received.option.complete and received.asked >= images
         so_far, together = self.compared
-        free = self.evidence.zero_shot
-        adds = bool(np.median(together - so_far) >= LOSS)
-        return adds and (free is None or self.chosen.median >= free[0] + LOSS)
+        adds = bool(np.median(together - so_far) >= LOSS) and self.chosen.median >= self.free + LOSS
+        return adds and (self.chosen.answers.again or not known)
+
+    @property
+    def free(self) -> float:
+        """The best mAP that needs none of the labels so far: zero-shot, and outside of a project,
+        whose models learn from its pilot, that of the pilot alone; -inf without any."""
+        values = [] if self.evidence.zero_shot is None else [self.evidence.zero_shot[0]]
+        if self.evidence.received is not None and not self.curves.in_project:
+            values += [float(np.nanmean(one)) for one in self.evidence.complete.values()]
+        return max(values, default=-math.inf)
 
     @cached_property
     def compared(self) -> tuple[Array, Array]:
@@ -757,14 +770,15 @@ def _bill(plan: Decision) -> Iterator[BillLine]:
         return BillLine(what, dollars, None if math.isnan(seconds) else seconds / 3600, when)
 
     for letter, one in zip("ab", order if plan.purchase_needed else (), strict=False):
-        paid = one.images * project.image_price
+        new = max(one.images - plan.curves.had(one.option), 0)
+        paid = new * project.image_price
         what = "further answers" if one.answers.again else "labels"
         if one.answers.number != plan.curves.usual:
             what += f", {one.answers}"
         what = what if len(order) == 1 else f"round 1, {letter}: {what}"
         yield line(what, one.dollars - paid - project.set_up, one.seconds)
         if paid:
-            yield line(numbered(one.images, "image"), paid, 0.0)
+            yield line(numbered(new, "image"), paid, 0.0)
         if project.set_up and one is order[-1]:
             yield line("set-up", project.set_up, 0.0)
         if len(order) > 1 and one is order[-1]:  # which is of another option than the chosen one

@@ -353,6 +353,11 @@ class Curves:
         columns = self._columns(received.option, received, self._times(received))
         return self.with_labels_so_far((received.option, received.method), *columns)
 
+    def had(self, option: LabelOption) -> int:
+        """Number of images about which earlier rounds of this option asked."""
+        received = self.evidence.received
+        return received.asked if received is not None and received.option == option else 0
+
     def _times(self, received: Received) -> float:
         by_images = received.option.amount == "images"
         return (received.asked if by_images else received.images) / self.evidence.pool.images

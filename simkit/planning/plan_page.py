@@ -38,10 +38,7 @@ WORDS = {"purchase", "method", "needs"}  # columns of a table of purchases that 
 
 def page(plan: Decision) -> Page:
     """The plan as a page: the answer first, the rest folded."""
-    wanted, images, evidence = plan.project.target, plan.project.images, plan.evidence
-    title = f"What to label for {dollars(plan.project.dollars)}"
-    title += "" if images is None else f", with {numbered(images, 'image')}"
-    title += "" if wanted is None else f", {100 * wanted:g} mAP wanted"
+    evidence, title = plan.evidence, plan_figure.said(TEXTS["title"], {"project": plan.project})
     data = re.sub("[^:,=]*/", "", str(evidence.grid.get("data", "")))  # without folders
     about = evidence.project or data
     return Page(
@@ -57,7 +54,7 @@ def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
     """What to buy, what to expect of it, and where the money goes."""
     if plan.purchase_needed:
         yield "Spend", _spend(plan)
-        yield "Expect", " ".join(_expect(plan))
+        yield "Expect", _expect(plan)
         yield "Range", f"{_band(plan.chosen)} mAP (90% interval)."
         yield "mAP", _meaning(plan)
         yield "Money", _money(plan)
@@ -68,11 +65,12 @@ def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
         gain = max(plan.choice.best.median - score, 0.0)
         yield "Spend", f"nothing: {_tried(plan)}"
         yield "Expect", f"{points(score)} mAP on new images, with {with_what}."
-        text = (
-            f"{dollars(plan.left)}. Keep it: of {len(plan.choice.every):,} purchases the best is "
-            f"expected to add {points(gain)} points. {_paid(plan)}"
-        )
-        yield "Left", text
+        why, target = "Keep it.", plan.project.target
+        if target is not None and score >= target:
+            why = f"Keep it: {points(target)} is reached without a purchase."
+        elif gain < LOSS:
+            why = f"Keep it: the best purchase is expected to add {points(gain)} points."
+        yield "Left", f"{dollars(plan.left)}. {why} {_paid(plan)}"
 
 
 def what_if(
@@ -185,27 +183,12 @@ def _needs(plan: Decision) -> str:
     return plan_figure.said(TEXTS["needs"], values)
 
 
-def _expect(plan: Decision) -> Iterator[str]:
-    chosen, target, adds, on = plan.chosen, plan.project.target, "", ""
-    whole = f" once the whole {dollars(chosen.dollars)} is spent" if len(plan.order) > 1 else ""
-    so_far, together = plan.compared
+def _expect(plan: Decision) -> str:
+    chosen, target, adds = plan.chosen, plan.project.target, None
+    (so_far, together), trained = plan.compared, plan.curves.trained is not None
     alone = float(np.median(so_far))
-    if plan.curves.trained is not None:
-        on = f" on these and all labels so far (which alone give {points(alone)})"
-    elif chosen.median < alone + LOSS and not chosen.answers.again:
-        both, gain = (points(float(np.median(x))) for x in (together, together - so_far))
-        adds = f" With the pilot's labels as well {both}, {gain} more than with the pilot alone."
-        on = " on the order alone"
-    method = plan.evidence.title(chosen.method)
-    yield f"{points(chosen.median)} mAP on new images, trained with {method}{on}{whole}.{adds}"
-    if target is not None:
-        chance, wanted = chosen.reaches(target), points(target)
-        if plan.choice.reached:
-            yield f"{wanted} is reached with {chance:.0%} probability, at the lowest such price."
-        else:
-            yield f"The best chance of reaching {wanted} is {chance:.0%}."
-    if (free := plan.evidence.zero_shot) is not None:
-        yield f"Without labels, the scores reach {points(free[0])} (zero-shot, {free[1]})."
+    if not trained and chosen.median < alone + LOSS and not chosen.answers.again:
+        adds = tuple(points(float(np.median(x))) for x in (together, together - so_far))
     alike = (
         one for one in plan.choice.every
         if (one.option, one.answers, one.images) == (chosen.option, chosen.answers, chosen.images)
@@ -216,10 +199,12 @@ def _expect(plan: Decision) -> Iterator[str]:
         (float((one.map > chosen.map + LOSS / 2).mean()), one.method) for one in alike
     }  # fmt: skip
     likely = sorted((one for one in better.values() if one[0] >= MAYBE), key=lambda one: -one[0])
-    if likely:
-        others = " and ".join(plan.evidence.title(method) for _, method in likely[:2])
-        may = "they" if likely[1:] else "it"
-        yield f"Train {others} on the same labels as well; {may} may be better."
+    return plan_figure.said(TEXTS["expect"], {
+        "plan": plan, "chosen": chosen, "alone": alone, "adds": adds, "trained": trained,
+        "method": plan.evidence.title(chosen.method), "rounds": len(plan.order) > 1,
+        "chance": None if target is None else f"{chosen.reaches(target):.0%}",
+        "likely": [plan.evidence.title(method) for _, method in likely[:2]],
+    })  # fmt: skip
 
 
 def _by_pilot(plan: Decision) -> tuple[float, Array, float]:
@@ -277,6 +262,11 @@ def _at_hand(plan: Decision) -> tuple[float, str, str]:
     labels = "the pilot's labels" if plan.curves.trained is None else "the labels so far"
     score = score if received is None else received.score
     found = [(score, f"{labels}, trained with {named}", train)]
+    if received is not None and not plan.curves.in_project:
+        alone, best = max((float(np.nanmean(x)), key[1]) for key, x in evidence.complete.items())
+        if alone > score:
+            what = f"the pilot's labels alone, trained with {evidence.title(best)}"
+            found.append((alone, what, "Train on the pilot's labels."))
     if evidence.zero_shot is not None:
         use = "Use the scores (`simkit score`); they need no labels."
         found.append((evidence.zero_shot[0], "the scores (zero-shot)", use))
@@ -353,6 +343,7 @@ def better_tests(plan: Decision) -> dict[str, Any] | None:
         return {"images": 0, "answers": usual + 1, "dollars": bought[1][1],
                 "half_width": bought[1][2]}  # fmt: skip
     each = float(plan.curves.complete.dollars[-1]) / plan.evidence.pool.images
+    each += plan.project.image_price
     images = math.ceil(test.images * ((test.half_width / KNOWN_TO) ** 2 - 1))
     if project:
         images = min(images, int(plan.left / each))
@@ -460,23 +451,12 @@ def _bill(plan: Decision, *, paid: bool = False) -> Table:
 
 def _details(plan: Decision) -> Iterator[Section]:
     chosen = plan.chosen
-    trained = plan.evidence.trained_as.get(chosen.pair)
-    spelled = short(chosen.option.with_amount(chosen.amount))
-    (miss, false_alarm), (present, absent) = chosen.answers.errors or (0.0, 0.0), plan.wrong
-    yield Section(
-        "The order",
-        items=tuple(filter(None, (
-            f"Scheme: {spelled}, about {numbered(chosen.asked, 'image')} asked about",
-            f"Labels: about {chosen.present.sum():,.0f} present and {chosen.absent.sum():,.0f} "
-            f"absent of the {len(chosen.present)} classes that mAP averages",
-            f"Errors: {100 * miss:.2g}% of the present classes will be missed and "
-            f"{100 * false_alarm:.2g}% of the absent ones reported" if miss or false_alarm else "",
-            f"Errors: {present:.1%} of the present and {absent:.1%} of the absent labels will be "
-            "wrong" if present or absent else "",
-            f"Training as in the comparison: {trained['method']}, learning rate {trained['lr']:g}, "
-            f"{trained['epochs']} epochs" if trained and trained["lr"] else "",
-        ))),
-    )  # fmt: skip
+    values = {
+        "plan": plan, "chosen": chosen, "trained": plan.evidence.trained_as.get(chosen.pair),
+        "scheme": short(chosen.option.with_amount(chosen.amount)),
+        "errors": chosen.answers.errors or (0.0, 0.0),
+    }  # fmt: skip
+    yield Section("The order", items=_said_of(TEXTS["order"], values))
     if (paid := _bill(plan, paid=True)).rows:
         yield Section("Already paid", table=paid)
     others = _frontier(plan.choice.every, chosen.pair)[::2]
@@ -495,7 +475,7 @@ def _details(plan: Decision) -> Iterator[Section]:
         table = Table("", ("test split", "$", "mAP"), tests, (1, 2))
         title = "Better test labels, or more test images?"
         yield Section(title, (TEXTS["certainty"],), table=table)
-    yield Section("Assumptions", items=tuple(_assumptions(plan)))
+    yield Section("Assumptions", items=_assumptions(plan))
     yield Section(f"Prices: {plan.prices.name}", items=tuple(_prices(plan)))
     ids = ", ".join(f"{name} {value}" for name, value in plan.evidence.ids.items())
     made = ", ".join(f"{name} {value}" for name, value in versions().items())
@@ -513,7 +493,7 @@ def _prices(plan: Decision) -> Iterator[str]:
         yield f"wage: ${source.wage:g} an hour ({source.wage_source})"
 
 
-def _assumptions(plan: Decision) -> Iterator[str]:
+def _assumptions(plan: Decision) -> tuple[str, ...]:
     """What the plan assumes, as far as it matters."""
     chosen, evidence, errors = plan.chosen, plan.evidence, plan.curves.errors or (0.03, 0.03)
     values = {
@@ -523,7 +503,12 @@ def _assumptions(plan: Decision) -> Iterator[str]:
         "answers": Answers(plan.curves.usual),
         "known": evidence.levels or not chosen.option.habits.perfect or not any(errors),
     }  # fmt: skip
-    return filter(None, (plan_figure.said(text, values) for text in TEXTS["assumptions"]))
+    return _said_of(TEXTS["assumptions"], values)
+
+
+def _said_of(texts: Sequence[str], values: dict[str, Any]) -> tuple[str, ...]:
+    """The texts with these values, without those that come out empty."""
+    return tuple(filter(None, (plan_figure.said(text, values) for text in texts)))
 
 
 def _frontier(every: Sequence[Candidate], pair: Pair) -> list[Candidate]:

@@ -166,7 +166,9 @@ def on_photographs(folder):
 
 def test_where_no_purchase_is_needed_the_next_step_is_training(pilot):
     evidence = on_photographs(pilot)
-    (option, method), sizes = next((p, s) for p, s in evidence.cells.items() if p[0].complete)
+    complete = [pair for pair in evidence.cells if pair[0].complete]
+    option, method = max(complete, key=lambda pair: evidence.complete_labels(*pair).mean())
+    sizes = evidence.cells[option, method]
     received = Received(
         option, method, dollars=70.0, images=POOL, asked=POOL, present=sizes[-1].present,
         absent=sizes[-1].absent, scores=np.array([evidence.complete_labels(option, method).mean()]),
@@ -178,6 +180,11 @@ def test_where_no_purchase_is_needed_the_next_step_is_training(pilot):
     assert "$" not in said["Spend"] and "Range" not in said
     assert f"--method {method}" in said["Next step"] and "order1/labels" in said["Next step"]
     assert "$70" in made.text() and "Bill of this budget" not in made.text()
+    poor = replace(received, scores=np.array([0.05]), asked=POOL // 2)
+    made = plan(replace(evidence, received=poor), 3, images=POOL, prices="openimages")
+    alone = 100 * max(one.mean() for one in evidence.complete.values())
+    assert answers(made)["Expect"].startswith(f"{alone:.1f}") and not made.purchase_needed
+    assert "pilot's labels alone" in answers(made)["Expect"]
     free = plan(replace(evidence, zero_shot=(0.99, "clip")), 100, images=POOL)
     assert "99.0" in answers(free)["Expect"] and "simkit score" in answers(free)["Next step"]
 

@@ -120,6 +120,28 @@ def test_the_error_of_the_test_split_stays_when_labels_so_far_are_measured_on_it
         assert np.arcsin(np.sqrt(values)).std() > 0.9 * 0.05
 
 
+@pytest.mark.parametrize("image_price", [0.0, 0.1])
+def test_further_labels_of_an_option_contain_the_earlier_ones(project, image_price):
+    """So they are on no fewer images, of which the earlier ones are paid."""
+    read, prices = Evidence.of(project), {"prices": "openimages", "image_price": image_price}
+    option = next(option for option, _ in read.cells if option.scheme == "rpa")
+    first = plan(read, 50, images=IMAGES, **prices)
+    bought = next(c for c in first.choice.every if c.pair == (option, "ll-r") and c.dollars > 10)
+    labels = bought.dollars - bought.images * image_price
+    received = Received(
+        option, "ll-r", labels, bought.images, bought.images, bought.present, bought.absent,
+        np.array([bought.median]),
+    )  # fmt: skip
+    for budget in (5, 300):
+        made = plan(replace(read, received=received), budget, images=IMAGES, **prices)
+        more = [one for one in made.choice.every if one.option == option and not one.answers.again]
+        assert more or budget == 5
+        for one in more:
+            assert one.images >= bought.images and one.present.sum() > bought.present.sum()
+            assert one.dollars > (one.images - bought.images) * image_price
+        assert all(line.dollars >= 0 for line in made.bill)
+
+
 @pytest.mark.parametrize("by", [0.12, -0.12])
 def test_labels_so_far_that_are_far_from_all_predictions_move_what_follows(project, by):
     read = Evidence.of(project)
