@@ -20,6 +20,7 @@ from simkit.data.label_table import Content, read_content, read_splits
 from simkit.data.listing import NO_IMAGES, listed
 from simkit.data.lists import class_names, folder
 from simkit.data.splits import (
+    FIFTH,
     Part,
     Unknown,
     assemble,
@@ -69,6 +70,7 @@ class Folder:
     drop_missing: leave out images whose file is missing.
     test: share of the images held out for testing, such as 0.2, if the table has no test images;
     drawn by row order, so always the same.
+    val: the same for validation; 0 leaves all of them for training.
     hierarchy: a JSON file or the name of a shipped one, such as coco-80.
     part: the table lists a part of the images on purpose, so there is no note of the others.
     """
@@ -86,6 +88,7 @@ class Folder:
     unknown: Unknown = setting("keep", "keep unknown labels, or assume them absent")
     drop_missing: bool = setting(False, "leave out images whose file is missing")
     test: float = setting(0.0, "share of images for testing where the table marks none")
+    val: float = setting(FIFTH, "share of images for validation where the table marks none; or 0")
     hierarchy: str = setting("", "a JSON file or a shipped name, such as coco-80")
     part: bool = setting(False, "the table lists a part of the images on purpose")
 
@@ -116,10 +119,11 @@ class Folder:
         if not self.part:
             _note_unlisted(place, table, cast(FilePictures, whole.pictures).files)
         splits = content.splits[places(ids, whole.truth.images)]
+        for split, share in {"test": self.test, "val": self.val * (self.val != FIFTH)}.items():
+            if share and (splits == split).any():
+                odd = f"{table} marks images as {split} already"
+                raise BadInput(f"{odd}; leave {split}={share:g} out")
         if self.test:
-            if (splits == "test").any():
-                odd = f"{table} marks images as test already"
-                raise BadInput(f"{odd}; leave test={self.test:g} out")
             train = np.flatnonzero(splits == "train")
             splits = splits.astype("U5")
             splits[train[published_split(len(train), share=self.test)[1]]] = "test"
@@ -127,7 +131,7 @@ class Folder:
         if "train" not in parts:
             raise BadInput(f"{table} marks no image as train; give some of them that split")
         name = place.resolve().name or self.name
-        return assemble(name, parts, self)
+        return assemble(name, parts, self, val=self.val)
 
     def _unlabelled(self, place: Path) -> Dataset:
         """One split with all images, in the order of their names, and one class without labels.

@@ -23,6 +23,8 @@ from simkit.labels.names import matches, plain
 from simkit.labels.truth import Truth
 from simkit.registry import setting
 
+FIFTH = 0.2  # of the training images, the published share for validation
+
 
 class SomePictures(Pictures, Protocol):
     """Images of which a subset can be selected."""
@@ -144,20 +146,21 @@ class SplitFiles:
         return str(getattr(self, f"{split}_images", "") or getattr(self, "images", ""))
 
 
-def assemble(name: str, parts: Mapping[str, Part], source: Any) -> Dataset:
+def assemble(name: str, parts: Mapping[str, Part], source: Any, *, val: float = FIFTH) -> Dataset:
     """A data set of the splits in `parts`; without "val" the published split of "train" gives one.
 
-    Two images or fewer are not split. The undivided training set is then kept as the split
-    "train+val": published partial labels were drawn on it, before a part was held out.
+    val: the share of that part; two images or fewer are not split. The undivided training set is
+    then kept as the split "train+val": published partial labels were drawn on it, before a part
+    was held out.
 
     source: the settings; with a `hierarchy` the data set is closed under it. There is a test split
     only if `parts` has one. Raises BadInput if splits differ in their classes.
     """
     splits = dict(parts)
-    if "val" not in splits and splits["train"].truth.shape[0] > 2:
-        train, val = published_split(splits["train"].truth.shape[0])
-        whole = splits["train"]
-        splits |= {"train": whole.select(train), "val": whole.select(val), WHOLE: whole}
+    whole = splits["train"]
+    if val and "val" not in splits and whole.truth.shape[0] > 2:
+        train, held_out = published_split(whole.truth.shape[0], share=val)
+        splits |= {"train": whole.select(train), "val": whole.select(held_out), WHOLE: whole}
     splits = {split: splits[split] for split in (*SPLITS, WHOLE) if split in splits}
     classes = splits["train"].truth.classes
     for split, part in splits.items():
@@ -229,7 +232,7 @@ def published_order(images: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def published_split(
-    images: int, *, share: float = 0.2, seed: int = 1200
+    images: int, *, share: float = FIFTH, seed: int = 1200
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Indices of the training and of the validation images, both ascending.
 

@@ -294,7 +294,6 @@ def pilot_split(project: Project, order: Order) -> tuple[NDArray[np.int64], NDAr
     drawn = np.argsort(Chance.seeded(project.seed).of("test")(asked), kind="stable")
     split = np.full(len(asked), "train", object)
     split[drawn[: round(pilots.TEST * len(asked))]] = "test"
-    split[drawn[:1]] = "val"  # otherwise a fifth of the training images would be held out
     further = order.test_images
     return np.append(asked, further), np.append(split, np.full(len(further), "test", object))
 
@@ -321,7 +320,7 @@ def pilot_data(project: Project) -> str:
     """
     source, settings, _ = read_spec(project.data)
     table = str((project.folder / TABLE).resolve())
-    settings |= {"labels": table, "unknown": "absent-in-train", "part": "yes"}
+    settings |= {"labels": table, "unknown": "absent-in-train", "part": "yes", "val": 0}
     return write_spec(source.name, settings, fields(source)[0].name)  # type: ignore[arg-type]
 
 

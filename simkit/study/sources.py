@@ -320,7 +320,8 @@ def _for_split(spec: str, split: str, data: Dataset) -> str:
     """The mend for a split that a data set lacks: the setting that names or makes it."""
     for entry in dataclasses.fields(read_spec(spec)[0]):  # type: ignore[arg-type]
         if entry.name == split:
-            share = "0.2, to hold out a share" if entry.default == 0.0 else "FILE"
+            shared = isinstance(entry.default, float)
+            share = "0.2, to hold out a share" if shared else "FILE"
             return f"add {split}={share}"
     return f"name one of {', '.join(data.truth)}"
 

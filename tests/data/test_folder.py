@@ -362,6 +362,20 @@ def test_a_share_is_kept_for_testing(tmp_path: Path) -> None:
     assert np.abs(np.array(shades, int) - 10 * np.array(places)).max() < 4
 
 
+@pytest.mark.parametrize(("val", "images"), [("0", 0), ("0.25", 2)])
+def test_a_share_is_kept_for_validation(tmp_path: Path, val: str, images: int) -> None:
+    table = "file,class\n" + "".join(f"{name},cat\n" for name in NAMES)
+    opened = data.open(f"folder:{_folder(tmp_path, table)},val={val}")
+    assert len(opened.truth["train"].images) == len(NAMES) - images
+    assert [len(opened.truth[s].images) for s in opened.truth if s == "val"] == [images][:images]
+    (tmp_path / "labels.csv").write_text(table.replace("\n", ",train\n").replace(
+        "class,train", "class,split").replace("cat,train", "cat,val", 1))  # fmt: skip
+    if images:
+        layouts.refused(f"folder:{tmp_path},val={val}", "marks images as val already")
+    else:
+        assert len(data.open(f"folder:{tmp_path},val=0").truth["val"].images) == 1
+
+
 def test_a_share_for_testing_that_cannot_be(tmp_path: Path) -> None:
     _folder(tmp_path, "file,class,split\na.jpg,cat,train\nb.jpg,cat,train\nc.jpg,cat,test\n")
     table = tmp_path / "labels.csv"
