@@ -400,6 +400,8 @@ def say_repeated(order: Order) -> None:
 
 def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> None:
     """timed: the bill by the measured times of earlier answers."""
+    from simkit.orders import page
+
     table, terms = order.rounds[-1].table, order.rounds[-1].settings
     gold, images = int((table["gold"] != 0).sum()), int(table["image"].nunique())
     print_json({
@@ -438,9 +440,8 @@ def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> No
     for file in files:
         say(f"wrote {file}")
     folder = quote(str(order.folder))
-    page = next((file for file in files if file.endswith("page.html")), None)
-    if page is None:
+    if not (order.round_folder / "page.html").is_file():
         say(f"next: have the questions answered, then run: simkit receive {folder} FILE")
     else:
-        say(f"next: have {page} answered in a browser, then run:\n"
+        say(f"next: have {page.named(order.round_folder)} answered in a browser, then run:\n"
             f"  simkit receive {folder} ~/Downloads/answers-{order.id}-*.jsonl")  # fmt: skip

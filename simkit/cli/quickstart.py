@@ -183,6 +183,7 @@ def _print_pictures(table: pd.DataFrame, name: str, backbone: str | None, projec
 
 
 def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: Cost) -> None:
+    from simkit.orders import page
     from simkit.orders.project import next_step
     from simkit.orders.receiving import OrderState
     from simkit.orders.rounds import PAGE
@@ -213,7 +214,7 @@ def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: C
             "more for each class, and `simkit receive` measures it")  # fmt: skip
     say_repeated(order)
     _print_possible(project, order)
-    say(f"people answer the page in a browser: {order.round_folder / 'page.html'}")
+    say(f"people answer the page in a browser: {page.named(order.round_folder)}")
     say("describe the classes: this page shows the descriptions in --instructions FILE, and the "
         f"page of a further round those in {order.round_folder / 'instructions.md'}")  # fmt: skip
     say(f"next: {next_step(project, [OrderState.of(order)])}")

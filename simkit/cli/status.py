@@ -22,6 +22,7 @@ def command(folder: Path) -> None:
 
     No file is changed but state.json, which keeps what is up to date.
     """
+    from simkit.orders import page
     from simkit.orders.project import Project, next_step, spent
 
     project = Project.read(folder)
@@ -60,8 +61,7 @@ def command(folder: Path) -> None:
         if len(state.answers):
             say((f"{state.order.folder.name}: " if len(states) > 1 else "") + errors_line(state))
     for state in states:
-        page = state.order.round_folder / "page.html"
-        if len(state.open) and page.is_file():
-            say(f"page to answer: {page}")
+        if len(state.open) and (state.order.round_folder / "page.html").is_file():
+            say(f"page to answer: {page.named(state.order.round_folder)}")
     say(f"next: {step}")
 # fmt: on

@@ -237,6 +237,7 @@ class _Answers:
         self.worker = self._needed("worker", "names", "the names of the people")
         self.worker.note_people()
         questions, why = self._questions()
+        self._report_notes(questions)
         self.counted = (questions >= 0) & self.worker.filled
         for column in self.table.named(["AssignmentStatus", "status", "state"]):
             for place in np.flatnonzero([text.lower() in _REJECTED for text in column.cells()]):
@@ -354,6 +355,21 @@ class _Answers:
         if name == "answer" or (name != "seconds" and key(column.name) == name):
             raise BadInput(error)
         self.table.note(f"{error}; it is left out")
+
+    def _report_notes(self, questions: NDArray[np.int64]) -> None:
+        """Say what people noted on the page: no label holds it."""
+        for column in self.table.named(["note"]) if self.table.named(["order"]) else []:
+            images = self.order.table["image"].reindex(questions).to_numpy()
+            texts = [
+                f"{text!r} on {self.images[int(image)]}"
+                for text, image in zip(column.cells(), images, strict=True)
+                if text and image == image
+            ]
+            if texts:
+                self.table.note(
+                    f"people noted what no class of the order says: {counted(texts)}; notes do not "
+                    f"become labels, and stay in the column {column.name!r} of this file"
+                )
 
     # images, classes and questions
 

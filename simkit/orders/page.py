@@ -1,4 +1,4 @@
-"""One HTML file that shows images and asks questions; it needs no server and no network.
+"""HTML files that show images and ask questions; they need no server, no network, no other file.
 
 Answers stay in the browser until they are downloaded as JSONL, with the seconds of each.
 """
@@ -8,22 +8,18 @@ from __future__ import annotations
 import base64
 import io
 import json
-import os
-import warnings
 from importlib import resources
 from pathlib import Path
-from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
 from PIL import Image
 
 from simkit.data.dataset import Pictures
-from simkit.data.images import FilePictures
 from simkit.files import whole
 from simkit.orders.order import Order
 
-WITHIN = 500  # largest number of images in the page; with more, the page shows the files
+WITHIN = 500  # images in one page, at most; with more, a round has several pages
 SIDE = 800  # pixels of the longer side of an image in the page, at most
 
 
@@ -36,8 +32,10 @@ def write(
     rows: np.ndarray,
     instructions: str = "",
     suffix: str = "",
-) -> Path:
-    """Write `page.html`.
+) -> list[Path]:
+    """Write `page.html`, and with more than `WITHIN` images `page-2.html` and so on.
+
+    Each page holds its pictures, so that it can be sent to somebody else.
 
     Parameters
     ----------
@@ -56,72 +54,71 @@ def write(
 
     Returns
     -------
-    Path
-        The file.
+    list of Path
+        The files.
 
     Raises
     ------
     BadInput
         If an image cannot be read.
     """
-    file = folder / f"page{suffix}.html"
-    sources = _sources(np.unique(questions["image"]), pictures, rows, folder)
-    tasks = []
-    for _, asked in questions.groupby("task", sort=False):
-        image, kind = int(asked["image"].iloc[0]), asked["kind"].iloc[0]
-        named = (  # questions that ask to name classes are not about one class
-            {"question": number, "class": "" if kind == "name" else order.classes[c]}
-            for number, c in zip(asked["question"].tolist(), asked["class"], strict=True)
-        )
-        tasks.append({
-            "image": str(order.images[image]), "src": sources[image], "kind": kind,
-            "questions": list(named),
-        })  # fmt: skip
-    data = {
-        "order": order.id, "round": f"{len(order.rounds)}{suffix}" if suffix else len(order.rounds),
-        "classes": order.classes,
-        "instructions": instructions, "tasks": tasks,
-        "again": bool(suffix) or bool((order.first[questions.index] != questions.index).any()),
-    }  # fmt: skip
-    page = resources.files("simkit.orders").joinpath("page.html").read_text("utf-8")
-    text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")  # no tag ends the data
-    with whole(file) as part:
-        part.write_text(page.replace("DATA", text, 1), "utf-8")
-    return file
+    again = bool(suffix) or bool((order.first[questions.index] != questions.index).any())
+    about = {"order": order.id, "classes": order.classes, "instructions": instructions,
+             "again": again}  # fmt: skip
+    template = resources.files("simkit.orders").joinpath("page.html").read_text("utf-8")
+    files, parts = [], _parts(questions)
+    for number, part in enumerate(parts, 1):
+        ending = suffix + f"-{number}" * (number > 1)
+        images, places = np.unique(part["image"], return_inverse=True)
+        # Questions that ask to name a class are not about one.
+        classes = part["class"].where(part["kind"] != "name", -1)
+        data = {
+            **about, "round": f"{len(order.rounds)}{ending}", "part": [number, len(parts)],
+            "images": [
+                {"name": str(order.images[image]), "src": _address(pictures, rows[image])}
+                for image in images
+            ],
+            "tasks": [
+                {"image": int(task["image"].iloc[0]), "kind": task["kind"].iloc[0],
+                 "questions": task[["question", "class"]].to_numpy().tolist()}
+                for _, task in part.assign(**{"image": places, "class": classes})
+                .groupby("task", sort=False)
+            ],
+        }  # fmt: skip
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        text = text.replace("<", "\\u003c")  # no tag ends the data
+        files.append(folder / f"page{ending}.html")
+        with whole(files[-1]) as place:
+            place.write_text(template.replace("DATA", text, 1), "utf-8")
+    return files
 
 
-def _sources(
-    images: np.ndarray, pictures: Pictures, rows: np.ndarray, folder: Path
-) -> dict[int, str]:
-    """The address of each image: its encoded bytes, or its file relative to the page."""
-    if len(images) <= WITHIN or not isinstance(pictures, FilePictures):
-        encoded = {
-            image: base64.b64encode(_jpeg(pictures, rows[image])) for image in images.tolist()
-        }
-        return {image: f"data:image/jpeg;base64,{text.decode()}" for image, text in encoded.items()}
-    sources, converted = {}, 0
+def named(folder: Path) -> str:
+    """The pages in a round's folder, for a message, without those for further people."""
+    count = 1 + len([*folder.glob("page-[0-9]*.html")])
+    more = f" to page-{count}.html ({count} files; send each to one person, receive all answers)"
+    return f"{folder / 'page.html'}{more * (count > 1)}"
+
+
+def _parts(questions: pd.DataFrame) -> list[pd.DataFrame]:
+    """The questions of each page: whole tasks, in their order, about at most `WITHIN` images."""
+    images = questions.groupby("task", sort=False)["image"].first()
+    count = images.nunique()
+    most = -(-count // -(-count // WITHIN))  # as many on each page
+    seen, part, numbers = set[int](), 0, []
     for image in images.tolist():
-        row = int(rows[image])
-        path = pictures.folder / pictures.files[row]
-        if not pictures.in_browsers(row):
-            converted += 1
-            path = folder / "pictures" / f"{row}.jpg"
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(_jpeg(pictures, row))
-        sources[image] = quote(os.path.relpath(path, folder))
-    also = f" (images converted for browsers: {converted:,})" * bool(converted)
-    warnings.warn(
-        f"the page shows {len(images):,} images from {pictures.folder} and works only on this "
-        f"computer{also}; for others, order at most {WITHIN} images, or use --to label-studio",
-        stacklevel=2,
-    )
-    return sources
+        if image not in seen and len(seen) == most:
+            seen, part = set(), part + 1
+        seen.add(image)
+        numbers.append(part)
+    parts = pd.Series(numbers, images.index)[questions["task"]].to_numpy()
+    return [questions[parts == number] for number in range(part + 1)]
 
 
-def _jpeg(pictures: Pictures, row: int) -> bytes:
-    """An image as JPEG, scaled down to `SIDE`."""
+def _address(pictures: Pictures, row: int) -> str:
+    """An image as an address that holds its bytes: JPEG, scaled down to `SIDE`."""
     image = Image.fromarray(pictures.read([row])[0])
     image.thumbnail((SIDE, SIDE))
     buffer = io.BytesIO()
     image.save(buffer, "JPEG", quality=85)
-    return buffer.getvalue()
+    return f"data:image/jpeg;base64,{base64.b64encode(buffer.getvalue()).decode()}"

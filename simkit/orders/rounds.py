@@ -274,11 +274,9 @@ def write_round(
         if "html" in forms:
             pictures, rows = _pictures(order)
             text = sheet.shown(classes)
-            files += [
-                page.write(order, part, place, pictures=pictures, rows=rows, instructions=text,
-                           suffix=suffix)
-                for suffix, part in parts.items()
-            ]  # fmt: skip
+            for suffix, part in parts.items():
+                files += page.write(order, part, place, pictures=pictures, rows=rows,
+                                    instructions=text, suffix=suffix)  # fmt: skip
         files.append(sheet.instructions(order, questions, place, classes, labels))
         files += [
             sheet.write(order, part, place, jsonl=form == "jsonl", suffix=suffix)

@@ -64,7 +64,7 @@ def test_the_page_shows_the_images_that_are_asked_about(shell, tmp_path) -> None
     assert start(shell).code == 0
     page = Path("project/order1/round-1/page.html").read_text()
     (text,) = re.findall(r'\{"order".*\}', page)
-    shown = {task["image"]: task["src"] for task in json.loads(text)["tasks"]}
+    shown = {image["name"]: image["src"] for image in json.loads(text)["images"]}
     assert list(shown) == ["0000.png", "0001.png", "0002.png"]
     for source, shade in zip(shown.values(), (0, 120, 250), strict=True):
         picture = Image.open(io.BytesIO(base64.b64decode(source.partition(",")[2])))

@@ -72,7 +72,7 @@ def fill_in(browser: Browser, order: Order) -> str:
     present = TRUTH.present.toarray()
     while browser.run("document.getElementById('done') === null"):
         browser.ready()
-        image = places[browser.run("document.querySelector('figcaption').textContent")]
+        image = places[browser.run("data.images[data.tasks[at].image].name")]
         task = browser.run("JSON.stringify(data.tasks[at])")
         questions = json.loads(task)
         classes = [INDEX.get(one["class"], -1) for one in questions["questions"]]
@@ -100,38 +100,129 @@ def test_answers_survive_closing_the_page_and_can_be_changed(browser, tmp_path):
         browser.ready()
         browser.press(key)  # yes, and then unsure instead
     begin(browser, page)
-    assert browser.run("document.getElementById('count').textContent").startswith("1 of")
+    assert browser.text("count").startswith("1 of")
     assert '"answer":"unsure"' in browser.downloaded()
 
 
-def test_a_page_without_its_images_records_nothing(browser, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(page, "WITHIN", 2)
-    photographs(tmp_path / "photos", 3)
-    words = ["order", "--data", f"folder:{tmp_path}/photos,labels=none", "--scheme", "full-subset",
-             "--classes", str(tmp_path / "names.txt"), "--out", str(tmp_path / "one")]  # fmt: skip
+def photo_order(folder: Path, count: int, classes: int, side: int = 8) -> Order:
+    """An order of complete labels of photographs in a folder."""
+    photographs(folder / "photos", count, side)
+    (folder / "names.txt").write_text("\n".join(f"class {n}" for n in range(1, classes + 1)))
+    words = ["order", "--data", f"folder:{folder}/photos,labels=none", "--scheme", "full-subset",
+             "--classes", str(folder / "names.txt"), "--out", str(folder / "one")]  # fmt: skip
     assert code(words) == 0
-    assert re.search(
-        "3 images .* only on this computer.*--to label-studio", capsys.readouterr().err
-    )
-    whole = tmp_path / "one" / "round-1" / "page.html"
-    moved = whole.rename(tmp_path / "page.html")
-    browser.open(moved)
-    browser.press("Enter")
-    assert browser.run("document.getElementById('missing').textContent")
-    browser.write("Cy")
-    browser.press("Enter")
+    return Order.read(folder / "one")
+
+
+def test_many_images_are_on_several_pages_that_can_be_sent(browser, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(page, "WITHIN", 2)
+    order = photo_order(tmp_path, 5, 2)
+    first = order.round_folder / "page.html"
+    assert f"have {first} to page-3.html (3 files; send each" in capsys.readouterr().out
+    (tmp_path / "photos").rename(tmp_path / "elsewhere")
+    for number, images in enumerate((2, 2, 1), 1):
+        sent = tmp_path / f"sent {number}.html"
+        first.with_name(f"page-{number}.html" if number > 1 else "page.html").rename(sent)
+        begin(browser, sent)
+        assert browser.text("count") == f"0 of {images}"  # the pages do not mix what they keep
+        for _ in range(images):
+            browser.ready()
+            browser.press("Enter")
+        answers = tmp_path / f"{number}.jsonl"
+        answers.write_text(browser.downloaded(), "utf-8")
+        assert code(["receive", str(order.folder), str(answers)]) == 0
+    assert not len(OrderState.of(order).open)
+
+
+def test_a_picture_that_cannot_be_shown_records_nothing(browser, tmp_path):
+    html = photo_order(tmp_path, 1, 2).round_folder / "page.html"
+    html.write_text(html.read_text().replace("base64,", "base64,AAAA"))
+    begin(browser, html)
     browser.until(lambda: browser.run("document.getElementById('failed') !== null"))
     for key in ("1", "Enter", "Enter"):
         browser.press(key)
-    assert browser.run("at === 0 && Object.keys(answers).length === 0")
+    assert browser.run("at === 0 && Object.keys(work.answers).length === 0")
+    browser.run("document.getElementById('skip').click()")
+    assert browser.text("done").startswith("1 ")
+
+
+def test_a_thousand_classes_show_each_picture_once(browser, tmp_path, capsys):
+    order = photo_order(tmp_path, 50, 1000, side=160)
+    html = order.round_folder / "page.html"
+    assert html.stat().st_size < 6e6 and html.read_text().count("data:image/jpeg") == 50
+    begin(browser, html)
+    browser.ready()
+    browser.run("window.first = document.querySelector('img')")
+    browser.press("2")
+    browser.press("Enter")
+    assert browser.run("window.first === document.querySelector('img')")
+    browser.press("/")
+    browser.write("class 77")
+    browser.press("Enter")
+    browser.press("Escape")
     for _ in range(3):
-        browser.until(lambda: browser.run("document.getElementById('skip') !== null"))
-        browser.run("document.getElementById('skip').click()")
-    assert browser.run("document.getElementById('done').textContent").startswith("3 ")
-    begin(browser, moved.rename(whole))
+        browser.press("Enter")
+    assert browser.text("count") == "4 of 2,500"
+    assert "Classes 81 to 100 of 1,000" in browser.run("document.body.innerText")
+    browser.run("document.querySelector('summary').click()")
+    browser.run("document.getElementById('note').focus()")
+    browser.write("a lion")
+    browser.press("Escape")
+    (tmp_path / "a.jsonl").write_text(browser.downloaded(), "utf-8")
+    assert code(["receive", str(order.folder), str(tmp_path / "a.jsonl")]) == 0
+    assert "noted what no class of the order says: 1 ('a lion' on 0000.png)" in (
+        capsys.readouterr().err
+    )
+    answers = OrderState.of(order).answers
+    assert len(answers) == 80 and answers["shared"].eq(20).all()
+    said = answers.loc[answers["answer"] == "yes", "class"]
+    assert [order.classes[c] for c in said] == ["class 2", "class 77"]
+
+
+def test_names_with_answers_in_this_browser_are_listed(browser, tmp_path):
+    html = page_of(tmp_path)
+    begin(browser, html)
     browser.ready()
     browser.press("Enter")
-    assert browser.run("at === 1 && Object.keys(answers).length === 1")
+    total = browser.text("count").partition(" of ")[2]
+    browser.open(html)
+    assert browser.text("started") == f"Ann: 1 of {total}, continue"
+    browser.write("  aNN ")
+    browser.press("Enter")
+    assert browser.text("count") == f"1 of {total}" and browser.text("who") == "Ann"
+    browser.open(html)
+    browser.run("document.querySelector('#started button').click()")
+    assert browser.text("count") == f"1 of {total}"
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_picture_and_next_stay_in_sight(browser, tmp_path, width, height):
+    browser.size(width, height)
+    begin(browser, photo_order(tmp_path, 2, 20).round_folder / "page.html")
+    browser.ready()
+    assert browser.sees(".hint") and browser.sees("#next") and browser.sees("img")
+    browser.run("document.querySelector('.list').lastChild.scrollIntoView()")
+    assert browser.sees(".list > :last-child") and browser.sees("#next") and browser.sees("img")
+    before = browser.run("document.querySelector('img').getBoundingClientRect().width")
+    for factor in (3, 1):
+        browser.press("z")
+        width = browser.run("document.querySelector('img').getBoundingClientRect().width")
+        assert width == pytest.approx(factor * before)
+
+
+def test_buttons_are_named_and_pressed_for_those_who_use_no_mouse(browser, tmp_path):
+    begin(browser, photo_order(tmp_path, 2, 30).round_folder / "page.html")
+    browser.ready()
+    nodes = browser.accessible()
+    assert {"class 1", "class 20", "Next", "Back", "Download answers", "The image in question",
+            "find a class", "answered"} <= {*nodes}  # fmt: skip
+    assert nodes["class 1"]["pressed"] == "false"
+    browser.run("document.querySelector('.list button').focus()")
+    for state in ("true", "mixed"):
+        browser.press("Enter")  # of the button that has the focus, not Next
+        assert browser.accessible()["class 1"]["pressed"] == state
+    assert browser.text("heard") == "class 1: unsure"
+    assert browser.text("count") == "0 of 4"
 
 
 def test_descriptions_of_classes_reach_the_page_and_the_next_round(tmp_path):
@@ -173,6 +264,6 @@ def test_answers_that_the_browser_cannot_keep_are_downloaded(browser, tmp_path):
     browser.press("Enter")
     for key in ("1", "Enter", "Enter"):
         browser.press(key)
-    assert browser.run("document.getElementById('count').textContent").startswith("2 of")
+    assert browser.text("count").startswith("2 of")
     assert not browser.run("document.getElementById('full').hidden")
     assert '"answer":"yes"' in browser.downloaded()
