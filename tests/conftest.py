@@ -1,15 +1,18 @@
-"""Optional data: reference vectors, and WordNet.
+"""A browser, and optional data: reference vectors, and WordNet.
 
 WordNet comes with the optional data of SIMKIT_DATA; tests that need either skip without it.
 """
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+from tests.browser import Browser
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A suite started in the background hands its deafness for Ctrl-C on to the programs it tests.
@@ -18,6 +21,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if os.environ.get("SIMKIT_DATA"):
     # Before nltk is imported: it reads the variable once.
     os.environ.setdefault("NLTK_DATA", os.path.join(os.environ["SIMKIT_DATA"], "nltk_data"))
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    """A headless Chromium; tests that need it are skipped without one."""
+    one = Browser(tmp_path)
+    yield one
+    one.close()
 
 
 @pytest.fixture(scope="session")

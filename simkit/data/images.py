@@ -57,18 +57,26 @@ _FEWER = 12  # bits of images that are dark beside those of 16
 _MAX_VALUE, _PHOTOMETRIC = 281, 262  # tags of TIFF
 
 
-def decode(path: AnyPath, depths: tuple[int, int] = (16, 16)) -> NDArray[np.uint8]:
+def decode(
+    path: AnyPath, depths: tuple[int, int] = (16, 16), *, least: int = 0
+) -> NDArray[np.uint8]:
     """(H, W, 3) uint8 RGB, upright. Transparent parts are white; more bits are cut to 8.
 
     depths: the bits in use in files of 16 and of 32 bits; with 12, the value 4,095 is white. More
-    are in use in an image with larger values. Raises BadInput, naming the file, if it is missing,
-    truncated or not an image, or if its values are floats or negative, as their range is unknown.
+    are in use in an image with larger values. least: if given, a JPEG may be decoded at a fraction
+    of its size with at least so many pixels on the longer side, which is faster. Raises BadInput,
+    naming the file, if it is missing, truncated or not an image, or if its values are floats or
+    negative, as their range is unknown.
     """
     with (
         reading(path, "an image", REPLACE) as file,
         _opened(file) as image,
         _one_large if image.width * image.height > _LARGE else nullcontext(),
     ):
+        if least:
+            wanted = least / max(image.size)
+            width, height = (max(1, int(wanted * side)) for side in image.size)
+            image.draft(None, (width, height))
         depth = _depth(image, depths)
         if not depth:
             ImageOps.exif_transpose(image, in_place=True)  # broken EXIF fields only give a warning
@@ -273,10 +281,15 @@ class FilePictures:
     def __len__(self) -> int:
         return len(self.files)
 
-    def read(self, index: Sequence[int] | NDArray[np.integer]) -> list[NDArray[np.uint8]]:
-        """One (H, W, 3) uint8 RGB array for each of `index`. Raises BadInput."""
+    def read(
+        self, index: Sequence[int] | NDArray[np.integer], *, least: int = 0
+    ) -> list[NDArray[np.uint8]]:
+        """One (H, W, 3) uint8 RGB array for each of `index`; `least` as in `decode`.
+
+        Raises BadInput.
+        """
         files = (self.folder / self.files[int(i)] for i in np.asarray(index).reshape(-1))
-        return [decode(file, self.depths) for file in files]
+        return [decode(file, self.depths, least=least) for file in files]
 
     def in_browsers(self, row: int) -> bool:
         """Whether browsers show the file as `read` does: not TIFF, nor values with unused bits."""

@@ -8,7 +8,11 @@ from __future__ import annotations
 import base64
 import io
 import json
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib import resources
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +20,7 @@ import pandas as pd
 from PIL import Image
 
 from simkit.data.dataset import Pictures
+from simkit.data.images import FilePictures
 from simkit.files import whole
 from simkit.orders.order import Order
 
@@ -70,19 +75,21 @@ def write(
     for number, part in enumerate(parts, 1):
         ending = suffix + f"-{number}" * (number > 1)
         images, places = np.unique(part["image"], return_inverse=True)
+        with ThreadPoolExecutor() as pool:
+            addresses = pool.map(partial(_address, pictures), rows[images].tolist())
         # Questions that ask to name a class are not about one.
         classes = part["class"].where(part["kind"] != "name", -1)
+        columns = (part["task"], part["kind"], places, part["question"], classes)
+        lines = zip(*(column.tolist() for column in columns), strict=True)
         data = {
             **about, "round": f"{len(order.rounds)}{ending}", "part": [number, len(parts)],
             "images": [
-                {"name": str(order.images[image]), "src": _address(pictures, rows[image])}
-                for image in images
+                {"name": str(name), "src": address}
+                for name, address in zip(order.images[images], addresses, strict=True)
             ],
             "tasks": [
-                {"image": int(task["image"].iloc[0]), "kind": task["kind"].iloc[0],
-                 "questions": task[["question", "class"]].to_numpy().tolist()}
-                for _, task in part.assign(**{"image": places, "class": classes})
-                .groupby("task", sort=False)
+                {"image": image, "kind": kind, "questions": [line[3:] for line in task]}
+                for (_, kind, image), task in groupby(lines, itemgetter(0, 1, 2))
             ],
         }  # fmt: skip
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
@@ -117,7 +124,11 @@ def _parts(questions: pd.DataFrame) -> list[pd.DataFrame]:
 
 def _address(pictures: Pictures, row: int) -> str:
     """An image as an address that holds its bytes: JPEG, scaled down to `SIDE`."""
-    image = Image.fromarray(pictures.read([row])[0])
+    if isinstance(pictures, FilePictures):
+        (pixels,) = pictures.read([row], least=SIDE)
+    else:
+        (pixels,) = pictures.read([row])
+    image = Image.fromarray(pixels)
     image.thumbnail((SIDE, SIDE))
     buffer = io.BytesIO()
     image.save(buffer, "JPEG", quality=85)

@@ -191,6 +191,20 @@ def test_pictures_stand_upright(tmp_path: Path) -> None:
     assert (read == np.rot90(RGB, -1)).all()
 
 
+def test_large_jpegs_are_decoded_at_a_fraction_of_their_size(tmp_path: Path) -> None:
+    pixels = np.kron(np.array([[0, 90], [170, 255]], np.uint8), np.ones((600, 800), np.uint8))
+    for name in ("a.jpg", "a.png"):
+        Image.fromarray(pixels).save(tmp_path / name)
+    pictures = FilePictures.of(tmp_path, ["a.jpg", "a.png"])
+    small, png = pictures.read([0, 1], least=300)
+    assert small.shape == (300, 400, 3) and png.shape == (1200, 1600, 3)
+    corners = small[[20, 20, -20, -20], [20, -20, 20, -20], 0].astype(int)
+    assert np.abs(corners - [0, 90, 170, 255]).max() < 4
+    Image.fromarray(pixels[:1]).save(tmp_path / "thin.jpg")
+    assert decode(tmp_path / "thin.jpg", least=3000).shape == (1, 1600, 3)
+    assert decode(tmp_path / "thin.jpg", least=30).shape[1] >= 30
+
+
 def test_what_is_no_picture_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.jpg").write_text("no picture")
     with pytest.raises(BadInput, match=r"x\.jpg cannot be read as an image .*; replace it"):

@@ -15,20 +15,13 @@ from simkit.cli.main import code
 from simkit.orders import page
 from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState
+from tests.browser import Browser
 from tests.cli.test_quickstart import photographs
-from tests.orders.browser import Browser
 from tests.orders.people import names
 
 SCENES = simkit.data.open("scenes:images=12")
 TRUTH = SCENES.truth["train"]
 INDEX = {name: c for c, name in enumerate(TRUTH.classes)}
-
-
-@pytest.fixture
-def browser(tmp_path):
-    one = Browser(tmp_path)
-    yield one
-    one.close()
 
 
 @pytest.mark.parametrize("spec", ["rpa(keep=0.05)", "full-subset", "single-positive(negatives=1)"])

@@ -2,10 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
-import time
-import urllib.request
 from dataclasses import replace
 from html import unescape
 
@@ -16,10 +12,6 @@ import simkit
 from simkit.planning.evidence import Evidence
 from simkit.planning.plan import BUDGETS
 from tests.planning import planted
-
-BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
-)
 
 
 @pytest.fixture(scope="module")
@@ -83,95 +75,44 @@ def test_targets_are_reached_by_the_cheapest_purchase(runs, plan, steps):
         assert dollars == pytest.approx(asked.chosen.dollars, rel=0.02)
 
 
-class Tab:
-    """A page in a headless browser, spoken to by the DevTools protocol."""
-
-    def __init__(self, file, size):
-        from websocket import create_connection
-
-        self.process = subprocess.Popen(
-            [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0",
-             "--remote-allow-origins=*", f"--user-data-dir={file.parent / 'profile'}",
-             f"--window-size={size}", file.as_uri()],
-            stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        address = next(filter(None, (re.search(r"ws://([^/]+)/", line)
-                                     for line in self.process.stderr)))[1]  # fmt: skip
-        for _ in range(50):
-            tabs = json.load(urllib.request.urlopen(f"http://{address}/json"))
-            if pages := [tab for tab in tabs if tab["type"] == "page" and "file:" in tab["url"]]:
-                break
-            time.sleep(0.1)
-        self.socket, self.count, self.errors = (
-            create_connection(pages[0]["webSocketDebuggerUrl"], timeout=30), 0, []
-        )  # fmt: skip
-        self.call("Runtime.enable")
-        self.call("Log.enable")
-        # A new tab shows an empty page before the file's.
-        loaded = "document.readyState == 'complete' && location.protocol == 'file:'"
-        while not self(loaded):
-            time.sleep(0.1)
-
-    def call(self, method, **values):
-        self.count += 1
-        self.socket.send(json.dumps({"id": self.count, "method": method, "params": values}))
-        while (answer := json.loads(self.socket.recv())).get("id") != self.count:
-            if answer["method"] in ("Runtime.exceptionThrown", "Log.entryAdded"):
-                self.errors.append(answer["params"])
-        return answer["result"]
-
-    def __call__(self, script):
-        answer = self.call("Runtime.evaluate", expression=script)
-        assert "exceptionDetails" not in answer, answer
-        return answer["result"].get("value")
-
-    def press(self, key):
-        for kind in ("keyDown", "keyUp"):
-            code = {"ArrowRight": 39, "ArrowLeft": 37, "Home": 36, "End": 35}[key]
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code)
-
-    def close(self):
-        self.socket.close()
-        self.process.kill()
-        self.process.wait()
-
-
-@pytest.mark.skipif(not BROWSER, reason="needs Chromium: apt-get install chromium")
-@pytest.mark.parametrize("size", ["1280,800", "390,844"])
-def test_the_slider_moves_by_keyboard(plan, steps, tmp_path, size):
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+def test_the_slider_moves_by_keyboard(browser, plan, steps, tmp_path, size):
     file = tmp_path / "plan.html"
     file.write_text(plan.html(), encoding="utf-8")
-    tab, own = Tab(file, size), steps["own"]
-    try:
-        first = tab("document.querySelector('dl').innerText")
-        tab("document.querySelector('[name=budget]').focus()")
-        for keys, place in ((["ArrowLeft"], own - 1), (["Home"], 0), (["End"], BUDGETS - 1),
-                            (["Home", *["ArrowRight"] * 7], 7)):  # fmt: skip
-            for key in keys:
-                tab.press(key)
-            step = steps["steps"][place]
-            shown = tab("document.querySelector('dl').innerText")
-            for _, _, head, rest in step["answers"]:
-                assert head.replace("`", "") in shown and rest.replace("`", "") in shown
-            assert tab("document.querySelector('[name=shown]').value") == step["budget"]
-            assert tab("document.querySelector('.mark b').textContent") == step["label"]
-            bill = tab("document.querySelector('.bill tbody').innerText")
-            assert all(cell in bill for row in step["bill"] for cell in row)
-            budget = step["budget"].replace("$", "").replace(",", "")
-            assert f"--budget {budget} " in tab("document.querySelector('.command').textContent")
-            over = tab("document.documentElement.scrollWidth - window.innerWidth")
-            assert over <= 0  # nothing is cut at the right
-        tab("dispatchEvent(new Event('beforeprint'))")
-        assert tab("document.querySelector('dl').innerText") == first
-        tab("dispatchEvent(new Event('afterprint'))")
-        assert tab("document.querySelector('[name=shown]').value") == steps["steps"][7]["budget"]
-        tab("{const t = document.querySelector('[name=target]'); t.value = 30;"
-            "t.dispatchEvent(new Event('input'))}")  # fmt: skip
-        _, _, words = next(row for row in steps["cheapest"] if row[0] >= 30)
-        assert tab("document.querySelector('[name=reached]').value") == words
-        assert tab.errors == []
-    finally:
-        tab.close()
+    browser.size(*size)
+    browser.open(file)
+    own = steps["own"]
+    first = browser.run("document.querySelector('dl').innerText")
+    browser.run("document.querySelector('[name=budget]').focus()")
+    for keys, place in ((["ArrowLeft"], own - 1), (["Home"], 0), (["End"], BUDGETS - 1),
+                        (["Home", *["ArrowRight"] * 7], 7)):  # fmt: skip
+        for key in keys:
+            browser.press(key)
+        step = steps["steps"][place]
+        shown = browser.run("document.querySelector('dl').innerText")
+        for _, _, head, rest in step["answers"]:
+            assert head.replace("`", "") in shown and rest.replace("`", "") in shown
+        assert browser.run("document.querySelector('[name=shown]').value") == step["budget"]
+        assert browser.run("document.querySelector('.mark b').textContent") == step["label"]
+        bill = browser.run("document.querySelector('.bill tbody').innerText")
+        assert all(cell in bill for row in step["bill"] for cell in row)
+        budget = step["budget"].replace("$", "").replace(",", "")
+        assert f"--budget {budget} " in browser.run(
+            "document.querySelector('.command').textContent"
+        )
+        over = browser.run("document.documentElement.scrollWidth - window.innerWidth")
+        assert over <= 0  # nothing is cut at the right
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    assert browser.run("document.querySelector('dl').innerText") == first
+    browser.run("dispatchEvent(new Event('afterprint'))")
+    assert (
+        browser.run("document.querySelector('[name=shown]').value") == steps["steps"][7]["budget"]
+    )
+    browser.run("{const t = document.querySelector('[name=target]'); t.value = 30;"
+                "t.dispatchEvent(new Event('input'))}")  # fmt: skip
+    _, _, words = next(row for row in steps["cheapest"] if row[0] >= 30)
+    assert browser.run("document.querySelector('[name=reached]').value") == words
+    assert browser.errors == []
 
 
 def test_without_script_the_page_is_the_plan(plan):

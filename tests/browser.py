@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+CODES = {"Enter": 13, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowRight": 39}
 
 
 class Browser:
-    """One page; `run` evaluates JavaScript in it."""
+    """One page; `run` evaluates JavaScript in it. `errors` are those of the page's scripts."""
 
     def __init__(self, folder: Path) -> None:
         program = next((found for name in NAMES if (found := shutil.which(name))), None)
@@ -34,7 +35,7 @@ class Browser:
         os.close(theirs[0])
         os.close(ours[1])
         self._to, self._from, self._read = os.fdopen(theirs[1], "wb", 0), ours[0], b""
-        self._count, self._page = 0, dict[str, str]()
+        self._count, self._page, self.errors = 0, dict[str, str](), list[Any]()
         self.until(self._pages)
         attached = self.send("Target.attachToTarget", targetId=self._pages()[0], flatten=True)
         self._page = {"sessionId": attached["sessionId"]}
@@ -42,6 +43,8 @@ class Browser:
         self.downloads.mkdir()
         behavior = {"behavior": "allow", "downloadPath": str(self.downloads)}
         self.send("Page.setDownloadBehavior", **behavior)
+        self.send("Runtime.enable")
+        self.send("Log.enable")
 
     def _pages(self) -> list[str]:
         targets = self.send("Target.getTargets")["targetInfos"]
@@ -60,6 +63,8 @@ class Browser:
                 self._read += part
                 continue
             reply = json.loads(messages[0])
+            if reply.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded"):
+                self.errors.append(reply["params"])
             if reply.get("id") == self._count:
                 assert "error" not in reply, reply
                 return reply["result"]
@@ -81,7 +86,9 @@ class Browser:
         typed = "\r" if key == "Enter" else key
         text = {"text": typed} if len(typed) == 1 else {}
         for kind in ("keyDown", "keyUp"):
-            self.send("Input.dispatchKeyEvent", type=kind, key=key, **text)
+            code = CODES.get(key, 0)
+            self.send("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code,
+                      **text)  # fmt: skip
 
     def ready(self) -> None:
         """Wait for the image; until then the page records nothing."""
@@ -96,7 +103,7 @@ class Browser:
 
     def size(self, width: int, height: int) -> None:
         """The size of the window in pixels."""
-        shape = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        shape = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.send("Emulation.setDeviceMetricsOverride", **shape)
 
     def sees(self, selector: str) -> bool:
