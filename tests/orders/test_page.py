@@ -206,6 +206,26 @@ def test_picture_and_next_stay_in_sight(browser, tmp_path, width, height):
     assert browser.text("heard") == "class 1: yes"
 
 
+def test_classes_are_asked_about_one_by_one(browser, tmp_path):
+    order = photo_order(tmp_path, 1, 3)
+    begin(browser, order.round_folder / "page.html")
+    browser.ready()
+    browser.press("x")
+    for key, name in (("y", "1"), ("n", "2"), ("Backspace", "3"), ("u", "2"), ("y", "3")):
+        assert browser.text("class") == f"class {name}"
+        browser.press(key)
+    assert browser.text("done").startswith("All answered")
+    browser.press("Backspace")
+    browser.press("x")
+    assert browser.run("document.querySelector('.list').innerText").split("\n") == [
+        text for n, state in enumerate(("yes", "unsure", "yes"), 1)
+        for text in (str(n), f"class {n}", state)
+    ]  # fmt: skip
+    rows = [json.loads(line) for line in browser.downloaded().splitlines()]
+    assert [row["answer"] for row in rows] == ["yes", "unsure", "yes"]
+    assert all(row["shared"] == 3 and row["seconds"] > 0 for row in rows)
+
+
 def test_buttons_are_named_and_pressed_for_those_who_use_no_mouse(browser, tmp_path):
     begin(browser, photo_order(tmp_path, 2, 30).round_folder / "page.html")
     browser.ready()
