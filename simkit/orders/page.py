@@ -103,7 +103,7 @@ def write(
 def named(folder: Path) -> str:
     """The pages in a round's folder, for a message, without those for further people."""
     count = 1 + len([*folder.glob("page-[0-9]*.html")])
-    more = f" to page-{count}.html ({count} files; send each to one person, receive all answers)"
+    more = f" to page-{count}.html ({count} files, which can be sent to different people)"
     return f"{folder / 'page.html'}{more * (count > 1)}"
 
 
