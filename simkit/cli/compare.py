@@ -141,13 +141,10 @@ def _on_new_images(out: Path) -> Iterator[str]:
     (option, method), sizes = max(evidence.cells.items(), key=lambda cell: cell[1][-1].score)
     scores = sizes[-1].scores
     draws = interval(scores[~np.isnan(scores)])
-    angle = np.arcsin(np.sqrt(draws.mean))
-    error = np.hypot(1.96 * test.spread, (draws.half or 0.0) / max(np.sin(2 * angle), 0.1))
-    low, high = np.sin(np.clip([angle - error, angle + error], 0, np.pi / 2)) ** 2
+    expected = test.interval(draws.mean, draws.half or 0.0)
     yield (
-        f"expected on new images, {option} with {evidence.title(method)}: {100 * draws.mean:.1f} "
-        f"mAP (95% interval {100 * low:.1f} to {100 * high:.1f}), corrected for {test.images:,} "
-        "test images, whose labels are taken as true"
+        f"expected on new images, {option} with {evidence.title(method)}: {expected.ends}, "
+        f"corrected for {test.images:,} test images, whose labels are taken as true"
     )
 
 

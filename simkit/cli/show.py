@@ -160,9 +160,7 @@ def _folder(path: Path) -> dict[str, Any]:
     from simkit.embed.feature_files import below
 
     if (path / "model.json").is_file():
-        from simkit.learn.trained import describe
-
-        return _say_all(describe(path))
+        return _model(path)
     if (path / "project.toml").is_file():
         say(f"{path} is a project; see simkit status {quote(str(path))}")
         return {"project": str(path)}
@@ -180,6 +178,33 @@ def _folder(path: Path) -> dict[str, Any]:
 
     facts = describe_runs(path)
     say(facts.pop("text"))
+    return facts
+
+
+def _model(path: Path) -> dict[str, Any]:
+    from simkit.learn.trained import describe
+    from simkit.planning.test_split import in_words
+
+    facts = describe(path)
+    settings, first = facts["settings"], ", ".join(facts["names"][:5])
+    places = [value for value in facts["thresholds"] if value is not None]
+    say(f"{path} is a model of {facts['classes']:,} classes: {first}{' ...' * (facts['classes'] > 5)}")
+    say(f"method: {short(simkit.methods.make(facts['method']))}")
+    network = settings.get("backbone") or "not named by the features"
+    say(f"trained on: {settings.get('data', 'arrays')}; network: {network}")
+    if facts["scored"]:
+        say(f"mAP: {in_words(facts['scored'])}")
+    if facts["validation"] is not None:
+        say(f"mAP on validation labels: {100 * facts['validation']:.1f}")
+    say(
+        f"thresholds: logits from {min(places):.2f} to {max(places):.2f}, with the highest F1 on "
+        f"{facts['thresholds_from']:,} images of val"
+        if places
+        else "thresholds: logit 0, probability 1/2, for every class; simkit train --report chooses "
+        "them on the val split"
+    )
+    rest = ("id", "epoch", "loss", "seed", "settings", "parents", "versions")
+    _say_all({key: facts[key] for key in rest})
     return facts
 
 

@@ -23,7 +23,8 @@ def command(folder: Path) -> None:
     No file is changed but state.json, which keeps what is up to date.
     """
     from simkit.orders import page
-    from simkit.orders.project import Project, next_step, spent
+    from simkit.orders.project import Project, model_of, next_step, spent
+    from simkit.planning.test_split import in_words
 
     project = Project.read(folder)
     states = project.states
@@ -39,10 +40,11 @@ def command(folder: Path) -> None:
                 "questions": asked,
                 "answered": asked - still_open, "open": still_open, "people": int(people),
             })
-    step = next_step(project, states)
+    step, model = next_step(project, states), model_of(project)
     print_json({
         "data": project.data, "classes": list(project.classes), "budget": project.budget,
         "spent": by_times, "spent_by_prices": by_prices, "rounds": rows, "next": step,
+        "model": model,
         "errors": {state.order.folder.name: state.errors for state in states},
     })
     images = len(states[0].order.images)
@@ -64,4 +66,7 @@ def command(folder: Path) -> None:
         if len(state.open) and (state.order.round_folder / "page.html").is_file():
             say(f"page to answer: {page.named(state.order.round_folder)}")
     say(f"next: {step}")
+    if model:
+        scored = in_words(model["scored"]) if model["scored"] else "no mAP was measured"
+        say(f"model: {scored}; on new labelled images: {model['evaluate']}")
 # fmt: on

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from simkit.learn.selection import TrainingProgress
     from simkit.study.trial import Trial
 
-FEW, EXACT = 200, 500  # test images: mAP is printed with its precision; with two decimals
+EXACT = 500  # test images from which on mAP is printed with two decimals
 _OFTEN = ("epochs", "batch_size", "lr")  # settings with options of their own
 
 
@@ -131,7 +131,7 @@ def command(
         say(f"images left out of training because they have no question: {done.unasked:,}")
     if done.unlabelled:
         say(f"asked images without a known label: {done.unlabelled:,}")
-    _print(done, data_spec)
+    _print(done)
     if team.processes > 1:
         say(f"{team.processes} processes trained it together")
     if out is not None:
@@ -273,18 +273,14 @@ def _means(done: Trial) -> str:
     return f"{leaves}, {over(done.map_all, 'classes', 'classes in all')}"
 
 
-def _print(done: Trial, spec: str) -> None:
+def _print(done: Trial) -> None:
+    from simkit.planning.test_split import in_words
+
     if not done.split:
         say("not scored: there are no labelled test images (field `scored` of the data)")
         return
-    noise = ""
-    if done.images < FEW:  # fewer digits would still say too much
-        from simkit.annotate.evaluation_set import half_width
-
-        data = simkit.data.open(spec)
-        points = half_width(data.truth[done.split].counts[data.leaves])
-        noise = f", which determine mAP to about ±{points:.0f} points"
-    say(f"mAP {_means(done)} ({done.split} split, {done.images:,} images{noise})")
+    say(f"mAP {_means(done)} ({done.split} split, {done.images:,} images)")
+    say(in_words(done.trained.scored).partition("; ")[2])
     if done.left_out:
         say(done.left_out)
     if done.chosen_by:

@@ -60,7 +60,8 @@ def predict(
     -------
     pandas.DataFrame
         (N, L) float32 logits, higher is likelier; ``1 / (1 + exp(-scores))`` is in [0, 1]. The
-        index holds image ids (row numbers, for arrays), the columns are the classes.
+        index holds image ids (row numbers, for arrays), the columns are the classes. Of a data
+        set, ``scores.attrs["trained_on"]`` names the splits on which the model was trained.
 
     Raises
     ------
@@ -89,9 +90,8 @@ def predict(
             "network and the weights of the training"
         )
     kind: Kind = "maps" if model.method.needs.maps else "pooled"
-    tables = []
-    every = [name for name in data.pictures if name != WHOLE] or [data.to_label]
-    for name in every if split is None else [split]:
+    tables, trained_on = [], list[str]()
+    for name in splits_of(data, split):
         lost = np.zeros(0, np.int64)
         inputs: FeatureInputs | ImageInputs
         if trained is not None:
@@ -104,8 +104,17 @@ def predict(
             lacking = "images without scores because their file cannot be read: {}"
             note(name, [image.image for image in features.skipped],
                  f"{lacking}; replace the files", total=len(features.values))  # fmt: skip
+        trained_on += [name] * (str(inputs.id) in model.history.parents)
         scores = model.scores(inputs, device=device)
         scores[lost] = np.nan
         images = pd.Index(data.truth[name].images, name="image")
         tables.append(pd.DataFrame(scores, images, pd.Index(model.classes, name="class")))
-    return pd.concat(tables)
+    table = pd.concat(tables)
+    table.attrs["trained_on"] = trained_on
+    return table
+
+
+def splits_of(data: Dataset, split: str | None) -> list[str]:
+    """The splits that `predict` scores, in this order."""
+    every = [name for name in data.pictures if name != WHOLE] or [data.to_label]
+    return every if split is None else [split]

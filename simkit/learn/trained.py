@@ -8,7 +8,7 @@ import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,9 @@ from simkit.metrics.ranking import at_entries
 _FORM = "simkit model 1"
 _CHECKSUM = "checksum"
 _BY_NAME = {"its own": None, **{word: word for word in (BEST, TIMM, "random")}}  # weights
-_CURVES = ("losses", "validation", "validation_plain", "head_losses", "head_validation")
+_CURVES = (
+    "losses", "validation", "validation_plain", "head_losses", "head_validation", "thresholds",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +63,12 @@ class Trained:
         The same for the epochs of the head alone.
     history
         Settings, seed, versions, and ids of labels and inputs.
+    thresholds, thresholds_from
+        (L,) logits from which on a class is predicted present (nan: never), with the highest F1 on
+        so many images of the val split; empty and 0 without any.
+    scored
+        By `simkit train`: `split`, its `images` and `classes` with an AP, `map` in [0, 1], and
+        `expected`, `low` and `high` of mAP on new images; empty if it was not scored.
     """
 
     model: Model
@@ -74,6 +82,9 @@ class Trained:
     validation_plain: tuple[float, ...] = ()
     head_losses: tuple[float, ...] = ()
     head_validation: tuple[float, ...] = ()
+    thresholds: tuple[float, ...] = ()
+    thresholds_from: int = 0
+    scored: Mapping[str, Any] = field(default_factory=dict)
 
     def scores(
         self,
@@ -182,6 +193,8 @@ class Trained:
             "classes": list(self.classes),
             "epoch": self.epoch,
             **curves,
+            "thresholds_from": self.thresholds_from,
+            "scored": dict(self.scored),
             "history": json.loads(self.history.to_json()),
             "tensors": file_digest(target / "model.safetensors"),
         }
@@ -232,7 +245,10 @@ class Trained:
                 for name in _CURVES
             }
             history = History.from_json(json.dumps(facts["history"]))
-            return Trained(model, method, state, classes, facts["epoch"], history=history, **curves)
+            others = {key: facts[key] for key in ("thresholds_from", "scored") if key in facts}
+            return Trained(
+                model, method, state, classes, facts["epoch"], history=history, **curves, **others
+            )
 
 
 def describe(folder: str | PathLike[str]) -> dict[str, Any]:
@@ -243,8 +259,13 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
             "id": facts["id"],
             "method": facts["method"],
             "classes": len(facts["classes"]),
+            "names": facts["classes"],
             "epoch": facts["epoch"],
             "loss": facts["losses"][-1] if facts["losses"] else None,
+            "validation": facts["validation"][facts["epoch"] - 1] if facts["validation"] else None,
+            "scored": facts.get("scored", {}),
+            "thresholds": facts.get("thresholds", []),
+            "thresholds_from": facts.get("thresholds_from", 0),
             "seed": history.seed,
             "settings": history.settings,
             "parents": list(history.parents),

@@ -360,13 +360,36 @@ def next_step(project: Project, states: Sequence[OrderState]) -> str:
     return " ".join(["simkit", *(w if w.startswith(DOWNLOADS) else quote(w) for w in words)])
 
 
+def model_of(project: Project) -> dict[str, Any]:
+    """The model of the project: `scored` by its training, and the command that evaluates it on new
+    labelled images; empty without one."""
+    if not (model := _values(project.folder / MODEL)):
+        return {}
+    words = [*_predict(project, model, "folder:NEW,labels=NEW.csv", "new_scores.csv"), "--report"]
+    command = " ".join(map(quote, ["simkit", *words, str(project.folder / "model.html")]))
+    return {"scored": model.get("scored", {}), "evaluate": command}
+
+
+def _predict(project: Project, model: dict[str, Any], data: str, out: str) -> list[str]:
+    trained = model["history"]["settings"]
+    weights = trained.get("weights", "its own")
+    if weights == Path(project.weights).name:  # models store a weights file without its path
+        weights = project.weights
+    return [
+        "predict", str((project.folder / MODEL).parent), "--data", data,
+        *_network(trained.get("backbone") or project.backbone, weights),
+        "--out", str(project.folder / out),
+    ]  # fmt: skip
+
+
+def _network(backbone: str, weights: str) -> list[str]:
+    stated = ["--weights", weights] if weights not in ("", "its own") else []
+    return ["--backbone", backbone, *stated]
+
+
 def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     """The arguments of the next command; empty if nothing is left to do."""
     current, folder = record(project.folder), project.folder
-
-    def network(backbone: str, weights: str) -> list[str]:
-        stated = ["--weights", weights] if weights not in ("", "its own") else []
-        return ["--backbone", backbone, *stated]
 
     for state in states:
         if len(state.open):
@@ -396,18 +419,10 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
         return [
             "train", *(word for key, value in method.items() for word in (f"--{key}", str(value))),
             "--data", str(place / DATA), "--labels", str(place / LABELS),
-            *network(project.backbone, project.weights), "--out", str(model.parent),
+            *_network(project.backbone, project.weights), "--out", str(model.parent),
         ]  # fmt: skip
     if SCORES not in current:
-        trained = _values(model)["history"]["settings"]
-        weights = trained.get("weights", "its own")
-        if weights == Path(project.weights).name:  # models store a weights file without its path
-            weights = project.weights
-        return [
-            "predict", str(model.parent), "--data", project.data,
-            *network(trained.get("backbone") or project.backbone, weights),
-            "--out", str(folder / SCORES),
-        ]  # fmt: skip
+        return _predict(project, _values(model), project.data, SCORES)
     return []
 
 

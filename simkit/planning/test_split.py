@@ -25,9 +25,11 @@ where they were harder 3 too small. With labels that err: benchmarks/results/err
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +38,7 @@ from scipy.special import log_ndtr, ndtr, ndtri, softmax
 from simkit.annotate.evaluation_set import half_width
 from simkit.chance import Chance
 from simkit.metrics.ap import LabelCounts
+from simkit.results.statistics import Interval
 
 Array = NDArray[np.float64]
 Errors = tuple[float, float]  # shares of present classes missed, and of absent ones reported
@@ -160,9 +163,21 @@ class TestSplit:
     def spread(self) -> float:
         """Standard deviation of arcsin(sqrt(mAP)) by noise and correction together; 0 if it is
         negligible. On this scale it does not depend on mAP."""
-        if not self.small:
-            return 0.0
+        return self._spread if self.small else 0.0
+
+    @property
+    def _spread(self) -> float:
         return math.hypot(self.noise, WRONG * self.few, WRONG * self.erring, RATES * self.erring)
+
+    def interval(self, corrected: float, half: float = 0.0) -> Interval:
+        """The 95 % interval of mAP on new images, about a mAP that `on_new_images` returned.
+
+        half: half-width of the interval of this mAP over draws, if it is a mean over several.
+        """
+        angle = _angle(corrected)
+        error = math.hypot(SIGMAS * self._spread, half / max(math.sin(2 * angle), SLIGHT))
+        low, high = np.sin(np.clip([angle - error, angle + error], 0, math.pi / 2)) ** 2
+        return Interval(corrected, float(low), float(high), 1)
 
     def supposing(self, errors: Errors) -> TestSplit:
         """The same measurements, if the labels of test split and pool had these error rates."""
@@ -191,6 +206,28 @@ class TestSplit:
 
     def _many(self, score: float) -> float:
         return float(np.interp(score, self.on_few, self.on_many))
+
+
+def on_new_images(ap: Array, counts: LabelCounts) -> Interval:
+    """mAP on many new images and its 95 % interval, of a model measured on a test split alone.
+
+    ap (L,): measured, nan for classes without both present and absent labels.  counts: these
+    labels, which are taken as true; of one class at least there are both.
+    """
+    known = counts.present + counts.absent
+    shares = counts.present / np.maximum(known, 1)
+    split = TestSplit.of(int(known.max()), counts, ap, shares, 0)
+    return split.interval(float(split.on_new_images(np.array([np.nanmean(ap)]))[0]))
+
+
+def in_words(scored: Mapping[str, Any]) -> str:
+    """The mAP that training recorded in a model (`Trained.scored`)."""
+    expected = Interval(scored["expected"], scored["low"], scored["high"], 1)
+    return (
+        f"{100 * scored['map']:.1f} mAP over {scored['classes']:,} classes on "
+        f"{scored['images']:,} images (split {scored['split']}); expected on new images: "
+        f"{expected.ends}"
+    )
 
 
 def _angle(score: float) -> float:

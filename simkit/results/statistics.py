@@ -81,6 +81,13 @@ class Interval:
         half = "" if self.half is None else f" ±{100 * self.half:.1f}"
         return f"{100 * self.mean:.1f}{half} mAP"
 
+    @property
+    def ends(self) -> str:
+        """ "52.3 mAP (95% interval 48.0 to 56.1)", for an interval with both ends."""
+        assert self.low is not None and self.high is not None
+        ends = f"{100 * self.low:.1f} to {100 * self.high:.1f}"
+        return f"{100 * self.mean:.1f} mAP (95% interval {ends})"
+
 
 def interval(values: Draws, *, level: float = 0.95) -> Interval:
     """The mean and its confidence interval.

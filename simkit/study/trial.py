@@ -26,6 +26,8 @@ from simkit.learn.optim import Settings
 from simkit.learn.pointing_game import middle, pointed
 from simkit.learn.side_info import prepare
 from simkit.learn.train import Trained, train
+from simkit.metrics.ap import LabelCounts
+from simkit.planning.test_split import on_new_images
 from simkit.progress import Progress, silent
 from simkit.study import sources
 from simkit.study.grid import Unasked
@@ -217,16 +219,17 @@ def trial(
     if not split:
         return Trial(trained, "", 0, math.nan, math.nan, *images)
     test, detailed = run.scored(trained, split), None
+    of_val = run.scored(trained, "val") if val else None
     if report:
         pointing = team.in_turn(lambda: _pointing(run, trained, source, split, progress))
         annotations = labels.per_class(PRESENT) + labels.per_class(ABSENT)
         about: dict[str, Any] = {"leaves": dataset.leaves, "annotations": annotations}
-        of_val = run.scored(trained, "val") if val else None
         detailed = details(test, of_val, **about, pointing=pointing)
     ap = test.ap()
     ap_of = {"leaves": ap[dataset.leaves], "classes": ap}
     counts = {name: len(aps) for name, aps in ap_of.items()}
     counts |= {f"{name}_scored": int((~np.isnan(aps)).sum()) for name, aps in ap_of.items()}
+    trained = _with_scores(trained, split, test, of_val, dataset.leaves)
     return Trial(
         trained, split, test.scores.shape[0], metrics.mean_ap(ap_of["leaves"]), metrics.mean_ap(ap),
         *images, chosen_by, detailed, counts, unscored,
@@ -334,6 +337,25 @@ def details(
         top1=metrics.top1(known_scores, known_present),
         pointing=pointing,
     )
+
+
+def _with_scores(
+    trained: Trained, split: str, test: Scored, val: Scored | None, leaves: NDArray[np.int64]
+) -> Trained:
+    """The model with its mAP over the leaf classes, and thresholds from val."""
+    ap = test.ap()[leaves]
+    expected = on_new_images(ap, LabelCounts.of(test.present, test.known, leaves))
+    scored = {
+        "split": split, "images": test.scores.shape[0], "classes": int((~np.isnan(ap)).sum()),
+        "map": metrics.mean_ap(ap), "expected": expected.mean, "low": expected.low,
+        "high": expected.high,
+    }  # fmt: skip
+    if val is None:
+        return replace(trained, scored=scored)
+    values = metrics.f1_thresholds(val.scores, val.present, val.known)
+    thresholds = tuple(np.where(np.isinf(values), np.nan, values).tolist())
+    images = val.scores.shape[0]
+    return replace(trained, scored=scored, thresholds=thresholds, thresholds_from=images)
 
 
 def _with_data(trained: Trained, run: Training) -> Trained:

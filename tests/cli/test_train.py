@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import simkit
 from tests.cli.conftest import scores_of
 from tests.cli.test_features import photographs
 
@@ -201,12 +202,17 @@ def test_the_mean_says_over_how_many_classes_it_is(shell, labels: str) -> None:
     assert done["leaves"] == 41 and done["classes"] == 52 and done["processes"] == 1
     assert done["leaves_scored"] <= 41 and done["classes_scored"] <= 52
     few = "scenes:images=300,val=20,test=5"
-    done = shell("train", "--method", "an", "--labels", labels, "--data", few, "--epochs", 1)
+    done = shell(
+        "train --method an --out model --labels", labels, "--data", few, "--epochs", 1
+    )
     counted = shell(
         "train --method an --labels", labels, "--data", few, "--epochs", 1, "--json"
     ).json
     leaves, own = counted["leaves_scored"], counted["classes_scored"]
-    assert "5 images, which determine mAP to about ±2" in done.out
+    expected = simkit.Trained.load("model").scored
+    ends = f"{100 * expected['low']:.1f} to {100 * expected['high']:.1f}"
+    line = f"expected on new images: {100 * expected['expected']:.1f} mAP (95% interval {ends})\n"
+    assert line in done.out and expected["map"] == counted["map"]
     assert f"mAP {100 * counted['map']:.1f} over {leaves} of 41 leaf classes, " in done.out
     assert f" over {own} of 52 classes in all" in done.out
 
