@@ -40,6 +40,7 @@ from simkit.results.runs import open_runs as open_runs
 from simkit.results.statistics import interval as interval
 from simkit.study.compare import Hooks as Hooks
 from simkit.study.compare import compare as compare
+from simkit.study.evaluation import evaluate as evaluate
 from simkit.study.grid import Grid as Grid
 from simkit.study.grid import Pictures as Pictures
 from simkit.study.grid import Tuning as Tuning

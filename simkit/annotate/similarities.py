@@ -6,6 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -254,6 +255,28 @@ def read_scores(
         if split in held and not {*images.astype(str)} <= {*np.asarray(scores.images)}:
             scores = Similarities.read(file, "+".join(held))  # the images were split otherwise
         return scores.logits(images, classes)
+
+
+def describe_table(path: str | PathLike[str]) -> dict[str, Any] | None:
+    """Facts about a table of scores, as `simkit predict` or `PilotScores` write it; None for other
+    files."""
+    import pyarrow.parquet
+
+    with suppress(BadInput), reading(path, "scores") as file:
+        table = read_table(file)
+        if table.columns[0].name != "image":
+            return None
+        values = np.array([column.numbers() for column in table.columns[1:]])
+        facts = {
+            "images": len(table), "classes": len(values),
+            "names": [column.name for column in table.columns[1:]],
+            "lowest": float(np.nanmin(values)), "highest": float(np.nanmax(values)),
+            "empty": int(np.isnan(values).sum()),
+        }  # fmt: skip
+        about = (file.suffix == ".parquet" and pyarrow.parquet.read_schema(file).metadata) or {}
+        history = json.loads(about.get(b"history", b"null"))
+        return facts | ({} if history is None else {"history": history})
+    return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -217,3 +217,16 @@ def write_figure(drawing: Any, path: Path) -> None:
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
     with whole(path) as part:
         drawing.savefig(part, format=kind, dpi=200, metadata=undated)
+
+
+def write_page(made: Any, file: Path) -> None:
+    """Write a plan or an evaluation in the form that the ending of the file names."""
+    from simkit.files import whole
+
+    writers: dict[str, Callable[[], str]] = {
+        ".html": made.html, ".md": made.markdown,
+        ".json": lambda: json.dumps(made.to_json(), ensure_ascii=False, indent=1) + "\n",
+        ".txt": lambda: made.text(width=100, details=True) + "\n",
+    }  # fmt: skip
+    with whole(file) as part:
+        part.write_text(writers[file.suffix.lower()](), encoding="utf-8")

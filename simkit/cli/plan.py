@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,20 +9,13 @@ import click
 
 import simkit
 from simkit.cli import options
-from simkit.cli.output import print_json, progress, say, width
+from simkit.cli.output import print_json, progress, say, width, write_page
 from simkit.errors import BadInput
-from simkit.files import whole
 
 if TYPE_CHECKING:
     from simkit.planning.pilot import PilotPlan
     from simkit.planning.plan import Plan
 
-_WRITERS: dict[str, Callable[[Plan | PilotPlan], str]] = {
-    ".html": lambda plan: plan.html(),
-    ".md": lambda plan: plan.markdown(),
-    ".json": lambda plan: json.dumps(plan.to_json(), ensure_ascii=False, indent=1) + "\n",
-    ".txt": lambda plan: plan.text(width=100, details=True) + "\n",
-}
 _RUNS_ONLY = (
     "target", "confidence", "image_price", "errors", "scores", "continue_", "measured"
 )  # fmt: skip
@@ -105,8 +96,7 @@ def command(
     if report is not None:
         from simkit.orders import project_state
 
-        with whole(report) as path:
-            path.write_text(_WRITERS[report.suffix.lower()](made), encoding="utf-8")
+        write_page(made, report)
         project_state.record(report.absolute().parent, made=report)
     print_json(made.to_json())
     say(made.text(width=width(), details=details))

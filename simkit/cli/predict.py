@@ -9,11 +9,15 @@ import click
 
 import simkit
 from simkit.cli import options
-from simkit.cli.output import print_json, progress, say
+from simkit.cli.output import print_json, progress, say, width, write_page
+from simkit.errors import BadInput
 from simkit.files import spare, whole
 
 
-@click.command(epilog="Example: simkit predict model --data folder:photos --out scores.csv")
+@click.command(
+    epilog="\b\nExample: simkit predict model --data folder:photos --out scores.csv\n"
+    "Labels:  simkit predict model --data folder:new,labels=new.csv --report model.html"
+)
 @click.argument("model", type=options.FILE)
 @options.signature
 @options.shared("weights")
@@ -27,12 +31,18 @@ def command(
     out: Path = Path("scores.csv"),
     backbone: str | None = None,
     weights: str | None,
+    details: bool = False,
+    report: Path | None = None,
     **how: Any,
 ) -> None:
-    """Score images with a model written by `simkit train --out`.
+    """Score images with a model written by `simkit train --out`, and evaluate it on their labels.
 
     The table has a row for each image and a column for each class. Scores are logits, the higher
     the likelier the class is present: 1 / (1 + exp(-score)) lies between 0 and 1.
+
+    If the images have labels, mAP with its 95% interval, AP of classes, and precision and recall at
+    the model's thresholds are printed: of the test split or, without one, of all splits on which
+    the model was not trained.
 
     Parameters
     ----------
@@ -44,18 +54,31 @@ def command(
         The table, .csv or .parquet.
     backbone
         Network for the features. [default: that of the training]
+    details
+        Print the AP and the thresholds of every class.
+    report : PAGE
+        Also write the evaluation to a file: .html, with curves and the surest mistakes, .md, .json
+        or .txt.
     """
-    from simkit.data.dataset import originals
+    from simkit.data.dataset import LABELS, originals
     from simkit.orders import project_state
+    from simkit.study.evaluation import check_labelled, evaluated, has_labels
 
     spare(out, *originals(data_spec))
     network = options.network(backbone, weights)
     unsaid = data_spec.lower().startswith("folder:") and "labels=" not in data_spec
+    reason = ""
     if unsaid and split is None:
+        if any(file.name == LABELS for file in originals(data_spec)):
+            how_to = f"--data {data_spec},labels={LABELS}"
+            reason = f"not evaluated on the {LABELS} of the folder; to read it: {how_to}"
         data_spec += ",labels=none"  # scores need no labels
+    data, trained = simkit.data.open(data_spec), simkit.Trained.load(model, backbone=network)
+    if report is not None:
+        check_labelled(trained, data, split)
     with progress("predicting") as (advance,):
         scores = simkit.predict(
-            model, data_spec, split=split, backbone=network, progress=advance, **how
+            trained, data, split=split, backbone=network, progress=advance, **how
         )
     table = scores.reset_index()
     with whole(out) as part:
@@ -63,5 +86,18 @@ def command(
         write(part, index=False)
     project_state.record(out.absolute().parent, made=out)
     N, L = scores.shape
-    print_json({"file": str(out), "images": N, "classes": L})
+    facts, made = {"file": str(out), "images": N, "classes": L}, None
+    if has_labels(data, split):
+        try:
+            check_labelled(trained, data, split)
+            made = evaluated(trained, data, scores, split)
+        except BadInput as error:
+            if report is not None:
+                raise
+            reason = f"not evaluated: {error}"
+    print_json(facts | ({"evaluation": made.to_json()} if made else {}))
     say(f"wrote {out} ({N:,} images, {L:,} classes)")
+    say(made.text(width=width(), details=details) if made else reason, nl=bool(made or reason))
+    if made and report is not None:
+        write_page(made, report)
+        say(f"wrote {report}")

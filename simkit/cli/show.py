@@ -17,7 +17,7 @@ from simkit.cli import options
 from simkit.cli.hierarchy import LINES
 from simkit.cli.hierarchy import show as show_hierarchy
 from simkit.cli.output import counts_line, facts_of, print_json, say, write_figure
-from simkit.errors import BadInput
+from simkit.errors import BadInput, examples
 from simkit.registry import short
 
 if TYPE_CHECKING:
@@ -93,7 +93,26 @@ def _file(path: Path) -> dict[str, Any]:
         from simkit.learn.checkpoint import describe
 
         return _say_all(describe(path))
-    return _labels(path)
+    try:
+        return _labels(path)
+    except BadInput:
+        if (scores := _scores(path)) is None:
+            raise
+        return scores
+
+
+def _scores(path: Path) -> dict[str, Any] | None:
+    """Say what a table of scores holds; None for other files."""
+    from simkit.annotate.similarities import describe_table
+
+    if not (facts := describe_table(path)):
+        return None
+    say(f"{path} holds scores of {facts['images']:,} images and {facts['classes']:,} classes: "
+        f"{examples(facts['names'], 5)}")  # fmt: skip
+    say(f"scores from {facts['lowest']:.4g} to {facts['highest']:.4g}; empty: {facts['empty']:,}")
+    if "history" in facts:
+        _say_all(facts["history"])
+    return facts
 
 
 def _say_all(facts: dict[str, Any]) -> dict[str, Any]:
@@ -186,9 +205,9 @@ def _model(path: Path) -> dict[str, Any]:
     from simkit.planning.test_split import in_words
 
     facts = describe(path)
-    settings, first = facts["settings"], ", ".join(facts["names"][:5])
+    settings, first = facts["settings"], examples(facts["names"], 5)
     places = [value for value in facts["thresholds"] if value is not None]
-    say(f"{path} is a model of {facts['classes']:,} classes: {first}{' ...' * (facts['classes'] > 5)}")
+    say(f"{path} is a model of {facts['classes']:,} classes: {first}")
     say(f"method: {short(simkit.methods.make(facts['method']))}")
     network = settings.get("backbone") or "not named by the features"
     say(f"trained on: {settings.get('data', 'arrays')}; network: {network}")

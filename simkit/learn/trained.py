@@ -240,15 +240,13 @@ class Trained:
             except RuntimeError as error:
                 raise BadInput(f"the backbone does not fit the model ({error})") from None
             state = _as_state(with_prefix(tensors, "state."), method)
-            curves = {
+            values: dict[str, Any] = {
                 name: tuple(float("nan") if v is None else v for v in facts.get(name, ()))
                 for name in _CURVES
             }
             history = History.from_json(json.dumps(facts["history"]))
-            others = {key: facts[key] for key in ("thresholds_from", "scored") if key in facts}
-            return Trained(
-                model, method, state, classes, facts["epoch"], history=history, **curves, **others
-            )
+            values |= {key: facts[key] for key in ("thresholds_from", "scored") if key in facts}
+            return Trained(model, method, state, classes, facts["epoch"], history=history, **values)
 
 
 def describe(folder: str | PathLike[str]) -> dict[str, Any]:

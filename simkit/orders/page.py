@@ -122,14 +122,14 @@ def _parts(questions: pd.DataFrame) -> list[pd.DataFrame]:
     return [questions[parts == number] for number in range(part + 1)]
 
 
-def _address(pictures: Pictures, row: int) -> str:
-    """An image as an address that holds its bytes: JPEG, scaled down to `SIDE`."""
+def address(pictures: Pictures, row: int, *, side: int = SIDE) -> str:
+    """An image as an address that holds its bytes: JPEG, scaled down to so many pixels."""
     if isinstance(pictures, FilePictures):
-        (pixels,) = pictures.read([row], least=SIDE)
+        (pixels,) = pictures.read([row], least=side)
     else:
         (pixels,) = pictures.read([row])
     image = Image.fromarray(pixels)
-    image.thumbnail((SIDE, SIDE))
+    image.thumbnail((side, side))
     buffer = io.BytesIO()
     image.save(buffer, "JPEG", quality=85)
     return f"data:image/jpeg;base64,{base64.b64encode(buffer.getvalue()).decode()}"

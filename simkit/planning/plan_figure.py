@@ -1,4 +1,4 @@
-"""A plan as one page: the order, the expected mAP, and the grade of trust.
+"""A plan, or an evaluation, as one page: the answers, tables, and folded details.
 
 A `Page` holds finished sentences and numbers, and renders itself for terminals, browsers, Markdown
 and notebooks; the same page always gives the same bytes.
@@ -61,14 +61,27 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Image:
+    """A picture (a data URI) with its caption."""
+
+    source: str
+    caption: str
+
+
+@dataclass(frozen=True)
 class Section:
-    """A section of the details: paragraphs, a list, a table, commands."""
+    """A section of the details: paragraphs, a list, a table, commands.
+
+    Sections with images are shown in browsers alone.
+    """
 
     title: str
     text: tuple[str, ...] = ()
     items: tuple[str, ...] = ()
     table: Table | None = None
     code: str = ""
+    images: tuple[Image, ...] = ()
+    unfolded: bool = False
 
 
 Mark = tuple[float, float]  # a point of the figure: dollars, and mAP from 0 to 1
@@ -138,11 +151,11 @@ class Readable(ABC):
         page, width = self.page, max(width, 20)
         wide = width if width >= PIPE else min(width, WIDEST)
         sections = page.sections
-        folded = [*page.details, *([Section("Command", code=page.command)] if page.command else [])]
+        folded = [*page.written, *([Section("Command", code=page.command)] if page.command else [])]
         parts = [_printed(page.title, wide), _columns(page.answers, wide)]
         parts += [_in_terminal(one, width, wide) for one in sections + folded * details]
         if folded and not details:
-            parts.append("(more: simkit plan ... --details)")
+            parts.append(f"(more: {page.program} ... --details)")
         return "\n\n".join(parts).rstrip()
 
     def html(self, *, date: str = "") -> str:
@@ -165,7 +178,7 @@ class Readable(ABC):
         page = self.page
         answers = (f"- **{_marked(name)}:** {_marked(text)}" for name, text in page.answers)
         parts = [f"# {_marked(page.title)}", "\n".join(answers)]
-        for section in (*page.sections, *page.details):
+        for section in (*page.sections, *page.written):
             parts += [f"## {_marked(section.title)}", *(_marked(text) for text in section.text)]
             parts += ["\n".join(f"- {_marked(item)}" for item in section.items)]
             parts += [_piped(section.table)] if section.table and section.table.rows else []
@@ -181,6 +194,7 @@ class Page(Readable):
     """A whole plan; answers are pairs such as ("Spend", "$928 on complete labels").
 
     The answer about trust begins with the grade `trust`. `about`: the day, and what is planned.
+    `program`: the command whose option --details prints the details.
     """
 
     title: str
@@ -192,6 +206,7 @@ class Page(Readable):
     trust: Literal["high", "medium", "low", ""] = ""
     bill: Table | None = None
     about: str = ""
+    program: str = "simkit plan"
 
     @property
     def page(self) -> Page:
@@ -203,6 +218,11 @@ class Page(Readable):
         """The tables and the bill, as far as they have rows."""
         tables = (*self.tables, *([self.bill] if self.bill else []))
         return [Section(table.title, table=table) for table in tables if table.rows]
+
+    @property
+    def written(self) -> list[Section]:
+        """The details without pictures."""
+        return [section for section in self.details if not section.images]
 
 
 def command(*words: str, **options: Any) -> str:
@@ -347,22 +367,26 @@ def _image(chart: Chart, kind: str = "") -> Any:
     """The figure as an image, as Jupyter removes SVG elements from untrusted notebooks."""
     from markupsafe import Markup, escape
 
-    out = StringIO()
-    with _look():
-        none = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        drawn = figure(chart, narrow=kind == "narrow")
-        drawn.savefig(out, format="svg", metadata=none)
+    drawn = figure(chart, narrow=kind == "narrow")
     width, height = (round(72 * inches) for inches in drawn.get_size_inches())
     # Where a script finds dollars and mAP: the axes as parts of the image, and their limits.
     (axes,) = drawn.axes
     scale = (*axes.get_position().extents, *np.log10(axes.get_xlim()), *axes.get_ylim())
-    drawing = out.getvalue().replace("'DejaVu Sans', sans-serif", _FONTS)
-    data = b64encode(drawing.encode()).decode()
     return Markup(
         f'<img class="{kind}" width="{width}" height="{height}" '
         f'data-scale="{" ".join(f"{part:.5f}" for part in scale)}" '
-        f'alt="{escape(_clean(chart.alt))}" src="data:image/svg+xml;base64,{data}">'
+        f'alt="{escape(_clean(chart.alt))}" src="{svg_source(drawn)}">'
     )
+
+
+def svg_source(drawn: Figure) -> str:
+    """A figure as the source of an image; the same figure gives the same text."""
+    out = StringIO()
+    with look():
+        none = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        drawn.savefig(out, format="svg", metadata=none)
+    drawing = out.getvalue().replace("'DejaVu Sans', sans-serif", _FONTS)
+    return f"data:image/svg+xml;base64,{b64encode(drawing.encode()).decode()}"
 
 
 # ------------------------------------------------------------------------------------ in Markdown
@@ -420,7 +444,7 @@ def _frame(names: int, narrow: bool) -> tuple[int, int, int, int]:
 
 
 @contextmanager
-def _look() -> Iterator[None]:
+def look() -> Iterator[None]:
     """The style of figures, independent of settings in a notebook."""
     import matplotlib as mpl
 
@@ -457,7 +481,7 @@ def figure(chart: Chart, *, narrow: bool = False) -> Figure:
 
     lines = sorted(chart.lines, key=lambda line: not line.chosen)[:_MOST]
     width, height, right, bottom = _frame(len(lines), narrow)
-    with _look():
+    with look():
         drawn = Figure(figsize=(width / 72, height / 72), dpi=72)
         axes = drawn.add_axes((
             _LEFT / width, bottom / height, 1 - (_LEFT + right) / width,

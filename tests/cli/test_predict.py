@@ -48,7 +48,49 @@ def test_a_folder_without_labels_is_scored(shell, model: str, folder: str, out: 
 
 def test_one_split_and_another_backbone(shell, model: str) -> None:
     done = shell("predict", model, "--data", SMALL, "--split", "val", "--backbone", "scenes-net")
-    assert (done.code, done.out) == (0, "wrote scores.csv (10 images, 52 classes)\n"), done.err
+    assert done.code == 0, done.err
+    assert done.out.startswith(
+        "wrote scores.csv (10 images, 52 classes)\nEvaluation of a model: an"
+    )
+
+
+def test_labelled_images_are_evaluated(shell, model: str, folder: str) -> None:
+    plain = shell("predict", model, "--data", folder, "--out", "plain.csv")
+    assert plain.out == "wrote plain.csv (3 images, 52 classes)\n"
+    rows = [("0.png", "red", 1), ("1.png", "red", 0), ("2.png", "red", 1)]
+    cells = "".join(f"{file},{red},{1 - red},1\n" for file, _, red in rows)
+    Path("photos/labels.csv").write_text(f"file,red,blue,yak\n{cells}")
+    hinted = shell("predict", model, "--data", folder)
+    assert hinted.out.splitlines()[-1].endswith(f"--data {folder},labels=labels.csv")
+    assert shell("predict", model, "--data", folder, "--report", "m.html").code == 2
+    how = ("predict", model, "--data", f"{folder},labels=labels.csv,val=0", "--report", "m.html")
+    done = shell(*how, "--json")
+    assert done.code == 0, done.err
+    scores = pd.read_csv("scores.csv").set_index("image")
+    facts = done.json["evaluation"]
+    for row, present in zip(facts["by_class"], ([0, 2], [1]), strict=True):
+        of_class = scores[row["class"]].to_numpy()
+        expected = [
+            sum(of_class[present] >= of_class[i]) / sum(of_class >= of_class[i]) for i in present
+        ]
+        assert row["ap"] == pytest.approx(np.mean(expected))
+        assert row["present"] == len(present)
+    assert facts["low"] <= facts["expected"] <= facts["high"]
+    assert "data:image/jpeg" in Path("m.html").read_text()
+    done = shell(*how, "--details")
+    assert f"mAP            {100 * facts['map']:.1f} on these images" in done.out
+    assert "All classes and their thresholds" in done.out and done.out.endswith("wrote m.html\n")
+    assert "classes that the model does not have: 1 of 3 (yak)" in done.err
+    assert "classes of the model that the labels do not have: 50 of 52" in done.err
+
+
+def test_labels_that_measure_nothing_are_one_sentence(shell, model: str, folder: str) -> None:
+    Path("photos/labels.csv").write_text("file,red\n0.png,1\n1.png,1\n2.png,1\n")
+    done = shell("predict", model, "--data", f"{folder},labels=labels.csv")
+    assert done.code == 0, done.err
+    last = done.out.splitlines()[-1]
+    assert last.startswith("not evaluated: photos, train and val: no class has both present and")
+    assert "nan" not in done.out
 
 
 @pytest.mark.parametrize(

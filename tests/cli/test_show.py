@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from simkit.labels.formats import make
@@ -120,3 +121,33 @@ def test_bad_input(shell) -> None:
         done = shell("show", name)
         assert done.code == 2
         assert name in done.err and done.err.count("\n") == 1
+
+
+def test_models_and_their_scores(shell) -> None:
+    shell("simulate", "--scheme", "full-subset", "--data", SMALL, "--no-card")
+    train = ("train", "--labels", "full-subset.parquet", "--data", SMALL, "--epochs", 2)
+    assert shell(*train, "--method", "an", "--out", "plain").code == 0
+    assert shell(*train, "--method", "an", "--out", "model", "--report").code == 0
+    facts = shell("show", "model", "--json").json
+    scored = facts["scored"]
+    done = shell("show", "model")
+    lines = done.out.splitlines()
+    assert lines[0] == "model is a model of 52 classes: zero, one, two, three, four, ..."
+    assert lines[1:3] == ["method: an", "trained on: scenes; network: scenes-net"]
+    assert lines[3].startswith(f"mAP: {100 * scored['map']:.1f} mAP over {scored['classes']} cl")
+    assert f"interval {100 * scored['low']:.1f} to {100 * scored['high']:.1f}" in lines[3]
+    places = [value for value in facts["thresholds"] if value is not None]
+    assert f"from {min(places):.2f} to {max(places):.2f}, with the highest F1 on 10" in lines[4]
+    assert "thresholds: logit 0, probability 1/2" in shell("show", "plain").out
+    shell("predict", "model", "--data", SMALL, "--split", "test")
+    scores = pd.read_csv("scores.csv").set_index("image")
+    done = shell("show", "scores.csv")
+    low, high = scores.to_numpy().min(), scores.to_numpy().max()
+    assert done.out.splitlines() == [
+        "scores.csv holds scores of 10 images and 52 classes: zero, one, two, three, four, ...",
+        f"scores from {low:.4g} to {high:.4g}; empty: 0",
+    ]
+    scores.reset_index().to_parquet("scores.parquet")
+    assert shell("show", "scores.parquet", "--json").json["images"] == 10
+    Path("table.csv").write_text("name,cat\na,often\n")
+    assert shell("show", "table.csv").code == 2

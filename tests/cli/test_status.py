@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from simkit import Trained
 from simkit.annotate.prices import cost
 from simkit.cli.main import code
 from simkit.orders.order import Order, effort_of
@@ -82,6 +83,13 @@ def test_the_next_command_runs_as_printed(shell, project) -> None:
     assert code(shlex.split(step)[1:]) == 0
     step = shell("status", "project", "--json").json["next"]
     assert step == "nothing; the scores of all images are in project/scores.csv"
+    scored = Trained.load("project/model").scored
+    last = shell("status", "project").out.splitlines()[-1]
+    stated = f"{100 * scored['map']:.1f} mAP over " if scored else "no mAP was measured; "
+    assert last.startswith(f"model: {stated}")
+    command = "simkit predict project/model --data folder:NEW,labels=NEW.csv --backbone"
+    assert f"; on new labelled images: {command} " in last
+    assert last.endswith("project/new_scores.csv --report project/model.html")
     assert shell("receive", "project").code == 0  # the same labels
     assert shell("status", "project", "--json").json["next"] == step
     assert shell("receive", "project", answers("ben.jsonl", project, worker="ben")).code == 0

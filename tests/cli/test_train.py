@@ -202,9 +202,7 @@ def test_the_mean_says_over_how_many_classes_it_is(shell, labels: str) -> None:
     assert done["leaves"] == 41 and done["classes"] == 52 and done["processes"] == 1
     assert done["leaves_scored"] <= 41 and done["classes_scored"] <= 52
     few = "scenes:images=300,val=20,test=5"
-    done = shell(
-        "train --method an --out model --labels", labels, "--data", few, "--epochs", 1
-    )
+    done = shell("train --method an --out model --labels", labels, "--data", few, "--epochs", 1)
     counted = shell(
         "train --method an --labels", labels, "--data", few, "--epochs", 1, "--json"
     ).json

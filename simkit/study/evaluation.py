@@ -1,0 +1,390 @@
+"""A trained model, evaluated on labelled images: mAP on new images, and its surest mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from torch import nn
+
+from simkit import metrics
+from simkit.data import Dataset
+from simkit.data import open as open_data
+from simkit.data.dataset import Pictures
+from simkit.errors import BadInput, examples, note
+from simkit.learn.predict import predict, splits_of
+from simkit.learn.trained import Trained
+from simkit.metrics.ap import LabelCounts, ap_of_classes
+from simkit.orders.page import address
+from simkit.planning.plan_figure import Image, Page, Readable, Section, Table, look, svg_source
+from simkit.planning.test_split import on_new_images
+from simkit.progress import Progress, silent
+from simkit.registry import short
+from simkit.results.statistics import Interval
+from simkit.study.sources import StudyData
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+EXTREME = 5  # worst and best classes on the first screen
+CURVES = 12  # classes whose curves are not folded
+MISTAKES, OF_CLASS = 12, 2  # pictures of mistakes, and those of one class, at most
+TOO_HIGH = 0.005  # mAP that is said to be
+SIDE = 240  # pixels of a picture
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Readable):
+    """A trained model, evaluated on labelled images.
+
+    Attributes
+    ----------
+    map
+        mAP on these images, in [0, 1]: the mean over the classes with both present and absent
+        labels; of a hierarchy, those without children.
+    expected
+        mAP on many new images of the same kind, with its 95 % interval: few images measure too
+        high a mAP. The labels are taken as true.
+    precision, recall
+        Means over these classes at the model's thresholds, in [0, 1]. Precision is of the classes
+        that are predicted at least once; nan if none is.
+    by_class
+        A row for each class of the model that the data have: `present` and `absent` labels, `ap`
+        (nan for classes without one), the model's `threshold`, `precision` and `recall` at it, and
+        `best_threshold`, with the highest F1 on these images. Thresholds are logits.
+    scores
+        (N, L) logits of the evaluated images and classes.
+    present, known
+        (N, L) labels, and whether they count.
+    thresholds_from
+        Number of images of the val split that determined the model's thresholds; 0: the model has
+        none, and each is 0, a probability of 1/2.
+    left_out
+        A sentence about classes without an AP; "" if all have one.
+    data, model
+        The images and the model in a few words.
+    """
+
+    map: float
+    expected: Interval
+    precision: float
+    recall: float
+    by_class: pd.DataFrame
+    scores: pd.DataFrame
+    present: NDArray[np.bool_]
+    known: NDArray[np.bool_]
+    thresholds_from: int
+    left_out: str
+    data: str
+    model: str
+    _pictures: Sequence[tuple[Pictures, int]] = ()
+
+    @property
+    def mistakes(self) -> pd.DataFrame:
+        """The surest mistakes at the model's thresholds, at most two of a class.
+
+        Columns: `mistake` ("false positive", by falling score, or "miss", by rising score),
+        `image`, `class`, `score`, and the image's `row` in `scores`.
+        """
+        scores, thresholds = self.scores.to_numpy(), self.by_class["threshold"].to_numpy()
+        called = scores >= thresholds
+        tables = []
+        for name, wrong, sign in (
+            ("false positive", called & ~self.present, -1), ("miss", ~called & self.present, 1),
+        ):  # fmt: skip
+            rows, columns = (wrong & self.known).nonzero()
+            order = np.argsort(sign * scores[rows, columns], kind="stable")
+            row, column = rows[order], columns[order]
+            table = pd.DataFrame({
+                "mistake": name, "image": self.scores.index[row],
+                "class": self.by_class.index[column], "score": scores[row, column], "row": row,
+            })  # fmt: skip
+            tables.append(table.groupby("class").head(OF_CLASS)[:MISTAKES])
+        return pd.concat(tables, ignore_index=True)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values, without scores and labels."""
+        means = {"map": self.map, "expected": self.expected.mean, "low": self.expected.low,
+                 "high": self.expected.high, "precision": self.precision,
+                 "recall": self.recall}  # fmt: skip
+        return {
+            **_plain(pd.DataFrame([means]))[0], "images": len(self.scores), "data": self.data,
+            "model": self.model, "thresholds_from": self.thresholds_from,
+            "left_out": self.left_out, "by_class": _plain(self.by_class.reset_index()),
+            "mistakes": _plain(self.mistakes.drop(columns="row")),
+        }  # fmt: skip
+
+    @property
+    def page(self) -> Page:
+        """The page: the answer, the worst and the best classes, and the details."""
+        expected, ranked = self.expected, self.by_class["ap"].dropna().sort_values(kind="stable")
+        how = f"chosen on {self.thresholds_from:,} images of val" if self.thresholds_from else (
+            "0 for each, probability 1/2, as the model has none: `simkit train --report` chooses "
+            "them on the val split"
+        )  # fmt: skip
+        few = ", as few images measure too high a mAP" * (self.map - expected.mean > TOO_HIGH)
+        answers = [
+            ("mAP", f"{_points(self.map)} on these images. Expected on new images: {expected.ends}"
+             f"{few}."),
+            ("At thresholds", f"precision {_points(self.precision)}, recall "
+             f"{_points(self.recall)}. Means over classes; thresholds {how}."),
+            ("Data", self.data), ("Model", self.model),
+        ]  # fmt: skip
+        answers += [("Left out", self.left_out)] if self.left_out else []
+        tables = [self._table("Classes, worst first", ranked.index)]
+        if len(ranked) > 2 * EXTREME:
+            tables = [
+                self._table("Worst classes", ranked.index[:EXTREME]),
+                self._table("Best classes", ranked.index[: -EXTREME - 1 : -1]),
+            ]
+        details = (
+            *self._curves(ranked.index), *self._pictured(),
+            Section("All classes and their thresholds", (
+                "Thresholds are logits, as in the scores. The best threshold has the highest F1 on "
+                "these images; precision and recall are at the model's.",
+            ), table=self._table("", self.by_class.index, thresholds=True)),
+        )  # fmt: skip
+        return Page(
+            f"Evaluation of a model: {self.model.partition(',')[0]}", tuple(answers),
+            tuple(tables), details, program="simkit predict",
+        )  # fmt: skip
+
+    def _table(self, title: str, names: Any, *, thresholds: bool = False) -> Table:
+        columns = ["present", "ap", "precision", "recall"]
+        columns += ["threshold", "best_threshold"] * thresholds
+        rows = (
+            (str(row.Index), f"{row.present:,}", *map(_points, row[2:5]),
+             *map(_logit, row[5:]))
+            for row in self.by_class.loc[names, columns].itertuples()
+        )  # fmt: skip
+        heads = ("class", "images", "AP", "precision", "recall", "threshold", "best threshold")
+        count = 1 + len(columns)
+        return Table(title, heads[:count], tuple(rows), tuple(range(1, count)))
+
+    def _curves(self, names: pd.Index[str]) -> Iterator[Section]:
+        """Precision over recall of each class, the worst first."""
+        images = [*map(self._curve, names)]
+        about = "Precision (vertical) over recall. The dot is at the model's threshold."
+        title = "Precision and recall by class, worst first"
+        yield Section(title, (about,), images=tuple(images[:CURVES]), unfolded=True)
+        if rest := images[CURVES:]:
+            yield Section(f"Precision and recall of the other {len(rest):,} classes",
+                          images=tuple(rest))  # fmt: skip
+
+    def _curve(self, name: str) -> Image:
+        from sklearn.metrics import precision_recall_curve
+
+        place, row = self.by_class.index.get_loc(name), self.by_class.loc[name]
+        known = self.known[:, place]
+        precision, recall, _ = precision_recall_curve(
+            self.present[known, place], self.scores.iloc[known, place], drop_intermediate=True
+        )
+        precision[-1] = precision[-2]  # of recall 0, where nothing is predicted
+        highest = np.append(np.diff(recall) != 0, True)  # precision of each recall
+        drawn = curve(recall[highest], precision[highest], (row["recall"], row["precision"]))
+        caption = f"{name}: AP {_points(row['ap'])}, {int(row['present']):,} images"
+        return Image(svg_source(drawn), caption)
+
+    def _pictured(self) -> Iterator[Section]:
+        """The surest mistakes as pictures, if the data have pictures."""
+        titles = {
+            "false positive": "Surest false positives: images labelled without the class",
+            "miss": "Surest misses: images labelled with the class",
+        }
+        for kind, some in self.mistakes.groupby("mistake") if self._pictures else ():
+            images = tuple(
+                Image(
+                    address(*self._pictures[one.row], side=SIDE),
+                    f"{one[3]}: score {one.score:.2f}, image {one.image}",
+                )
+                for one in some.itertuples()
+            )
+            yield Section(titles[str(kind)], images=images, unfolded=True)
+
+
+def curve(
+    recall: NDArray[np.float64], precision: NDArray[np.float64], at: tuple[float, float]
+) -> Figure:
+    """Precision over recall, with a dot at the recall and precision of the threshold."""
+    from matplotlib.figure import Figure
+
+    from simkit.results.figures.style import BLUE, RED
+
+    with look():
+        drawn = Figure(figsize=(2.6, 1.9), dpi=72)
+        axes = drawn.add_axes((0.15, 0.14, 0.77, 0.82))
+        axes.plot(recall, precision, color=BLUE, lw=2, drawstyle="steps-post", label="curve")
+        axes.plot(*at, "o", color=RED, ms=7, clip_on=False, label="threshold")
+        axes.set(xlim=(0, 1), ylim=(0, 1.04), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
+        axes.set_xticklabels(("0", "50", "100"))
+        axes.set_yticklabels(("0", "50", "100"))
+    return drawn
+
+
+def evaluate(
+    model: Trained | str | PathLike[str],
+    data: Dataset | str,
+    *,
+    split: str | None = None,
+    backbone: nn.Module | None = None,
+    unreadable: Literal["stop", "skip"] = "stop",
+    device: str = "auto",
+    progress: Progress = silent,
+) -> Evaluation:
+    """Evaluate a trained model on labelled images.
+
+    Parameters
+    ----------
+    model
+        The result of `train`, or a folder written by `Trained.save` or `simkit train --out`.
+    data
+        A data set with images and labels, or its text, such as ``"folder:new,labels=new.csv"``.
+        Classes are matched by name.
+    split
+        The split to evaluate on; by default test or, without one, all splits on which the model was
+        not trained.
+    backbone, unreadable, device, progress
+        As in `predict`.
+
+    Returns
+    -------
+    Evaluation
+        mAP with its interval, AP, precision and recall of each class, and the surest mistakes; as
+        a page with `html`.
+
+    Raises
+    ------
+    BadInput
+        As `predict`, and for data without labels, without a class of the model, or without a class
+        that has both present and absent labels.
+
+    Examples
+    --------
+    >>> done = simkit.evaluate("model", "folder:new,labels=new.csv")
+    >>> done.map, done.expected.low, done.by_class["ap"]
+    """
+    trained = model if isinstance(model, Trained) else Trained.load(model, backbone=backbone)
+    data = open_data(data) if isinstance(data, str) else data
+    check_labelled(trained, data, split)
+    scores = predict(
+        trained, data, split=split, backbone=backbone, unreadable=unreadable, device=device,
+        progress=progress,
+    )  # fmt: skip
+    return evaluated(trained, data, scores, split)
+
+
+def has_labels(data: Dataset, split: str | None) -> bool:
+    """Whether the data have labels of images that `predict` scores."""
+    known = [data.truth[name].known for name in splits_of(data, split) if name in data.truth]
+    return any(one is None or one.nnz for one in known)
+
+
+def check_labelled(model: Trained, data: Dataset, split: str | None) -> None:
+    """Raise BadInput for data without labels of the model's classes."""
+    if split in (None, *data.truth) and not has_labels(data, split):
+        raise BadInput(f"{data.name} has no labels; name a table of them with labels=FILE.csv")
+    if not {*model.classes} & {*data.classes}:
+        raise BadInput(
+            f"{data.name} has none of the model's classes ({examples(model.classes)}), but "
+            f"{examples(data.classes)}; rename those of the labels"
+        )
+
+
+def evaluated(
+    model: Trained, data: Dataset, scores: pd.DataFrame, split: str | None = None
+) -> Evaluation:
+    """The evaluation of a model whose scores on a data set `predict` returned."""
+    names, parts = _splits(data, scores, split)
+    leaves = {data.classes[c] for c in data.leaves}
+    classes = [name for name in model.classes if name in leaves]
+    _note_classes(model, data, classes)
+    columns = [data.classes.index(name) for name in classes]
+    tables, present, known, pictures = [], [], [], list[tuple[Pictures, int]]()
+    for name in names:
+        table = scores.iloc[parts[name]][classes]
+        counts = StudyData(data, {}).known(name)
+        counts = np.ones(data.truth[name].shape, bool) if counts is None else counts
+        counts = counts if isinstance(counts, np.ndarray) else counts.toarray()
+        tables.append(table)
+        present.append(data.truth[name].present[:, columns].toarray())
+        known.append(counts[:, columns] & table.notna().to_numpy())
+        if name in data.pictures:
+            pictures += [(data.pictures[name], row) for row in range(len(table))]
+    frame, shown, counted = pd.concat(tables), np.concatenate(present), np.concatenate(known)
+    labels = LabelCounts.of(shown, counted)
+    where = f"{data.name}, {' and '.join(names)}"
+    labels.check(where, "evaluate on more images, with present and absent labels (1 and 0)")
+    by_class = _by_class(model, frame, shown, counted, labels)
+    scored = by_class[by_class["ap"].notna()]
+    settings = model.history.settings
+    network = settings.get("backbone") or "features of an unnamed network"
+    images = f"{len(frame):,} images, {labels.present.sum():,} present labels"
+    return Evaluation(
+        float(scored["ap"].mean()), on_new_images(by_class["ap"].to_numpy(), labels),
+        metrics.mean_ap(scored["precision"]), metrics.mean_ap(scored["recall"]), by_class, frame,
+        shown, counted, model.thresholds_from, labels.left_out(classes, where),
+        f"{where}: {images}; mAP is over {len(scored):,} of {len(classes):,} "
+        f"{'leaf ' * (data.hierarchy is not None)}classes",
+        f"{short(model.method)}, {network}, trained on {settings.get('data', 'arrays')}; id "
+        f"{model.id}", pictures,
+    )  # fmt: skip
+
+
+def _splits(
+    data: Dataset, scores: pd.DataFrame, split: str | None
+) -> tuple[list[str], dict[str, slice]]:
+    """The splits to evaluate on, and the rows of each scored split."""
+    every, parts, start = splits_of(data, split), dict[str, slice](), 0
+    for name in every:
+        parts[name] = slice(start, start := start + data.truth[name].shape[0])
+    trained_on = scores.attrs.get("trained_on", ())
+    new = [name for name in every if name not in trained_on] or every
+    names = ["test"] if "test" in new else new
+    seen = [name for name in names if name in trained_on]
+    note(data.name, seen, "splits on which the model was trained: {}; its mAP is too high there, "
+         "evaluate on other images")  # fmt: skip
+    return names, parts
+
+
+def _note_classes(model: Trained, data: Dataset, classes: Sequence[str]) -> None:
+    """Warn of classes that only the model or only the data have."""
+    lacking = [name for name in model.classes if name not in data.classes]
+    note(data.name, lacking, "classes of the model that the labels do not have: {}; mAP leaves "
+         "them out", total=len(model.classes))  # fmt: skip
+    unknown = [name for name in data.classes if name not in model.classes]
+    note(data.name, unknown, "classes that the model does not have: {}; they are not evaluated",
+         total=len(data.classes))  # fmt: skip
+
+
+def _by_class(
+    model: Trained, scores: pd.DataFrame, present: Any, known: Any, labels: LabelCounts
+) -> pd.DataFrame:
+    """`Evaluation.by_class`."""
+    values = scores.fillna(0.0).to_numpy()  # those of unreadable images do not count
+    chosen = dict(zip(model.classes, model.thresholds, strict=False))
+    thresholds = np.array([chosen.get(name, 0.0) for name in scores.columns])
+    precision, recall = metrics.precision_recall(values, present, thresholds, known)
+    return pd.DataFrame({
+        "present": labels.present, "absent": labels.absent,
+        "ap": ap_of_classes(values, present, known), "precision": precision, "recall": recall,
+        "threshold": thresholds, "best_threshold": metrics.f1_thresholds(values, present, known),
+    }, pd.Index(scores.columns, name="class"))  # fmt: skip
+
+
+def _plain(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as plain values, None for nan and infinity."""
+    finite = table.replace([np.inf, -np.inf], np.nan).astype(object)
+    return finite.where(finite.notna(), None).to_dict("records")
+
+
+def _points(value: float) -> str:
+    return "none" if np.isnan(value) else f"{100 * value:.1f}"
+
+
+def _logit(value: float) -> str:
+    return f"{value:.2f}" if np.isfinite(value) else "none"

@@ -1,0 +1,170 @@
+"""`simkit.evaluate`: mAP, its interval, thresholds and mistakes of a trained model, by value."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import average_precision_score
+
+import simkit
+from simkit import FeatureInputs, Settings, Task, Trained, Truth, methods
+from simkit.data.dataset import Dataset
+from simkit.errors import BadInput
+from simkit.metrics.ap import LabelCounts, ap_of_classes
+from simkit.planning.test_split import on_new_images
+from simkit.study.evaluation import Evaluation, evaluated
+
+HOSTILE = "<script>alert(1)</script>"
+NAMES = ("cat", HOSTILE, "cow", "eel", "fox")
+IMAGES = ["p", "q", "r", "s"]
+PRESENT = np.array([[1, 0, 0, 1], [0, 1, 0, 1], [1, 1, 0, 1], [0, 0, 0, 1]], bool)
+KNOWN = np.array([[1, 1, 1, 1], [1, 1, 1, 1], [1, 0, 1, 1], [1, 1, 1, 1]], bool)
+SCORES = np.array(
+    [[4, 3, 0, 0, 9], [3, 2, 0, 0, 9], [2, 9, 0, 0, 9], [1, 1, 0, 0, 9]], float
+)  # fmt: skip
+DATA = Dataset("hand", {"train": Truth.of(PRESENT, IMAGES, (*NAMES[:4],), KNOWN)})
+
+
+@pytest.fixture(scope="module")
+def model() -> Trained:
+    labels = simkit.PartialLabels.of([[1, -1, 1, -1, 1]] * 2, classes=NAMES)
+    task = Task(labels, FeatureInputs(np.eye(2, dtype=np.float32)))
+    return simkit.train(task, methods.make("an"), settings=Settings(epochs=1))
+
+
+def by_hand(model: Trained, scores: np.ndarray = SCORES) -> Evaluation:
+    with pytest.warns(UserWarning, match="the labels do not have: 1 of 5 .fox."):
+        return evaluated(model, DATA, pd.DataFrame(scores, IMAGES, [*NAMES]))
+
+
+def test_means_are_over_classes_with_present_and_absent_labels(model) -> None:
+    done = by_hand(replace(model, thresholds=(2.5, 1.5, 0.0, 0.0, 0.0), thresholds_from=7))
+    # cat is present at ranks 1 and 3; of the other, rank 1 is unknown, 2 absent and 3 present.
+    np.testing.assert_allclose(done.by_class["ap"], [(1 + 2 / 3) / 2, 1 / 2, np.nan, np.nan])
+    assert done.map == pytest.approx((5 / 6 + 1 / 2) / 2)
+    np.testing.assert_allclose(done.by_class["precision"][:2], [1 / 2, 1 / 2])
+    np.testing.assert_allclose(done.by_class["recall"][:2], [1 / 2, 1])
+    assert (done.precision, done.recall) == (0.5, 0.75)
+    assert done.by_class["present"].tolist() == [2, 1, 0, 4]
+    assert done.by_class["best_threshold"][:2].tolist() == [2, 2]
+    assert "1 without present labels (cow) and 1 without absent labels (eel)" in done.left_out
+    assert done.expected.low <= done.expected.mean <= done.expected.high
+    for part in (done.left_out, "chosen on 7 images of val"):
+        assert part in done.text(width=1000) and part in done.html()
+
+
+def test_the_surest_mistakes_are_known_labels_beyond_the_thresholds(model) -> None:
+    done = by_hand(replace(model, thresholds=(2.5, 1.5, 1.0, 1.0, 0.0)))
+    rows = done.mistakes[["mistake", "image", "class", "score"]].to_numpy().tolist()
+    assert rows == [
+        ["false positive", "p", HOSTILE, 3.0], ["false positive", "q", "cat", 3.0],
+        ["miss", "p", "eel", 0.0], ["miss", "q", "eel", 0.0], ["miss", "r", "cat", 2.0],
+    ]  # fmt: skip
+
+
+def test_without_thresholds_the_probability_is_a_half(model) -> None:
+    done = by_hand(model, SCORES - 2.5)
+    assert done.by_class["threshold"].tolist() == [0.0] * 4
+    assert "probability 1/2" in done.text(width=1000) and repr(done) == done.text()
+
+
+class Elements(HTMLParser):
+    """Names and attributes of the elements of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def test_the_page_needs_nothing_else_and_names_of_classes_are_text(model) -> None:
+    done = by_hand(model)
+    elements = Elements(done.html()).found
+    sources = [attrs.get("src") or "" for tag, attrs in elements if tag == "img"]
+    assert len(sources) == 2 and all(source.startswith("data:image/") for source in sources)
+    assert not [tag for tag, _ in elements if tag in ("script", "link", "iframe")]
+    assert "&lt;script&gt;alert" in done.html() and "<script" not in done._repr_html_()
+
+
+def test_plain_values_are_json(model) -> None:
+    values = json.loads(json.dumps(by_hand(model).to_json(), allow_nan=False))
+    assert [row["ap"] for row in values["by_class"]][1:] == [0.5, None, None]
+    assert (values["map"], values["images"]) == (pytest.approx(2 / 3), 4)
+
+
+def test_data_without_classes_or_labels_of_the_model_are_refused(model) -> None:
+    others = Dataset("odd", {"train": Truth.of(PRESENT, IMAGES, [*"wxyz"])})
+    with pytest.raises(BadInput, match="odd has none of the model's classes"):
+        simkit.evaluate(model, others)
+    nothing = Dataset("bare", {"train": Truth.of(PRESENT, IMAGES, NAMES[:4], KNOWN * False)})
+    with pytest.raises(BadInput, match="bare has no labels"):
+        simkit.evaluate(model, nothing)
+    alike = Dataset("alike", {"train": Truth.of(PRESENT[:, 2:], IMAGES, NAMES[2:4])})
+    with pytest.raises(BadInput, match="no class has both present and absent labels"):
+        evaluated(model, alike, pd.DataFrame(SCORES, IMAGES, [*NAMES]))
+
+
+@pytest.fixture(scope="module")
+def on_scenes() -> tuple[str, Trained]:
+    spec = "scenes:images=150,val=30,test=40"
+    labels = simkit.simulate(simkit.data.open(spec).truth["train"], "full-subset")
+    from simkit.study.trial import trial
+
+    source = simkit.Source(spec, (), (), "scenes-net")
+    settings = Settings(epochs=3)
+    done = trial(labels, methods.make("an"), source, settings=settings, report=True)
+    return spec, done.trained
+
+
+def test_a_model_is_evaluated_on_test_images_as_scikit_learn_does(on_scenes) -> None:
+    spec, model = on_scenes
+    done = simkit.evaluate(model, spec)
+    truth = simkit.data.open(spec).truth["test"].present.toarray()
+    scores = simkit.predict(model, spec, split="test")
+    places = [scores.columns.get_loc(name) for name in done.by_class.index]
+    assert len(done.scores) == 40 and len(places) == 41
+    for c, ap in zip(places, done.by_class["ap"], strict=True):
+        if truth[:, c].any():
+            expected = average_precision_score(truth[:, c], scores.iloc[:, c])
+            assert ap == pytest.approx(expected, abs=1e-9)
+    assert done.map == pytest.approx(model.scored["map"], abs=1e-6)  # as training measured it
+    assert done.expected.low == pytest.approx(model.scored["low"], abs=1e-5)
+    assert model.thresholds_from == 30 and "chosen on 30 images of val" in done.text(width=1000)
+    html = done.html()
+    assert html.count("<details open>") == 3 and html.count("data:image/jpeg") > 12
+    assert html.count("data:image/svg") == done.by_class["ap"].notna().sum()
+
+
+def test_images_of_the_training_are_left_out_or_named(on_scenes) -> None:
+    spec, model = on_scenes
+    data = simkit.data.open(spec)
+    parts = {s: {k: v for k, v in getattr(data, s).items() if k != "test"}
+             for s in ("truth", "pictures")}  # fmt: skip
+    assert len(simkit.evaluate(model, replace(data, **parts)).scores) == 30  # val
+    with pytest.warns(UserWarning, match="on which the model was trained: 1 .train."):
+        assert len(simkit.evaluate(model, data, split="train").scores) == 150
+
+
+def test_the_interval_holds_map_on_many_images() -> None:
+    rng, classes = np.random.default_rng(0), 8
+    shares, apart = np.geomspace(0.02, 0.3, classes), 1.5 + 0.7 * rng.standard_normal(classes)
+
+    def measured(images: int) -> tuple[np.ndarray, LabelCounts]:
+        present = rng.random((images, classes)) < shares
+        scores = rng.standard_normal(present.shape) + present * apart
+        return ap_of_classes(scores, present), LabelCounts.of(present)
+
+    many, few = np.nanmean(measured(20_000)[0]), [measured(40) for _ in range(30)]
+    intervals = [on_new_images(*each) for each in few]
+    assert np.mean([one.low <= many <= one.high for one in intervals]) >= 0.9
+    too_high = np.mean([np.nanmean(ap) for ap, _ in few]) - many
+    assert too_high > 0.05
+    assert abs(np.mean([one.mean for one in intervals]) - many) < 0.6 * too_high
