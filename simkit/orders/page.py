@@ -76,7 +76,7 @@ def write(
         ending = suffix + f"-{number}" * (number > 1)
         images, places = np.unique(part["image"], return_inverse=True)
         with ThreadPoolExecutor() as pool:
-            addresses = pool.map(partial(_address, pictures), rows[images].tolist())
+            addresses = pool.map(partial(address, pictures), rows[images].tolist())
         # Questions that ask to name a class are not about one.
         classes = part["class"].where(part["kind"] != "name", -1)
         columns = (part["task"], part["kind"], places, part["question"], classes)
