@@ -72,7 +72,7 @@ class Image:
 class Section:
     """A section of the details: paragraphs, a list, a table, commands.
 
-    Sections with images are shown in browsers alone.
+    Sections with images, which may be made on use, are shown in browsers alone.
     """
 
     title: str
@@ -80,7 +80,7 @@ class Section:
     items: tuple[str, ...] = ()
     table: Table | None = None
     code: str = ""
-    images: tuple[Image, ...] = ()
+    images: Iterable[Image] = ()
     unfolded: bool = False
 
 

@@ -168,13 +168,12 @@ class Evaluation(Readable):
 
     def _curves(self, names: pd.Index[str]) -> Iterator[Section]:
         """Precision over recall of each class, the worst first."""
-        images = [*map(self._curve, names)]
         about = "Precision (vertical) over recall. The dot is at the model's threshold."
         title = "Precision and recall by class, worst first"
-        yield Section(title, (about,), images=tuple(images[:CURVES]), unfolded=True)
-        if rest := images[CURVES:]:
-            yield Section(f"Precision and recall of the other {len(rest):,} classes",
-                          images=tuple(rest))  # fmt: skip
+        yield Section(title, (about,), images=map(self._curve, names[:CURVES]), unfolded=True)
+        if len(rest := names[CURVES:]):
+            title = f"Precision and recall of the other {len(rest):,} classes"
+            yield Section(title, images=map(self._curve, rest))
 
     def _curve(self, name: str) -> Image:
         from sklearn.metrics import precision_recall_curve
@@ -197,7 +196,7 @@ class Evaluation(Readable):
             "miss": "Surest misses: images labelled with the class",
         }
         for kind, some in self.mistakes.groupby("mistake") if self._pictures else ():
-            images = tuple(
+            images = (
                 Image(
                     address(*self._pictures[one.row], side=SIDE),
                     f"{one[3]}: score {one.score:.2f}, image {one.image}",
