@@ -316,7 +316,7 @@ def evaluated(
             pictures += [(data.pictures[name], row) for row in range(len(table))]
     frame, shown, counted = pd.concat(tables), np.concatenate(present), np.concatenate(known)
     labels = LabelCounts.of(shown, counted)
-    where = f"{data.name}, {' and '.join(names)}"
+    where = data.name if names == [*parts] else f"{data.name}, {' and '.join(names)}"
     labels.check(where, "evaluate on more images, with present and absent labels (1 and 0)")
     by_class = _by_class(model, frame, shown, counted, labels)
     scored = by_class[by_class["ap"].notna()]

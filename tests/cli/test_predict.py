@@ -89,7 +89,7 @@ def test_labels_that_measure_nothing_are_one_sentence(shell, model: str, folder:
     done = shell("predict", model, "--data", f"{folder},labels=labels.csv")
     assert done.code == 0, done.err
     last = done.out.splitlines()[-1]
-    assert last.startswith("not evaluated: photos, train and val: no class has both present and")
+    assert last.startswith("not evaluated: photos: no class has both present and")
     assert "nan" not in done.out
 
 

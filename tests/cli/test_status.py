@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from simkit import Trained
+from simkit import Trained, data
 from simkit.annotate.prices import cost
 from simkit.cli.main import code
 from simkit.orders.order import Order, effort_of
@@ -112,6 +112,8 @@ def test_a_pilot_is_compared_and_then_planned_with(shell, tmp_path) -> None:
     Path("grid.toml").write_text(
         grid.read_text().replace('"mobilenet_v2"', '"scenes-net"').replace('"imagenet"', '""')
     )
+    parts = data.open(tomllib.loads(grid.read_text())["data"]).truth
+    assert {split: len(part.images) for split, part in parts.items()} == {"train": 165, "test": 55}
     assert "workers = 2" in grid.read_text()
     assert "errors = [[0.02, 0.02], [0.05, 0.05]]" in grid.read_text()  # two answers tell nothing
     done = shell("compare", "grid.toml", "--dry-run")
