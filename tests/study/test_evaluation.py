@@ -22,7 +22,7 @@ from simkit.study.evaluation import Evaluation, evaluated
 HOSTILE = "<script>alert(1)</script>"
 NAMES = ("cat", HOSTILE, "cow", "eel", "fox")
 IMAGES = ["p", "q", "r", "s"]
-PRESENT = np.array([[1, 0, 0, 1], [0, 1, 0, 1], [1, 1, 0, 1], [0, 0, 0, 1]], bool)
+PRESENT = np.array([[1, 0, 0, 1], [0, 1, 0, 1], [1, 0, 0, 1], [0, 0, 0, 1]], bool)
 KNOWN = np.array([[1, 1, 1, 1], [1, 1, 1, 1], [1, 0, 1, 1], [1, 1, 1, 1]], bool)
 SCORES = np.array(
     [[4, 3, 0, 0, 9], [3, 2, 0, 0, 9], [2, 9, 0, 0, 9], [1, 1, 0, 0, 9]], float
@@ -65,6 +65,14 @@ def test_the_surest_mistakes_are_known_labels_beyond_the_thresholds(model) -> No
         ["false positive", "p", HOSTILE, 3.0], ["false positive", "q", "cat", 3.0],
         ["miss", "p", "eel", 0.0], ["miss", "q", "eel", 0.0], ["miss", "r", "cat", 2.0],
     ]  # fmt: skip
+
+
+def test_images_that_could_not_be_read_do_not_count(model) -> None:
+    scores = np.where(np.arange(4)[:, None] == 3, np.nan, SCORES)
+    done = by_hand(model, scores)
+    np.testing.assert_allclose(done.by_class["ap"][:2], [5 / 6, 1 / 2])
+    assert done.by_class["absent"].tolist() == [1, 1, 3, 0]
+    assert "s" not in [*done.mistakes["image"]]
 
 
 def test_without_thresholds_the_probability_is_a_half(model) -> None:
