@@ -256,6 +256,7 @@ def _facts(done: Trial) -> dict[str, Any]:
         "images", "left_out",
     )  # fmt: skip
     facts = {name: getattr(done, name) for name in names}
+    facts |= {name: done.trained.scored.get(name) for name in ("expected", "low", "high")}
     report = {"report": asdict(done.detailed)} if done.detailed else {}
     return {**facts, "id": done.trained.id, "epoch": done.trained.epoch, **done.scored, **report}
 

@@ -211,6 +211,7 @@ def test_the_mean_says_over_how_many_classes_it_is(shell, labels: str) -> None:
     ends = f"{100 * expected['low']:.1f} to {100 * expected['high']:.1f}"
     line = f"expected on new images: {100 * expected['expected']:.1f} mAP (95% interval {ends})\n"
     assert line in done.out and expected["map"] == counted["map"]
+    assert (counted["low"], counted["high"]) == (expected["low"], expected["high"])
     assert f"mAP {100 * counted['map']:.1f} over {leaves} of 41 leaf classes, " in done.out
     assert f" over {own} of 52 classes in all" in done.out
 
