@@ -26,7 +26,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.preprocessing import StandardScaler
 
 from simkit.metrics.ap import LabelCounts
-from simkit.planning.test_split import TestSplit
+from simkit.results.test_split import TestSplit
 
 WORLDS = {"detector": "voc12-animals", "animals": "voc12-animals", "clothes": "clothing-ccp"}
 ERRORS = ((0.0, 0.0), (0.02, 0.02), (0.05, 0.05), (0.03, 0.002))  # missed, reported

@@ -37,7 +37,7 @@ from simkit.labels.truth import Truth
 from simkit.planning import curves as constants
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pool, Size
-from simkit.planning.test_split import TestSplit
+from simkit.results.test_split import TestSplit
 
 Array = np.ndarray[Any, Any]
 OPTION = LabelOption(COMPLETE)

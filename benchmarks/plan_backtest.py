@@ -49,8 +49,8 @@ from simkit.planning.choose import UNSEEN, Request, candidates, choose
 from simkit.planning.costs import PriceCurve, count
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pair, Size
-from simkit.planning.test_split import TestSplit
 from simkit.results.runs import open_runs
+from simkit.results.test_split import TestSplit
 
 LISTS = ("hourly", "coco-tagging", "careful", "google", "aws", "openimages")
 FACTORS = (2, 5, 10)  # of the dollars of a pilot's largest size

@@ -41,7 +41,8 @@ ROOMS = {  # files of simkit, and tests
     ),
     "planning": (
         [f"planning/{name}.py" for name in
-         ("choose", "costs", "curves", "evidence", "pilot", "plan", "test_split")], ["planning"]
+         ("choose", "costs", "curves", "evidence", "pilot", "plan")] + ["results/test_split.py"],
+        ["planning"]
     ),
     "prices": (
         ["annotate/prices.py", "annotate/budget.py", "annotate/evaluation_set.py"],

@@ -202,7 +202,7 @@ def _folder(path: Path) -> dict[str, Any]:
 
 def _model(path: Path) -> dict[str, Any]:
     from simkit.learn.trained import describe
-    from simkit.planning.test_split import in_words
+    from simkit.results.test_split import in_words
 
     facts = describe(path)
     settings, first = facts["settings"], examples(facts["names"], 5)

@@ -24,7 +24,7 @@ def command(folder: Path) -> None:
     """
     from simkit.orders import page
     from simkit.orders.project import Project, model_of, next_step, spent
-    from simkit.planning.test_split import in_words
+    from simkit.results.test_split import in_words
 
     project = Project.read(folder)
     states = project.states

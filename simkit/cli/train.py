@@ -275,7 +275,7 @@ def _means(done: Trial) -> str:
 
 
 def _print(done: Trial) -> None:
-    from simkit.planning.test_split import in_words
+    from simkit.results.test_split import in_words
 
     if not done.split:
         say("not scored: there are no labelled test images (field `scored` of the data)")

@@ -32,7 +32,7 @@ import pandas as pd
 
 from simkit.annotate.annotators import outvoted, ties
 from simkit.files import reading
-from simkit.planning.test_split import Array, Errors
+from simkit.results.test_split import Array, Errors
 
 FILE = "answers.csv"  # of a project: the numbers of answers behind its labels
 OFFERED = 1, 2, 3, 5  # answers per question

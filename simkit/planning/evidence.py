@@ -33,12 +33,12 @@ from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
 from simkit.metrics.ap import LabelCounts, ap_of_classes
 from simkit.planning.answers import answer_counts
-from simkit.planning.test_split import Array, Errors, TestSplit
 from simkit.quantities import numbered
 from simkit.registry import build, short
 from simkit.results import job_store, method_facts, runs
 from simkit.results.cells import FULL, Budget
 from simkit.results.result_tables import class_names, failures, frame, leaves
+from simkit.results.test_split import Array, Errors, TestSplit
 
 Folder = str | PathLike[str]
 

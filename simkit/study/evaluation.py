@@ -22,10 +22,10 @@ from simkit.learn.trained import Trained
 from simkit.metrics.ap import LabelCounts, ap_of_classes
 from simkit.orders.page import address
 from simkit.planning.plan_figure import Image, Page, Readable, Section, Table, look, svg_source
-from simkit.planning.test_split import on_new_images
 from simkit.progress import Progress, silent
 from simkit.registry import short
 from simkit.results.statistics import Interval
+from simkit.results.test_split import on_new_images
 from simkit.study.sources import StudyData
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from simkit.learn.pointing_game import middle, pointed
 from simkit.learn.side_info import prepare
 from simkit.learn.train import Trained, train
 from simkit.metrics.ap import LabelCounts
-from simkit.planning.test_split import on_new_images
 from simkit.progress import Progress, silent
+from simkit.results.test_split import on_new_images
 from simkit.study import sources
 from simkit.study.grid import Unasked
 from simkit.study.sources import ImageTransform, StudySource, needs_features

@@ -19,8 +19,8 @@ from simkit.planning.costs import Staff, count
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import Evidence, Received
 from simkit.planning.plan import plan
-from simkit.planning.test_split import TestSplit
 from simkit.results.method_facts import MethodFacts
+from simkit.results.test_split import TestSplit
 from tests.planning import planted
 
 POOL = 300

@@ -15,7 +15,7 @@ from simkit.labels.truth import Truth
 from simkit.planning import evidence
 from simkit.planning.evidence import COMPLETE, Evidence, Received, project_folder
 from simkit.planning.plan import plan
-from simkit.planning.test_split import TestSplit
+from simkit.results.test_split import TestSplit
 from tests.planning import planted
 
 POOL, IMAGES = 300, 1200

@@ -31,7 +31,7 @@ from simkit.planning.choose import next_measurement as next_one
 from simkit.planning.costs import count, wrong_labels
 from simkit.planning.curves import OTHER_IMAGES, CellCurve, Curves
 from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pool
-from simkit.planning.test_split import TestSplit
+from simkit.results.test_split import TestSplit
 from tests.planning import planted
 
 IMAGES = 300

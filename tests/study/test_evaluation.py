@@ -16,7 +16,7 @@ from simkit import FeatureInputs, Settings, Task, Trained, Truth, methods
 from simkit.data.dataset import Dataset
 from simkit.errors import BadInput
 from simkit.metrics.ap import LabelCounts, ap_of_classes
-from simkit.planning.test_split import on_new_images
+from simkit.results.test_split import on_new_images
 from simkit.study.evaluation import Evaluation, evaluated
 
 HOSTILE = "<script>alert(1)</script>"
