@@ -76,6 +76,8 @@ class Options:
         an npz file. [default: computed by scenes-net for picked, else none]
     to
         Files for people: a page for the browser, a table, Label Studio; repeatable. [default: html]
+    export : ORDER
+        Only write the last round of this order again, in the forms of --to.
     image_root : ADDRESS
         Where Label Studio finds the images. [default: its local files, in a folder of the same
         name]
@@ -107,6 +109,7 @@ class Options:
     scores: Path | None = None
     features: Path | None = None
     to: tuple[Literal["html", "csv", "jsonl", "label-studio"], ...] = ()
+    export: Path | None = None
     image_root: str = ""
     out: Path | None = None
 
@@ -136,6 +139,9 @@ def command(request: Options) -> None:
     from simkit.orders.order_crowd import JoinedAnswers
     from simkit.orders.rounds import round_of, write_round
 
+    if request.export is not None:
+        _export(request)
+        return
     request = _planned(request)
     further = {"--test": request.test, "--ties": request.ties}
     options.needs(further, "--next ORDER, the order to go on with", request.next_)
@@ -184,6 +190,26 @@ def command(request: Options) -> None:
     times = None if state is None else state.prices()
     timed = None if times is None else simkit.cost(effort, times)
     _print(order, simkit.cost(effort, terms.prices), files, timed)
+
+
+def _export(request: Options) -> None:
+    """Write an order's last round in further forms."""
+    from simkit.orders.order import Order
+    from simkit.orders.rounds import export
+
+    assert request.export is not None
+    for name in ("data_spec", "scheme", "plan_file", "next_", "budget", "images", "out", "answers"):
+        options.only_one({"--export": request.export, options.flag(name): getattr(request, name)})
+    if not request.to:
+        raise BadInput("--export writes an order in further forms; name them with --to, such as "
+                       "--to csv or --to label-studio")  # fmt: skip
+    order = Order.read(request.export)
+    files = export(order, request.to, request.image_root)
+    print_json({"order": order.id, "folder": str(order.folder), "files": files})
+    for file in files:
+        say(f"wrote {file}")
+    say(f"the same questions as before; answers to any of these files count: simkit receive "
+        f"{quote(str(order.folder))} FILE")  # fmt: skip
 
 
 def _planned(request: Options) -> Options:

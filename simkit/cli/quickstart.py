@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -49,6 +49,8 @@ def command(
     weights: str | None,
     out: Path = Path("project"),
     prices: str,
+    to: tuple[Literal["html", "csv", "jsonl", "label-studio"], ...] = (),
+    image_root: str = "",
     **settings: Any,
 ) -> None:
     """Check photographs, and recommend and order the first labels.
@@ -65,6 +67,11 @@ def command(
         Network that finds near duplicates, such as mobilenet_v2 or timm:NAME.
     out : FOLDER
         The new project's folder.
+    to
+        Files for people: a page for the browser, a table, Label Studio; repeatable. [default: html]
+    image_root : ADDRESS
+        Where Label Studio finds the images. [default: its local files, in a folder of the same
+        name]
     """
     from simkit.data.folder import classes_of
     from simkit.data.leaks import open_checked
@@ -82,9 +89,9 @@ def command(
     if backbone is not None:
         settings["backbone"] = backbone
         settings["weights"] = projects.absolute_path(weights) if weights else ""
-    per_image = per_image or min(2.0, len(classes) / 2)
-    prices = projects.absolute_path(prices)
-    project = projects.Project(out, spec, classes, prices=prices, per_image=per_image, **settings)
+    settings["prices"] = projects.absolute_path(prices)
+    settings["per_image"] = per_image or min(2.0, len(classes) / 2)
+    project = projects.Project(out, spec, classes, **settings)
     if project.unlabelled:
         projects.pilot_data(project)  # an impossible path is refused before people answer
     split = data.to_label
@@ -99,20 +106,25 @@ def command(
     order = projects.first_round(project, Order(out / projects.FIRST, images, ()), split, plan)
     with whole(out / projects.PICTURES) as part:
         table.to_csv(part, index=False)
-    files = write_round(order, ("html",), described=instructions_file)
+    files = write_round(order, to or ("html",), image_root, described=instructions_file)
     files += [str(out / projects.PICTURES), str(out / projects.FILE)]
     project.write()
     bill = simkit.cost(order.effort(order.table), project.prices)
     _print_pictures(table, data.name, backbone, project)
-    _print_order(project, plan, order, bill)
+    _print_order(project, plan, order, bill, files)
+    print_json(_facts(table, order, bill, files))
+
+
+def _facts(table: pd.DataFrame, order: Order, bill: Cost, files: list[str]) -> dict[str, Any]:
+    """What --json prints."""
     left_out = table[table["left_out"] != ""].set_index("image")["left_out"]
-    print_json({
+    return {
         "images": len(table), "left_out": left_out.to_dict(),
         "near": int((table["distance"] < NEAR).sum()) if "distance" in table else None,
         "order": order.id, "questions": len(order.table),
         "asked": int(order.table["image"].nunique()),
         "dollars": bill.dollars, "seconds": bill.seconds, "files": files,
-    })  # fmt: skip
+    }  # fmt: skip
 
 
 def _check_path(spec: str) -> None:
@@ -182,7 +194,9 @@ def _print_pictures(table: pd.DataFrame, name: str, backbone: str | None, projec
     say(f"table of all images: {project.folder / PICTURES}")
 
 
-def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: Cost) -> None:
+def _print_order(
+    project: Project, plan: PilotPlan | None, order: Order, bill: Cost, files: list[str]
+) -> None:
     from simkit.orders import page
     from simkit.orders.project import next_step
     from simkit.orders.receiving import OrderState
@@ -214,9 +228,14 @@ def _print_order(project: Project, plan: PilotPlan | None, order: Order, bill: C
             "more for each class, and `simkit receive` measures it")  # fmt: skip
     say_repeated(order)
     _print_possible(project, order)
-    say(f"people answer the page in a browser: {page.named(order.round_folder)}")
-    say("describe the classes: this page shows the descriptions in --instructions FILE, and the "
-        f"page of a further round those in {order.round_folder / 'instructions.md'}")  # fmt: skip
+    if (order.round_folder / "page.html").is_file():
+        say(f"people answer the page in a browser: {page.named(order.round_folder)}")
+        later = order.round_folder / "instructions.md"
+        say("describe the classes: this page shows the descriptions in --instructions FILE, and "
+            f"the page of a further round those in {later}")  # fmt: skip
+    rest = [file for file in files if str(order.round_folder) in file]
+    if others := [file for file in rest if not file.endswith((".html", ".md"))]:
+        say(f"files for people: {', '.join(others)}")
     say(f"next: {next_step(project, [OrderState.of(order)])}")
     say(f"at any time: simkit status {quote(str(project.folder))}")
 

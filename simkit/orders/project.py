@@ -393,7 +393,11 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
 
     for state in states:
         if len(state.open):
-            return ["receive", str(folder), f"{DOWNLOADS}answers-{state.order.id}-*.jsonl"]
+            place = state.order.round_folder
+            files = [*map(str, sorted(place.glob("questions*.csv")))]
+            if list(place.glob("page*.html")) or not files:
+                files = [f"{DOWNLOADS}answers-{state.order.id}-*.jsonl"]
+            return ["receive", str(folder), *files]
     rest = project.budget - spent(project, states, measured=True)
     for state in states:
         if len(state.ties) and rest >= 1:

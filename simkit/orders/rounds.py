@@ -263,31 +263,54 @@ def write_round(
     project_state.record(order.folder.absolute().parent)  # this round makes the plan out of date
     classes = sheet.descriptions(order, described)
     questions = order.table[order.table["round"] == len(order.rounds)]
-    # What further people are to answer is in files of its own, because one person answers once.
+    first = int(questions["answers"][questions["gold"] == 0].min())
+    one = questions.assign(answers=questions["answers"].clip(upper=first))
+    with whole_folder(order.round_folder) as place:
+        files = _forms(order, place, forms, image_root, sheet.shown(classes))
+        files.append(sheet.instructions(order, one, place, classes, labels))
+        order.write(place)
+    return [str(order.round_folder / file.relative_to(place)) for file in files]
+
+
+def export(order: Order, forms: Collection[str], image_root: str = "") -> list[str]:
+    """Write the last round again in these forms (html, csv, jsonl or label-studio), beside those
+    that it has; returns the paths. Answers to any form count.
+
+    image_root: where Label Studio finds the images; by default, its local files.
+    """
+    described = order.round_folder / "instructions.md"
+    shown = sheet.shown(sheet.descriptions(order, described if described.is_file() else None))
+    return [*map(str, _forms(order, order.round_folder, forms, image_root, shown))]
+
+
+def _forms(
+    order: Order, place: Path, forms: Collection[str], image_root: str, instructions: str
+) -> list[Path]:
+    """Write the last round in these forms into a folder.
+
+    What further people are to answer is in files of its own, because one person answers once.
+    """
+    questions = order.table[order.table["round"] == len(order.rounds)]
     first = int(questions["answers"][questions["gold"] == 0].min())
     further = questions[questions["answers"] > first]
     further = further.assign(answers=further["answers"] - first)
     questions = questions.assign(answers=questions["answers"].clip(upper=first))
     parts = {"": questions, **({AGAIN: further} if len(further) else {})}
-    files = []
-    with whole_folder(order.round_folder) as place:
-        if "html" in forms:
-            pictures, rows = _pictures(order)
-            text = sheet.shown(classes)
-            for suffix, part in parts.items():
-                files += page.write(order, part, place, pictures=pictures, rows=rows,
-                                    instructions=text, suffix=suffix)  # fmt: skip
-        files.append(sheet.instructions(order, questions, place, classes, labels))
-        files += [
-            sheet.write(order, part, place, jsonl=form == "jsonl", suffix=suffix)
-            for form in ("csv", "jsonl") if form in forms for suffix, part in parts.items()
-        ]  # fmt: skip
-        if "label-studio" in forms:
-            addresses = _addresses(order, image_root)
-            for suffix, part in parts.items():
-                files += label_studio.write(order, part, place / f"label-studio{suffix}", addresses)
-        order.write(place)
-    return [str(order.round_folder / file.relative_to(place)) for file in files]
+    files: list[Path] = []
+    if "html" in forms:
+        pictures, rows = _pictures(order)
+        for suffix, part in parts.items():
+            files += page.write(order, part, place, pictures=pictures, rows=rows,
+                                instructions=instructions, suffix=suffix)  # fmt: skip
+    files += [
+        sheet.write(order, part, place, jsonl=form == "jsonl", suffix=suffix)
+        for form in ("csv", "jsonl") if form in forms for suffix, part in parts.items()
+    ]  # fmt: skip
+    if "label-studio" in forms:
+        addresses = _addresses(order, image_root)
+        for suffix, part in parts.items():
+            files += label_studio.write(order, part, place / f"label-studio{suffix}", addresses)
+    return files
 
 
 def _addresses(order: Order, root: str) -> list[str]:

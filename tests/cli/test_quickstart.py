@@ -71,6 +71,31 @@ def test_the_page_shows_the_images_that_are_asked_about(shell, tmp_path) -> None
         assert abs(picture.getpixel((4, 4))[0] - shade) < 12
 
 
+def test_people_elsewhere_get_tables_and_later_other_forms_of_the_same_questions(
+    shell, tmp_path
+) -> None:
+    photographs(tmp_path / "photos", 4)
+    done = start(shell, "--to", "csv", "--repeat", "0")
+    place = Path("project/order1/round-1")
+    assert done.code == 0 and f"files for people: {place / 'questions.csv'}" in done.out
+    assert "in a browser" not in done.out and not (place / "page.html").exists()
+    step = shlex.split(done.out.partition("next: ")[2].splitlines()[0])
+    assert step[1:] == ["receive", "project", str(place / "questions.csv")]
+    before = (place / "questions.parquet").read_bytes(), (place / "questions.csv").read_bytes()
+    again = shell("order", "--export", "project/order1", "--to", "html", "--to", "label-studio")
+    assert again.code == 0 and (place / "page.html").exists()
+    assert (place / "label-studio/present/tasks.json").exists()
+    after = (place / "questions.parquet").read_bytes(), (place / "questions.csv").read_bytes()
+    assert before == after and "page.html" in shell("status", "project").out
+    table = pd.read_csv(place / "questions.csv").assign(answer="yes", worker="w1")
+    table.to_csv(place / "questions.csv", index=False)
+    assert shell(*step[1:]).code == 0
+    assert shell("status", "project", "--json").json["rounds"][0]["open"] == 0
+    assert "--to" in shell("order", "--export", "project/order1").err
+    both = shell("order", "--export", "project/order1", "--to", "csv", "--scheme", "rpa")
+    assert both.code == 2 and "--scheme" in both.err
+
+
 def test_images_that_are_not_read_are_counted_in_one_line(shell, tmp_path) -> None:
     photos = photographs(tmp_path / "photos", 1)
     for name in ("a.heic", "b.HEIC", "notes.txt"):
