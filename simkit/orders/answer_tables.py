@@ -92,13 +92,15 @@ def read(
     if file.suffix.lower() not in tables.ENDINGS:
         raise BadInput(f"{file} is not a file of answers; give one of {', '.join(tables.ENDINGS)}")
     with reading(file, "answers", "save it again as CSV UTF-8, or restore the file"):
-        tasks = label_studio.exported(file)
-        if tasks is None:
-            try:
+        try:
+            if not file.stat().st_size:
+                raise tables.NoRows("it is empty")
+            if (tasks := label_studio.exported(file)) is None:
                 table = tables.read_table(file)
-            except tables.NoRows:
-                warnings.warn(f"{file} has no answers, and is left out", stacklevel=2)
-                return pd.DataFrame(columns=[*RAW])
+        except tables.NoRows:
+            warnings.warn(f"{file} has no answers, and is left out", stacklevel=2)
+            return pd.DataFrame(columns=[*RAW])
+        if tasks is None:
             if (tasks := label_studio.tasks_of(table)) is None:
                 for column in table.named(["order"]):  # which may be anything else, too
                     for text in column.texts:

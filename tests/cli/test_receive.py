@@ -36,11 +36,16 @@ def test_receiving_the_same_answers_again_changes_nothing(rpa):
     assert {f: f.read_bytes() for f in rpa.folder.rglob("*") if f.is_file()} == before
 
 
-@pytest.mark.parametrize("empty", ["b.csv", "b.jsonl"])
-def test_a_file_without_answers_is_named_and_the_others_are_received(rpa, tmp_path, capsys, empty):
+@pytest.mark.parametrize(
+    ("empty", "content"),
+    [("b.csv", "question,worker,answer\n"), ("b.csv", ""), ("b.jsonl", ""), ("b.json", "")],
+)
+def test_a_file_without_answers_is_named_and_the_others_are_received(
+    rpa, tmp_path, capsys, empty, content
+):
     table = pd.read_csv(rpa.round_folder / "questions.csv")
     table.assign(worker="ann", answer="no").to_csv(tmp_path / "a.csv", index=False)
-    (tmp_path / empty).write_text("question,worker,answer\n" if empty == "b.csv" else "")
+    (tmp_path / empty).write_text(content)
     words = ["receive", str(rpa.folder), str(tmp_path / empty)]
     assert code(words) == 2  # alone
     said = capsys.readouterr().err
