@@ -263,6 +263,7 @@ def settle(part: Any, called: str = "") -> None:
         object.__setattr__(part, key, value)
 
 
+_LISTS = (tuple, Sequence)  # origins of the types of lists
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -273,7 +274,8 @@ def _plain(value: Any) -> Any:
 def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:
     """`value` converted to the type `kind`, and within its `Range`. Raises BadInput.
 
-    A union takes None, one of its words, a list, or else a value of its first type.
+    A union takes None, one of its words, a list, or else a value of its first type. A list becomes
+    a tuple.
     where: the name in errors;  spelled: also convert text from a shell, such as "3" or "yes".
     """
     value = _plain(value)
@@ -288,7 +290,7 @@ def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:
     if any(isinstance(word, type(known)) and word == known for known in words):
         return word
     for one in kinds:
-        if get_origin(one) is tuple and isinstance(value, tuple | list | np.ndarray):
+        if get_origin(one) in _LISTS and isinstance(value, tuple | list | np.ndarray):
             return tuple(convert(part, get_args(one)[0], where, spelled=spelled) for part in value)
     limits = {get_args(one)[0]: get_args(one)[1] for one in kinds if get_origin(one) is Annotated}
     bare = [get_args(one)[0] if get_origin(one) is Annotated else one for one in kinds]
@@ -304,7 +306,7 @@ def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:
         return _TRUTH[word]
     if get_origin(first) is Literal:
         expected = f"it must be one of {', '.join(map(str, words))}"
-    elif get_origin(first) is tuple:
+    elif get_origin(first) in _LISTS:
         expected = "a list is expected"
     elif first is bool and not isinstance(value, bool):
         expected = "true or false is expected"

@@ -23,6 +23,7 @@ variations: pd.DataFrame = ablation(runs, "an")
 variations = ablation(runs)  # wrong
 grid = simkit.Grid(schemes=("fpc",), methods=("an",), draws=3)
 simkit.Grid(schemes=("fpc",), methods=("an",), draw=3)  # wrong
+simkit.Grid(["fpc"], ["an"], budgets=[20, 50], hours=[], errors=[[0.03, 0.002]])
 comparison = simkit.compare(grid, out="runs")
 comparison.summry()  # wrong
 picture = simkit.figures.make("heat-map")(runs)

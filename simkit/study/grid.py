@@ -222,8 +222,8 @@ class Grid:
     Raises BadInput that names the field.
     """
 
-    schemes: tuple[str, ...] = setting(..., 'from `simkit list schemes`: "fpc(search=random)"')
-    methods: tuple[str, ...] = setting(..., 'from `simkit list methods`: "ll-r(delta=0.2)+boostlu"')
+    schemes: Sequence[str] = setting(..., 'from `simkit list schemes`: "fpc(search=random)"')
+    methods: Sequence[str] = setting(..., 'from `simkit list methods`: "ll-r(delta=0.2)+boostlu"')
     data: str = setting("scenes", "data set, as in `--data`; methods are scored on its test split")
     backbone: str = setting("scenes-net", "frozen network that computes the features")
     weights: str = setting("", "its file, if the name alone does not determine it")
@@ -232,8 +232,8 @@ class Grid:
         "instead, for each split an npz file with `features`, or a folder of `simkit features`",
     )
     scores: str = setting("", "file of `simkit score`, if schemes or methods need such scores")
-    budgets: tuple[Positive, ...] = setting((), "dollars for all annotation")
-    hours: tuple[Positive, ...] = setting((), "or hours; without both, schemes keep their amounts")
+    budgets: Sequence[Positive] = setting((), "dollars for all annotation")
+    hours: Sequence[Positive] = setting((), "or hours; without both, schemes keep their amounts")
     prices: str = setting("hourly", "a preset or a TOML file")
     draws: Annotated[int, Range(1, MOST)] = setting(5, "draws, each with other labels and weights")
     seed: Annotated[int, Range(-(2**63), 2**63 - 1)] = setting(0, "seed of all draws")
@@ -249,7 +249,7 @@ class Grid:
     memory: Positive = setting(2.0, "largest memory of runs trained together, in GB")
     pictures: Pictures | None = setting(None, "train whole backbones from images")
     habits: Habits = setting(Habits(), "annotation errors; none by default")
-    errors: tuple[tuple[Share, ...], ...] = setting(
+    errors: Sequence[Sequence[Share]] = setting(
         (),
         "levels of errors such as [[0.03, 0.002], [0.06, 0.004]]: shares of present labels missed "
         "and of absent ones reported in addition to those of the data; the references are trained "

@@ -325,14 +325,14 @@ def label_batches(grid: Grid) -> list[LabelBatch]:
         for specs in (grid.methods, grid.references)
     )
     batches = [
-        LabelBatch(scheme, specs, limit, images=grid.images)
+        LabelBatch(scheme, tuple(specs), limit, images=grid.images)
         for scheme in grid.schemes
         for limit in grid.limits
         for specs in of_methods
     ]
     if grid.reference:
         batches += [
-            LabelBatch(COMPLETE, specs, reference=True, errors=errors)
+            LabelBatch(COMPLETE, tuple(specs), reference=True, errors=tuple(errors))
             for errors in ((), *grid.errors)
             for specs in of_references
         ]
