@@ -306,7 +306,7 @@ def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:
         return _TRUTH[word]
     if get_origin(first) is Literal:
         expected = f"it must be one of {', '.join(map(str, words))}"
-    elif get_origin(first) in _LISTS:
+    elif get_origin(first) in _LISTS and str not in others:
         expected = "a list is expected"
     elif first is bool and not isinstance(value, bool):
         expected = "true or false is expected"

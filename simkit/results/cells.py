@@ -125,7 +125,7 @@ class Row:
 
 
 def summary_rows(runs: Any, *, metric: str = "map") -> list[Row]:
-    """One row for each scheme and budget, in the order of the table, without references.
+    """One row for each scheme, in the order of the table, and budget, ascending; no references.
 
     Parameters
     ----------
@@ -141,10 +141,12 @@ def summary_rows(runs: Any, *, metric: str = "map") -> list[Row]:
     """
     table = _scored(runs, metric)
     keys = ["scheme", "budget", "budget_hours"]
-    return [
+    rows = [
         Row(rows["scheme"].iat[0], Budget.of(rows.iloc[0]), tuple(_cells(rows, metric)))
         for _, rows in table[~table["reference"]].groupby(keys, sort=False, dropna=False)
     ]
+    schemes = list(dict.fromkeys(row.scheme for row in rows))
+    return sorted(rows, key=lambda row: (schemes.index(row.scheme), row.limit))
 
 
 def best_pairs(schemes: Sequence[Row]) -> tuple[Best, dict[tuple[str, str], Cell]]:

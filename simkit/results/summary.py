@@ -20,10 +20,11 @@ from simkit.results.cells import (
     summary_rows,
     zero_shot,
 )
+from simkit.results.result_tables import class_names, leaves, opened
 from simkit.results.statistics import Best
 
 _NOTE = (
-    "mAP is the mean AP over leaf classes on the test split, in points; intervals are 95 % "
+    "mAP is the mean AP over {classes} on the test split, in points; intervals are 95 % "
     "confidence intervals over draws. P(best) is the probability that a method is the best for its "
     "scheme and budget, from a normal random-effects model over the draws that all methods share."
 )
@@ -158,7 +159,10 @@ def markdown(runs: Any) -> str:
     columns = "scheme budget method mAP interval P(best) draws dollars hours images".split()
     results = [f"- {text}" for text in sentences(runs)]
     parts = ["# What to buy", "", *purchases, ""] if purchases else []
-    parts += ["# Which method is best under which scheme?", "", *results, "", _NOTE, ""]
+    table = opened(runs)
+    inner = 0 < len(leaves(table)) < len(class_names(table))
+    note = _NOTE.format(classes="leaf classes" if inner else "classes")
+    parts += ["# Which method is best under which scheme?", "", *results, "", note, ""]
     parts += _table(columns, "|---|--:|---|--:|---|--:|--:|--:|--:|--:|", rows)
     return "\n".join([*parts, ""])
 

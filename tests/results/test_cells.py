@@ -68,7 +68,7 @@ def test_lines_stand_for_schemes_and_limits_and_references_stand_apart():
     mixed = runs.to_table(rows)
     assert sorted(map(Budget.of, rows[:3])) == [Budget(50.0), Budget(hours=2.5), Budget(hours=12.0)]
     assert [text.split(":")[0] for text in summary.sentences(mixed)] == [
-        "fpc in 12 hours", "fpc at $50", "fpc in 2.5 hours", "fpc",
+        "fpc", "fpc at $50", "fpc in 2.5 hours", "fpc in 12 hours",
     ]  # fmt: skip
     assert len(summary.verdicts(mixed)) == 3  # amounts as written have none
 
@@ -211,6 +211,25 @@ def test_markdown_has_every_cell_with_its_probability():
     assert chances == {">0.99", "<0.01"}
     hours = summary.markdown(table({"an": [0.5]}, budget=None, budget_hours=2.5, seconds=None))
     assert "| fpc | 2.5 hours | an |" in hours and "| unknown |" in hours and "to buy" in hours
+
+
+def test_budgets_ascend_within_a_scheme_whatever_the_order_of_the_runs():
+    order = [("mixed", 9.4), ("fpc", 8.03), ("mixed", 0.59), ("fpc", 10.0), ("fpc", 0.5)]
+    parts = [table({(scheme, "an"): [0.5]}, budget=dollars) for scheme, dollars in order]
+    text = summary.markdown(runs.Runs(runs.concat(parts)))
+    shown = re.findall(r"^\| (\w+) \| (\S+) \|", text, re.MULTILINE)[1:]
+    limits = {"mixed": ["$0.59", "$9.40"], "fpc": ["$0.50", "$8.03", "$10"]}
+    assert shown == [(scheme, limit) for scheme in limits for limit in limits[scheme]]
+    spoken = re.findall(r"^- (\w+) at (\S+):", text, re.MULTILINE)
+    assert spoken == shown
+
+
+@pytest.mark.parametrize(
+    ("leaves", "said"), [([0, 1], "over classes"), ([0], "over leaf classes"), ([], "over classes")]
+)
+def test_leaf_classes_are_named_only_where_a_class_lies_above_another(leaves, said):
+    about = {"classes": ("cat", "dog"), "leaves": leaves}
+    assert f"mean AP {said} on" in summary.markdown(runs.to_table(planted.rows(), about))
 
 
 MADE = {"simkit": "0.1.0", "torch": "2.11.0", "python": "3.11.9", "numpy": "2.0.0", "code": "ab12",
