@@ -13,6 +13,7 @@ import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Any, ClassVar
 
 import torch
@@ -21,7 +22,7 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task, check_aids
-from simkit.registry import Registry, settle
+from simkit.registry import Registry, settle, short
 
 Shape = tuple[torch.dtype, tuple[int, ...]]  # type and shape of a tensor
 
@@ -80,6 +81,10 @@ class Method:
                     f"{value!r} and {set_to!r} was given; leave one of them out"
                 )
             object.__setattr__(self, key, value)
+
+    def _repr_html_(self) -> str:
+        words = (" + ".join(part.title for part in layers(self)), self.source, short(self))
+        return "<p><b>{}</b> ({})<br><code>{}</code></p>".format(*map(escape, words))
 
     @property
     def needs(self) -> Needs:

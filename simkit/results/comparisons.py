@@ -173,6 +173,10 @@ class Ranks:
     distance: float | None = None
     copies: int = 0
 
+    def _repr_html_(self) -> str:
+        table = pd.DataFrame({"mean rank": self.mean, **self.by_scheme})
+        return table.to_html(border=0, float_format="{:.2f}".format)
+
 
 def ranks(runs: Table, *, test: Test = "paired", metric: str = "map") -> Ranks:
     """Rank the methods in each scheme and draw; ties share their mean rank.

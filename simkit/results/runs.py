@@ -223,6 +223,11 @@ def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -
     tables, _ = split_errors([job.table for job in compared])
     parts = [table.select(list(columns or COLUMNS)) for table in tables]
     if not sum(map(len, parts)):
+        if not plan["keys"] and (failed := _failures_of_all(folder / "bundles")):
+            raise BadInput(
+                f"all runs of {folder} failed; the first error is: {failed[0].rstrip('.')}; change "
+                "the grid and compare again"
+            )
         sweep = ", all of the sweep that chooses settings" if finished else ""
         raise BadInput(
             f"{folder} holds no finished runs ({len(finished)} of {len(plan['keys'])} jobs are "
@@ -231,6 +236,17 @@ def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -
     failures = [f"{name}: {why}" for job in compared for name, why in job.failures.items()]
     about = {name: value for name, value in plan.items() if name not in ("grid", "keys")}
     return concat(parts, about | {"failures": failures})
+
+
+def _failures_of_all(folder: Path) -> list[str]:
+    """The stored failures by name if no compared run is stored, as after a comparison that ended
+    without results; else none."""
+    stems = [file.stem for file in folder.glob("*.arrows")]
+    stored = (job_store.load(folder, stem, *SCHEMAS) for stem in stems)
+    results = [job for job in stored if job and job.table["draw"][:1].to_pylist() != [SWEEP]]
+    if any(len(_by_reference(job.table)[0]) for job in results):
+        return []
+    return sorted(f"{name}: {why}" for job in results for name, why in job.failures.items())
 
 
 def _parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:

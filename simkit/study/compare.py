@@ -13,6 +13,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,11 @@ class Comparison(runs.Runs):
         if not details and verdicts:
             return "\n".join([*self.assumes, *others, *verdicts])
         return "\n".join([*self.assumes, *verdicts, *summary.sentences(self), *others])
+
+    def _repr_html_(self) -> str:
+        # Jupyter renders text between two dollar signs as a formula.
+        text = escape(f"{self!r}\n{self.text()}").replace("$", "<span>$</span>")
+        return f"<p>{text.replace(chr(10), '<br>')}</p>"
 
     def lacking(self) -> list[str]:
         """A sentence about failed runs, if any: how many, of which schemes and methods."""

@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from itertools import compress
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -343,6 +344,15 @@ class Grid:
             )
         if self.settings and self.tuning is not None:
             raise BadInput("settings are set, but tuning would replace them; leave out one of both")
+
+    def _repr_html_(self) -> str:
+        """A row for each field that differs from its default."""
+        usual, rows = vars(Grid(self.schemes, self.methods)), ""
+        for name, value in vars(self).items():
+            if name in _EXAMPLE or value != usual[name]:
+                text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+                rows += f"<tr><th>{name}</th><td>{escape(text)}</td></tr>"
+        return f"<table>{rows}</table>"
 
     def training(self, spec: str) -> Settings:
         """Training settings of a method."""

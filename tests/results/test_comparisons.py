@@ -1,5 +1,7 @@
 """Methods compared on planted runs: ablations, mean ranks, courses, and two splits at once."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -109,6 +111,9 @@ def test_ranks_are_means_over_blocks_and_ties_share() -> None:
     assert found.mean == {"a": 1.25, "b": 1.75, "c": 3.0}
     assert found.by_scheme["rpa"] == {"a": 1.5, "b": 1.5, "c": 3.0}
     assert (found.blocks, found.left_out, found.draws, found.distance) == (4, 0, 2, None)
+    shown = " ".join(re.findall(r"<t[hd]>(.*?)</t[hd]>", found._repr_html_()))
+    assert shown == " mean rank fpc rpa a 1.25 1.00 1.50 b 1.75 2.00 1.50 c 3.00 3.00 3.00"
+    assert "&lt;i&gt;" in ranks(table({"<i>": [0.5], "b": [0.4]}))._repr_html_()
 
 
 def test_methods_that_do_not_differ_are_one_group() -> None:

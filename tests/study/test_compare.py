@@ -68,6 +68,9 @@ def test_a_comparison_leaves_everything_and_goes_on_where_it_stopped(small, tmp_
     notes = [line for line in text.splitlines() if line.startswith("note: fpc")]
     assert notes and all(re.match(r"note: fpc\(per_class=10\): \d+ of", note) for note in notes)
     assert "## Notes" in summary and "Failed" not in summary and result.lacking() == []
+    shown = result._repr_html_()
+    assert "16 runs, 8 on all labels&gt;<br>fpc(per_class=10) assumes" in shown
+    assert "free: <span>$</span>30; searched" in shown
 
     (gone, damaged, *_) = sorted((tmp_path / "bundles").iterdir())
     gone.unlink()
@@ -174,6 +177,9 @@ def test_when_all_fail_there_is_no_table(small, tmp_path, reference):
     with pytest.raises(BadInput, match=r"^every run failed; .*draw 0, full: method"):
         compare(grid, out=tmp_path, workers=1)
     assert names(tmp_path) == ["bundles"] and len(names(tmp_path / "bundles")) == 1
+    why = r"all runs of .* failed; the first error is: .*draw 0, full: method .*change the grid"
+    with pytest.raises(BadInput, match=why):
+        simkit.plan(tmp_path, 100)
 
 
 def test_what_cannot_work_is_refused_before_anything_is_written(small, tiny, tmp_path):

@@ -25,6 +25,16 @@ def written(folder, text, name="grid.toml"):
     return path
 
 
+def test_notebooks_show_the_fields_that_differ_from_their_defaults():
+    shown = Grid(**SMALL, budgets=[20, 7.5], data="scenes", draws=3, weights="<b>")._repr_html_()
+    fields = {"schemes": "fpc, rpa(keep=0.2)", "methods": "an, ll-r+boostlu",
+              "weights": "&lt;b&gt;", "budgets": "7.5, 20.0", "draws": "3"}  # fmt: skip
+    rows = (f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in fields.items())
+    assert shown == f"<table>{''.join(rows)}</table>"
+    shown = methods.make("ll-r(delta=0.3)+boostlu")._repr_html_()
+    assert "<b>LL-R + BoostLU</b> (" in shown and "<code>ll-r(delta=0.3)+boostlu</code>" in shown
+
+
 def test_the_shipped_grid_covers_schemes_methods_and_three_budgets():
     grid = grids.demo_grid(seed=7)
     assert grid.data == "scenes" and grid.seed == 7 and len(grid.budgets) == 3
