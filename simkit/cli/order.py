@@ -78,6 +78,9 @@ class Options:
         Files for people: a page for the browser, a table, Label Studio; repeatable. [default: html]
     export : ORDER
         Only write the last round of this order again, in the forms of --to.
+    annotators : NAMES
+        Divide the images among these people, such as ann,ben, each with files of their own; or a
+        number of people, a1, a2 and so on. [default: everybody gets all images]
     image_root : ADDRESS
         Where Label Studio finds the images. [default: its local files, in a folder of the same
         name]
@@ -111,6 +114,7 @@ class Options:
     to: tuple[Literal["html", "csv", "jsonl", "label-studio"], ...] = ()
     export: Path | None = None
     image_root: str = ""
+    annotators: str = ""
     out: Path | None = None
 
 
@@ -136,12 +140,14 @@ def command(request: Options) -> None:
     \b
     Example: simkit order --data folder:photos --classes names.txt --scheme rpa --budget 50
     """
+    from simkit.orders import annotators
     from simkit.orders.order_crowd import JoinedAnswers
     from simkit.orders.rounds import round_of, write_round
 
     if request.export is not None:
         _export(request)
         return
+    people = annotators.names(request.annotators)
     request = _planned(request)
     further = {"--test": request.test, "--ties": request.ties}
     options.needs(further, "--next ORDER, the order to go on with", request.next_)
@@ -186,7 +192,8 @@ def command(request: Options) -> None:
     effort = order.effort(new_round.table)
     labels = known if state is None or order.features is None else state.labels
     forms = request.to or ("html",)
-    files = write_round(order, forms, request.image_root, labels, request.instructions_file)
+    files = write_round(order, forms, request.image_root, labels, request.instructions_file,
+                        annotators=people)  # fmt: skip
     times = None if state is None else state.prices()
     timed = None if times is None else simkit.cost(effort, times)
     _print(order, simkit.cost(effort, terms.prices), files, timed)
@@ -198,7 +205,8 @@ def _export(request: Options) -> None:
     from simkit.orders.rounds import export
 
     assert request.export is not None
-    for name in ("data_spec", "scheme", "plan_file", "next_", "budget", "images", "out", "answers"):
+    for name in ("data_spec", "scheme", "plan_file", "next_", "budget", "images", "out", "answers",
+                 "annotators"):  # fmt: skip
         options.only_one({"--export": request.export, options.flag(name): getattr(request, name)})
     if not request.to:
         raise BadInput("--export writes an order in further forms; name them with --to, such as "
@@ -411,7 +419,7 @@ def _largest(terms: RoundSettings, request: Options) -> bool:
 
 def say_repeated(order: Order) -> None:
     """How many questions of the last round other people answer, too, and where."""
-    from simkit.orders.rounds import AGAIN
+    from simkit.orders.annotators import AGAIN
 
     last = order.rounds[-1]
     each = last.answers[last.table["gold"] == 0]
@@ -424,9 +432,27 @@ def say_repeated(order: Order) -> None:
             f"errors: {files}")  # fmt: skip
 
 
+def say_annotators(state: OrderState) -> None:
+    """How many of their images the annotators of rounds with open questions have answered."""
+    from itertools import groupby
+
+    from simkit.orders.annotators import progress
+
+    waiting = {*state.open["round"], *state.further["round"]}
+    rows = [row for row in progress(state) if row["round"] in waiting]
+    for number, parts in groupby(rows, lambda row: row["round"]):
+        texts = (
+            f"{part['annotator']}{' (again)' * part['again']}: {part['answered']:,} of "
+            f"{part['images']:,}"
+            for part in parts
+        )
+        say(f"{state.order.folder.name}, round {number}, images answered: {'; '.join(texts)}")
+
+
 def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> None:
     """timed: the bill by the measured times of earlier answers."""
     from simkit.orders import page
+    from simkit.orders.receiving import OrderState
 
     table, terms = order.rounds[-1].table, order.rounds[-1].settings
     gold, images = int((table["gold"] != 0).sum()), int(table["image"].nunique())
@@ -465,9 +491,10 @@ def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> No
         say("a search takes several rounds; the price is that of this round")
     for file in files:
         say(f"wrote {file}")
-    folder = quote(str(order.folder))
-    if not (order.round_folder / "page.html").is_file():
+    say_annotators(OrderState.of(order))
+    folder, pages = quote(str(order.folder)), page.named(order.round_folder)
+    if not pages:
         say(f"next: have the questions answered, then run: simkit receive {folder} FILE")
     else:
-        say(f"next: have {page.named(order.round_folder)} answered in a browser, then run:\n"
+        say(f"next: have {pages} answered in a browser, then run:\n"
             f"  simkit receive {folder} ~/Downloads/answers-{order.id}-*.jsonl")  # fmt: skip

@@ -12,7 +12,7 @@ import click
 
 import simkit
 from simkit.cli import options
-from simkit.cli.order import say_repeated, share_or_none
+from simkit.cli.order import say_annotators, say_repeated, share_or_none
 from simkit.cli.output import print_json, progress, say
 from simkit.errors import BadInput, unknown
 from simkit.files import expanded, may_write, whole
@@ -51,6 +51,7 @@ def command(
     prices: str,
     to: tuple[Literal["html", "csv", "jsonl", "label-studio"], ...] = (),
     image_root: str = "",
+    annotators: str = "",
     **settings: Any,
 ) -> None:
     """Check photographs, and recommend and order the first labels.
@@ -69,17 +70,22 @@ def command(
         The new project's folder.
     to
         Files for people: a page for the browser, a table, Label Studio; repeatable. [default: html]
+    annotators : NAMES
+        Divide the images among these people, such as ann,ben, each with files of their own; or a
+        number of people, a1, a2 and so on. [default: everybody gets all images]
     image_root : ADDRESS
         Where Label Studio finds the images. [default: its local files, in a folder of the same
         name]
     """
     from simkit.data.folder import classes_of
     from simkit.data.leaks import open_checked
+    from simkit.orders import annotators as people
     from simkit.orders import project as projects
     from simkit.orders.order import Order
     from simkit.orders.rounds import write_round
     from simkit.study.image_check import check_images, with_nearest
 
+    names = people.names(annotators)
     _check_path(spec)
     spec = projects.with_absolute_paths(spec)
     data = open_checked(spec)
@@ -106,7 +112,8 @@ def command(
     order = projects.first_round(project, Order(out / projects.FIRST, images, ()), split, plan)
     with whole(out / projects.PICTURES) as part:
         table.to_csv(part, index=False)
-    files = write_round(order, to or ("html",), image_root, described=instructions_file)
+    files = write_round(order, to or ("html",), image_root, described=instructions_file,
+                        annotators=names)  # fmt: skip
     files += [str(out / projects.PICTURES), str(out / projects.FILE)]
     project.write()
     bill = simkit.cost(order.effort(order.table), project.prices)
@@ -198,6 +205,7 @@ def _print_order(
     project: Project, plan: PilotPlan | None, order: Order, bill: Cost, files: list[str]
 ) -> None:
     from simkit.orders import page
+    from simkit.orders.annotators import FILE
     from simkit.orders.project import next_step
     from simkit.orders.receiving import OrderState
     from simkit.orders.rounds import PAGE
@@ -228,13 +236,14 @@ def _print_order(
             "more for each class, and `simkit receive` measures it")  # fmt: skip
     say_repeated(order)
     _print_possible(project, order)
-    if (order.round_folder / "page.html").is_file():
-        say(f"people answer the page in a browser: {page.named(order.round_folder)}")
+    say_annotators(OrderState.of(order))
+    if pages := page.named(order.round_folder):
+        say(f"people answer the page in a browser: {pages}")
         later = order.round_folder / "instructions.md"
         say("describe the classes: this page shows the descriptions in --instructions FILE, and "
             f"the page of a further round those in {later}")  # fmt: skip
     rest = [file for file in files if str(order.round_folder) in file]
-    if others := [file for file in rest if not file.endswith((".html", ".md"))]:
+    if others := [file for file in rest if not file.endswith((".html", ".md", FILE))]:
         say(f"files for people: {', '.join(others)}")
     say(f"next: {next_step(project, [OrderState.of(order)])}")
     say(f"at any time: simkit status {quote(str(project.folder))}")

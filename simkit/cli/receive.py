@@ -120,7 +120,8 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
 
 def errors_line(state: OrderState) -> str:
     """The measured errors of the annotators, or why there are none, and what would measure them."""
-    from simkit.orders.rounds import AGAIN, REPEATED
+    from simkit.orders.annotators import AGAIN
+    from simkit.orders.rounds import REPEATED
 
     order, lacking, waiting = state.order, len(state.further), ""
     if lacking:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from simkit.cli import options
+from simkit.cli.order import say_annotators
 from simkit.cli.output import print_json, say, table
 from simkit.cli.receive import errors_line
 from simkit.quantities import exact_money
@@ -23,6 +24,7 @@ def command(folder: Path) -> None:
     No file is changed but state.json, which keeps what is up to date.
     """
     from simkit.orders import page
+    from simkit.orders.annotators import progress
     from simkit.orders.project import Project, model_of, next_step, spent
     from simkit.results.test_split import in_words
 
@@ -44,6 +46,7 @@ def command(folder: Path) -> None:
     print_json({
         "data": project.data, "classes": list(project.classes), "budget": project.budget,
         "spent": by_times, "spent_by_prices": by_prices, "rounds": rows, "next": step,
+        "annotators": [row for state in states for row in progress(state)],
         "model": model,
         "errors": {state.order.folder.name: state.errors for state in states},
     })
@@ -63,8 +66,9 @@ def command(folder: Path) -> None:
         if len(state.answers):
             say((f"{state.order.folder.name}: " if len(states) > 1 else "") + errors_line(state))
     for state in states:
-        if len(state.open) and (state.order.round_folder / "page.html").is_file():
-            say(f"page to answer: {page.named(state.order.round_folder)}")
+        say_annotators(state)
+        if len(state.open) and (pages := page.named(state.order.round_folder)):
+            say(f"page to answer: {pages}")
     say(f"next: {step}")
     if model:
         scored = in_words(model["scored"]) if model["scored"] else "no mAP was measured"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import resources
@@ -22,6 +23,7 @@ from PIL import Image
 from simkit.data.dataset import Pictures
 from simkit.data.images import FilePictures
 from simkit.files import whole
+from simkit.orders.annotators import AGAIN
 from simkit.orders.order import Order
 
 WITHIN = 500  # images in one page, at most; with more, a round has several pages
@@ -37,6 +39,8 @@ def write(
     rows: np.ndarray,
     instructions: str = "",
     suffix: str = "",
+    annotator: str = "",
+    again: bool = False,
 ) -> list[Path]:
     """Write `page.html`, and with more than `WITHIN` images `page-2.html` and so on.
 
@@ -55,7 +59,11 @@ def write(
     instructions : str
         Plain text for the people who answer.
     suffix : str
-        At the end of the file's name, of a second page of the round.
+        At the end of the file's name, of one of several pages of the round.
+    annotator : str
+        Who answers; the page has the name filled in.
+    again : bool
+        Whether others answer these questions, too.
 
     Returns
     -------
@@ -67,9 +75,9 @@ def write(
     BadInput
         If an image cannot be read.
     """
-    again = bool(suffix) or bool((order.first[questions.index] != questions.index).any())
+    again |= bool((order.first[questions.index] != questions.index).any())
     about = {"order": order.id, "classes": order.classes, "instructions": instructions,
-             "again": again}  # fmt: skip
+             "again": again, "annotator": annotator}  # fmt: skip
     template = resources.files("simkit.orders").joinpath("page.html").read_text("utf-8")
     files, parts = [], _parts(questions)
     for number, part in enumerate(parts, 1):
@@ -101,7 +109,10 @@ def write(
 
 
 def named(folder: Path) -> str:
-    """The pages in a round's folder, for a message, without those for further people."""
+    """The pages in a round's folder, for a message, without those for further people; or ""."""
+    if not (folder / "page.html").is_file():
+        return ", ".join(str(file) for file in sorted(folder.glob("page-*.html"))
+                         if not re.search(rf"{AGAIN}(-[0-9]+)?$", file.stem))  # fmt: skip
     count = 1 + len([*folder.glob("page-[0-9]*.html")])
     more = f" to page-{count}.html ({count} files, which can be sent to different people)"
     return f"{folder / 'page.html'}{more * (count > 1)}"

@@ -94,7 +94,7 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
         (first[q], w): (q, a)
         for q, w, a in stored[["question", "worker", "answer"]].itertuples(False)
     }
-    workers = _pseudonyms(order, rows, {*stored["worker"]})
+    workers = pseudonyms(order, rows, {*stored["worker"]})
     texts = [*map(plain, map(str, rows["answer"]))]
     said, named = standard({*texts}), standard_names([*{*texts}], order.classes)
     rows = rows.assign(
@@ -156,7 +156,7 @@ def _seconds(row: Mapping[str, Any]) -> tuple[float, list[str]]:
     return seconds, [f"time below {FASTEST} s a question"] * short
 
 
-def _pseudonyms(order: Order, rows: pd.DataFrame, stored: set[str]) -> dict[str, str]:
+def pseudonyms(order: Order, rows: pd.DataFrame, stored: set[str]) -> dict[str, str]:
     """For each spelling of a person's name, a pseudonym that differs between orders; "" for "".
 
     stored: pseudonyms in use. Up to version 0.3 each spelling of a name had one.

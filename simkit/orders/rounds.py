@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from bisect import bisect_right
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -27,12 +27,12 @@ from simkit.files import whole_folder
 from simkit.labels.effort import Effort
 from simkit.labels.names import plain
 from simkit.labels.partial import PartialLabels
+from simkit.orders import annotators as people
 from simkit.orders import label_studio, page, project_state, sheet
 from simkit.orders.order import SCHEMA, Order, Round, RoundSettings, effort_of
 from simkit.orders.order_crowd import JoinedAnswers
 from simkit.quantities import exact_money
 
-AGAIN = "-again"  # ends the names of files for further people
 REPEATED = 3  # answers to a question that measures errors: fewer do not say who errs
 PAGE = 20  # classes of one image that are shown together
 
@@ -253,20 +253,26 @@ def _in_tasks(questions: pd.DataFrame, gold: pd.DataFrame, chance: Chance) -> pd
 
 def write_round(
     order: Order, forms: Collection[str], image_root: str = "",
-    labels: PartialLabels | None = None, described: Path | None = None,
+    labels: PartialLabels | None = None, described: Path | None = None, *,
+    annotators: Sequence[str] = (),
 ) -> list[str]:  # fmt: skip
     """Write the last round and its files for people; returns the paths.
 
     forms: html, csv, jsonl or label-studio.  labels: known ones, for examples in the instructions.
     described: instructions with descriptions of the classes; by default those of the last round.
+    annotators: who shares the images of the round; without them, everybody gets all.
     """
     project_state.record(order.folder.absolute().parent)  # this round makes the plan out of date
     classes = sheet.descriptions(order, described)
     questions = order.table[order.table["round"] == len(order.rounds)]
     first = int(questions["answers"][questions["gold"] == 0].min())
     one = questions.assign(answers=questions["answers"].clip(upper=first))
+    division = people.divide(order, annotators) if annotators else None
     with whole_folder(order.round_folder) as place:
-        files = _forms(order, place, forms, image_root, sheet.shown(classes))
+        files = _forms(order, place, forms, image_root, shown=sheet.shown(classes),
+                       parts=people.parts(order, len(order.rounds), division))  # fmt: skip
+        if division is not None:
+            files.append(people.write(order, division, place))
         files.append(sheet.instructions(order, one, place, classes, labels))
         order.write(place)
     return [str(order.round_folder / file.relative_to(place)) for file in files]
@@ -274,42 +280,44 @@ def write_round(
 
 def export(order: Order, forms: Collection[str], image_root: str = "") -> list[str]:
     """Write the last round again in these forms (html, csv, jsonl or label-studio), beside those
-    that it has; returns the paths. Answers to any form count.
+    that it has and for the same annotators; returns the paths. Answers to any form count.
 
     image_root: where Label Studio finds the images; by default, its local files.
     """
     described = order.round_folder / "instructions.md"
     shown = sheet.shown(sheet.descriptions(order, described if described.is_file() else None))
-    return [*map(str, _forms(order, order.round_folder, forms, image_root, shown))]
+    number = len(order.rounds)
+    parts = people.parts(order, number, people.read(order, number))
+    files = _forms(order, order.round_folder, forms, image_root, shown=shown, parts=parts)
+    return [*map(str, files)]
 
 
 def _forms(
-    order: Order, place: Path, forms: Collection[str], image_root: str, instructions: str
-) -> list[Path]:
-    """Write the last round in these forms into a folder.
+    order: Order, place: Path, forms: Collection[str], image_root: str, *,
+    shown: str, parts: Sequence[people.Part],
+) -> list[Path]:  # fmt: skip
+    """Write the parts of the last round in these forms into a folder.
 
-    What further people are to answer is in files of its own, because one person answers once.
+    shown: the instructions on pages.
     """
-    questions = order.table[order.table["round"] == len(order.rounds)]
-    first = int(questions["answers"][questions["gold"] == 0].min())
-    further = questions[questions["answers"] > first]
-    further = further.assign(answers=further["answers"] - first)
-    questions = questions.assign(answers=questions["answers"].clip(upper=first))
-    parts = {"": questions, **({AGAIN: further} if len(further) else {})}
     files: list[Path] = []
     if "html" in forms:
         pictures, rows = _pictures(order)
-        for suffix, part in parts.items():
-            files += page.write(order, part, place, pictures=pictures, rows=rows,
-                                instructions=instructions, suffix=suffix)  # fmt: skip
+        for part in parts:
+            files += page.write(
+                order, part.questions, place, pictures=pictures, rows=rows, instructions=shown,
+                suffix=part.suffix, annotator=part.annotator, again=part.again,
+            )  # fmt: skip
     files += [
-        sheet.write(order, part, place, jsonl=form == "jsonl", suffix=suffix)
-        for form in ("csv", "jsonl") if form in forms for suffix, part in parts.items()
+        sheet.write(order, part.questions, place, jsonl=form == "jsonl", suffix=part.suffix,
+                    annotator=part.annotator)
+        for form in ("csv", "jsonl") if form in forms for part in parts
     ]  # fmt: skip
     if "label-studio" in forms:
         addresses = _addresses(order, image_root)
-        for suffix, part in parts.items():
-            files += label_studio.write(order, part, place / f"label-studio{suffix}", addresses)
+        for part in parts:
+            folder = place / f"label-studio{part.suffix}"
+            files += label_studio.write(order, part.questions, folder, addresses)
     return files
 
 

@@ -49,14 +49,15 @@ def listed(order: Order, questions: pd.DataFrame) -> pd.DataFrame:
 
 
 def write(order: Order, questions: pd.DataFrame, folder: Path, *, jsonl: bool = False,
-          suffix: str = "") -> Path:  # fmt: skip
+          suffix: str = "", annotator: str = "") -> Path:  # fmt: skip
     """Write `questions.csv` (or .jsonl) with empty columns answer, worker and seconds.
 
-    A question for several people has one row for each of them. Returns the file.
+    A question for several people has one row for each of them; the column worker has the name of
+    the annotator, if it is known. Returns the file.
     """
     table = listed(order, questions).assign(order=order.id)
     table = table.loc[table.index.repeat(questions["answers"])]
-    table = table.assign(answer="", worker="", seconds="")
+    table = table.assign(answer="", worker=annotator, seconds="")
     file = folder / f"questions{suffix}{'.jsonl' if jsonl else '.csv'}"
     if jsonl:
         rows = table.to_dict("records")

@@ -96,6 +96,23 @@ def test_people_elsewhere_get_tables_and_later_other_forms_of_the_same_questions
     assert both.code == 2 and "--scheme" in both.err
 
 
+def test_annotators_share_the_first_images_and_status_counts_those_of_each(shell, tmp_path) -> None:
+    photographs(tmp_path / "photos", 5)
+    done = start(shell, "--annotators", "ann,ben", "--repeat", "0", "--to", "html", "--to", "csv")
+    place = Path("project/order1/round-1")
+    pages = f"{place / 'page-ann.html'}, {place / 'page-ben.html'}"
+    assert done.code == 0 and f"in a browser: {pages}" in done.out
+    assert "images answered: ann: 0 of 3; ben: 0 of 2" in done.out
+    own = pd.read_csv(place / "questions-ann.csv")
+    own.assign(answer="yes").head(6).to_csv("ann.csv", index=False)
+    assert shell("receive", "project", "ann.csv").code == 0
+    status = shell("status", "project")
+    assert "order1, round 1, images answered: ann: 2 of 3; ben: 0 of 2" in status.out
+    assert f"page to answer: {pages}" in status.out
+    both = shell("order", "--export", "project/order1", "--to", "csv", "--annotators", "carl")
+    assert both.code == 2 and "--annotators" in both.err
+
+
 def test_images_that_are_not_read_are_counted_in_one_line(shell, tmp_path) -> None:
     photos = photographs(tmp_path / "photos", 1)
     for name in ("a.heic", "b.HEIC", "notes.txt"):

@@ -127,6 +127,18 @@ def test_many_images_are_on_several_pages_that_can_be_sent(browser, tmp_path, mo
     assert not len(OrderState.of(order).open)
 
 
+def test_the_page_of_an_annotator_has_the_name_and_counts_its_own_images(browser, tmp_path):
+    photographs(tmp_path / "photos", 3)
+    words = ["order", "--data", f"folder:{tmp_path}/photos,labels=none", "--scheme", "full-subset",
+             "--classes", str(tmp_path / "names.txt"), "--out", str(tmp_path / "one"),
+             "--annotators", "ann,ben"]  # fmt: skip
+    assert code(words) == 0
+    browser.open(tmp_path / "one" / "round-1" / "page-ann.html")
+    assert "ann: 2 images, 3 classes: 6 questions" in browser.run("document.body.innerText")
+    browser.press("Enter")
+    assert (browser.text("who"), browser.text("count")) == ("ann", "0 of 2")
+
+
 def test_a_picture_that_cannot_be_shown_records_nothing(browser, tmp_path):
     html = photo_order(tmp_path, 1, 2).round_folder / "page.html"
     html.write_text(html.read_text().replace("base64,", "base64,AAAA"))

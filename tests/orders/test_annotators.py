@@ -1,0 +1,140 @@
+"""Annotators who share an order: a part of the images for each."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from simkit.cli.main import code
+from simkit.orders import annotators
+from simkit.orders.order import Order
+from simkit.orders.receiving import OrderState
+from tests.orders.people import TRUTH, answer, checked, keep, ordered, rows
+
+WHOLE = ["--scheme", "full-subset", "--images"]
+
+
+def images(order: Order, suffix: str) -> list[int]:
+    """The images in a table for people."""
+    table = pd.read_csv(order.round_folder / f"questions{suffix}.csv")
+    assert not table.duplicated("question").any()
+    return sorted(table["image"].unique().tolist())
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in sorted(folder.glob("*.csv"))}
+
+
+@pytest.mark.parametrize("options", [[*WHOLE, "11"], ["--scheme", "rpa(keep=0.3)"]])
+def test_parts_hold_all_questions_once_and_as_many_images(tmp_path, options):
+    order = ordered(tmp_path / "one", *options, "--annotators", "ann,ben,carl")
+    parts = [pd.read_csv(order.round_folder / f"questions-{name}.csv")
+             for name in ("ann", "ben", "carl")]  # fmt: skip
+    together = pd.concat(parts)
+    assert sorted(together["question"]) == sorted(order.table["question"])
+    sizes = [part["image"].nunique() for part in parts]
+    assert sum(sizes) == together["image"].nunique()  # no image is divided
+    assert max(sizes) - min(sizes) <= 1
+    assert {*parts[1]["worker"]} == {"ben"}
+    assert not (order.round_folder / "questions.csv").exists()
+    again = ordered(tmp_path / "two", *options, "--annotators", "ann,ben,carl")
+    assert tables(order.round_folder) == tables(again.round_folder)
+
+
+def test_a_number_names_the_annotators(tmp_path):
+    order = ordered(tmp_path / "one", *WHOLE, "3", "--annotators", "2")
+    assert [len(images(order, name)) for name in ("-a1", "-a2")] == [2, 1]
+
+
+def test_further_answers_are_by_other_people(tmp_path):
+    three = ["--repeat", "0.5", "--annotators"]
+    order = ordered(tmp_path / "one", *WHOLE, "12", *three, "ann,ben,carl")
+    people, repeated = ("-ann", "-ben", "-carl"), list[int]()
+    for name in people:
+        again = images(order, f"{name}-again")
+        assert len(again) == 4 and not {*again} & {*images(order, name)}
+        repeated += again
+    numbers = np.unique(repeated, return_counts=True)[1]
+    assert numbers.tolist() == [2] * 6  # three people answer about half of the images
+    assert not (order.round_folder / "questions-again.csv").exists()
+    # Two people cannot give three answers: the third one is for somebody else.
+    two = ordered(tmp_path / "two", *WHOLE, "12", *three, "ann,ben")
+    ann, ben = images(two, "-ann-again"), images(two, "-ben-again")
+    assert len(ann) == len(ben) == 3 and {*ann} < {*images(two, "-ben")}
+    assert sorted(ann + ben) == images(two, "-again")
+
+
+def test_several_answers_to_each_question_are_by_different_people(tmp_path):
+    words = ["--answers", "2", "--annotators", "ann,ben,carl"]
+    order = ordered(tmp_path / "one", *WHOLE, "10", *words)
+    parts = [images(order, f"-{name}") for name in ("ann", "ben", "carl")]
+    assert sorted(map(len, parts)) == [6, 7, 7]
+    assert np.unique([*chain(*parts)], return_counts=True)[1].tolist() == [2] * 10
+
+
+def test_nobody_is_asked_again_what_they_have_answered(tmp_path):
+    order = ordered(tmp_path / "one", *WHOLE, "9", "--annotators", "Ann,ben,carl")
+    people = ("Ann", "ben", "carl")
+    before = {name: images(order, f"-{name}") for name in people}
+    said = rows(order, TRUTH)
+    for name, own in before.items():
+        answered = order.images[order.table["image"].loc[said["question"]]]
+        said.loc[np.isin(answered, own), "worker"] = name.lower()
+    keep(order, checked(order, said).answers)
+    words = ["order", "--next", str(order.folder), "--answers", "2", "--to", "csv"]
+    assert code([*words, "--annotators", ",".join(people)]) == 0
+    order = Order.read(order.folder)
+    after = {name: images(order, f"-{name}") for name in people}
+    assert sorted(chain(*after.values())) == sorted(chain(*before.values()))
+    assert not any({*before[name]} & {*after[name]} for name in people)
+
+
+def test_who_is_left_without_images_is_named(tmp_path, capsys):
+    ordered(tmp_path / "one", *WHOLE, "2", "--annotators", "ann,ben,carl,dora")
+    assert "no images are left for carl, dora" in capsys.readouterr().err
+
+
+def test_progress_counts_images_by_person_or_by_anybody_who_closed_them(tmp_path):
+    order = ordered(tmp_path / "one", *WHOLE, "7", "--repeat", "0.3", "--annotators", "ann,ben")
+
+    def progress() -> dict[tuple[str, bool], tuple[int, int]]:
+        return {(row["annotator"], row["again"]): (row["answered"], row["images"])
+                for row in annotators.progress(OrderState.of(order))}  # fmt: skip
+
+    all_open = {("ann", False): (0, 4), ("ben", False): (0, 3), ("ann", True): (0, 1),
+                ("ben", True): (0, 1)}  # fmt: skip
+    assert progress() == all_open
+    own = pd.read_csv(order.round_folder / "questions-ann.csv")
+    said = rows(order, TRUTH, worker="Ann")
+    said = said[said["question"].isin(own["question"])].iloc[1:]  # one question is left
+    keep(order, checked(order, said).answers)
+    assert progress() == all_open | {("ann", False): (3, 4)}
+    # Carl answers everything in place of ben; two images still wait for others.
+    answer(order, worker="carl")
+    assert progress()["ben", False] == (2, 3) and progress()["ben", True] == (0, 1)
+
+
+def test_other_forms_have_the_same_parts(tmp_path):
+    order = ordered(tmp_path / "one", *WHOLE, "5", "--annotators", "ann,ben")
+    folder = order.round_folder
+    assert code(["order", "--export", str(order.folder), "--to", "jsonl", "--to", "html",
+                 "--to", "label-studio"]) == 0  # fmt: skip
+    for name in ("ann", "ben"):
+        other = pd.read_json(folder / f"questions-{name}.jsonl", lines=True)
+        assert sorted(other["image"].unique().tolist()) == images(order, f"-{name}")
+        tasks = pd.read_json(folder / f"label-studio-{name}" / "present" / "tasks.json")
+        asked = chain(*(task["questions"] for task in tasks["data"]))
+        assert sorted(asked) == sorted(other["question"])
+        assert (folder / f"page-{name}.html").is_file()
+    assert not (folder / "page.html").exists()
+
+
+@pytest.mark.parametrize("names", ["ann,Ann", "ann,again", "ann,b/c", "0", "ann-2,ben", "ann,,ben"])
+def test_names_that_cannot_name_files_are_refused(tmp_path, names, capsys):
+    words = ["order", "--data", "scenes:images=60", *WHOLE, "5", "--out", str(tmp_path / "one")]
+    assert code([*words, "--annotators", names]) == 2
+    assert "--annotators" in capsys.readouterr().err and not (tmp_path / "one").exists()
