@@ -114,7 +114,7 @@ class Options:
     to: tuple[Literal["html", "csv", "jsonl", "label-studio"], ...] = ()
     export: Path | None = None
     image_root: str = ""
-    annotators: str = ""
+    annotators: str | None = None
     out: Path | None = None
 
 
@@ -147,7 +147,7 @@ def command(request: Options) -> None:
     if request.export is not None:
         _export(request)
         return
-    people = annotators.names(request.annotators)
+    people = annotators.names(request.annotators or "")
     request = _planned(request)
     further = {"--test": request.test, "--ties": request.ties}
     options.needs(further, "--next ORDER, the order to go on with", request.next_)

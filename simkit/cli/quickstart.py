@@ -51,7 +51,7 @@ def command(
     prices: str,
     to: tuple[Literal["html", "csv", "jsonl", "label-studio"], ...] = (),
     image_root: str = "",
-    annotators: str = "",
+    annotators: str | None = None,
     **settings: Any,
 ) -> None:
     """Check photographs, and recommend and order the first labels.
@@ -85,7 +85,7 @@ def command(
     from simkit.orders.rounds import write_round
     from simkit.study.image_check import check_images, with_nearest
 
-    names = people.names(annotators)
+    names = people.names(annotators or "")
     _check_path(spec)
     spec = projects.with_absolute_paths(spec)
     data = open_checked(spec)
