@@ -159,6 +159,8 @@ def read(order: Order, number: int) -> pd.DataFrame | None:
     places = {str(image): place for place, image in enumerate(order.images.tolist())}
     with reading(file, "the annotators of a round", "restore the file") as place:
         table = pd.read_csv(place, dtype=str, keep_default_na=False)[COLUMNS]
+        if table.duplicated(["annotator", "image"]).any():
+            raise ValueError("an annotator has an image twice")
         return table.assign(
             image=[places[image] for image in table["image"]], nth=table["nth"].astype(int)
         )

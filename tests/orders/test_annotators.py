@@ -138,3 +138,13 @@ def test_names_that_cannot_name_files_are_refused(tmp_path, names, capsys):
     words = ["order", "--data", "scenes:images=60", *WHOLE, "5", "--out", str(tmp_path / "one")]
     assert code([*words, "--annotators", names]) == 2
     assert "--annotators" in capsys.readouterr().err and not (tmp_path / "one").exists()
+
+
+@pytest.mark.parametrize("change", ["annotator,image\n", "annotator,image,nth\nann,none,1\n", ""])
+def test_a_damaged_table_of_annotators_is_named(tmp_path, change, capsys):
+    order = ordered(tmp_path / "one", *WHOLE, "3", "--annotators", "ann,ben")
+    file = order.round_folder / annotators.FILE
+    first = file.read_text("utf-8").splitlines(keepends=True)[:2]
+    file.write_text(change or "".join([*first, first[1]]), "utf-8")
+    assert code(["order", "--export", str(order.folder), "--to", "jsonl"]) == 2
+    assert f"{file}" in capsys.readouterr().err
