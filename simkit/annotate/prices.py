@@ -27,6 +27,7 @@ IMAGES, ASSURANCE, MACHINE, SET_UP = "images", "quality assurance", "machine", "
 MOST = 10**9  # of seconds, dollars, people
 SLOWEST = 120.0  # seconds that people take for a question about a class, at most
 _DEAREST = 500.0  # dollars an hour
+BY_USER = "set by the user"  # source of a wage that replaces that of a price list
 _MONEY = ("wage", "setup", "setup_class", "machine", "dollars")
 _POINT = 'numbers have a decimal point, as in 15.5, and text is in quotation marks, as in "page"'
 Amount = Annotated[float, Range(0, MOST)]
@@ -161,7 +162,7 @@ class Prices:
                 f"({', '.join(priced)}), so a wage does not change it; leave the wage out, or take "
                 "a list of seconds such as hourly"
             )
-        return replace(self, wage=hourly, wage_source="set by the user")
+        return replace(self, wage=hourly, wage_source=BY_USER)
 
     def _repr_html_(self) -> str:
         from pandas import DataFrame

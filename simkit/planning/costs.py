@@ -11,7 +11,7 @@ import numpy as np
 
 from simkit import quantities
 from simkit.annotate.crowd import looks_by_score
-from simkit.annotate.prices import MACHINE, Prices, cost
+from simkit.annotate.prices import BY_USER, MACHINE, Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.schemes import largest
 from simkit.annotate.simulate import simulate
@@ -177,6 +177,11 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> PriceCurve:
     rows = [row for row, after in zip(rows, [*rows[1:], None], strict=True)
             if after is None or after[1] > row[1]]  # fmt: skip
     if rows[0][1] <= NOTHING:
+        if prices.wage_source == BY_USER:
+            raise BadInput(
+                f"wage is {prices.wage:g}, which makes the questions of {option.scheme} free; "
+                "state dollars an hour, such as 15"
+            )
         raise BadInput(
             f"price list {prices.name!r} charges nothing for the questions of {option.scheme}; "
             "give it prices above 0"

@@ -455,7 +455,9 @@ def _missing(one: _Folder) -> tuple[float, str]:
             share = 1 - done / len(keys)
             return share, f"{one.folder} is unfinished: {done} of {len(keys)} jobs are finished"
     if finished < planned:
-        failed = failures(one.table)
+        failed, file = failures(one.table), Path(one.folder) / "reference.parquet"
+        if not failed and one.grid.get("reference", True) and not file.is_file():
+            return 1 - finished / planned, f"{file} is not there"
         first = ", the first" if planned - finished > 1 else ""
         why = f"{first} because {failed[0].rstrip('.')}" if failed else ""
         lacking = numbered(planned - finished, "run")

@@ -235,6 +235,9 @@ def command(*words: str, **options: Any) -> str:
     return shlex.join(parts)
 
 
+_CODE = r"(?<!`)(`+)(?!`)(%s+?)(?<!`)\1(?!`)"  # backticks, text, and as many backticks
+
+
 @cache
 def _environment() -> jinja2.Environment:
     from jinja2 import Environment, StrictUndefined
@@ -244,9 +247,19 @@ def _environment() -> jinja2.Environment:
         "number": "{:,}".format, "point": "{:.1f}".format, "json": json.dumps,
         "money": quantities.exact_money, "percent": quantities.percent,
         "digits": quantities.two_digits, "dollars": dollars, "numbered": quantities.numbered,
-        "duration": lambda hours: quantities.duration(3600 * hours),
+        "duration": lambda hours: quantities.duration(3600 * hours), "code": code,
     }  # fmt: skip
     return environment
+
+
+def code(text: str) -> str:
+    """The text between more backticks than it has in a row, as pages know code in sentences."""
+    fence = _fence(text, 1)
+    return f"{fence}{text}{fence}"
+
+
+def _fence(text: str, least: int) -> str:
+    return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))
 
 
 def said(text: str, values: Mapping[str, Any]) -> str:
@@ -352,7 +365,7 @@ def _template() -> jinja2.Template:
 
     def code(text: str) -> Markup:
         escaped = str(escape(_clean(text)))
-        return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped))
+        return Markup(re.sub(_CODE % ".", r"<code>\2</code>", escaped))
 
     environment = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
@@ -396,7 +409,7 @@ def _fenced(code: str) -> str:
     """A fenced block of code; empty without code."""
     if not code:
         return ""
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", code)), default=0))
+    fence = _fence(code, 3)
     return f"{fence}\n{_sound(code)}\n{fence}"
 
 
@@ -411,9 +424,10 @@ def _piped(table: Table) -> str:
 
 def _marked(text: str) -> str:
     """`text` on one line, escaped except for code between backticks."""
-    parts = re.split(r"`([^`|]+)`", _clean(text))
-    parts[::2] = [re.sub(r"([\\`*_\[\]<>&|#~$])", r"\\\1", part) for part in parts[::2]]
-    parts[1::2] = [f"`{part}`" for part in parts[1::2]]
+    parts = re.split(_CODE % "[^|]", _clean(text))
+    parts[::3] = [re.sub(r"([\\`*_\[\]<>&|#~$])", r"\\\1", part) for part in parts[::3]]
+    parts[2::3] = map(code, parts[2::3])
+    del parts[1::3]
     return "".join(parts)
 
 

@@ -252,13 +252,14 @@ def _at_hand(plan: Decision) -> tuple[float, str, str]:
     score, named = float(np.median(plan.curves.so_far(plan.trained))), evidence.title(method)
     train = f"Train {named} on the labels so far (`simkit train --labels`)."
     if evidence.project is not None:
-        train = f"`simkit status {quote(evidence.project)}` shows the command that trains on these."
+        status = plan_figure.code(f"simkit status {quote(evidence.project)}")
+        train = f"{status} shows the command that trains on these."
     elif received is None:
         train = f"Train {named} on the pilot's labels."
     elif (trained := evidence.trained_as.get((option, method))) and received.folder:
         words = ["simkit", "train", "--method", str(trained["method"]), "--labels"]
         words += [f"{received.folder}/labels.parquet", "--data", f"{received.folder}/scored.toml"]
-        train = f"Train {named} on the labels so far: `{join(words)}`"
+        train = f"Train {named} on the labels so far: {plan_figure.code(join(words))}"
     labels = "the pilot's labels" if plan.curves.trained is None else "the labels so far"
     score = score if received is None else received.score
     found = [(score, f"{labels}, trained with {named}", train)]

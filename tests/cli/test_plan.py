@@ -58,6 +58,7 @@ def test_reports_are_written_beside_one_line(runs, shell, tmp_path, ending):
         (["--budget", "2,5"], "budget"),
         (["--budget", "100", "--target", "150"], "target"),
         (["--budget", "100", "--prices", "nobody"], "price list"),
+        (["--budget", "100", "--wage", "1e-9"], "wage is 1e-09, which makes"),
         (["--budget", "100", "--report", "plan.doc"], "report"),
         (["--budget", "100", "--classes", "80"], "--pilot"),
         (["--budget", "0.0001"], "raise it to"),

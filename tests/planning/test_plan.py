@@ -263,6 +263,22 @@ def test_missing_test_images_are_the_first_step_where_money_is_left(pilot, tmp_p
     target = plan(few, 20.9, images=POOL, prices="openimages", target=0.999)
     assert target.left < each and target.to_json()["test_images"] is None
     assert f"simkit status {tmp_path}" in answers(target)["Next step"]
+    odd = tmp_path / "a ``b` c"
+    odd.mkdir()
+    (odd / "project.toml").touch()
+    few = replace(few, folders=(str(odd / "runs" / "1"),))
+    made = plan(few, 20.9, images=POOL, prices="openimages", target=0.999)
+    assert f"- **Next step:** ```simkit status '{odd}'``` shows" in made.markdown()
+    assert f"<code>simkit status &#39;{odd}&#39;</code> shows" in made.html()
+
+
+def test_a_missing_file_of_references_is_named(tmp_path):
+    data = planted.data(tmp_path / "data", 100)
+    folder = planted.write(tmp_path / "runs", data, draws=2, shares=(0.1, 0.4))
+    file = folder / "reference.parquet"
+    file.unlink()
+    with pytest.raises(BadInput, match=f"{file} is not there: run the same `simkit compare` again"):
+        plan(folder, 60, images=1000)
 
 
 def test_the_pilot_alone_is_stated_with_the_average_precision_of_two_classes(pilot, spec):
