@@ -141,6 +141,35 @@ def amount_for(
     return best
 
 
+def names_for(
+    budget: float, classes: int, prices: Prices, exist: int | None = None
+) -> tuple[int, float]:
+    """In how many images a budget pays for one name, and their bill; 0 if names have no price.
+
+    Parameters
+    ----------
+    budget : float
+        Dollars, with the set-up of the project.
+    classes : int
+        Number of classes, for the set-up.
+    prices : Prices
+    exist : int, optional
+        Number of existing images. Default: unlimited.
+
+    Returns
+    -------
+    int, float
+    """
+    if "name" not in prices.rates:
+        return 0, 0.0
+    many = 1_000_000  # a bill of one image is rounded coarsely
+    each = cost(Effort({"name": np.array([0, many])}), prices.once_set_up()).dollars / many
+    set_up = prices.setup + prices.setup_class * classes
+    images = max(0, int((budget - set_up) / each + 1e-6)) if each else 0
+    images = images if exist is None else min(images, exist)
+    return images, images * each + set_up
+
+
 @dataclass(frozen=True, eq=False)
 class Ladder:
     """Amounts of a scheme as whole numbers 1 .. steps, tried and billed one at a time.

@@ -108,7 +108,7 @@ def command(
     images = data.truth[split].images[(table["left_out"] == "").to_numpy()]
     if not len(images):
         raise BadInput(f"none of the {len(table):,} images of {spec} can be read; replace them")
-    plan = project.pilot(len(images))
+    plan = _pilot(project, len(images), classes_file)
     order = projects.first_round(project, Order(out / projects.FIRST, images, ()), split, plan)
     with whole(out / projects.PICTURES) as part:
         table.to_csv(part, index=False)
@@ -120,6 +120,18 @@ def command(
     _print_pictures(table, data.name, backbone, project)
     _print_order(project, plan, order, bill, files)
     print_json(_facts(table, order, bill, files))
+
+
+def _pilot(project: Project, images: int, classes_file: Path | None) -> PilotPlan | None:
+    """The pilot of a project; the order that a refusal names is one of its data and classes."""
+    from simkit.planning.pilot import YOURS
+
+    try:
+        return project.pilot(images)
+    except BadInput as error:
+        classes = "" if classes_file is None else f" --classes {quote(str(classes_file))}"
+        yours = f"--data {quote(project.data)}{classes}"
+        raise BadInput(str(error).replace(YOURS, yours)) from None
 
 
 def _facts(table: pd.DataFrame, order: Order, bill: Cost, files: list[str]) -> dict[str, Any]:

@@ -153,16 +153,15 @@ class Project:
         budget pays for. Raises BadInput if there are enough images and the budget is too small.
         """
         try:
-            plan = pilots.plan_pilot(
-                self.budget, prices=self.price_list, classes=len(self.classes),
-                per_image=self.per_image, images=images,
+            return pilots.plan_pilot(
+                self.budget, prices=dataclasses.replace(self.price_list, name=self.prices),
+                classes=len(self.classes), per_image=self.per_image, images=images,
             )  # fmt: skip
         except BadInput:
             everything = complete_cost(images, len(self.classes), self.price_list).dollars
             if images >= pilots.THIRD * pilots.SMALLEST and everything > self.budget:
                 raise
             return None
-        return dataclasses.replace(plan, prices=self.prices)
 
 
 def first_round(project: Project, order: Order, split: str, plan: PilotPlan | None) -> Order:

@@ -10,6 +10,7 @@ import json
 import math
 import tomllib
 import warnings
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -22,7 +23,7 @@ from scipy.optimize import brentq
 from simkit import data as datasets
 from simkit import quantities
 from simkit.annotate import schemes
-from simkit.annotate.budget import Affordable, Ladder, amount_for
+from simkit.annotate.budget import Affordable, Ladder, amount_for, names_for
 from simkit.annotate.evaluation_set import complete_cost, half_width, shares_of
 from simkit.annotate.prices import Prices
 from simkit.annotate.prices import prices as price_list
@@ -41,6 +42,7 @@ _FILE = tomllib.loads(Path(__file__).with_name("pilot.toml").read_text("utf-8"))
 SCHEMES, METHODS, DRAWS = _FILE["schemes"], _FILE["methods"], _FILE["draws"]
 TEXTS = _FILE["texts"]
 DATA_LINES = TEXTS["data"]
+YOURS = "--data DATA --classes FILE"  # the user's, in a command of a message
 STEPS = (0.04, 0.08, 0.16, 0.32, 0.64)  # of the price of complete labels; the reference is all
 LEAST_STEPS = 3  # the fewest for a curve
 APART = 1.2  # smallest ratio of dollars between distinct steps
@@ -237,7 +239,7 @@ def plan_pilot(
     ------
     BadInput
         Unless either data or classes and per_image are set; if the images are too few for a pilot;
-        and for a budget that is too small (the message names a sufficient one).
+        and for a budget that is too small (the message names a sufficient one and first steps).
     """
     money = quantities.dollars(budget, "budget")
     exist = None if images is None else quantities.count(images, "images")
@@ -249,6 +251,8 @@ def plan_pilot(
     set_up = listed.setup + listed.setup_class * L
     each = complete_cost(MOST, L, listed).dollars / MOST  # a bill of one image is rounded coarsely
     train, test = _divided(money, each, set_up=set_up, exist=exist)
+    if not train:
+        raise BadInput(_too_small(money, truth, listed, exist, asked))
     bill = complete_cost(train + test, L, listed)
     hours = None if bill.seconds is None else bill.seconds / 3600
     weeks = hours / staff.week if hours is not None and staff.week is not None else None
@@ -347,7 +351,7 @@ def like(classes: int, per_image: float, *, seed: int = 0) -> Truth:
 
 def _divided(budget: float, each: float, *, set_up: float, exist: int | None) -> tuple[int, int]:
     """Numbers of training and test images of a pilot, for complete labels at `each` dollars per
-    image. Its shares are of the budget without the set-up. Raises BadInput."""
+    image; none if the budget is too small. Its shares are of the budget without the set-up."""
     if not each:
         raise BadInput("complete labels cost nothing by this price list; label everything")
     usual, most = (int(share * (budget - set_up) / each + 1e-6) for share in (SHARE, MOST_SHARE))
@@ -358,16 +362,27 @@ def _divided(budget: float, each: float, *, set_up: float, exist: int | None) ->
             f"and at most a third of all and {percent(MOST_SHARE)} of the budget; label all "
             f"completely, for {exact_money(everything)}, or as many as the budget pays for"
         )
-    if most < SMALLEST:
-        enough = math.ceil(SMALLEST * each / MOST_SHARE * (1 + 1e-9) + set_up)
-        raise BadInput(
-            f"budget is ${budget:,.15g}; a pilot takes complete labels of {SMALLEST:,} images, at "
-            f"{exact_money(each)} each, and at most {percent(MOST_SHARE)} of it after any set-up; "
-            f"raise it to ${enough:,}, or plan with runs on a public data set like yours"
-        )
     many = min(max(usual, SMALLEST), MOST, exist // THIRD if exist else MOST)
     test = round(TEST * many)
-    return many - test, test
+    return (many - test, test) if most >= SMALLEST else (0, 0)
+
+
+def _too_small(budget: float, truth: Truth, prices: Prices, exist: int | None, asked: str) -> str:
+    """That a budget does not pay for a pilot, and the first steps that it pays for."""
+    L, shares = truth.shape[1], truth.counts / truth.shape[0]
+
+    def needed(classes: int) -> float:
+        labels = complete_cost(MOST, classes, prices).dollars / MOST * SMALLEST / MOST_SHARE
+        return labels * (1 + 1e-9) + prices.setup + prices.setup_class * classes
+
+    few = bisect_right(range(1, L), budget, key=needed)
+    width = half_width(round(TEST * SMALLEST) * shares, drawn=True) * math.sqrt(L / max(few, 1))
+    names, dollars = names_for(budget, L, prices, exist)
+    return _said(
+        TEXTS["too_small"], budget=budget, enough=math.ceil(needed(L)), few=few, names=names,
+        per_image=few * shares.mean(), half_width=width, prices=asked, answers=prices.workers,
+        each_class=names * (np.diff(truth.present.indptr) > 0).mean() / L, dollars=dollars,
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------

@@ -159,6 +159,20 @@ def test_many_images_begin_with_a_pilot(shell, tmp_path) -> None:
     assert poor.code == 2 and "raise it to $" in poor.err and not Path("poor").exists()
 
 
+def test_a_budget_below_a_pilot_is_told_an_order_that_it_pays_for(shell, tmp_path) -> None:
+    photographs(tmp_path / "photos", 660)
+    names = tmp_path / "my names.txt"
+    names.write_text("".join(f"class {n}\n" for n in range(40)))
+    (tmp_path / "my p.toml").write_text('like = "hourly"\n')
+    options = "--classes", names, "--budget", 20, "--prices", "my p.toml", "--answers", 2
+    poor = shell("quickstart", "photos", *options)
+    assert poor.code == 2 and not Path("project").exists()
+    found = re.search(r"in each of 660 images for \$(\S+), .*\(simkit (order .*)\)", poor.err)
+    done = shell(*shlex.split(found[2]), "--json")
+    assert done.code == 0, done.err
+    assert f"{done.json['dollars']:.2f}" == found[1] == "13.20"
+
+
 def test_a_budget_below_the_price_of_few_images_buys_some(shell, tmp_path) -> None:
     photographs(tmp_path / "photos", 40)
     done = shell("quickstart", "photos", "--classes", "names.txt", "--budget", 0.1, "--json")

@@ -4,11 +4,13 @@ import dataclasses
 import re
 import tomllib
 
+import numpy as np
 import pytest
 
 import simkit
 from simkit.annotate.prices import prices
-from simkit.planning.pilot import like, plan_pilot
+from simkit.planning.pilot import SIMULATED, like, plan_pilot
+from simkit.quantities import two_digits
 
 CAREFUL = 20 * 15 / 3600  # dollars for an image with 20 classes, 1 s each at $15 an hour
 LISTS = ("hourly", "coco-tagging", "careful", "openimages", "google", "aws")
@@ -130,6 +132,35 @@ def test_a_budget_that_is_too_small_is_told_what_would_do() -> None:
     assert made(enough).images >= 160
     with pytest.raises(simkit.BadInput):
         made(enough - 1)
+
+
+def test_a_budget_that_is_too_small_buys_fewer_classes_or_one_name_in_each_image() -> None:
+    def refused(**changes):
+        with pytest.raises(simkit.BadInput) as error:
+            plan_pilot(100, **{"classes": 80, "per_image": 2.9} | changes)
+        return str(error.value)
+
+    begun = r"begin with (\d+) of .* ±([\d.]+) points.* --per-image ([\d.]+)\)"
+    few, points, shown = re.search(begun, refused()).groups()
+    pilot = plan_pilot(100, classes=int(few), per_image=float(shown))
+    assert pilot.images + pilot.test_images == 214 and pilot.share == pytest.approx(0.2, abs=0.003)
+    assert float(shown) == pytest.approx(2.9 * int(few) / 80, rel=0.03)
+    assert float(points) == pytest.approx(pilot.half_width, rel=0.03)
+    refused(classes=int(few) + 1)
+    # 2.4 seconds of $15 an hour for a name; of every image that shows a class
+    each = np.count_nonzero(np.diff(like(80, 2.9).present.indptr)) / SIMULATED / 80
+    for images, names in ((None, 10_000), (3000, 3000)):
+        text = refused(images=images)
+        about = two_digits(names * each)
+        assert f"{names:,} images for ${names * 0.01:,.2f}, about {about} for each" in text
+        assert f"--scheme single-positive --images {names})" in text
+    # 8 people, 11.15 seconds each
+    assert "--images 269 --prices coco-tagging --answers 8)" in refused(prices="coco-tagging")
+    paid = dataclasses.replace(prices("hourly"), setup=15.0, setup_class=1.0)
+    assert "in each of 500 images for $100.00" in refused(prices=paid)
+    unnamed = {kind: rate for kind, rate in paid.rates.items() if kind != "name"}
+    without = refused(prices=dataclasses.replace(paid, rates=unnamed))
+    assert "raise it to $203, or begin with" in without and "simkit order" not in without
 
 
 @pytest.mark.parametrize(("budget", "images"), [(500, 100), (500, 640), (75, 850)])
