@@ -198,7 +198,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(rpa, tmp_path, capsys):
     cases = [
         (["receive", str(rpa.folder), str(foreign)], f"answers order {other.id}"),
         (["receive", str(rpa.folder), str(broken)], "cannot be read as answers"),
-        (["receive", str(rpa.folder), str(empty)], "no header"),
+        (["receive", str(rpa.folder), str(empty)], f"{empty} has an answer; have the"),
         (["receive", str(rpa.folder)], "give the files with people's answers"),
         (["receive", str(rpa.folder), str(blank)], f"no row of {blank} has an answer"),
         (["receive", str(tmp_path / "nowhere")], "is no order"),
