@@ -265,15 +265,13 @@ def write_round(
     project_state.record(order.folder.absolute().parent)  # this round makes the plan out of date
     classes = sheet.descriptions(order, described)
     questions = order.table[order.table["round"] == len(order.rounds)]
-    first = int(questions["answers"][questions["gold"] == 0].min())
-    one = questions.assign(answers=questions["answers"].clip(upper=first))
     division = people.divide(order, annotators) if annotators else None
     with whole_folder(order.round_folder) as place:
         files = _forms(order, place, forms, image_root, shown=sheet.shown(classes),
                        parts=people.parts(order, len(order.rounds), division))  # fmt: skip
         if division is not None:
             files.append(people.write(order, division, place))
-        files.append(sheet.instructions(order, one, place, classes, labels))
+        files.append(sheet.instructions(order, questions, place, classes, labels))
         order.write(place)
     return [str(order.round_folder / file.relative_to(place)) for file in files]
 

@@ -338,7 +338,7 @@ class Evidence:
         named = zip(rows["labels_id"], rows["method"], rows["map"].tolist(), strict=True)
         texts = [f"{labels} {method} {score!r}" for labels, method, score in named]
         about, names = read[0].table.attrs, class_names(read[0].table)
-        counts = answer_counts(next(filter(None, map(project_folder, folders)), None))
+        counts = answer_counts(project_folder(*folders))
         products = counts.assign(answers=counts["answers"] * counts["questions"])
         sums = products.groupby("split").sum()
         return Evidence(
@@ -358,8 +358,8 @@ class Evidence:
     @property
     def project(self) -> str | None:
         """The folder of the project that the comparisons belong to; None without one."""
-        homes = filter(None, map(project_folder, self.folders))
-        return next(map(str, homes), None)
+        home = project_folder(*self.folders)
+        return None if home is None else str(home)
 
     def title(self, method: str) -> str:
         """The display name of a method."""
@@ -653,9 +653,10 @@ def _with_machine(pool: Pool, pilots: Sequence[PilotScores]) -> Pool:
     return dataclasses.replace(pool, machine=values, machine_name=name)
 
 
-def project_folder(folder: Folder) -> Path | None:
-    """The folder of the project that a folder is in; None without one."""
-    parents = *Path(folder).parents, *Path(folder).absolute().parents
+def project_folder(*folders: Folder) -> Path | None:
+    """The folder of the project that the first of these folders in one is in; None without one."""
+    places = map(Path, folders)
+    parents = (home for one in places for home in (*one.parents, *one.absolute().parents))
     return next((home for home in parents if (home / "project.toml").is_file()), None)
 
 

@@ -241,7 +241,7 @@ def joined(errors: Errors | None, answers: int, *folders: Folder) -> Errors | No
     """
     if errors is None:
         return None
-    table = answer_counts(next(filter(None, map(project_folder, folders)), None))
+    table = answer_counts(project_folder(*folders))
     table = table[table["split"] == "test"]
     numbers, weights = table["answers"].to_numpy(), table["questions"].to_numpy()
     if not len(table):

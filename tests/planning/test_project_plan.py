@@ -82,22 +82,32 @@ def test_where_nothing_helps_the_money_stays(spec, tmp_path):
     assert f"{100 * floor:.1f}" in said["Expect"] and "labels so far" in said["Expect"]
 
 
+def rpa_bought(read, **terms):
+    """A first plan, and one of its purchases of RPA labels."""
+    first = plan(read, 50, images=IMAGES, prices="openimages", **terms)
+    named = [one for one in first.choice.every if one.option.scheme == "rpa"]
+    return first, next(one for one in named if one.method == "ll-r" and one.dollars > 10)
+
+
+def received_for(bought, score):
+    """Its labels, with this mAP."""
+    return Received(
+        *bought.pair, bought.dollars, bought.images, round(bought.asked), bought.present,
+        bought.absent, np.array([score]),
+    )  # fmt: skip
+
+
 def test_further_labels_add_to_those_of_other_schemes(project):
     """And together they are worth at most complete labels of all images."""
     read = Evidence.of(project)
-    option = next(option for option, _ in read.cells if option.scheme == "rpa")
-    first = plan(read, 50, images=IMAGES, prices="openimages")
-    bought = next(c for c in first.choice.every if c.pair == (option, "ll-r") and c.dollars > 10)
-    received = Received(
-        option, "ll-r", bought.dollars, bought.images, round(bought.asked), bought.present,
-        bought.absent, np.array([bought.median]),
-    )  # fmt: skip
+    _, bought = rpa_bought(read)
+    received = received_for(bought, bought.median)
     made = plan(replace(read, received=received), 200, images=IMAGES, prices="openimages")
     assert made.expected[0] == pytest.approx(bought.median, abs=0.005)  # the pilot is in both
     whole = next(one for one in made.curves.purchases if one.complete)
     new = made.curves.share_of_new(whole, np.array([1.0]))  # besides the order's and the pilot's
     assert new == pytest.approx([1 / (1 + bought.images / POOL + 1)])
-    most = made.curves.full((option, "ll-r"))(np.array([IMAGES / POOL + 1]))[made.curves.kept]
+    most = made.curves.full(bought.pair)(np.array([IMAGES / POOL + 1]))[made.curves.kept]
     complete = [c for c in made.choice.every if c.option.complete and c.method == "ll-r"]
     few = min(complete, key=lambda c: abs(c.images - POOL / 2))
     assert few.median > np.median(made.curves.floor) + 0.01
@@ -108,13 +118,8 @@ def test_further_labels_add_to_those_of_other_schemes(project):
 
 def test_the_error_of_the_test_split_stays_when_labels_so_far_are_measured_on_it(project):
     read = replace(Evidence.of(project), test=TestSplit(80, 5.0, noise=0.05))
-    option = next(option for option, _ in read.cells if option.scheme == "rpa")
-    first = plan(read, 50, images=IMAGES, prices="openimages")
-    bought = next(c for c in first.choice.every if c.pair == (option, "ll-r") and c.dollars > 10)
-    received = Received(
-        option, "ll-r", bought.dollars, bought.images, round(bought.asked), bought.present,
-        bought.absent, np.array([bought.median]),
-    )  # fmt: skip
+    _, bought = rpa_bought(read)
+    received = received_for(bought, bought.median)
     made = plan(replace(read, received=received), 200, images=IMAGES, prices="openimages")
     for values in (made.curves.floor, made.chosen.map):
         assert np.arcsin(np.sqrt(values)).std() > 0.9 * 0.05
@@ -123,18 +128,16 @@ def test_the_error_of_the_test_split_stays_when_labels_so_far_are_measured_on_it
 @pytest.mark.parametrize("image_price", [0.0, 0.1])
 def test_further_labels_of_an_option_contain_the_earlier_ones(project, image_price):
     """So they are on no fewer images, of which the earlier ones are paid."""
-    read, prices = Evidence.of(project), {"prices": "openimages", "image_price": image_price}
-    option = next(option for option, _ in read.cells if option.scheme == "rpa")
-    first = plan(read, 50, images=IMAGES, **prices)
-    bought = next(c for c in first.choice.every if c.pair == (option, "ll-r") and c.dollars > 10)
+    read, terms = Evidence.of(project), {"image_price": image_price}
+    _, bought = rpa_bought(read, **terms)
     labels = bought.dollars - bought.images * image_price
-    received = Received(
-        option, "ll-r", labels, bought.images, bought.images, bought.present, bought.absent,
-        np.array([bought.median]),
-    )  # fmt: skip
+    received = replace(received_for(bought, bought.median), dollars=labels, asked=bought.images)
     for budget in (5, 300):
-        made = plan(replace(read, received=received), budget, images=IMAGES, **prices)
-        more = [one for one in made.choice.every if one.option == option and not one.answers.again]
+        made = plan(
+            replace(read, received=received), budget, images=IMAGES, prices="openimages", **terms
+        )
+        same = [one for one in made.choice.every if one.option == bought.option]
+        more = [one for one in same if not one.answers.again]
         assert more or budget == 5
         for one in more:
             assert one.images >= bought.images and one.present.sum() > bought.present.sum()
@@ -145,14 +148,9 @@ def test_further_labels_of_an_option_contain_the_earlier_ones(project, image_pri
 @pytest.mark.parametrize("by", [0.12, -0.12])
 def test_labels_so_far_that_are_far_from_all_predictions_move_what_follows(project, by):
     read = Evidence.of(project)
-    option = next(option for option, _ in read.cells if option.scheme == "rpa")
-    first = plan(read, 50, images=IMAGES, prices="openimages")
-    bought = next(c for c in first.choice.every if c.pair == (option, "ll-r") and c.dollars > 10)
+    first, bought = rpa_bought(read)
     score = bought.median + by
-    received = Received(
-        option, "ll-r", bought.dollars, bought.images, round(bought.asked), bought.present,
-        bought.absent, np.array([score]),
-    )  # fmt: skip
+    received = received_for(bought, score)
     assert not bought.band[0] <= score <= bought.band[1]
     made = plan(replace(read, received=received), 200, images=IMAGES, prices="openimages")
     assert np.median(made.curves.floor) == pytest.approx(score, abs=0.01)
