@@ -320,6 +320,14 @@ class Shared:
     instructions_file
         Descriptions of the classes for the page: a text file, or the instructions.md of another
         order. [default: those of the previous round, if any]
+    to
+        Files for people: a page for the browser, a table, Label Studio; repeatable. [default: html]
+    annotators : NAMES
+        Divide the images among these people, such as ann,ben, each with files of their own; or a
+        number of people, a1, a2 and so on. [default: everybody gets all images]
+    image_root : ADDRESS
+        Where Label Studio finds the images. [default: its local files, in a folder of the same
+        name]
     prices : PRICES
         A preset or a TOML file; see `simkit list prices`.
     weights : FILE
@@ -331,6 +339,9 @@ class Shared:
     batch: Count = 32
     classes_file: Path | None = None
     instructions_file: Path | None = None
+    to: tuple[Literal["html", "csv", "jsonl", "label-studio"], ...] = ()
+    annotators: str | None = None
+    image_root: str = ""
     prices: str = "hourly"
     weights: str | None = None
 

@@ -74,16 +74,8 @@ class Options:
     features
         Features for picked, or for examples in the instructions: a folder from simkit features, or
         an npz file. [default: computed by scenes-net for picked, else none]
-    to
-        Files for people: a page for the browser, a table, Label Studio; repeatable. [default: html]
     export : ORDER
         Only write the last round of this order again, in the forms of --to.
-    annotators : NAMES
-        Divide the images among these people, such as ann,ben, each with files of their own; or a
-        number of people, a1, a2 and so on. [default: everybody gets all images]
-    image_root : ADDRESS
-        Where Label Studio finds the images. [default: its local files, in a folder of the same
-        name]
     out : FOLDER
         The new order's folder. [default: order1]
     """
@@ -111,16 +103,16 @@ class Options:
     hierarchy: str | None = None
     scores: Path | None = None
     features: Path | None = None
-    to: tuple[Literal["html", "csv", "jsonl", "label-studio"], ...] = ()
+    to: tuple[Literal["html", "csv", "jsonl", "label-studio"], ...]
     export: Path | None = None
-    image_root: str = ""
-    annotators: str | None = None
+    image_root: str
+    annotators: str | None
     out: Path | None = None
 
 
 @click.command(cls=SchemeCommand)
 @options.fields_of(Options)
-@options.shared("classes_file", "instructions_file")
+@options.shared("to", "annotators", "image_root", "classes_file", "instructions_file")
 @options.of(
     "simkit.orders.order.RoundSettings", unset=True, images=IMAGES, answers=options.COUNT,
     prices=options.PRICES, seed=click.INT, gold=options.Quantity("share", share_or_none),

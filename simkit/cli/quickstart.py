@@ -33,7 +33,7 @@ SHOWN = 3  # images named in a line
 @click.command(epilog="\b\nExample: simkit quickstart photos --classes names.txt --budget 2000")
 @click.argument("spec", metavar="DATA")
 @options.signature
-@options.shared("classes_file", "instructions_file", "weights")
+@options.shared("to", "annotators", "image_root", "classes_file", "instructions_file", "weights")
 @options.of(
     "simkit.orders.project.Project", budget=options.DOLLARS, prices=options.PRICES,
     answers=options.COUNT, repeat=options.Quantity("share", share_or_none), seed=click.INT,
@@ -49,9 +49,9 @@ def command(
     weights: str | None,
     out: Path = Path("project"),
     prices: str,
-    to: tuple[Literal["html", "csv", "jsonl", "label-studio"], ...] = (),
-    image_root: str = "",
-    annotators: str | None = None,
+    to: tuple[Literal["html", "csv", "jsonl", "label-studio"], ...],
+    image_root: str,
+    annotators: str | None,
     **settings: Any,
 ) -> None:
     """Check photographs, and recommend and order the first labels.
@@ -68,14 +68,6 @@ def command(
         Network that finds near duplicates, such as mobilenet_v2 or timm:NAME.
     out : FOLDER
         The new project's folder.
-    to
-        Files for people: a page for the browser, a table, Label Studio; repeatable. [default: html]
-    annotators : NAMES
-        Divide the images among these people, such as ann,ben, each with files of their own; or a
-        number of people, a1, a2 and so on. [default: everybody gets all images]
-    image_root : ADDRESS
-        Where Label Studio finds the images. [default: its local files, in a folder of the same
-        name]
     """
     from simkit.data.folder import classes_of
     from simkit.data.leaks import open_checked
