@@ -15,6 +15,7 @@ import click
 import simkit
 from simkit.cli import options
 from simkit.cli.output import print_json, progress, say
+from simkit.quantities import numbered
 
 if TYPE_CHECKING:
     from simkit.study.compare import Comparison, Estimate
@@ -150,19 +151,23 @@ def _on_new_images(out: Path) -> Iterator[str]:
 
 @contextmanager
 def _interrupts_explained(out: Path) -> Iterator[None]:
-    """On Ctrl-C within the block the message names the number of finished jobs."""
-    from simkit.results import job_store
+    """On Ctrl-C within the block the message says how much work is kept."""
+    from simkit.results import job_store, runs
 
     try:
         yield
     except KeyboardInterrupt:
-        keys = job_store.under_way(out)["keys"]
+        keys, folder = job_store.under_way(out)["keys"], out / "bundles"
         if not keys:
             raise KeyboardInterrupt("interrupted before any work began") from None
-        finished = sum(job_store.finished(out / "bundles", key) for key in keys)
+        unfinished = [key for key in keys if not job_store.finished(folder, key)]
+        stacks = (file.stem for key in unfinished for file in job_store.stacks(folder, key))
+        kept = (job_store.load(folder / job_store.STACKS, stack, *runs.SCHEMAS) for stack in stacks)
+        trainings = sum(len(result.table) for result in kept if result)
+        others = f" and {numbered(trainings, 'training')} of the others" if trainings else ""
         raise KeyboardInterrupt(
-            f"interrupted; {finished:,} of {len(keys):,} jobs are finished and kept in {out}; the "
-            "same command runs the others"
+            f"interrupted; {len(keys) - len(unfinished):,} of {len(keys):,} jobs{others} are "
+            f"finished and kept in {out}; the same command runs the rest"
         ) from None
 
 

@@ -1,6 +1,7 @@
 """Finished jobs on disk, a file for each, and the plan of the comparison under way in a folder.
 
-A file is named after the key of the job and the hash of the code that ran it: KEY-CODE.arrows.
+A file is named after the key of the job and the hash of the code that ran it: KEY-CODE.arrows. The
+finished trainings of a job under way are files in a folder `stacks`, until the job is stored.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from simkit.registry import convert
 from simkit.results.method_facts import FACTS, parsed
 
 PLAN = "plan.json"  # the comparison under way in a folder; removed once its results are written
+STACKS = "stacks"  # a folder beside the finished jobs
 CHECKSUM = "checksum"  # of the facts, in tables of version 0.2.0 and later
 _DIGEST = hashlib.sha256().digest_size
 
@@ -77,6 +79,11 @@ def load(folder: Path, stem: str, *schemas: pa.Schema) -> Result | None:
     except (OSError, ValueError, KeyError, pa.ArrowException):
         warnings.warn(f"{path} is damaged; its runs are repeated", stacklevel=2)
         return None
+
+
+def stacks(folder: Path, stem: str) -> list[Path]:
+    """The files of the finished stacks of a job under way: `folder/stacks/STEM.ID.arrows`."""
+    return sorted((folder / STACKS).glob(f"{stem}.*.arrows"))
 
 
 def finished(folder: Path, stem: str) -> bool:

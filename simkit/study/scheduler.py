@@ -111,7 +111,9 @@ class Finished:
 
 
 def finish(jobs: Sequence[Job], folder: Path, workers: Workers, progress: Progress) -> Finished:
-    """Run the unfinished jobs and store each result as its job ends; only this process writes.
+    """Run the unfinished jobs and store each result as its job ends.
+
+    Local processes keep the finished stacks of their job until then; nothing else writes.
 
     Parameters
     ----------
@@ -123,13 +125,19 @@ def finish(jobs: Sequence[Job], folder: Path, workers: Workers, progress: Progre
     total = sum(job.runs for job in jobs)
     ended = total - sum(job.runs for job in unfinished)
     progress(ended, total)
-    for job, outcome in outcomes(run, unfinished, executor=workers.executor, workers=workers.count):
-        if failure := _failure(outcome, local=workers.executor is None):
+    local = workers.executor is None  # others may see no such folder
+    work = partial(run, folder=folder) if local else run
+    for job, outcome in outcomes(
+        work, unfinished, executor=workers.executor, workers=workers.count
+    ):
+        if failure := _failure(outcome, local=local):
             finished.failures[job.key] = failure
         elif isinstance(outcome, job_store.Result):
             finished.done[job.key] = outcome
             if outcome.lasting:
                 job_store.save(outcome, folder, job.stem)
+                for stack in job_store.stacks(folder, job.stem):
+                    stack.unlink(missing_ok=True)
         ended += job.runs
         progress(ended, total)
     return finished

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from simkit.annotate.prices import Cost, cost
 from simkit.annotate.simulate import simulate
 from simkit.data.dataset import read_spec
 from simkit.errors import BadInput
-from simkit.history import versions
+from simkit.history import content_id, versions
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn import methods
@@ -41,7 +42,8 @@ from simkit.learn.validation import Validation
 from simkit.metrics.ap import LabelCounts
 from simkit.progress import peak_memory
 from simkit.quantities import exact_money
-from simkit.results.job_store import Result
+from simkit.results import job_store
+from simkit.results.job_store import STACKS, Result
 from simkit.results.runs import ERRORS, SCHEMAS, SWEEP, Row
 from simkit.study import sources
 from simkit.study.grid import COMPLETE
@@ -169,18 +171,25 @@ class PaidLabels:
     validation_dollars: float = 0.0
 
 
-def run(job: Job) -> Result:
+def run(job: Job, folder: Path | None = None) -> Result:
     """Buy labels, train and score; one row for each draw and method. Any executor can call this.
 
     It uses one thread, so that results are bit for bit the same for any number of processes.
     Batches of labels and methods fail one by one, without an exception even if all of them fail.
+
+    Parameters
+    ----------
+    folder
+        The folder of finished jobs, which keeps the finished stacks of this one until it is stored:
+        after an interruption they are not trained again. None keeps nothing.
 
     Raises
     ------
     BadInput
         If the data changed since the job was planned.
     """
-    start, rows = time.perf_counter(), list[Row]()
+    start, rows, earlier = time.perf_counter(), list[Row](), 0.0
+    stacks = folder and folder / STACKS / job.stem
     errors: dict[str, Exception] = {}
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -190,19 +199,23 @@ def run(job: Job) -> Result:
     try:
         data = sources.opened_as(job.source, job.ids)
         for draw in job.draws:
-            repetition = Repetition(replace(job, draws=(draw,)), data)
+            repetition = Repetition(replace(job, draws=(draw,)), data, stacks)
             rows += repetition.run()
+            earlier += repetition.earlier
             errors |= repetition.failures
     finally:
         torch.set_flush_denormal(False)
         torch.set_num_threads(threads)
     of_job: Row = {"key": job.stem, "peak_memory_mb": peak_memory()}
-    of_job["bundle_seconds"] = time.perf_counter() - start
-    columns = SCHEMAS[any(batch.errors for batch in job.batches)]
-    table = pa.Table.from_pylist([row | of_job for row in rows], columns)
+    of_job["bundle_seconds"] = time.perf_counter() - start + earlier
+    table = _table([row | of_job for row in rows], job)
     # Errors of the input would happen again; a lack of memory may not, so such jobs are repeated.
     lasting = all(isinstance(error, BadInput) for error in errors.values())
     return Result(table, {name: sentence(error) for name, error in errors.items()}, lasting)
+
+
+def _table(rows: list[Row], job: Job) -> pa.Table:
+    return pa.Table.from_pylist(rows, SCHEMAS[any(batch.errors for batch in job.batches)])
 
 
 def sentence(error: Exception) -> str:
@@ -248,10 +261,14 @@ class _Run:
 
 
 class Repetition:
-    """The work on a job of one draw; `failures` has the errors."""
+    """The work on a job of one draw.
 
-    def __init__(self, job: Job, data: StudyData) -> None:
-        self.job, self.data = job, data
+    stacks: the first part of the paths of its finished stacks, if they are kept. Afterwards
+    `failures` has the errors, and `earlier` the seconds of the stacks that were found finished.
+    """
+
+    def __init__(self, job: Job, data: StudyData, stacks: Path | None = None) -> None:
+        self.job, self.data, self.stacks, self.earlier = job, data, stacks, 0.0
         self.rows: dict[tuple[LabelBatch, str], Row] = {}
         self.failures: dict[str, Exception] = {}
         self._bought: dict[LabelBatch, tuple[PaidLabels, Notes]] = {}
@@ -340,9 +357,14 @@ class Repetition:
             yield stack
 
     def _train(self, runs: list[_Run]) -> None:
-        """Train a stack; one that fails is halved, down to single runs."""
+        """Train a stack, unless it is kept; one that fails is halved, down to single runs."""
+        places = [(run.batch, run.spec) for run in runs]
+        if kept := self._kept(places):
+            self.rows |= dict(zip(places, kept, strict=True))
+            self.earlier += sum(row["train_seconds"] for row in kept)
+            return
         try:
-            self.rows |= self._stack(runs)
+            rows = self._stack(runs)
         except Exception as error:
             if len(runs) == 1:
                 self._fail(error, runs[0].batch, runs[0].spec)
@@ -350,6 +372,24 @@ class Repetition:
             half = len(runs) // 2
             self._train(runs[:half])
             self._train(runs[half:])
+            return
+        self.rows |= rows
+        if self.stacks is not None:  # an error here is one of the job, and of no method
+            result = Result(_table([*rows.values()], self.job))
+            job_store.save(result, self.stacks.parent, self._stem(places))
+
+    def _kept(self, places: Sequence[tuple[LabelBatch, str]]) -> list[Row]:
+        """The rows of a stack that was finished before an interruption; else none."""
+        if self.stacks is None:
+            return []
+        result = job_store.load(self.stacks.parent, self._stem(places), *SCHEMAS)
+        return [] if result is None else result.table.to_pylist()
+
+    def _stem(self, places: Sequence[tuple[LabelBatch, str]]) -> str:
+        """The stem of the file of a stack: that of the job, and a hash of the draw and the runs."""
+        assert self.stacks is not None
+        runs = json.dumps([[batch.decides, spec] for batch, spec in places], sort_keys=True)
+        return f"{self.stacks.name}.{content_id('stack', str(self.job.draw), runs)}"
 
     def _stack(self, runs: list[_Run]) -> dict[tuple[LabelBatch, str], Row]:
         """The rows of a stack that trains without an error."""

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from simkit.results import runs
+from simkit.study import worker
 from tests.cli.test_quickstart import photographs
 
 GRID = """
@@ -178,6 +180,31 @@ def test_an_interrupted_comparison_says_what_is_kept(shell, monkeypatch) -> None
         r"simkit: interrupted; 0 of \d jobs are finished and kept in runs; the same command .*\n$",
         done.err,
     )
+
+
+def test_finished_trainings_of_an_interrupted_job_are_not_repeated(shell, monkeypatch) -> None:
+    trained, train = [], worker.train_stack
+
+    def interrupted(runs, **how):
+        if len(trained) == 2:
+            raise KeyboardInterrupt
+        trained.append(len(runs))
+        return train(runs, **how)
+
+    Path("grid.toml").write_text(GRID)
+    command = "compare", "grid.toml", "--workers", 1, "--out"
+    shell(*command, "undisturbed")
+    monkeypatch.setattr(worker, "train_stack", interrupted)
+    done = shell(*command, "runs")
+    kept = sum(trained)
+    assert f"0 of 1 jobs and {kept} trainings of the others are finished and kept in" in done.err
+    trained += [0, 0]  # the third is no longer interrupted
+    assert shell(*command, "runs").code == 0
+    assert sum(trained) == 2 * (2 * 2 + 3)  # draws, schemes x methods, and complete labels
+    first, second = (runs.read(folder).drop_columns(runs.MEASURED) for folder in
+                     ("undisturbed", "runs"))  # fmt: skip
+    assert first.equals(second)
+    assert len([*Path("runs/bundles").rglob("*.arrows")]) == 1  # the job
 
 
 def test_what_failed_stays_on_disk(shell) -> None:
