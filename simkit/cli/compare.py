@@ -115,13 +115,15 @@ def command(
 
 def _say_next(result: Comparison, out: Path) -> None:
     """The next command, and in a project the mAP that is expected on new images."""
+    from simkit.orders.project import Project, next_step
     from simkit.planning.evidence import project_folder
 
-    if (project := project_folder(out)) is not None:
+    if (folder := project_folder(out)) is not None:
         if len(result.reference):  # further grids of a pilot leave them to the first one
             for line in _on_new_images(out):
                 say(line)
-        say(f"next: simkit status {quote(str(project))}")
+        project = Project.read(folder)
+        say(f"next: {next_step(project, project.states)}")
     elif len(result.reference) and result.grid.budgets:
         command = f"simkit plan {quote(str(out))} --budget {max(result.grid.budgets):g}"
         say(f"next, with your own budget: {command}")

@@ -45,20 +45,24 @@ def test_a_small_grid_leaves_its_results_and_resumes(shell) -> None:
     assert again.code == 0
     assert {p: p.stat().st_mtime_ns for p in Path("runs/bundles").iterdir()} == bundles
     # In a project, the best mAP is stated as it is expected on new images, with its interval.
-    Path("project.toml").touch()
-    third = shell("compare", "grid.toml", "--out", "runs", "--workers", 1)
+    photographs(Path("photos"), 6)
+    Path("names.txt").write_text("cat\ndog\n")
+    assert shell("quickstart", "photos", "--classes", "names.txt", "--budget", 50).code == 0
+    Path("runs").rename("project/runs")
+    third = shell("compare", "grid.toml", "--out", "project/runs", "--workers", 1)
     value = re.search(
         r"on new images, .* with .*: ([\d.]+) mAP \(95% interval ([\d.]+) to", third.out
     )
     best = max(100 * float(row["map"]) for row in rows)
     assert 0 <= float(value[2]) < float(value[1]) < best
-    assert third.out.endswith("next: simkit status .\n")
+    following = shell("status", "project", "--json").json["next"]
+    assert third.out.endswith(f"next: {following}\n") and following.startswith("simkit receive ")
     Path("grid-2.toml").write_text(GRID.replace("draws = 2", "draws = 1\nreference = false"))
-    other = shell("compare", "grid-2.toml", "--out", "further", "--workers", 1)
-    assert other.code == 0 and other.out.endswith("next: simkit status .\n")
-    shown = shell("show", "runs").out
+    other = shell("compare", "grid-2.toml", "--out", "project/further", "--workers", 1)
+    assert other.code == 0 and other.out.endswith(f"next: {following}\n")
+    shown = shell("show", "project/runs").out
     assert "For $40, " in shown and "|" not in shown
-    assert shown.endswith("full table: runs/summary.md\n")
+    assert shown.endswith("full table: project/runs/summary.md\n")
 
 
 def test_the_seed_of_the_file_counts_unless_another_is_given(shell) -> None:
