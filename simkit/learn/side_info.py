@@ -28,6 +28,7 @@ from simkit.learn.settings import Settings
 from simkit.learn.task import Batch, Needs, Outputs, Task
 from simkit.learn.trained import Trained
 from simkit.learn.validation import Validation
+from simkit.progress import silent
 
 
 def prepare(
@@ -174,7 +175,7 @@ class ClassPrior:
         with warnings.catch_warnings():
             # The warning about labels without negatives concerns this model; CSL has its own.
             warnings.filterwarnings("ignore", "method 'ignore' learns from known labels alone")
-            trained = train(task, make("ignore"), watch=(add,))
+            trained = train(task, make("ignore"), watch=(add,), progress=silent)
         parents = (task.labels.id, str(task.inputs.id))
         settings = {**trained.history.settings, "method": "ignore"}
         history = History("class-prior", settings, trained.history.seed, parents)

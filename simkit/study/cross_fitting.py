@@ -24,6 +24,7 @@ from simkit.labels.partial import PartialLabels
 from simkit.learn import methods
 from simkit.learn.side_info import prepare
 from simkit.learn.train import train
+from simkit.progress import silent
 from simkit.study.grid import Grid
 from simkit.study.sources import StudyData
 from simkit.study.worker import Training
@@ -81,7 +82,7 @@ def cross_fitted(
             others = (fold != k).astype(np.int8)
             part = PartialLabels.of(codes * others[:, None], truth.images, truth.classes)
             task = prepare(run.task(part), method, **run.options)
-            trained = train(task, method, **run.options)
+            trained = train(task, method, progress=silent, **run.options)
             scored = trained.scores(run.inputs("train"), precision=settings.precision)
             scores[fold == k] = np.asarray(scored, np.float32)[fold == k]
     finally:
