@@ -76,6 +76,11 @@ class Options:
         an npz file. [default: computed by scenes-net for picked, else none]
     export : ORDER
         Only write the last round of this order again, in the forms of --to.
+    for_ : NAME
+        With --export and --in-place-of: write what somebody has not answered again, for this
+        person. [default of --to: the forms of that person's files]
+    in_place_of : NAME
+        The annotator who is replaced.
     out : FOLDER
         The new order's folder. [default: order1]
     """
@@ -105,6 +110,8 @@ class Options:
     features: Path | None = None
     to: tuple[Literal["html", "csv", "jsonl", "label-studio"], ...]
     export: Path | None = None
+    for_: str | None = None
+    in_place_of: str | None = None
     image_root: str
     annotators: str | None
     out: Path | None = None
@@ -136,6 +143,8 @@ def command(request: Options) -> None:
     from simkit.orders.order_crowd import JoinedAnswers
     from simkit.orders.rounds import round_of, write_round
 
+    replacing = {"--for": request.for_, "--in-place-of": request.in_place_of}
+    options.needs(replacing, "--export ORDER", request.export)
     if request.export is not None:
         _export(request)
         return
@@ -192,24 +201,53 @@ def command(request: Options) -> None:
 
 
 def _export(request: Options) -> None:
-    """Write an order's last round in further forms."""
+    """Write an order's last round in further forms, or open questions for somebody else."""
     from simkit.orders.order import Order
+    from simkit.orders.receiving import OrderState
     from simkit.orders.rounds import export
 
     assert request.export is not None
     for name in ("data_spec", "scheme", "plan_file", "next_", "budget", "images", "out", "answers",
                  "annotators"):  # fmt: skip
         options.only_one({"--export": request.export, options.flag(name): getattr(request, name)})
+    options.needs({"--in-place-of": request.in_place_of}, "--for NAME", request.for_)
+    options.needs({"--for": request.for_}, "--in-place-of NAME", request.in_place_of)
+    order = Order.read(request.export)
+    if request.for_ is not None:
+        _replace(OrderState.of(order), request)
+        return
     if not request.to:
         raise BadInput("--export writes an order in further forms; name them with --to, such as "
                        "--to csv or --to label-studio")  # fmt: skip
-    order = Order.read(request.export)
     files = export(order, request.to, request.image_root)
     print_json({"order": order.id, "folder": str(order.folder), "files": files})
     for file in files:
         say(f"wrote {file}")
     say(f"the same questions as before; answers to any of these files count: simkit receive "
         f"{quote(str(order.folder))} FILE")  # fmt: skip
+
+
+def _replace(state: OrderState, request: Options) -> None:
+    """Give somebody's open questions to somebody else."""
+    from simkit.orders.receiving import OrderState
+    from simkit.orders.rounds import replace_annotator
+
+    assert request.for_ is not None and request.in_place_of is not None
+    name, leaver = request.for_, request.in_place_of
+    given, files, removed = replace_annotator(state, leaver, name, request.to, request.image_root)
+    print_json({"order": state.order.id, "folder": str(state.order.folder), "files": files,
+                "removed": removed})  # fmt: skip
+    own = sum(len(part.questions) for part in given if part.annotator)
+    say(f"{name} gets {own:,} questions in place of {leaver}, who has not answered them yet")
+    if any(not part.annotator for part in given):
+        say(f"{name} answers about some images as another of the people, so somebody else has to "
+            "answer the questions in the files without a name")  # fmt: skip
+    for file in files:
+        say(f"wrote {file}")
+    for file in removed:
+        say(f"removed {file}; answers to it still count")
+    say_annotators(OrderState.of(state.order))
+    _say_next(state.order)
 
 
 def _planned(request: Options) -> Options:
@@ -433,17 +471,18 @@ def say_annotators(state: OrderState) -> None:
     waiting = {*state.open["round"], *state.further["round"]}
     rows = [row for row in progress(state) if row["round"] in waiting]
     for number, parts in groupby(rows, lambda row: row["round"]):
-        texts = (
-            f"{part['annotator']}{' (again)' * part['again']}: {part['answered']:,} of "
-            f"{part['images']:,}"
-            for part in parts
-        )
+        texts = []
+        for part in parts:
+            name = part["annotator"] + (
+                f" for {part['in_place_of']}" if part["in_place_of"] else ""
+            )
+            again = " (again)" if part["again"] else ""
+            texts.append(f"{name}{again}: {part['answered']:,} of {part['images']:,}")
         say(f"{state.order.folder.name}, round {number}, images answered: {'; '.join(texts)}")
 
 
 def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> None:
     """timed: the bill by the measured times of earlier answers."""
-    from simkit.orders import page
     from simkit.orders.receiving import OrderState
 
     table, terms = order.rounds[-1].table, order.rounds[-1].settings
@@ -484,6 +523,13 @@ def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> No
     for file in files:
         say(f"wrote {file}")
     say_annotators(OrderState.of(order))
+    _say_next(order)
+
+
+def _say_next(order: Order) -> None:
+    """Where the questions of the last round are, and how their answers are received."""
+    from simkit.orders import page
+
     folder, pages = quote(str(order.folder)), page.named(order.round_folder)
     if not pages:
         say(f"next: have the questions answered, then run: simkit receive {folder} FILE")

@@ -146,6 +146,7 @@ def errors_line(state: OrderState) -> str:
 
 def _next(state: OrderState) -> str:
     """What to do next, outside a project."""
+    from simkit.orders.project import shared_by
     from simkit.orders.receiving import DATA
 
     if len(state.open):
@@ -156,10 +157,14 @@ def _next(state: OrderState) -> str:
     network = "" if drawn else " --backbone mobilenet_v2 --weights imagenet"
     train = f"simkit train --method an --data {data} --labels {labels}{network} --out model"
     further = f"simkit order --next {quote(str(order.folder))}"
+    shared = "".join(f" {quote(word)}" for word in shared_by(order))
     if len(state.ties):
-        return f"{further} --ties (as many said yes as no)\nor train on these labels: {train}"
+        return (
+            f"{further} --ties{shared} (as many said yes as no)\nor train on these labels: {train}"
+        )
     if order.exhausted(state.joined):
         return train
     if len(order.ask(order.settings, state.joined).questions):
-        return f"{further} (the scheme has further questions)\nor train on these labels: {train}"
-    return f"{train}\nor order more labels: {further} --budget DOLLARS"
+        return (f"{further}{shared} (the scheme has further questions)\n"
+                f"or train on these labels: {train}")  # fmt: skip
+    return f"{train}\nor order more labels: {further} --budget DOLLARS{shared}"

@@ -1,29 +1,32 @@
 """Divide the questions of a round among annotators, whole images each, in files of their own.
 
-round-1/annotators.csv    who answers about which image, and as which of the people (nth: 1, ...)
+round-1/annotators.csv    who answers about which image, and as which of the people (nth: 1, ...);
+                          for those in place of somebody who left also which questions
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from simkit.errors import BadInput
 from simkit.files import reading, whole
 from simkit.labels.names import person
 from simkit.orders.order import Order
-from simkit.orders.receiving import OrderState, kept, pseudonyms
+from simkit.orders.receiving import OrderState, pseudonyms
 
 FILE = "annotators.csv"
 AGAIN = "-again"  # ends the names of files for further people
 MOST = 100  # annotators of a round
 COLUMNS = ["annotator", "image", "nth"]
+REPLACED = ["in_place_of", "questions"]  # further columns once somebody was replaced
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,16 +41,24 @@ class Part:
         Who answers; empty for anybody.
     again : bool
         Whether others answer these questions first.
+    in_place_of : str
+        Who had these questions before; empty for nobody.
+    left : bool
+        Whether somebody else has taken over the other questions of the part.
     """
 
     questions: pd.DataFrame
     annotator: str = ""
     again: bool = False
+    in_place_of: str = ""
+    left: bool = False
 
     @property
     def suffix(self) -> str:
         """At the end of the file's name."""
-        return f"-{self.annotator}" * bool(self.annotator) + AGAIN * self.again
+        text = f"-{self.annotator}" if self.annotator else ""
+        text += f"-for-{self.in_place_of}" if self.in_place_of else ""
+        return text + AGAIN * self.again
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -58,11 +69,7 @@ def names(text: str) -> tuple[str, ...]:
         return tuple(f"a{n}" for n in range(1, int(text) + 1))
     found = [" ".join(name.split()) for name in text.split(",")] if text else []
     for place, name in enumerate(found):
-        if not re.fullmatch(r"\w[\w. -]*", name) or re.search(r"(^|-)(again|[0-9]+)$", name):
-            raise BadInput(
-                f"--annotators has {name!r}, which cannot be in the name of a file; give names of "
-                "letters, such as ann,ben, that do not end in a number or in again"
-            )
+        check_name(name, "--annotators")
         if person(name) in map(person, found[:place]):
             raise BadInput(f"--annotators has {name} twice; give two people different names")
     if len(found) > MOST:
@@ -70,25 +77,30 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def check_name(name: str, option: str) -> None:
+    """Raise BadInput if the name of an annotator cannot be in the name of a file."""
+    if not re.fullmatch(r"\w[\w. -]*", name) or re.search(r"(^|-)(again|[0-9]+)$|-for-", name):
+        raise BadInput(
+            f"{option} has {name!r}, which cannot be in the name of a file; give names of letters, "
+            "such as ann,ben, that do not end in a number or in again, without -for-"
+        )
+
+
 def divide(order: Order, annotators: Sequence[str]) -> pd.DataFrame:
     """Divide the images of the last round; further answers are by other people.
 
-    Nobody gets an image about which they have answered these questions in an earlier round.
+    Nobody gets an image about which they have answered these questions in an earlier round, or
+    still have to.
 
     Returns
     -------
     DataFrame
-        Columns annotator, image (its index) and nth: as which of the people, counted from 1, the
-        annotator answers the questions about the image.
+        Columns annotator, image (its index), nth (as which of the people, counted from 1, the
+        annotator answers the questions about the image), in_place_of and questions (both empty).
     """
     questions, first = _asked(order, len(order.rounds))
-    answers = kept(order)
-    asked = order.first[questions.index]
-    earlier = answers[answers["question"].map(order.first).isin(asked)]
-    images = order.table["image"][earlier["question"]]
-    done = {*zip(images.tolist(), earlier["worker"].tolist(), strict=True)}
-    spelled = pd.DataFrame({"worker": [*annotators], "file": str(order.folder)})
-    workers = pseudonyms(order, spelled, {*answers["worker"]})
+    state = OrderState.of(order)
+    done, workers = _engaged(state, len(order.rounds)), _pseudonyms(state, annotators)
     # Images about which several people answer are dealt first, so that everybody has as many.
     wanted = questions.groupby("image", sort=False)["answers"].max()
     wanted = wanted.sort_values(ascending=False, kind="stable")
@@ -109,7 +121,7 @@ def divide(order: Order, annotators: Sequence[str]) -> pd.DataFrame:
             "answered",
             stacklevel=3,
         )
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=COLUMNS).assign(**dict.fromkeys(REPLACED, ""))
 
 
 def parts(order: Order, number: int, division: pd.DataFrame | None) -> list[Part]:
@@ -124,18 +136,34 @@ def parts(order: Order, number: int, division: pd.DataFrame | None) -> list[Part
         rest = [Part(further.assign(answers=further["answers"] - first), again=True)]
         everything = Part(questions.assign(answers=questions["answers"].clip(upper=first)))
         return [everything, *rest[: len(further)]]
-    found = []
+    held = _held(division, questions)
+    whose = ["annotator", "in_place_of"]
+    taken = held.duplicated(["question", "nth"], keep="last")
+    left = {*held.loc[taken, whose].itertuples(index=False, name=None)}
+    held, found = held[~taken & (held["annotator"] != "")], []
     for again in (False, True):
-        rows = division[(division["nth"] > first) == again]
-        for name in division["annotator"].unique():
-            own = rows[rows["annotator"] == name]
-            nth = questions["image"].map(own.set_index("image")["nth"])
-            part = questions[nth <= questions["answers"]]
-            found += [Part(part.assign(answers=1), str(name), again)][: len(part)]
-    people = questions["image"].map(division["image"].value_counts()).fillna(0).astype(int)
+        rows = held[(held["nth"] > first) == again]
+        for name, before in division[whose].drop_duplicates().itertuples(index=False, name=None):
+            own = rows["question"][(rows[whose] == [name, before]).all(axis=1)]
+            part = questions[questions["question"].isin(own)].assign(answers=1)
+            found += [Part(part, name, again, before, (name, before) in left)][: len(part)]
+    people = questions["question"].map(held["question"].value_counts()).fillna(0).astype(int)
     lacking = questions.assign(answers=questions["answers"] - people)
     lacking = lacking[lacking["answers"] > 0]
     return [*found, *[Part(lacking, again=True)][: len(lacking)]]
+
+
+def _held(division: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a division with their questions, a row for each.
+
+    Of the people who had a question as the same one of the people (nth), the last one has it now.
+    """
+    asked, listed = questions[["question", "image", "answers"]], division["questions"] != ""
+    some = division[listed]
+    some = some.assign(question=some["questions"].str.split()).explode("question")
+    some = some.astype({"question": np.int64}).merge(asked, on=["image", "question"])
+    held = pd.concat([division[~listed].merge(asked, on="image"), some], ignore_index=True)
+    return held[held["nth"] <= held["answers"]]
 
 
 def _asked(order: Order, number: int) -> tuple[pd.DataFrame, int]:
@@ -146,8 +174,9 @@ def _asked(order: Order, number: int) -> tuple[pd.DataFrame, int]:
 
 def write(order: Order, division: pd.DataFrame, folder: Path) -> Path:
     """Write who answers about which image; returns the file."""
+    columns = [*COLUMNS, *(REPLACED if (division["questions"] != "").any() else ())]
     with whole(folder / FILE) as part:
-        division.assign(image=order.images[division["image"]]).to_csv(part, index=False)
+        division.assign(image=order.images[division["image"]])[columns].to_csv(part, index=False)
     return folder / FILE
 
 
@@ -158,12 +187,81 @@ def read(order: Order, number: int) -> pd.DataFrame | None:
         return None
     places = {str(image): place for place, image in enumerate(order.images.tolist())}
     with reading(file, "the annotators of a round", "restore the file") as place:
-        table = pd.read_csv(place, dtype=str, keep_default_na=False)[COLUMNS]
-        if table.duplicated(["annotator", "image"]).any():
+        table = pd.read_csv(place, dtype=str, keep_default_na=False)
+        table = table[COLUMNS].assign(**{name: table.get(name, "") for name in REPLACED})
+        if table[table["questions"] == ""].duplicated(["annotator", "image"]).any():
             raise ValueError("an annotator has an image twice")
+        numbers = {*map(str, order.rounds[number - 1].table["question"])}
+        if not {text for texts in table["questions"] for text in texts.split()} <= numbers:
+            raise ValueError("a question is not one of the round")
         return table.assign(
             image=[places[image] for image in table["image"]], nth=table["nth"].astype(int)
         )
+
+
+def replaced(state: OrderState, leaver: str, name: str) -> dict[int, pd.DataFrame]:
+    """The divisions of the rounds in which somebody takes over what another has not answered yet.
+
+    What the person has as another of the people, or has answered in another round, is for anybody
+    else.
+
+    Parameters
+    ----------
+    state : OrderState
+    leaver, name : str
+        Who leaves, and who answers in their place.
+
+    Returns
+    -------
+    dict of int to DataFrame
+        As `divide`, by number of the round.
+
+    Raises
+    ------
+    BadInput
+        If nobody is called `leaver`, or everything that the person was asked is answered.
+    """
+    check_name(name, "--for")
+    if person(name) == person(leaver):
+        raise BadInput(f"--for and --in-place-of are both {name}; name two people")
+    order, divisions, people = state.order, dict[int, pd.DataFrame](), dict[str, str]()
+    waiting = [*_waiting(state)]
+    for number in range(1, len(order.rounds) + 1):
+        if (division := read(order, number)) is None:
+            continue
+        people |= {person(one): one for one in division["annotator"] if one}
+        gone, new = people.get(person(leaver)), people.get(person(name), name)
+        engaged, worker = _engaged(state, number), _pseudonyms(state, [new])[new]
+        nth = division[division["annotator"] == gone].drop_duplicates("image")
+        nth = nth.set_index("image")["nth"]
+        rows = [
+            ("" if (image, worker) in engaged else new, image, nth[image], gone,
+             " ".join(map(str, asked["question"])))
+            for one, part, _, waits in waiting if one == number and part.annotator == gone
+            for image, asked in part.questions[waits].groupby("image", sort=False)
+        ]  # fmt: skip
+        if rows:
+            more = pd.DataFrame(rows, columns=[*COLUMNS, *REPLACED])
+            divisions[number] = pd.concat([division, more], ignore_index=True)
+    if person(leaver) not in people:
+        known = f"its annotators are {', '.join(people.values())}" if people else (
+            "nobody has a part of it, as it was ordered without --annotators"
+        )  # fmt: skip
+        raise BadInput(f"--in-place-of is {leaver}, who has no part of {order.folder}; {known}")
+    if not divisions:
+        raise BadInput(f"{leaver} has no open question in {order.folder}, so nothing is left for "
+                       f"{name}; leave the two options out")  # fmt: skip
+    return divisions
+
+
+def team(order: Order) -> list[str]:
+    """Who answers the last divided round, without those who left; empty if none is divided."""
+    for number in range(len(order.rounds), 0, -1):
+        if (division := read(order, number)) is not None:
+            found = parts(order, number, division)
+            at_work = {part.annotator for part in found if part.annotator and not part.left}
+            return [name for name in division["annotator"].unique() if name in at_work]
+    return []
 
 
 def progress(state: OrderState) -> list[dict[str, Any]]:
@@ -172,24 +270,46 @@ def progress(state: OrderState) -> list[dict[str, Any]]:
     An image is answered if the annotator has answered all its questions, or nobody is needed any
     more.
     """
-    order, rows = state.order, list[dict[str, Any]]()
+    rows = list[dict[str, Any]]()
+    for number, part, _, waits in _waiting(state):
+        images = part.questions["image"].nunique()
+        left = part.questions["image"][waits].nunique()
+        rows.append({
+            "order": state.order.folder.name, "round": number, "annotator": part.annotator,
+            "in_place_of": part.in_place_of, "again": part.again, "images": images,
+            "answered": images - left,
+        })  # fmt: skip
+    return rows
+
+
+def _waiting(state: OrderState) -> Iterator[tuple[int, Part, str, pd.Series[bool]]]:
+    """Each part of an annotator: the round, the part, the pseudonym, and which questions wait."""
+    order = state.order
     lacking = {*state.open["question"], *state.further["question"]}
-    stored = {*state.answers["worker"]}
     for number in range(1, len(order.rounds) + 1):
         if (division := read(order, number)) is None:
             continue
-        spelled = pd.DataFrame({"worker": division["annotator"].unique(), "file": ""})
-        workers = pseudonyms(order, spelled, stored)
+        workers = _pseudonyms(state, division["annotator"].unique().tolist())
         for part in parts(order, number, division):
-            if not part.annotator:
-                continue
-            by = state.answers["worker"] == workers[part.annotator]
-            waits = lacking - {*state.answers["question"][by]}
-            waiting = part.questions["question"].isin(waits)
-            images = part.questions["image"].nunique()
-            left = part.questions["image"][waiting].nunique()
-            rows.append({
-                "order": order.folder.name, "round": number, "annotator": part.annotator,
-                "again": part.again, "images": images, "answered": images - left,
-            })  # fmt: skip
-    return rows
+            if part.annotator:
+                by = state.answers["worker"] == workers[part.annotator]
+                waits = lacking - {*state.answers["question"][by]}
+                yield (number, part, workers[part.annotator],
+                       part.questions["question"].isin(waits))  # fmt: skip
+
+
+def _engaged(state: OrderState, number: int) -> set[tuple[int, str]]:
+    """The image and pseudonym of all who have answered, or have to, what a round asks."""
+    first = state.order.first
+    asked = {*first[_asked(state.order, number)[0].index]}
+    said = state.answers[state.answers["question"].map(first).isin(asked)]
+    engaged = {*zip(said["image"].tolist(), said["worker"].tolist(), strict=True)}
+    for _, part, worker, waits in _waiting(state):
+        own = part.questions[waits & part.questions["question"].map(first).isin(asked)]
+        engaged |= {(image, worker) for image in own["image"].tolist()}
+    return engaged
+
+
+def _pseudonyms(state: OrderState, annotators: Sequence[str]) -> dict[str, str]:
+    spelled = pd.DataFrame({"worker": [*annotators], "file": str(state.order.folder)})
+    return pseudonyms(state.order, spelled, {*state.answers["worker"]})

@@ -23,6 +23,7 @@ from PIL import Image
 from simkit.data.dataset import Pictures
 from simkit.data.images import FilePictures
 from simkit.files import whole
+from simkit.history import sha256
 from simkit.orders.annotators import AGAIN
 from simkit.orders.order import Order
 
@@ -89,16 +90,19 @@ def write(
         classes = part["class"].where(part["kind"] != "name", -1)
         columns = (part["task"], part["kind"], places, part["question"], classes)
         lines = zip(*(column.tolist() for column in columns), strict=True)
+        tasks = [
+            {"image": image, "kind": kind, "questions": [line[3:] for line in task]}
+            for (_, kind, image), task in groupby(lines, itemgetter(0, 1, 2))
+        ]
         data = {
             **about, "round": f"{len(order.rounds)}{ending}", "part": [number, len(parts)],
+            # Work that a browser keeps is found by the tasks: a page written again may have others.
+            "key": sha256(json.dumps(tasks).encode())[:8],
             "images": [
                 {"name": str(name), "src": address}
                 for name, address in zip(order.images[images], addresses, strict=True)
             ],
-            "tasks": [
-                {"image": image, "kind": kind, "questions": [line[3:] for line in task]}
-                for (_, kind, image), task in groupby(lines, itemgetter(0, 1, 2))
-            ],
+            "tasks": tasks,
         }  # fmt: skip
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         text = text.replace("<", "\\u003c")  # no tag ends the data

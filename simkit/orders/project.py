@@ -40,6 +40,7 @@ from simkit.data.dataset import read_spec, write_spec
 from simkit.errors import BadInput
 from simkit.files import expanded, readable, reading, toml_lines, whole
 from simkit.labels.formats.base import write_lines
+from simkit.orders.annotators import team
 from simkit.orders.order import ABOUT, LABELS, NumberOfAnswers, Order, RoundSettings, effort_of
 from simkit.orders.project_state import FILE as FILE
 from simkit.orders.project_state import MODEL, PLAN, SCORES, TABLE, record, start
@@ -400,10 +401,10 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     rest = project.budget - spent(project, states, measured=True)
     for state in states:
         if len(state.ties) and rest >= 1:
-            return ["order", "--next", str(state.order.folder), "--ties", "--budget", f"{rest:.2f}"]
+            return _order_next(state, "--ties", "--budget", f"{rest:.2f}")
     plan, runs = _values(folder / PLAN), []
     if (left := min(rest, _left_to_search(states[-1], plan))) >= 0.01:
-        return ["order", "--next", str(states[-1].order.folder), "--budget", f"{left:.2f}"]
+        return _order_next(states[-1], "--budget", f"{left:.2f}")
     for grid in sorted(folder.glob("grid-*.toml")):
         runs.append(str(folder / "runs" / grid.stem.removeprefix("grid-")))
         table = Path(runs[-1]) / "table.csv"  # older than the labels if questions were asked again
@@ -427,6 +428,17 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     if SCORES not in current:
         return _predict(project, _values(model), project.data, SCORES)
     return []
+
+
+def _order_next(state: OrderState, *words: str) -> list[str]:
+    """The arguments of a further round of an order."""
+    return ["order", "--next", str(state.order.folder), *words, *shared_by(state.order)]
+
+
+def shared_by(order: Order) -> list[str]:
+    """The option that divides a further round as the rounds before; empty if none is divided."""
+    names = team(order)
+    return ["--annotators", ",".join(names)] if names else []
 
 
 def _left_to_search(state: OrderState, plan: dict[str, Any]) -> float:
@@ -473,9 +485,9 @@ def _purchase(
             how = ["--test", str(tests["images"])]
             if "answers" in tests:
                 how = ["--answers", str(tests["answers"]), "--split", "test"]
-            return ["order", "--next", str(first.folder), *how]
+            return _order_next(states[0], *how)
         needed = plan.get("purchase_needed", True)
-        return ["order", "--next", str(order.folder), "--plan", report[1]] if needed else []
+        return _order_next(states[-1], "--plan", report[1]) if needed else []
     measured, errors = order.folder / "measured.toml", states[0].errors
     how = ["--prices", str(measured) if measured.exists() else project.prices]
     labelled = np.append(pilot, first.test_images)[: None if order.folder == first.folder else 0]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+import shutil
 import warnings
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
@@ -31,6 +33,7 @@ from simkit.orders import annotators as people
 from simkit.orders import label_studio, page, project_state, sheet
 from simkit.orders.order import SCHEMA, Order, Round, RoundSettings, effort_of
 from simkit.orders.order_crowd import JoinedAnswers
+from simkit.orders.receiving import OrderState
 from simkit.quantities import exact_money
 
 REPEATED = 3  # answers to a question that measures errors: fewer do not say who errs
@@ -282,10 +285,81 @@ def export(order: Order, forms: Collection[str], image_root: str = "") -> list[s
 
     image_root: where Label Studio finds the images; by default, its local files.
     """
-    described = order.round_folder / "instructions.md"
-    shown = sheet.shown(sheet.descriptions(order, described if described.is_file() else None))
     number = len(order.rounds)
     parts = people.parts(order, number, people.read(order, number))
+    return _exported(order, forms, image_root, [part for part in parts if not part.left])
+
+
+def replace_annotator(
+    state: OrderState, leaver: str, name: str, forms: Collection[str] = (), image_root: str = ""
+) -> tuple[list[people.Part], list[str], list[str]]:
+    """Give what somebody has not answered yet to somebody else, in files of their own.
+
+    The files of who leaves are removed; answers to them still count.
+
+    Parameters
+    ----------
+    state : OrderState
+    leaver, name : str
+        Who leaves, and who answers in their place.
+    forms : collection of str
+        As of `export`; by default those of the files of who leaves.
+    image_root : str
+        As of `export`.
+
+    Returns
+    -------
+    list of Part
+        What the person answers and, in parts without a name, what only others can.
+    list of str
+        The written files.
+    list of str
+        The removed files and folders.
+
+    Raises
+    ------
+    BadInput
+        As `annotators.replaced`.
+    """
+    given, written, removed = list[people.Part](), list[str](), list[str]()
+    for number, division in people.replaced(state, leaver, name).items():
+        order = dataclasses.replace(state.order, rounds=state.order.rounds[:number])
+        before = people.read(order, number)
+        assert before is not None
+        added = division.iloc[len(before) :]
+        gone = added["in_place_of"].iloc[0]
+        old = [file for part in people.parts(order, number, before)
+               if part.annotator == gone and not part.left
+               for file in _files_of(order.round_folder, part.suffix)]  # fmt: skip
+        new = [part for part in people.parts(order, number, division)
+               if not part.left and part.annotator in {*added["annotator"]}
+               and part.in_place_of == gone * bool(part.annotator)]  # fmt: skip
+        now = forms or {form for form, _ in old} or ("html",)
+        written += _exported(order, now, image_root, new)
+        written.append(str(people.write(order, division, order.round_folder)))
+        for _, file in old:
+            shutil.rmtree(file) if file.is_dir() else file.unlink()
+            removed.append(str(file))
+        given += new
+    return given, written, removed
+
+
+def _files_of(folder: Path, suffix: str) -> list[tuple[str, Path]]:
+    """The existing files and folders of a part, each with its form."""
+    page = re.compile(rf"page{re.escape(suffix)}(-[0-9]+)?")
+    files = [("html", file) for file in sorted(folder.glob("page*.html"))
+             if page.fullmatch(file.stem)]  # fmt: skip
+    files += [(form, folder / f"questions{suffix}.{form}") for form in ("csv", "jsonl")]
+    files.append(("label-studio", folder / f"label-studio{suffix}"))
+    return [(form, file) for form, file in files if file.exists()]
+
+
+def _exported(
+    order: Order, forms: Collection[str], image_root: str, parts: Sequence[people.Part]
+) -> list[str]:
+    """Write parts of the last round, when it is there already; returns the paths."""
+    described = order.round_folder / "instructions.md"
+    shown = sheet.shown(sheet.descriptions(order, described if described.is_file() else None))
     files = _forms(order, order.round_folder, forms, image_root, shown=shown, parts=parts)
     return [*map(str, files)]
 

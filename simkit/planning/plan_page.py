@@ -324,7 +324,7 @@ def _tests_to_buy(plan: Decision) -> str:
         return ""
     again, home = "answers" in tests, plan.evidence.project
     return plan_figure.said(TEXTS["tests"], {
-        "tests": tests, "order": home and quote(f"{home}/order1"), "again": again,
+        "tests": tests, "home": home and quote(home), "again": again,
         "price": dollars(tests["dollars"]), "images": f"{tests['images']:,}",
         "width": points(tests["half_width"]) if home or again else f"{KNOWN_TO:g}",
         "others": points(_certainty(plan)[2][2]) if again else "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import chain
 from pathlib import Path
 
@@ -148,3 +149,88 @@ def test_a_damaged_table_of_annotators_is_named(tmp_path, change, capsys):
     file.write_text(change or "".join([*first, first[1]]), "utf-8")
     assert code(["order", "--export", str(order.folder), "--to", "jsonl"]) == 2
     assert f"{file}" in capsys.readouterr().err
+
+
+def receive_first(order: Order, suffix: str, worker: str, count: int) -> pd.Series:
+    """A person answers the first questions of a table; their numbers."""
+    asked = pd.read_csv(order.round_folder / f"questions{suffix}.csv")["question"].head(count)
+    said = rows(order, TRUTH, worker=worker)
+    keep(order, checked(order, said[said["question"].isin(asked)]).answers)
+    return asked
+
+
+def asked_of(order: Order) -> pd.DataFrame:
+    """The rows of all tables for people; those for anybody have no worker."""
+    files = sorted(order.round_folder.glob("questions*.csv"))
+    return pd.concat([pd.read_csv(file, keep_default_na=False).assign(file=file.name)
+                      for file in files])  # fmt: skip
+
+
+def test_a_replacement_gets_what_the_leaver_has_not_answered(tmp_path):
+    words = ["--repeat", "0.4", "--annotators", "ann,ben,carl", "--to", "html"]
+    order = ordered(tmp_path / "one", *WHOLE, "12", *words)
+    before = asked_of(order)
+    done = receive_first(order, "-ben", "Ben", 70)  # in the middle of the second image
+    swap = ["order", "--export", str(order.folder), "--for", "zoe", "--in-place-of", "Ben"]
+    assert code(swap) == 0
+    own = before[before["worker"] == "ben"]
+    after = asked_of(order)
+    new = after[after["worker"] == "zoe"]
+    assert sorted(new["question"]) == sorted(own["question"][~own["question"].isin(done)])
+    names = ["questions-zoe-for-ben-again.csv", "questions-zoe-for-ben.csv"]
+    assert sorted(new["file"].unique()) == names
+    pages = {file.name for file in order.round_folder.glob("page*.html")}
+    assert {"page-zoe-for-ben.html", "page-zoe-for-ben-again.html"} < pages
+    assert not [*order.round_folder.glob("page-ben*"), *order.round_folder.glob("questions-ben*")]
+    others = ~before["worker"].isin(["ben"])
+    pd.testing.assert_frame_equal(before[others], after[after["worker"] != "zoe"])
+    counts = {(row["annotator"], row["in_place_of"], row["again"]): row
+              for row in annotators.progress(OrderState.of(order))}  # fmt: skip
+    assert counts["ben", "", False]["answered"] == counts["ben", "", False]["images"] == 2
+    assert counts["zoe", "ben", False]["images"] == 3
+    assert annotators.team(order) == ["ann", "carl", "zoe"]
+    # Forms that are written later have the same parts, and none for who left.
+    assert code(["order", "--export", str(order.folder), "--to", "jsonl"]) == 0
+    later = pd.read_json(order.round_folder / "questions-zoe-for-ben.jsonl", lines=True)
+    assert sorted(later["question"]) == sorted(new["question"][new["file"] == names[1]])
+    assert not (order.round_folder / "questions-ben.jsonl").exists()
+    receive_first(order, "-zoe-for-ben", "zoe", 1000)
+    counted = annotators.progress(OrderState.of(order))
+    assert [row["answered"] for row in counted if row["in_place_of"] and not row["again"]] == [3]
+
+
+def test_somebody_of_the_team_takes_over_and_is_asked_nothing_twice(tmp_path):
+    words = ["--repeat", "0.5", "--annotators", "ann,ben,carl", "--to", "html"]
+    order = ordered(tmp_path / "one", *WHOLE, "12", *words)
+    before, done, keys = asked_of(order), receive_first(order, "-ben", "ben", 60), []
+    for leaver in ("ben", "carl"):
+        words = ["order", "--export", str(order.folder), "--for", "ANN", "--in-place-of", leaver]
+        assert code(words) == 0
+        anybody = (order.round_folder / "page-again.html").read_text("utf-8")
+        keys += re.findall(r'"key":"\w+"', anybody)
+    after = asked_of(order)
+    assert after["question"][after["worker"] == "ann"].is_unique
+    assert {*after["worker"]} == {"ann", ""} and annotators.team(order) == ["ann"]
+    total = after["question"].value_counts().add(done.value_counts(), fill_value=0)
+    pd.testing.assert_series_equal(
+        total.sort_index(), before["question"].value_counts().sort_index(), check_dtype=False,
+        check_names=False,
+    )  # fmt: skip
+    # The page for anybody has other tasks than before, so that it takes no work of the earlier one.
+    assert len({*keys}) == 2
+
+
+@pytest.mark.parametrize(
+    ("who", "named"),
+    [(["--for", "zoe", "--in-place-of", "nobody"], "ann, ben"),
+     (["--for", "ben", "--in-place-of", "Ben"], "two people"),
+     (["--for", "a-for-b", "--in-place-of", "ben"], "-for-"),
+     (["--for", "zoe", "--in-place-of", "ann"], "no open question"),
+     (["--for", "zoe"], "--in-place-of"), (["--in-place-of", "ben"], "--for")],
+)  # fmt: skip
+def test_replacements_that_are_impossible_are_refused(tmp_path, who, named, capsys):
+    order = ordered(tmp_path / "one", *WHOLE, "4", "--annotators", "ann,ben")
+    receive_first(order, "-ann", "ann", 1000)
+    before = tables(order.round_folder)
+    assert code(["order", "--export", str(order.folder), *who]) == 2
+    assert named in capsys.readouterr().err and tables(order.round_folder) == before

@@ -259,7 +259,8 @@ def test_missing_test_images_are_the_first_step_where_money_is_left(pilot, tmp_p
         again = plan(replace(few, test=test), 60, images=POOL, prices="openimages")
         assert (again.to_json()["test_images"] is not None) == bought
     step = answers(made)["Next step"]
-    assert f"order --next {tmp_path}/order1 --test {tests['images']}`" in step
+    assert f"First buy {tests['images']} more test images" in step
+    assert f"`simkit status {tmp_path}` shows the command. Then compare and plan again." in step
     target = plan(few, 20.9, images=POOL, prices="openimages", target=0.999)
     assert target.left < each and target.to_json()["test_images"] is None
     assert f"simkit status {tmp_path}" in answers(target)["Next step"]
