@@ -227,8 +227,15 @@ def reading(path: AnyPath, what: str, mend: str = AGAIN) -> Iterator[Path]:
         The end of the message for content that cannot be read.
     """
     file = readable(path, what)
-    try:
+    with explaining(file, what, mend):
         yield file
+
+
+@contextmanager
+def explaining(file: object, what: str, mend: str = AGAIN) -> Iterator[None]:
+    """As `reading`, for content that is in no file of its own: `file` is its name."""
+    try:
+        yield
         return
     except (AssertionError, NameError):  # of the program, not of the file
         raise

@@ -135,7 +135,7 @@ def test_a_command_opens_it_by_a_source_with_such_settings(name: str) -> None:
     specs = re.findall(r"--data (\S+)", CARDS[name])
     assert specs
     for spec in specs:
-        source, _, rest = spec.partition(":")
+        source, _, rest = spec.strip('"').partition(":")
         assert source == READ_BY.get(name, name)
         keys = {field.name for field in dataclasses.fields(sources[source])}  # type: ignore[arg-type]
         assert {part.partition("=")[0] for part in rest.split(",") if "=" in part} <= keys

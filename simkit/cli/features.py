@@ -6,17 +6,17 @@ import time
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 import simkit
 from simkit.cli import options
 from simkit.cli.output import print_json, progress, say
-from simkit.errors import BadInput
 from simkit.progress import Progress, peak_memory
 
-_PARTS = 64  # tasks on a cluster, for any number of workers
+if TYPE_CHECKING:
+    from simkit.study.scheduler import Part
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +38,6 @@ class Options:
     unreadable
         What to do with an image that cannot be read, even if only its last byte is missing;
         training leaves out skipped images. drop_missing=yes in --data leaves out missing files.
-    part : I/N
-        Compute only this share of the images, in whole batches, into the same folder: --part 3/16.
-        The part that finishes last joins all. With fewer batches than parts, every part computes
-        all.
     """
 
     data_spec: str = "scenes"
@@ -54,7 +50,7 @@ class Options:
     batch: int
     unreadable: Literal["stop", "skip"] = "stop"
     device: str
-    part: str | None = None
+    part: str | None
     scheduler: str
     cache: Path | None = None
 
@@ -64,7 +60,7 @@ class Options:
     "--weights imagenet --out features"
 )
 @options.fields_of(Options)
-@options.shared("split", "weights", "batch", "scheduler")
+@options.shared("split", "weights", "batch", "part", "scheduler")
 @options.of("simkit.learn.predict.predict", "device")
 @options.json
 def command(request: Options) -> None:
@@ -77,10 +73,12 @@ def command(request: Options) -> None:
     One process for each of four GPUs:
       for i in 1 2 3 4; do simkit features ... --device cuda:$((i-1)) --part $i/4 & done; wait
     """
+    from simkit.study.scheduler import Part
+
     options.only_one({"--scheduler": request.scheduler, "--part": request.part})
     if request.scheduler:
         _on_cluster(request)
-    made = _made(request, request.part)
+    made = _made(Part.read(request.part or "1/1"), request)
     peak = peak_memory()
     print_json({"features": made, "peak_memory_mb": peak})
     for facts in made:
@@ -92,20 +90,15 @@ def command(request: Options) -> None:
 def _on_cluster(request: Options) -> None:
     """Compute the features on the workers of a cluster, which see the same files."""
     from simkit.embed.features import cache_folder
-    from simkit.study.scheduler import cluster, outcomes
-    from simkit.study.worker import sentence
+    from simkit.study.scheduler import in_parts
 
-    parts = [f"{number}/{_PARTS}" for number in range(1, _PARTS + 1)]
     out = request.out and request.out.resolve()
-    work = partial(_made, replace(request, cache=cache_folder().resolve(), out=out), quiet=True)
-    with cluster(request.scheduler) as executor, progress("parts") as (advance,):
-        for done, (part, outcome) in enumerate(outcomes(work, parts, executor=executor), 1):
-            if isinstance(outcome, Exception):
-                raise BadInput(f"part {part}: {sentence(outcome)}; run the same command to resume")
-            advance(done, _PARTS)
+    placed = replace(request, cache=cache_folder().resolve(), out=out)
+    with progress("parts") as (advance,):
+        in_parts(partial(_made, request=placed, quiet=True), request.scheduler, advance)
 
 
-def _made(request: Options, part: str | None, *, quiet: bool = False) -> list[dict[str, Any]]:
+def _made(part: Part, request: Options, *, quiet: bool = False) -> list[dict[str, Any]]:
     """Facts about the features of all splits, or of one part of them."""
     from simkit.data.dataset import WHOLE
     from simkit.study.sources import warn_of_scenes_net
@@ -121,19 +114,23 @@ def _made(request: Options, part: str | None, *, quiet: bool = False) -> list[di
     made: list[dict[str, Any]] = []
     for split in splits:
         with progress(split, quiet=quiet) as (advance,):
-            made += _extract(data, split, net, replace(request, part=part), advance)
+            made += _extract(data, split, net, request, part=part, advance=advance)
     return made
 
 
 def _extract(
-    data: simkit.data.Dataset, split: str, net: Any, request: Options, advance: Progress
+    data: simkit.data.Dataset,
+    split: str,
+    net: Any,
+    request: Options,
+    *,
+    part: Part,
+    advance: Progress,
 ) -> list[dict[str, Any]]:
     """Facts about the features of a split, one for each kind."""
     from simkit.embed.features import extract
-    from simkit.study.scheduler import Part
 
     place: Any = {"out": request.out / split} if request.out else {"cache": request.cache}
-    part = Part.read(request.part or "1/1")
     kinds: Any = ("pooled", "maps") if request.kind == "both" else (request.kind,)
     calls: list[tuple[int, float]] = []  # the first and the last one
 

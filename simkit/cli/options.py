@@ -311,6 +311,9 @@ class Shared:
     ----------
     scheduler : ADDRESS
         Run on the dask.distributed cluster at tcp://HOST:PORT.
+    part : I/N
+        Compute only this share of the images: --part 3/16. All parts need the same cache folder or
+        --out; the one that finishes last joins them. Of a few images, some parts have none.
     split
         Such as train; may be repeated. [default: all]
     batch
@@ -335,6 +338,7 @@ class Shared:
     """
 
     scheduler: str = ""
+    part: str | None = None
     split: tuple[str, ...] = ()
     batch: Count = 32
     classes_file: Path | None = None

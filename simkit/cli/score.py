@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
@@ -13,6 +13,9 @@ from simkit.cli import options
 from simkit.cli.output import print_json, progress, say, table
 from simkit.errors import BadInput
 from simkit.registry import Range
+
+if TYPE_CHECKING:
+    from simkit.study.scheduler import Part
 
 SIMULATED = "simulated"
 
@@ -24,7 +27,7 @@ SIMULATED = "simulated"
     "--scheme machine --scores scores.npz"
 )
 @options.signature
-@options.shared("classes_file", "split", "batch")
+@options.shared("classes_file", "split", "batch", "part", "scheduler")
 @options.of("simkit.learn.predict.predict", "device")
 @options.json
 def command(
@@ -39,10 +42,13 @@ def command(
     split: tuple[str, ...],
     out: Path = Path("scores.npz"),
     seed: int = 0,
+    part: str | None,
+    scheduler: str,
     **how: Any,
 ) -> None:
     """Score images with an image-text model: cosine similarities of images and class texts.
 
+    The same command resumes an interrupted run: embeddings of images are kept in the cache folder.
     The scores need no labels. They are the zero-shot baseline of a comparison, the teacher of vlpl
     and aevlp, and an input of machine, proposals(by=scores) and picked(by=uncertainty).
 
@@ -72,30 +78,27 @@ def command(
     from simkit.data.folder import classes_of
     from simkit.embed.image_text import image_text, prompts_of, similarities
 
+    shares = {"--scheduler": scheduler, "--part": part}
+    options.only_one(shares)
+    options.needs(shares, "a model of open_clip", model != SIMULATED)
     options.needs({"--quality": quality}, "--model simulated", model == SIMULATED)
     data = simkit.data.open(data_spec)
-    splits = split or [each for each in data.truth if each != WHOLE]
+    splits = split or tuple(each for each in data.truth if each != WHOLE)
     for each in splits:
         options.split_of(data, each)
-    if model == SIMULATED:
-        if quality is None:
-            raise BadInput("--model simulated needs the mAP of its scores; add --quality 90")
-        if not all(data.truth[each].present.nnz for each in splits):
-            raise BadInput("--model simulated makes scores from labels; give labelled --data")
     classes = classes_of(classes_file, data)
     if model == SIMULATED:
-        if classes != data.classes:
-            raise BadInput(
-                "--model simulated makes scores of the classes of the data; leave --classes out"
-            )
-        simulated: Any = partial(simkit.Similarities.simulated, leaves=data.leaves, seed=seed)
-        parts = {each: simulated(data.truth[each], quality) for each in splits}
+        parts = _simulated(data, splits, quality, classes=classes, seed=seed)
+    elif weights is None:
+        raise BadInput("--weights is missing; give a file, or a tag to download, such as openai")
     else:
-        if weights is None:
-            raise BadInput(
-                "--weights is missing; give a file, or a tag to download, such as openai"
-            )
-        network, texts, parts = image_text(model, weights), prompts_of(classes, prompts), {}
+        texts = prompts_of(classes, prompts)
+        shared: Any = {"data_spec": data_spec, "model": model, "weights": weights, "tiles": tiles}
+        if not _embedded(part, scheduler, splits=splits, **shared, **how):
+            print_json({"part": part, "model": model})
+            say(f"part {part} is complete; the part that finishes last writes {out}")
+            return
+        network, parts = image_text(model, weights), {}
         for each in splits:
             with progress(each) as (advance,):
                 parts[each] = similarities(
@@ -111,6 +114,62 @@ def command(
     ]  # fmt: skip
     table(["split", "images", "views", "mAP without training"], rows)
     say(f"wrote {out} ({len(classes):,} classes, {model})")
+
+
+def _embedded(part: str | None, scheduler: str, **work: Any) -> bool:
+    """Compute the embeddings of images in one of several parts, or all on the workers of a cluster;
+    whether no part is unfinished."""
+    from simkit.embed.features import cache_folder
+    from simkit.study.scheduler import Part, in_parts
+
+    if scheduler:
+        with progress("parts") as (advance,):
+            of_part = partial(_embed, cache=cache_folder().resolve(), quiet=True, **work)
+            in_parts(of_part, scheduler, advance)
+    return part is None or _embed(Part.read(part), **work)
+
+
+def _embed(
+    part: Part,
+    *,
+    data_spec: str,
+    model: str,
+    weights: str,
+    splits: tuple[str, ...],
+    quiet: bool = False,
+    **how: Any,
+) -> bool:
+    """Compute a part of the embeddings of images; whether all parts are finished now."""
+    from simkit.embed.image_text import embeddings, image_text
+
+    data, tower = simkit.data.open(data_spec), image_text(model, weights).tower
+    share: Any = partial(embeddings, data, tower=tower, part=(part.number, part.of), **how)
+    for split in splits:
+        with progress(split, quiet=quiet) as (advance,):
+            share(split, progress=advance)
+    # Once more, as another part may have finished the first splits meanwhile.
+    return all(share(split) is not None for split in splits)
+
+
+def _simulated(
+    data: simkit.data.Dataset,
+    splits: tuple[str, ...],
+    quality: float | None,
+    *,
+    classes: tuple[str, ...],
+    seed: int,
+) -> dict[str, simkit.Similarities]:
+    """Simulated scores of each split."""
+    if quality is None:
+        raise BadInput("--model simulated needs the mAP of its scores; add --quality 90")
+    if not all(data.truth[each].present.nnz for each in splits):
+        raise BadInput("--model simulated makes scores from labels; give labelled --data")
+    if classes != data.classes:
+        raise BadInput(
+            "--model simulated makes scores of the classes of the data; leave --classes out"
+        )
+    simulated: Any = partial(simkit.Similarities.simulated, leaves=data.leaves, seed=seed)
+    return {each: simulated(data.truth[each], quality) for each in splits}
 
 
 def _map(data: simkit.data.Dataset, split: str, part: simkit.Similarities) -> float | None:

@@ -164,8 +164,8 @@ class Terms:
 class Source(Protocol):
     """A kind of data set: a frozen dataclass whose fields are its settings.
 
-    The optional class attribute `paths` names the fields that are files or folders, and `terms`
-    holds the terms of use.
+    The optional class attribute `paths` names the fields that are files or folders, `packed` says
+    that they may be archives, and `terms` holds the terms of use.
     """
 
     name: ClassVar[str]
@@ -202,7 +202,7 @@ def open(spec: str) -> Dataset:
     """
     source, settings, toml = read_spec(spec)
     paths = getattr(source, "paths", ())
-    for key in paths if source.name != "npz" else ():
+    for key in () if getattr(source, "packed", False) else paths:
         _refuse_archive(str(settings.get(key, "")))
     try:
         data = build(source, settings, "data set").open()

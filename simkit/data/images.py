@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import re
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import IO, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, ImageSequence, ImageStat, UnidentifiedImageError
 
 from simkit.errors import BadInput, note, noting, printable
-from simkit.files import AnyPath, expanded, reading
+from simkit.files import AnyPath, expanded, explaining, reading
 from simkit.history import content_id
 
 ENDINGS = (
@@ -31,6 +33,7 @@ _FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
 _END = 4096  # bytes at either end of a compressed image that enter its content id
 _LARGE = 1 << 24  # pixels; a large image may need 2 GB, so threads decode one at a time
 _one_large = threading.Lock()
+T = TypeVar("T")
 REPLACE = "replace it or remove it from the list"
 _DAMAGED = (OSError, ValueError, SyntaxError)  # of Pillow; BadInput is a ValueError
 _COMPRESSED = (".jpg", ".jpeg", ".png", ".webp")
@@ -57,8 +60,21 @@ _FEWER = 12  # bits of images that are dark beside those of 16
 _MAX_VALUE, _PHOTOMETRIC = 281, 262  # tags of TIFF
 
 
+class Packed(io.BytesIO):
+    """The encoded bytes of an image in an archive; messages name it as a file in a folder."""
+
+    def __init__(self, content: bytes, archive: str, name: str) -> None:
+        super().__init__(content)
+        self.parent, self.name = archive, name
+
+    def __str__(self) -> str:
+        return f"{self.parent}/{self.name}"
+
+    __format__ = object.__format__
+
+
 def decode(
-    path: AnyPath, depths: tuple[int, int] = (16, 16), *, least: int = 0
+    path: AnyPath | Packed, depths: tuple[int, int] = (16, 16), *, least: int = 0
 ) -> NDArray[np.uint8]:
     """(H, W, 3) uint8 RGB, upright. Transparent parts are white; more bits are cut to 8.
 
@@ -69,7 +85,7 @@ def decode(
     negative, as their range is unknown.
     """
     with (
-        reading(path, "an image", REPLACE) as file,
+        _reading(path) as file,
         _opened(file) as image,
         _one_large if image.width * image.height > _LARGE else nullcontext(),
     ):
@@ -89,6 +105,17 @@ def decode(
         if getattr(image, "tag_v2", {}).get(_PHOTOMETRIC) == 0:  # white is 0, as on X-ray film
             pixels = 255 - pixels
         return pixels if pixels.ndim == 3 else np.repeat(pixels[:, :, None], 3, axis=2)
+
+
+@contextmanager
+def _reading(path: AnyPath | Packed) -> Iterator[Path | Packed]:
+    """As `reading`."""
+    if isinstance(path, Packed):
+        with explaining(path, "an image", REPLACE):
+            yield path
+    else:
+        with reading(path, "an image", REPLACE) as file:
+            yield file
 
 
 def _on_ground(image: Image.Image) -> Image.Image:
@@ -117,7 +144,7 @@ def _depth(image: Image.Image, depths: tuple[int, int]) -> int:
     return depths[0] if deep else 0
 
 
-def _values(image: Image.Image, file: Path) -> NDArray[np.integer]:
+def _values(image: Image.Image, file: Path | Packed) -> NDArray[np.integer]:
     """The values of an image of more than 8 bits, (H, W) grey or (H, W, 3), upright."""
     raw, grey = _raw_mode(image), image.mode.startswith(("I", "F"))
     ImageOps.exif_transpose(image, in_place=True)
@@ -141,11 +168,14 @@ def _values(image: Image.Image, file: Path) -> NDArray[np.integer]:
     return values[:, :, :3].astype(np.uint16) << 8 | low
 
 
-def flaw(path: AnyPath) -> tuple[str, str]:
+def flaw(path: AnyPath | Packed) -> tuple[str, str]:
     """The kind of a file that is not an image by its first bytes, and a mend; "" for an image."""
     try:
-        with open(path, "rb", buffering=0) as stream:
-            head = stream.read(16)
+        if isinstance(path, Packed):
+            head = path.getvalue()[:16]
+        else:
+            with open(path, "rb", buffering=0) as stream:
+                head = stream.read(16)
     except OSError:
         return "", ""  # the error is reported when the image is read
     if _HEADS.match(head):
@@ -183,7 +213,7 @@ _quiet = _Quiet()
 
 
 @contextmanager
-def _opened(file: AnyPath) -> Iterator[Image.Image]:
+def _opened(file: AnyPath | Packed) -> Iterator[Image.Image]:
     """An image that is not loaded yet. Warnings of Pillow are suppressed in the block."""
     with _quiet:
         try:
@@ -225,6 +255,24 @@ def exact(path: AnyPath) -> str:
         return content_id("pixels", *frames)
 
 
+def digest(stream: IO[bytes], size: int, ending: str) -> bytes:
+    """Digest of an encoded image, from the start of a stream.
+
+    For JPEG, PNG and WebP files it covers size and both ends, for others all bytes; different
+    images with equal digests do not occur unless made on purpose.
+    """
+    if size <= 2 * _END or ending.lower() not in _COMPRESSED:
+        return hashlib.sha256(stream.read()).digest()
+    head = stream.read(_END)
+    stream.seek(size - _END)
+    return hashlib.sha256(head + stream.read() + str(size).encode()).digest()
+
+
+def id_of(digests: Sequence[bytes], depths: tuple[int, int]) -> str:
+    """Content id of images with these digests, in this order."""
+    return content_id("files", *digests, *[str(depths)] * (depths != (16, 16)))
+
+
 @dataclass(frozen=True)
 class FilePictures:
     """The image files of one split: names relative to `folder`, in the order of the images."""
@@ -260,26 +308,22 @@ class FilePictures:
 
     @cached_property
     def id(self) -> str:
-        """Content id: depends on the files' content and order, not on their names or folder.
-
-        For JPEG, PNG and WebP files it covers size and both ends, for others all bytes; different
-        images with equal ids do not occur unless made on purpose.
-        """
+        """Content id: depends on the files' content and order, not on their names or folder."""
         digests = []
         for name in self.files:
             path = self.folder / name
             with reading(path, "an image", REPLACE) as file, file.open("rb") as stream:
-                size = file.stat().st_size
-                if size <= 2 * _END or file.suffix.lower() not in _COMPRESSED:
-                    digests.append(hashlib.file_digest(stream, "sha256").digest())
-                    continue
-                head = stream.read(_END)
-                stream.seek(size - _END)
-                digests.append(hashlib.sha256(head + stream.read() + str(size).encode()).digest())
-        return content_id("files", *digests, *[str(self.depths)] * (self.depths != (16, 16)))
+                digests.append(digest(stream, file.stat().st_size, file.suffix))
+        return id_of(digests, self.depths)
 
     def __len__(self) -> int:
         return len(self.files)
+
+    def file(self, row: int) -> Path:
+        """The file of an image."""
+        return self.folder / self.files[row]
+
+    place = file
 
     def read(
         self, index: Sequence[int] | NDArray[np.integer], *, least: int = 0
@@ -288,7 +332,7 @@ class FilePictures:
 
         Raises BadInput.
         """
-        files = (self.folder / self.files[int(i)] for i in np.asarray(index).reshape(-1))
+        files = (self.file(int(i)) for i in np.asarray(index).reshape(-1))
         return [decode(file, self.depths, least=least) for file in files]
 
     def in_browsers(self, row: int) -> bool:
@@ -304,19 +348,40 @@ class FilePictures:
         return replace(self, files=tuple(self.files[int(i)] for i in np.asarray(index)))
 
 
-def with_depths(pictures: Mapping[str, FilePictures]) -> dict[str, FilePictures]:
+class EncodedPictures(Protocol):
+    """Images that are decoded on use: files, or members of shards."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Names of the images."""
+        ...
+
+    def file(self, row: int) -> Path | Packed:
+        """An encoded image."""
+        ...
+
+    def place(self, row: int) -> Hashable:
+        """What tells an image from all others."""
+        ...
+
+
+_P = TypeVar("_P", bound=EncodedPictures)
+
+
+def with_depths(pictures: Mapping[str, _P]) -> dict[str, _P]:
     """The images of all splits with one brightness: the bits in use are measured on some of them.
 
     Cameras store 10, 12 or 14 bits in 16, and programs 8 in 32; as 16 bits they would be black.
     """
-    paths = dict.fromkeys(
-        part.folder / name
+    found = {
+        part.place(row): (part, row)
         for part in pictures.values()
-        for name in part.files
+        for row, name in enumerate(part.files)
         if name.lower().endswith(_HAS_MORE)
-    )
-    kinds: dict[int, list[Path]] = {0: [], 1: []}
-    several, looked_at = list[str](), _spread([*paths], _LOOKED_AT)
+    }
+    kinds: dict[int, list[Path | Packed]] = {0: [], 1: []}
+    several = list[str]()
+    looked_at = [part.file(row) for part, row in _spread([*found.values()], _LOOKED_AT)]
     for path in looked_at:
         try:
             with _opened(path) as image:
@@ -331,10 +396,11 @@ def with_depths(pictures: Mapping[str, FilePictures]) -> dict[str, FilePictures]
              "first is used, among those that were checked: {}; save each frame as an image to "
              "use all", total=len(looked_at))  # fmt: skip
     depths = (_depth_in_use(kinds[0], 16), _depth_in_use(kinds[1], 32))
-    return {split: replace(part, depths=depths) for split, part in pictures.items()}
+    every: dict[str, Any] = dict(pictures)
+    return {split: replace(part, depths=depths) for split, part in every.items()}
 
 
-def _depth_in_use(files: list[Path], stored: int) -> int:
+def _depth_in_use(files: list[Path | Packed], stored: int) -> int:
     """The bits in use in images with 16 or 32 bits, measured on some of them.
 
     Where images of 16 bits and of fewer are mixed, it is the smaller depth: `decode` reads each
@@ -366,12 +432,12 @@ def _bits(value: int) -> int:
     return next((depth for depth in _DEPTHS if depth >= bits > 0), bits)
 
 
-def _spread(paths: list[Path], most: int) -> list[Path]:
+def _spread(files: list[T], most: int) -> list[T]:
     """At most so many of the files, at equal distances."""
-    return paths[:: -(-len(paths) // most)] if paths else []
+    return files[:: -(-len(files) // most)] if files else []
 
 
-def _brightest(path: Path) -> int:
+def _brightest(path: Path | Packed) -> int:
     """The largest value in an image, or possible in it by its own account; 0 if it is damaged."""
     try:
         with _opened(path) as image:

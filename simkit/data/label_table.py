@@ -72,42 +72,46 @@ def read_content(path: Path, *, between: str = "", suffix: str = "", minus: Minu
     BadInput
         For an invalid table, naming column and row.
     """
-    between = cells.separator(between)
     with reading(path, _WHAT) as file:
-        table = read_table(file)
-        table.by_name()  # no name occurs twice
-        files = _files(table, suffix)
-        split = table.optional_column(USUAL["split"], "the split", fits=_no_states)
-        splits = _splits(split, files)
-        others = [c for c in table.columns if c.name not in (files.name, split and split.name)]
-        named = [column for column in table.named(USUAL["class"]) if column in others]
-        said = [column for column in named if not all(map(means_state, column.texts))]
-        codes = [column for column in said if all(map(str.isdigit, column.texts))]
-        codes = codes if len(codes) < len(said) else []  # numbers of classes that others name
-        kind = next((column for column in said if column not in codes), None)
-        if kind is None and named == others and len(named) == 1:
-            kind = named[0]
-            names = " and ".join(repr(text) for text in kind.texts if text)
-            if names:  # which may have been meant as 0 and 1
-                table.note(f"column {kind.name!r} holds {names}, which count as names of classes; "
-                           "call it as its class if it says where that is present")  # fmt: skip
-        if kind is None:
-            for text, column in ((text, c) for c in others for text in c.texts):
-                if len(listed(text) or ()) > 1:
-                    raise column.refused(text, "call the column class if these are the "
-                                         "classes, or remove it")  # fmt: skip
-            return _wide(table, files, splits, table.classes(others, 0.0), minus)
-        if codes:
-            table.note(f"column {kind.name!r} names the classes, and {codes[0].name!r} is left "
-                       f"out; remove {kind.name!r} if the other is right")  # fmt: skip
-        others = [c for c in others if c is not kind and c not in codes and any(c.texts)]
-        for odd in table.classes(others, _HALF):
-            raise BadInput(
-                f"column {odd.name[:60]!r} may say whether the class in column {kind.name!r} is "
-                "present; keep the rows of present classes, without this column, or give every "
-                "class a column with 0 and 1"
-            )
-        return _long(table, files, splits, kind, between)
+        return content_of(read_table(file), between=between, suffix=suffix, minus=minus)
+
+
+def content_of(table: Table, *, between: str = "", suffix: str = "", minus: Minus = "") -> Content:
+    """The content of a table that is read already, as of `read_content`. Raises BadInput."""
+    between = cells.separator(between)
+    table.by_name()  # no name occurs twice
+    files = _files(table, suffix)
+    split = table.optional_column(USUAL["split"], "the split", fits=_no_states)
+    splits = _splits(split, files)
+    others = [c for c in table.columns if c.name not in (files.name, split and split.name)]
+    named = [column for column in table.named(USUAL["class"]) if column in others]
+    said = [column for column in named if not all(map(means_state, column.texts))]
+    codes = [column for column in said if all(map(str.isdigit, column.texts))]
+    codes = codes if len(codes) < len(said) else []  # numbers of classes that others name
+    kind = next((column for column in said if column not in codes), None)
+    if kind is None and named == others and len(named) == 1:
+        kind = named[0]
+        names = " and ".join(repr(text) for text in kind.texts if text)
+        if names:  # which may have been meant as 0 and 1
+            table.note(f"column {kind.name!r} holds {names}, which count as names of classes; "
+                       "call it as its class if it says where that is present")  # fmt: skip
+    if kind is None:
+        for text, column in ((text, c) for c in others for text in c.texts):
+            if len(listed(text) or ()) > 1:
+                raise column.refused(text, "call the column class if these are the "
+                                     "classes, or remove it")  # fmt: skip
+        return _wide(table, files, splits, table.classes(others, 0.0), minus)
+    if codes:
+        table.note(f"column {kind.name!r} names the classes, and {codes[0].name!r} is left "
+                   f"out; remove {kind.name!r} if the other is right")  # fmt: skip
+    others = [c for c in others if c is not kind and c not in codes and any(c.texts)]
+    for odd in table.classes(others, _HALF):
+        raise BadInput(
+            f"column {odd.name[:60]!r} may say whether the class in column {kind.name!r} is "
+            "present; keep the rows of present classes, without this column, or give every "
+            "class a column with 0 and 1"
+        )
+    return _long(table, files, splits, kind, between)
 
 
 def read_splits(path: Path, without: NDArray[np.str_]) -> NDArray[np.str_]:

@@ -27,6 +27,7 @@ class Npz(SplitFiles):
     title: ClassVar[str] = "Label matrices in numpy files"
     example: ClassVar[str] = "npz:train.npz,test=test.npz"
     paths: ClassVar[tuple[str, ...]] = ("train", "val", "test", "hierarchy")
+    packed: ClassVar[bool] = True
 
     hierarchy: str = setting("", "a JSON file or a shipped name, such as coco-80")
 

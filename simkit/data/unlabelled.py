@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from simkit.data.dataset import SPLITS, Dataset, Pictures, open, register
 from simkit.data.images import FilePictures, with_depths
+from simkit.data.shards import ShardPictures
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import columns_of
 from simkit.labels.truth import Truth
@@ -63,25 +64,30 @@ class Unlabelled:
                     present = part.present[:, columns]
                     truth[split] = Truth.of(present, part.images, self.classes, known)
             pictures = {s: other.pictures[s] for s in SPLITS[1:] if s in other.pictures}
-        if isinstance(own, FilePictures):
-            # A pilot may be from the same folder: its scored images must not be trained on.
-            scored = {file for s in pictures for file in _files(pictures[s])}
-            kept = np.array([file not in scored for file in _files(own)], bool)
+        if isinstance(own, FilePictures | ShardPictures):
+            # A pilot may be from the same images: its scored ones must not be trained on.
+            scored = {place for s in pictures for place in _places(pictures[s])}
+            kept = np.array([place not in scored for place in _places(own)], bool)
             ids, own = ids[kept], own.select(np.flatnonzero(kept))
         nothing = csr_array((len(ids), len(self.classes)), dtype=bool)
         train = Truth.of(nothing, ids, self.classes, nothing)
         if own is not None:
             pictures = {"train": own, **pictures}
-        files = {split: each for split, each in pictures.items() if isinstance(each, FilePictures)}
+        files = {
+            split: each
+            for split, each in pictures.items()
+            if isinstance(each, FilePictures | ShardPictures)
+        }
         with warnings.catch_warnings(action="ignore"):  # notes on each were given above
             # The same brightness in all splits, although each data set was measured separately.
             pictures |= with_depths(files)
         return Dataset(data.name, {"train": train, **truth}, pictures, spec=self.images)
 
 
-def _files(pictures: Pictures) -> list[Path]:
-    """The files of the images; none if the images are drawn."""
-    if not isinstance(pictures, FilePictures):
+def _places(pictures: Pictures) -> list[Hashable]:
+    """What tells each image from all others; none if the images are drawn."""
+    if isinstance(pictures, FilePictures):
+        pictures = replace(pictures, folder=pictures.folder.resolve())
+    elif not isinstance(pictures, ShardPictures):
         return []
-    folder = pictures.folder.resolve()
-    return [folder / file for file in pictures.files]
+    return [pictures.place(row) for row in range(len(pictures))]

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from simkit.annotate.similarities import Similarities
 from simkit.data.dataset import Dataset, Pictures
-from simkit.embed.features import extract
+from simkit.embed.features import Features, extract
 from simkit.embed.networks import Backbone
 from simkit.errors import BadInput, unknown
 from simkit.files import readable, reading
@@ -159,22 +159,15 @@ def similarities(
     BadInput
         If the split has no images.
     """
+    how: dict[str, Any] = {"cache": cache, "batch": batch, "device": device, "progress": progress}
+    views = embeddings(dataset, split, model.tower, tiles=tiles, **how)
+    assert views is not None  # in a single part
     rows = []  # the unit embedding of each class: the normalised mean over its prompts
     with torch.inference_mode():
         for texts in prompts:
             each = F.normalize(model.tower.model.encode_text(model.tokenizer(texts)), dim=-1)
             rows.append(F.normalize(each.mean(0), dim=0))
     classes_by_text = torch.stack(rows).float().numpy()  # (L, D)
-    data_sets = [dataset]
-    if tiles:
-        pictures = Tiles(dataset.pictures_of(split), tiles)
-        images = np.repeat(np.arange(len(pictures.whole)), tiles**2)
-        truth = {split: dataset.truth[split].select(images)}
-        views_of = {split: cast("Pictures", pictures)}
-        data_sets.append(replace(dataset, pictures=views_of, truth=truth))
-    how: dict[str, Any] = {"kinds": ("pooled",), "cache": cache, "batch": batch, "device": device}
-    made = (extract(each, split, model.tower, progress=progress, **how) for each in data_sets)
-    views = [features["pooled"] for features in made]
     cosines = [np.asarray(view.values[:], np.float32) @ classes_by_text.T for view in views]
     shape = len(views[0].values), -1, len(rows)
     values = np.concatenate([cosine.reshape(shape) for cosine in cosines], axis=1)
@@ -185,6 +178,51 @@ def similarities(
         dataset.truth[split].images, classes or dataset.classes,
         model.scale, model.bias, History("score", settings, parents=parents),
     )  # fmt: skip
+
+
+def embeddings(
+    dataset: Dataset,
+    split: str,
+    tower: ImageTower,
+    *,
+    tiles: int = 0,
+    cache: str | PathLike[str] | None = None,
+    batch: int = 32,
+    device: str = "auto",
+    progress: Progress = silent,
+    part: tuple[int, int] = (1, 1),
+) -> list[Features] | None:
+    """Unit embeddings (N, D) of the images of a split and (N tiles^2, D) of their tiles, if any.
+
+    Parameters
+    ----------
+    dataset, split, tower
+        Images, and the image part of a model.
+    tiles
+        As in `similarities`.
+    cache, batch, device, progress, part
+        As in `extract`.
+
+    Returns
+    -------
+    list of Features, or None
+        Of the whole images and of the tiles; None as long as other parts are unfinished.
+    """
+    data_sets = [dataset]
+    if tiles:
+        pictures = Tiles(dataset.pictures_of(split), tiles)
+        images = np.repeat(np.arange(len(pictures.whole)), tiles**2)
+        truth = {split: dataset.truth[split].select(images)}
+        views_of = {split: cast("Pictures", pictures)}
+        data_sets.append(replace(dataset, pictures=views_of, truth=truth))
+    made = [
+        extract(
+            each, split, tower, kinds=("pooled",), cache=cache, batch=batch, device=device,
+            progress=progress, part=part,
+        )
+        for each in data_sets
+    ]  # fmt: skip
+    return [each["pooled"] for each in made] if all(made) else None
 
 
 def prompts_of(

@@ -14,7 +14,7 @@ import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
@@ -288,7 +288,7 @@ class Table:
 
     Attributes
     ----------
-    path : Path
+    path : Path or str
     columns : list of Column
         Those with a name.
     rows : (m,) int
@@ -299,7 +299,7 @@ class Table:
         Decisions that were not trivial; each is also a warning.
     """
 
-    path: Path
+    path: Path | str
     columns: list[Column]
     rows: NDArray[np.int64]
     separator: str = ""
@@ -455,10 +455,7 @@ def read_table(path: Path) -> Table:
                     "and the paths of the files into this column"
                 )
     elif kind in (".json", ".jsonl", ".ndjson"):
-        records = _records(path, notes)
-        names = [*dict.fromkeys(name for record in records for name in record)]
-        cells = [[_cell(record.get(name)) for record in records] for name in names]
-        arrow, first, separator = _arrow(cells), 1, ""
+        return from_records(_records(path, notes), path, notes)
     elif kind in (".xlsx", ".xlsm"):
         rows = _sheet(path, notes)
         start = _header_at(rows)
@@ -472,6 +469,21 @@ def read_table(path: Path) -> Table:
     for note in notes:
         table.note(note)
     return _filled(table, [*map(plain, names)], arrow)
+
+
+def from_records(
+    records: Sequence[Mapping[str, Any]], path: Path | str, notes: Sequence[str] = ()
+) -> Table:
+    """A table with a row for each object of JSON; see `read_table`.
+
+    path: the name of the table.  notes: decisions on it that were made before.
+    """
+    names = [*dict.fromkeys(name for record in records for name in record)]
+    cells = [[_cell(record.get(name)) for record in records] for name in names]
+    table = Table(path, [], np.arange(1, len(records) + 1))
+    for note in notes:
+        table.note(note)
+    return _filled(table, [*map(plain, names)], _arrow(cells))
 
 
 def _filled(table: Table, names: list[str], arrow: pa.Table) -> Table:

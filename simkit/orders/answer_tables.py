@@ -141,7 +141,7 @@ def _long(table: Table, order: Order) -> Table:
     return out
 
 
-def _check_times(file: Path, name: str, each: pd.Series[float] | NDArray[np.float64]) -> None:
+def _check_times(file: Path | str, name: str, each: pd.Series[float] | NDArray[np.float64]) -> None:
     """Raise BadInput for seconds a question that are probably of another unit, or no times."""
     each = each[(each > 0) & (each <= DAY)]
     median = float(np.median(each)) if len(each) else FASTEST

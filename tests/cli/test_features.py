@@ -124,7 +124,7 @@ def test_a_part_says_that_others_are_left(shell) -> None:
 def test_a_cluster_computes_the_parts(shell, cache: Path, monkeypatch) -> None:
     from distributed import LocalCluster
 
-    monkeypatch.setattr("simkit.cli.features._PARTS", 3)
+    monkeypatch.setattr("simkit.study.scheduler._PARTS", 3)
     how = ("--data", SMALL, "--batch", 8)
     quiet = {"dashboard_address": ":0", "silence_logs": 50}
     with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **quiet) as local:

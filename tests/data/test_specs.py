@@ -44,7 +44,7 @@ def test_the_files_of_a_toml_file(tmp_path: Path) -> None:
     assert originals(str(tmp_path / "none.toml")) == ()
 
 
-OWN = ("folder", "npz", "unlabelled")
+OWN = ("folder", "npz", "unlabelled", "webdataset")
 
 
 def test_every_published_data_set_has_terms() -> None:

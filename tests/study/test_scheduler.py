@@ -13,11 +13,14 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from simkit.embed.neighbours import Neighbours
 from simkit.errors import BadInput
+from simkit.learn.label_embeddings import LabelMedians
 from simkit.progress import silent
 from simkit.results import runs
 from simkit.results.job_store import Result
 from simkit.study import scheduler
+from simkit.study.compare import compare
 from simkit.study.scheduler import NoWorker, Part, Workers, cluster, finish, outcomes
 from simkit.study.worker import run
 from tests.long_runs import some
@@ -275,6 +278,26 @@ def test_a_worker_of_a_cluster_killed_in_mid_work_loses_nothing(local, tiny, tmp
     for job in jobs:
         one, other = (found.done[job.key].table.to_pylist() for found in (away, here))
         assert repeatable(one) == repeatable(other)
+
+
+@pytest.mark.slow
+def test_workers_compute_neighbours_and_label_medians(local, tiny, tmp_path, monkeypatch):
+    built = []
+    for kind in (Neighbours, LabelMedians):
+
+        def build(cls, *args, original=kind.build, **how):
+            built.append(cls)
+            return original(*args, **how)
+
+        monkeypatch.setattr(kind, "build", classmethod(build))
+    grid = tiny(methods=["se"])
+    here = compare(grid, out=tmp_path / "here", workers=1)
+    assert {*built} == {Neighbours, LabelMedians}
+    built.clear()
+    with cluster(local.scheduler_address) as executor:
+        away = compare(grid, out=tmp_path / "away", executor=executor)
+    assert not built and not away.failures
+    assert repeatable(away) == repeatable(here) and len(repeatable(here)) == 3
 
 
 INSIDE, MOST = [], []
