@@ -189,3 +189,32 @@ def test_addresses_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
     mend = "pip install 'simkit-annotation[remote]'"
     layouts.refused("webdataset:s3://bucket/x.tar", "s3://bucket/x.tar", mend)
+
+
+@pytest.mark.slow
+def test_shards_in_a_bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By s3fs, from a simulated S3, with the address and the keys in the environment."""
+    server = pytest.importorskip("moto.server")
+    s3fs = pytest.importorskip("s3fs")
+    simulated = server.ThreadedMotoServer(port=0)
+    simulated.start()
+    try:
+        host, port = simulated.get_host_and_port()
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        for key in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.setenv(key, "testing")
+        system = s3fs.S3FileSystem()
+        system.mkdir("bucket")
+        for number in range(2):
+            keys = {f"{10 * number + i}": ["cat"] if i % 2 else ["dog"] for i in range(4)}
+            content = samples(keys, "json")
+            system.pipe(f"bucket/train-{number}.tar", content)
+            (tmp_path / f"train-{number}.tar").write_bytes(content)
+        far = data.open("webdataset:s3://bucket/train-*.tar").pictures["train+val"]
+        near = data.open(f"webdataset:{tmp_path}/train-{{0..1}}.tar").pictures["train+val"]
+        assert far.id == near.id
+        for one, other in zip(far.read(range(8)), near.read(range(8)), strict=True):
+            assert np.array_equal(one, other)
+        layouts.refused("webdataset:s3://bucket/none.tar", "s3://bucket/none.tar", "address")
+    finally:
+        simulated.stop()
