@@ -131,8 +131,8 @@ def command(request: Options) -> None:
     """Write the questions of a scheme about images for annotators, and price them.
 
     Searches (fpc, federated) and questions down a hierarchy need several rounds. A further round
-    (--next) starts from the answers that `simkit receive` has read. Open questions are asked again,
-    so receive all answers first. Answered ones are asked again, of other people, with --answers and
+    (--next) starts from the answers that `simkit receive` has read. Open questions are not asked
+    again. Answered ones are asked again, of other people, with --answers and
     no other amount: those with fewer answers, first those in doubt, then images at random. With
     --ties only those to which as many people said yes as no; without it they stay unknown.
 

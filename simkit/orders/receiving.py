@@ -347,7 +347,10 @@ class OrderState:
 
     @cached_property
     def open(self) -> pd.DataFrame:
-        """Questions that fewer people answered than required; column answered is their number."""
+        """Questions that fewer people answered than required.
+
+        Column answered is their number, lacking how many more are to answer.
+        """
         return self._unanswered("needed")
 
     @cached_property
@@ -360,14 +363,16 @@ class OrderState:
         table, first = self.order.table, self.order.first
         people = self.answers.groupby("question")["worker"].nunique()
         answered = people.reindex(table.index, fill_value=0)
-        wanted = table[number].where(table["gold"] == 0, 1)
-        # Without its number, an answer is to the first question about its image and class.
-        so_far = self._people.reindex(first, fill_value=0).to_numpy()
-        missing = (answered < wanted) & (so_far < wanted.groupby(first).cumsum())
+        # What one question has got beyond its order counts for others about its image and class:
+        # an answer without a number is to the first of them.
+        beyond = (answered - table["answers"]).clip(lower=0).groupby(first).transform("sum")
+        lacking = (table[number] - answered).clip(lower=0)
+        lacking = np.minimum(lacking, lacking.groupby(first).cumsum() - beyond)
+        missing = lacking > 0
         closed = [image for image, given in self.joined.named.items() if END in given]
         ended = (table["kind"] == "name") & table["image"].isin(closed)
         missing &= ~ended
-        return table[missing].assign(answered=answered[missing].to_numpy())
+        return table[missing].assign(answered=answered[missing], lacking=lacking[missing])
 
     @cached_property
     def _people(self) -> pd.Series[int]:
@@ -420,12 +425,7 @@ class OrderState:
         counts = pd.concat([said[pair], *words], axis=1).groupby(pair).sum()
         counts["kind"] = said.groupby(pair)["kind"].first().replace("search", "verify")
         waiting = real(self._unanswered("answers"))
-        open_ = (
-            (waiting["answers"] - waiting["answered"])
-            .groupby([waiting["image"], waiting["class"]])
-            .sum()
-            .reindex(counts.index, fill_value=0)
-        )
+        open_ = waiting.groupby(pair)["lacking"].sum().reindex(counts.index, fill_value=0)
         yes, no, unsure = (counts[word] for word in _STATES)
         tied, people = (yes == no) & (yes > 0), yes + no + unsure
         lacking = np.maximum(number - people, tied.astype(int)) - open_

@@ -94,6 +94,21 @@ def test_nobody_is_asked_again_what_they_have_answered(tmp_path):
     assert not any({*before[name]} & {*after[name]} for name in people)
 
 
+def test_nobody_is_asked_again_what_they_have_yet_to_answer(tmp_path):
+    words = ["--repeat", "0.5", "--annotators", "ann,ben,carl"]
+    order = ordered(tmp_path / "one", *WHOLE, "6", *words)
+    for name in ("ann", "ben", "carl"):
+        receive_first(order, f"-{name}", name, 1000)  # what they are asked again is open
+    words = ["order", "--next", str(order.folder), "--answers", "5", "--to", "csv"]
+    assert code([*words, "--annotators", "ann,ben,carl,dora"]) == 0
+    first, second = asked_of(order), asked_of(Order.read(order.folder))
+    about = ["worker", "image", "class"]
+    named = second[second["worker"] != ""]
+    assert len(named) and not len(named.merge(first[about], on=about))
+    # Four answers to half of the questions, and two where two parts are open.
+    assert len(second) == 3 * len(order.table)
+
+
 def test_who_is_left_without_images_is_named(tmp_path, capsys):
     ordered(tmp_path / "one", *WHOLE, "2", "--annotators", "ann,ben,carl,dora")
     assert "no images are left for carl, dora" in capsys.readouterr().err

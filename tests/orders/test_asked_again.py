@@ -67,6 +67,24 @@ def test_answered_questions_are_asked_again_of_other_people(tmp_path, capsys):
     assert code(words) == 2 and "--answers" in capsys.readouterr().err
 
 
+def test_answers_for_which_a_part_waits_are_not_ordered_again(tmp_path, capsys):
+    order = ordered(tmp_path / "one", *ALL, "--repeat", "10%")
+    answer(order, worker="ann")
+    repeated = int((order.rounds[0].answers == 3).sum())  # two others are to answer these
+    words = ["order", "--next", str(order.folder), "--answers", "5", "--to", "csv"]
+    assert code(words) == 0
+    order = Order.read(order.folder)
+    numbers = order.rounds[1].answers.value_counts().to_dict()
+    assert numbers == {4: len(order.rounds[0].table) - repeated, 2: repeated}
+    asked = pd.DataFrame({"question": order.rounds[1].table["question"], "answer": "no"})
+    for worker, count in (("ben", 2), ("cat", 2), ("dan", 4), ("eve", 4)):
+        said = asked[order.rounds[1].answers >= count].assign(worker=worker)
+        keep(order, checked(order, said).answers)
+    state = OrderState.of(order)
+    assert not len(state.open) and len(state.further) == repeated
+    assert code(words) == 2 and "or waits for them" in capsys.readouterr().err
+
+
 def test_a_budget_asks_those_in_doubt_first(tmp_path):
     order = ordered(tmp_path / "one", *ALL)
     raw = rows(order, TRUTH, worker="ann")
