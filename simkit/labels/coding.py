@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import coo_array, issparse
 
 from simkit.errors import BadInput, noting
 from simkit.labels.cells import (
@@ -29,12 +29,25 @@ def is_frame(values: Any) -> bool:
     return pandas is not None and isinstance(values, pandas.DataFrame)
 
 
+def of_tensor(values: Any) -> Any:
+    """A tensor as an array, and a sparse one as a scipy matrix; other values unchanged."""
+    if not hasattr(values, "detach"):  # the check does not import torch
+        return values
+    values = values.detach().cpu()
+    values = values.float() if str(values.dtype) == "torch.bfloat16" else values
+    if str(values.layout) == "torch.strided":
+        return values.numpy()
+    entries = values.to_sparse_coo().coalesce()
+    places = tuple(entries.indices().numpy())
+    return coo_array((entries.values().numpy(), places), shape=tuple(entries.shape))
+
+
 def presence(values: Any, minus: Minus = "", what: str = "a truth") -> Any:
     """Labels as people have them: sparse ones unchanged, others as (N, L) int8.
 
     Parameters
     ----------
-    values : (N, L) array, tensor, lists, sparse matrix or pandas.DataFrame
+    values : (N, L) array, lists, sparse matrix, tensor (also sparse) or pandas.DataFrame
         Numbers, bools or texts of a table; -1 as explained at `Truth.of`.
     minus : {"", "absent", "unknown"}
         Meaning of -1.
@@ -54,6 +67,7 @@ def presence(values: Any, minus: Minus = "", what: str = "a truth") -> Any:
     if is_frame(values) and (kinds := [*values.dtypes]):
         sparse = [getattr(kind, "fill_value", None) == 0 for kind in kinds]
         values = values.sparse.to_coo() if all(sparse) else values
+    values = of_tensor(values)
     if issparse(values):
         return values
     codes = states(values, what)
@@ -161,11 +175,8 @@ def unmasked(values: Any) -> Any:
 
 def dense(values: Any, kinds: str = "biufOU") -> NDArray[Any]:
     """A matrix of numbers, bools, objects or text. Raises BadInput for anything else."""
-    if hasattr(values, "detach"):  # a tensor
-        values = values.detach().cpu()
-        values = values.to_dense() if values.is_sparse else values
     try:
-        array = np.asarray(unmasked(values))
+        array = np.asarray(unmasked(of_tensor(values)))
     except (ValueError, TypeError):  # rows of different lengths
         array = np.array(None)
     return checked(array, kinds)

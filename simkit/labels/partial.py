@@ -19,11 +19,12 @@ from simkit.errors import BadInput
 from simkit.files import AnyPath
 from simkit.history import History, content_id
 from simkit.labels import coding
-from simkit.labels.coding import is_frame, presence
+from simkit.labels.coding import is_frame, of_tensor, presence
 from simkit.labels.effort import Effort
 from simkit.labels.truth import (
     Truth,
     axes,
+    frame_classes,
     locked,
     matrix_of,
     note_names,
@@ -92,7 +93,7 @@ class PartialLabels:
 
         Parameters
         ----------
-        codes : (N, L) array or scipy sparse matrix
+        codes : (N, L) array, tensor or scipy sparse matrix
             +1 present, -1 absent, 0 or not stored unknown.
         images : (N,) int or str, optional
             Ids; 0 to N - 1 by default.
@@ -354,11 +355,13 @@ def _codes(codes: Any, *, quiet: bool) -> Any:
     quiet: no warning, because this package made the codes.
     """
     if is_frame(codes):
+        named = frame_classes(codes) == tuple(codes.columns)
+        names = ", frame.index and frame.columns" if named else " and frame.index"
         raise BadInput(
             "labels are a frame; PartialLabels.from_pandas(frame) reads 1 (present), 0 (absent) "
-            f"and nan (unknown); for the codes {_CODED}, pass frame.to_numpy(), frame.index and "
-            "list(frame.columns)"
+            f"and nan (unknown); for the codes {_CODED}, pass frame.to_numpy(){names}"
         )
+    codes = of_tensor(codes)
     numbers = matrix_of(codes)
     if numbers.dtype == bool:
         raise BadInput(
@@ -399,4 +402,4 @@ def _of_wide(frame: pd.DataFrame, classes: Any, images: Any, minus: Minus) -> Pa
     states = states.toarray() if issparse(states) else states
     note_names(frame.index, frame.columns)
     codes = csr_array((states == 1).astype(np.int8) - (states == 0))
-    return PartialLabels.of(codes, frame.index.to_numpy(), tuple(frame.columns))
+    return PartialLabels.of(codes, frame.index.to_numpy(), frame_classes(frame))

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, issparse
 
 from simkit.errors import BadInput, noting
 from simkit.history import content_id
-from simkit.labels.coding import checked, dense, is_frame, presence
+from simkit.labels.coding import checked, dense, is_frame, of_tensor, presence
 from simkit.labels.names import note_alike, note_classes, plain
 
 if TYPE_CHECKING:
@@ -68,10 +68,10 @@ class Truth:
 
         Parameters
         ----------
-        present : (N, L) array, scipy sparse matrix or pandas.DataFrame
+        present : (N, L) array, tensor, scipy sparse matrix or pandas.DataFrame
             1 or True where the class is present, 0 or False where it is absent, and nan, None or
             pandas.NA where that is unknown. The index of a frame gives `images` and its columns
-            `classes`. A Truth is returned unchanged.
+            `classes`, unless they are the default 0 .. L-1. A Truth is returned unchanged.
         images : (N,) int or str, optional
             Ids; 0 .. N-1 by default.
         classes : sequence of str, optional
@@ -96,7 +96,7 @@ class Truth:
             return present
         if is_frame(present):
             images = present.index.to_numpy() if images is None else images
-            classes = tuple(present.columns) if classes is None else classes
+            classes = frame_classes(present) if classes is None else classes
             note_names(images, classes)
         codes = presence(present, minus)
         matrix = _bool_csr(codes if issparse(codes) else codes == 1)
@@ -207,8 +207,15 @@ def class_names(names: Any, L: int) -> tuple[str, ...]:
     texts = tuple(names)
     for name in texts:
         if not isinstance(name, str):
-            raise BadInput(f"class {name!r} is not text; give every class a name")
+            raise BadInput(f"class {name!r} is not text; name every class, as with "
+                           "list(map(str, classes)), or frame.rename(columns=str)")  # fmt: skip
     return tuple(map(str, texts))
+
+
+def frame_classes(frame: Any) -> tuple[Any, ...]:
+    """The columns of a frame; class-0, class-1 ... if pandas numbered them for want of names."""
+    names = tuple(frame.columns)
+    return class_names(None, len(names)) if names == tuple(range(len(names))) else names
 
 
 def axes(images: Any, classes: Any, shape: tuple[int, ...]) -> tuple[NDArray[Any], tuple[str, ...]]:
@@ -244,6 +251,7 @@ def matrix_of(values: Any) -> Any:
 
     Raises BadInput for anything but a matrix of numbers.
     """
+    values = of_tensor(values)
     if issparse(values):
         matrix = checked(values if values.format == "csr" else values.tocoo())
     else:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, issparse
 
 from simkit.errors import BadInput
-from simkit.labels.coding import UNKNOWN, is_frame, states, unmasked
-from simkit.labels.truth import Truth
+from simkit.labels.coding import UNKNOWN, is_frame, of_tensor, states, unmasked
+from simkit.labels.truth import Truth, frame_classes
 
 _CACHE_BYTES = 1 << 22  # blocks of about this size are transposed and sorted fastest
 _LEAST_CLASSES = 32  # narrower blocks would waste most of each cache line of row-major scores
@@ -32,10 +32,7 @@ _FINITE = 1e37  # products of bounds in float32 stay above zero
 
 def array(values: Any) -> NDArray[Any]:
     """The values as an array; a tensor is copied if it is on a device or bfloat16."""
-    if hasattr(values, "detach"):  # a tensor; the check does not import torch
-        values = values.detach().cpu()
-        return (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
-    return np.asarray(unmasked(values))
+    return np.asarray(unmasked(of_tensor(values)))
 
 
 def scores_and_labels(scores: Any, present: Any, known: Any = None, form: Any = csr_array) -> Any:
@@ -46,7 +43,7 @@ def scores_and_labels(scores: Any, present: Any, known: Any = None, form: Any = 
 
     Raises BadInput for scores that are not a matrix of numbers, and labels that do not fit them.
     """
-    numbers = _numbers(scores) if is_frame(scores) else scores
+    numbers = _numbers(scores) if is_frame(scores) else of_tensor(scores)
     present, known = by_name(scores, {"present": present, "known": known})
     scores = numbers
     if issparse(scores):
@@ -71,6 +68,7 @@ def labels_of(
     A Truth provides both; known None means all but blank labels (nan, None). Raises BadInput for
     other shapes, and labels other than 0 and 1.
     """
+    present, known = of_tensor(present), of_tensor(known)
     (known,) = by_name(present, {"known": known})
     if isinstance(present, Truth):
         known = present.known if known is None else known
@@ -147,7 +145,7 @@ def names_of(values: Any) -> tuple[Any, Any] | None:
     """Images and classes of a frame or Truth; None for values without names."""
     if isinstance(values, Truth):
         return values.images, values.classes
-    return (values.index, values.columns) if is_frame(values) else None
+    return (values.index, frame_classes(values)) if is_frame(values) else None
 
 
 def by_name(first: Any, others: dict[str, Any]) -> list[Any]:

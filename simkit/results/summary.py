@@ -196,20 +196,44 @@ def chapter_of_settings(chosen: list[dict[str, Any]]) -> str:
 
 
 def notes_of(table: pd.DataFrame) -> tuple[str, ...]:
-    """Notes on the runs: settings at an edge first, then each kind of note once for each scheme, in
-    its last form (that of the largest budget)."""
+    """Notes on the runs: settings at an edge first, then each note once, with its schemes, and with
+    its methods if it is about training. Of notes with different numbers a scheme has the last."""
     edges = [row for row in choices(table) if row["tuned_edge"]]
-    texts: dict[Any, str] = {}
+    sentences = []
     if edges:
         names = list(dict.fromkeys(f"{row['method']} under {row['scheme']}" for row in edges))
-        texts["edge"] = (
+        sentences.append(
             f"the chosen settings of {listed(names)} lie at the edge of the values tried; widen "
             "these with [tuning.space]"
         )
-    for scheme, notes in zip(table["scheme"], table["notes"], strict=True):
+    last: dict[tuple[str, str, str], str] = {}
+    for scheme, method, notes in table[["scheme", "method", "notes"]].itertuples(False):
         for note in notes if notes is not None else ():
-            name = scheme.partition("(")[0]
-            # Some notes name their scheme, always without its settings.
-            text = re.sub(rf"^{re.escape(name)}(: | (?=can spend ))", "", note)
-            texts[scheme, re.sub(r"[\d.,]+", "", note)] = f"{scheme}: {text}"
-    return tuple(texts.values())
+            text, of = _without_names(note, scheme, method)
+            last[scheme, of, re.sub(r"[\d.,]+", "", text)] = text
+    methods: dict[str, dict[str, list[str]]] = {}  # by text and scheme
+    for (scheme, method, _), text in last.items():
+        methods.setdefault(text, {}).setdefault(scheme, []).append(method)
+    for text, by_scheme in methods.items():
+        schemes: dict[str, list[str]] = {}
+        for scheme, names in by_scheme.items():
+            with_methods = f" with {listed(names, len(names))}" if any(names) else ""
+            schemes.setdefault(with_methods, []).append(scheme)
+        for with_methods, names in schemes.items():
+            sentences.append(f"{listed(names, len(names))}{with_methods}: {text}")
+    return tuple(sentences)
+
+
+def _without_names(note: str, scheme: str, method: str) -> tuple[str, str]:
+    """A note without the name of the scheme or method that it starts with, always without settings;
+    and the method, if it names one."""
+    scheme_name = re.escape(scheme.partition("(")[0])
+    if (text := re.sub(rf"^{scheme_name}(: | (?=can spend ))", "", note)) != note:
+        return text, ""
+    names = (part.partition("(")[0] for part in [*method.split("+"), method])
+    for name in map(re.escape, names):
+        if (text := re.sub(rf"^{name}: ", "", note)) != note:
+            return text, method
+        if (text := re.sub(rf"^method '{name}'", "the method", note)) != note:
+            return text, method
+    return note, ""

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
+from simkit import metrics
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
@@ -21,6 +22,7 @@ COMPLETE = {
     "text": [["1", "0"], ["0.0", "1"], ["1", "1"]],
     "tensor": torch.tensor(SHOWN, dtype=torch.float32, requires_grad=True),
     "sparse tensor": torch.tensor(SHOWN).to_sparse(),
+    "bfloat16": torch.tensor(SHOWN, dtype=torch.bfloat16),
     "frame": pd.DataFrame({"a": [1, 0, 1], "b": [F, T, T]}),
     "nullable": pd.DataFrame({"a": [1, 0, 1], "b": [0, 1, 1]}, dtype="Int64"),
     "booleans": pd.DataFrame({"a": [T, F, T], "b": [F, T, T]}, dtype="boolean"),
@@ -44,6 +46,34 @@ PARTIAL = {  # present, absent; unknown, present
 def test_every_form_is_the_same_truth(form) -> None:
     classes = None if isinstance(COMPLETE[form], pd.DataFrame) else ["a", "b"]
     assert Truth.of(COMPLETE[form], classes=classes).id == Truth.of(SHOWN, None, ["a", "b"]).id
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc"])
+def test_sparse_tensors_are_read_as_matrices_of_scipy(layout) -> None:
+    kind = {"layout": getattr(torch, layout)}
+    tensor = torch.tensor(SHOWN).to_sparse(**kind)
+    assert Truth.of(tensor).id == Truth.of(SHOWN).id
+    assert PartialLabels.of(tensor).id == PartialLabels.of(coo_array(SHOWN)).id
+    assert PartialLabels.of(torch.tensor([[1, -1]]).to_sparse(**kind)).counts()["absent"] == 1
+    scores = np.array([[0.9, 0.8], [0.1, 0.7], [0.2, 0.9]])
+    ap = metrics.average_precision(scores, tensor)
+    assert ap.tolist() == metrics.average_precision(scores, np.array(SHOWN)).tolist()
+
+
+def test_columns_that_pandas_numbered_name_no_classes() -> None:
+    frame = pd.DataFrame(SHOWN)
+    scores = pd.DataFrame([[0.9, 0.8], [0.1, 0.7], [0.2, 0.9]])
+    truth = Truth.of(frame)
+    assert truth.id == Truth.of(SHOWN).id
+    assert PartialLabels.from_pandas(frame).classes == ("class-0", "class-1")
+    assert metrics.average_precision(scores, truth).tolist() == [1, (1 + 2 / 3) / 2]
+    with pytest.raises(BadInput, match=r"pass frame.to_numpy\(\) and frame.index$"):
+        PartialLabels.of(frame)
+    numbered = pd.DataFrame(SHOWN, columns=[10, 20])
+    with pytest.raises(BadInput, match=r"class 10 is not text.* (frame.rename\(columns=str\))$"):
+        Truth.of(numbered)
+    assert Truth.of(numbered.rename(columns=str)).classes == ("10", "20")
 
 
 @pytest.mark.parametrize("form", PARTIAL)

@@ -284,3 +284,21 @@ def test_notes_stand_once_for_each_scheme_in_their_last_form():
     ]
     notes = summary.notes_of(runs.Runs(runs.concat(parts)).every)
     assert notes == ("fpc: can spend 2,000.5 of 3,000 dollars", "fpc: odd")
+
+
+def test_equal_notes_stand_once_with_their_schemes_and_methods():
+    several = {"an": [0.4], "ll-r+boostlu": [0.5], "csl(eta=0.1)": [0.5]}
+    parts = [table(several, scheme=scheme, notes=["2 images are empty"]) for scheme in "ab"]
+    for name, of in (("an", "a"), ("ll-r", "a"), ("an", "b"), ("csl", "c")):
+        notes = [f"{name}: it diverged", f"method {name!r} learns nothing"]
+        method = next(method for method in several if method.startswith(name))
+        parts.append(table({method: [0.4]}, scheme=of, notes=notes))
+    assert summary.notes_of(runs.Runs(runs.concat(parts)).every) == (
+        "a and b: 2 images are empty",
+        "a with an and ll-r+boostlu: it diverged",
+        "b with an: it diverged",
+        "c with csl(eta=0.1): it diverged",
+        "a with an and ll-r+boostlu: the method learns nothing",
+        "b with an: the method learns nothing",
+        "c with csl(eta=0.1): the method learns nothing",
+    )
