@@ -71,6 +71,15 @@ def run(tmp_path: Path):
     return called
 
 
+def test_settings_are_listed_with_their_meaning(run) -> None:
+    for words, meaning in (
+        (("list", "schemes", "checklist"), r"length +10 +classes on the list"),
+        (("simulate", "--help"), r"--length VALUE +classes on the list \[default: 10\]"),
+        (("list", "methods", "capped"), r"cap +0.7 +largest loss of an unknown label"),
+    ):
+        assert re.search(meaning, run(*words).stdout)
+
+
 @pytest.mark.slow
 def test_a_scheme_of_a_package_is_listed_and_simulated(run) -> None:
     assert "checklist" in run("list", "schemes").stdout
