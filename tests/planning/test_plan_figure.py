@@ -262,6 +262,21 @@ def test_names_of_lines_that_end_together_neither_overlap_nor_leave(name, narrow
     assert all(low[1] <= high[0] for low, high in pairwise(boxes))
 
 
+@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize("share", [0.01, 0.1, 1])
+def test_the_label_of_the_purchase_stays_within_the_axes(share, narrow) -> None:
+    lines = [replace(line, dollars=tuple(1e4 * d for d in line.dollars), measured=())
+             for line in example().chart.lines]  # fmt: skip
+    chosen = max(DOLLARS[0], share * DOLLARS[-1]) * 1e4
+    chart = replace(example().chart, lines=tuple(lines), chosen=(chosen, 0.55), budget=chosen)
+    drawn = plan_figure.figure(chart, narrow=narrow)
+    drawn.draw_without_rendering()
+    (axes,) = drawn.axes
+    (label,) = [text for text in axes.texts if "mAP" in text.get_text() and "$" in text.get_text()]
+    box, room = label.get_window_extent(), axes.get_window_extent()
+    assert room.x0 <= round(box.x0) and round(box.x1) <= room.x1 + 0.5
+
+
 # The command
 
 

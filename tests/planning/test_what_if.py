@@ -13,6 +13,11 @@ from simkit.planning.evidence import Evidence
 from simkit.planning.plan import BUDGETS
 from tests.planning import planted
 
+LABEL = """(() => {  // pixels between the label of the mark and both sides of the figure
+  const [label, plot] = [".mark b", ".plot"].map((one) => document.querySelector(one).getBoundingClientRect());
+  return [label.left - plot.left, plot.right - label.right];
+})()"""  # noqa: E501
+
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
@@ -78,7 +83,9 @@ def test_targets_are_reached_by_the_cheapest_purchase(runs, plan, steps):
 @pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
 def test_the_slider_moves_by_keyboard(browser, plan, steps, tmp_path, size):
     file = tmp_path / "plan.html"
-    file.write_text(plan.html(), encoding="utf-8")
+    cheapest = steps["steps"][0]["mark"][0]  # a purchase far cheaper than all lines
+    cheaper = plan.html().replace(f'"mark": [{cheapest!r},', f'"mark": [{cheapest / 1e3!r},')
+    file.write_text(cheaper, encoding="utf-8")
     browser.size(*size)
     browser.open(file)
     own = steps["own"]
@@ -94,6 +101,8 @@ def test_the_slider_moves_by_keyboard(browser, plan, steps, tmp_path, size):
             assert head.replace("`", "") in shown and rest.replace("`", "") in shown
         assert browser.run("document.querySelector('[name=shown]').value") == step["budget"]
         assert browser.run("document.querySelector('.mark b').textContent") == step["label"]
+        left, right = browser.run(LABEL)
+        assert left >= 0 and right >= 0  # it is not cut
         bill = browser.run("document.querySelector('.bill tbody').innerText")
         assert all(cell in bill for row in step["bill"] for cell in row)
         budget = step["budget"].replace("$", "").replace(",", "")
