@@ -1,7 +1,7 @@
 """Finished jobs on disk, a file for each, and the plan of the comparison under way in a folder.
 
 A file is named after the key of the job and the hash of the code that ran it: KEY-CODE.arrows. The
-finished trainings of a job under way are files in a folder `stacks`, until the job is stored.
+finished trainings of a job under way are files KEY-CODE.ID.stack, until the job is stored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from simkit.registry import convert
 from simkit.results.method_facts import FACTS, parsed
 
 PLAN = "plan.json"  # the comparison under way in a folder; removed once its results are written
-STACKS = "stacks"  # a folder beside the finished jobs
+JOB, STACK = ".arrows", ".stack"  # endings of a finished job, and of finished trainings of one
 CHECKSUM = "checksum"  # of the facts, in tables of version 0.2.0 and later
 _DIGEST = hashlib.sha256().digest_size
 
@@ -42,7 +42,7 @@ class Result:
     lasting: bool = True
 
 
-def save(result: Result, folder: Path, stem: str) -> None:
+def save(result: Result, folder: Path, stem: str, ending: str = JOB) -> None:
     """Write a finished job as `folder/STEM.arrows`; the file appears whole.
 
     It is an Arrow stream (polars.read_ipc_stream opens it), followed by the SHA-256 of its bytes:
@@ -54,16 +54,16 @@ def save(result: Result, folder: Path, stem: str) -> None:
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
     content = sink.getvalue().to_pybytes()
-    with whole(folder / f"{stem}.arrows") as part:
+    with whole(folder / f"{stem}{ending}") as part:
         part.write_bytes(content + hashlib.sha256(content).digest())
 
 
-def load(folder: Path, stem: str, *schemas: pa.Schema) -> Result | None:
+def load(folder: Path, stem: str, *schemas: pa.Schema, ending: str = JOB) -> Result | None:
     """A finished job with one of these selections of columns, or None if it is missing.
 
     A damaged file causes a warning and None, so that the job runs again.
     """
-    path = folder / f"{stem}.arrows"
+    path = folder / f"{stem}{ending}"
     try:
         content = memoryview(path.read_bytes())
         content, digest = content[:-_DIGEST], content[-_DIGEST:]
@@ -82,8 +82,8 @@ def load(folder: Path, stem: str, *schemas: pa.Schema) -> Result | None:
 
 
 def stacks(folder: Path, stem: str) -> list[Path]:
-    """The files of the finished stacks of a job under way: `folder/stacks/STEM.ID.arrows`."""
-    return sorted((folder / STACKS).glob(f"{stem}.*.arrows"))
+    """The files of the finished stacks of a job under way: `folder/STEM.ID.stack`."""
+    return sorted(folder.glob(f"{stem}.*{STACK}"))
 
 
 def finished(folder: Path, stem: str) -> bool:

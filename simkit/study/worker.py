@@ -43,7 +43,7 @@ from simkit.metrics.ap import LabelCounts
 from simkit.progress import peak_memory
 from simkit.quantities import exact_money
 from simkit.results import job_store
-from simkit.results.job_store import STACKS, Result
+from simkit.results.job_store import STACK, Result
 from simkit.results.runs import ERRORS, SCHEMAS, SWEEP, Row
 from simkit.study import sources
 from simkit.study.grid import COMPLETE
@@ -189,7 +189,7 @@ def run(job: Job, folder: Path | None = None) -> Result:
         If the data changed since the job was planned.
     """
     start, rows, earlier = time.perf_counter(), list[Row](), 0.0
-    stacks = folder and folder / STACKS / job.stem
+    stacks = folder and folder / job.stem
     errors: dict[str, Exception] = {}
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -376,13 +376,14 @@ class Repetition:
         self.rows |= rows
         if self.stacks is not None:  # an error here is one of the job, and of no method
             result = Result(_table([*rows.values()], self.job))
-            job_store.save(result, self.stacks.parent, self._stem(places))
+            job_store.save(result, self.stacks.parent, self._stem(places), STACK)
 
     def _kept(self, places: Sequence[tuple[LabelBatch, str]]) -> list[Row]:
         """The rows of a stack that was finished before an interruption; else none."""
         if self.stacks is None:
             return []
-        result = job_store.load(self.stacks.parent, self._stem(places), *SCHEMAS)
+        folder, stem = self.stacks.parent, self._stem(places)
+        result = job_store.load(folder, stem, *SCHEMAS, ending=STACK)
         return [] if result is None else result.table.to_pylist()
 
     def _stem(self, places: Sequence[tuple[LabelBatch, str]]) -> str:

@@ -208,7 +208,7 @@ def test_finished_trainings_of_an_interrupted_job_are_not_repeated(shell, monkey
     first, second = (runs.read(folder).drop_columns(runs.MEASURED) for folder in
                      ("undisturbed", "runs"))  # fmt: skip
     assert first.equals(second)
-    assert len([*Path("runs/bundles").rglob("*.arrows")]) == 1  # the job
+    assert len([*Path("runs/bundles").iterdir()]) == 1  # the job
 
 
 def test_what_failed_stays_on_disk(shell) -> None:

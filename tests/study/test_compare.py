@@ -470,6 +470,6 @@ def test_heads_and_backbones_are_told_apart_and_kept(small, tmp_path, undrawn, m
         assert result.table["trained"].tolist() == [word]
         text = describe(tmp_path / word)["text"]
         assert ("whole backbones were trained" in text) == (word == "backbone")
-    monkeypatch.setattr(scheduler, "run", None)
+    monkeypatch.setattr(scheduler, "run", exit)  # is not called
     again = compare(small(pictures={"size": 32}, **some), out=tmp_path / "backbone", workers=1)
     assert repeatable(again) == repeatable(result)
