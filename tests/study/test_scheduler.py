@@ -190,7 +190,7 @@ def test_a_job_that_kills_its_process_is_named_and_the_rest_is_kept(tiny, tmp_pa
 
 
 def test_what_another_version_computed_is_not_taken(tiny, tmp_path, monkeypatch):
-    def elsewhere(job):
+    def elsewhere(job, folder):
         (row,) = rows_of(run(job))
         made = json.loads(row["environment"]) | {"torch": "1.0", "numpy": "2.9"}
         return Result(runs.to_table([row | {"environment": json.dumps(made)}]))
@@ -207,7 +207,7 @@ def test_what_is_kept_is_read_and_not_run(tiny, tmp_path, monkeypatch):
     jobs, _ = planned(tiny(draws=2))
     at = []
     first = finish(jobs, tmp_path, HERE, lambda *now: at.append(now))
-    monkeypatch.setattr(scheduler, "run", None)
+    monkeypatch.setattr(scheduler, "run", exit)
     again = finish(jobs, tmp_path, HERE, lambda *now: at.append(now))
     assert at == [(0, 2), (1, 2), (2, 2), (2, 2)]
     assert all(first.done[job.key].table.equals(again.done[job.key].table) for job in jobs)
