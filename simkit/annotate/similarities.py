@@ -15,7 +15,7 @@ from zipfile import ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, log_softmax, logit, softmax
 
 from simkit.annotate.schemes import MISSING
 from simkit.chance import Chance
@@ -23,7 +23,7 @@ from simkit.errors import BadInput, counted, noting, unknown
 from simkit.files import reading, whole
 from simkit.history import History, content_id
 from simkit.labels.formats.npz import Arrays
-from simkit.labels.names import find_images, plain
+from simkit.labels.names import class_places, find_images, respelled
 from simkit.labels.tables import USUAL, Table, read_table
 from simkit.labels.truth import Truth, locked
 from simkit.metrics.ap import ap_of_classes, mean_ap
@@ -36,6 +36,19 @@ _NAMELESS = (
     'classes: pandas.DataFrame(scores, images, classes).to_csv("scores.csv", index_label="image")'
 )
 PILOT_SCORES = "scores.parquet"  # in the folder of a comparison, see `PilotScores`
+GIVEN_SCORES = "given_scores.parquet"  # in a project: those of the user's model, see `write_scores`
+_SCORE = (
+    "score",
+    "scores",
+    "confidence",
+    "conf",
+    "probability",
+    "prob",
+    "logit",
+    "logits",
+    "value",
+)
+_SUREST = 1e-12  # distance of a probability from 0 and 1, whose logits are infinite
 _LARGEST_SEPARATION = 20.0  # standard deviations between present and absent
 
 
@@ -237,8 +250,9 @@ def read_scores(
 ) -> NDArray[np.floating] | None:
     """(n, L) logits of these images and classes, from a file of similarities or a table.
 
-    The table has a column with the images' ids, by default the first, and one for each class. An
-    image without scores there gets very low ones. Raises BadInput.
+    The table has a column with the images' ids, by default the first, and one for each class; or a
+    row for each image and class, with columns image, class and score. Probabilities become logits.
+    An image without scores there gets very low ones. Raises BadInput.
     """
     if path is None:
         return None
@@ -299,16 +313,10 @@ class PilotScores:
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write a table of scores (.parquet) that `--scores` reads; labels are in its metadata."""
-        import pyarrow as pa
-        import pyarrow.parquet
-
-        columns = {"image": pa.array(self.truth.images.astype(str).tolist())}
-        columns |= {name: self.values[:, c] for c, name in enumerate(self.truth.classes)}
         rows, classes = self.truth.present.nonzero()
         present = json.dumps([rows[classes == c].tolist() for c in range(len(self.truth.classes))])
         about = {"history": self.history.to_json(), "present": present}
-        with whole(path) as file:
-            pyarrow.parquet.write_table(pa.table(columns).replace_schema_metadata(about), file)
+        write_scores(self.values, self.truth.images, self.truth.classes, path, about=about)
 
     @staticmethod
     def read(path: str | PathLike[str]) -> PilotScores:
@@ -327,22 +335,63 @@ class PilotScores:
             return PilotScores(values, truth, history)
 
 
+def write_scores(
+    values: NDArray[np.floating], images: NDArray[Any], classes: Sequence[str],
+    path: str | PathLike[str], *, about: Mapping[str, str] | None = None,
+) -> None:  # fmt: skip
+    """Write logits (N, L) as a table (.parquet) that `read_scores` reads; missing ones are empty.
+
+    about: metadata.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    columns = {"image": pa.array(images.astype(str).tolist())}
+    for c, name in enumerate(classes):
+        columns[name] = pa.array(values[:, c], mask=values[:, c] <= MISSING)
+    with whole(path) as file:
+        pyarrow.parquet.write_table(pa.table(columns).replace_schema_metadata(about), file)
+
+
 def _from_table(
     table: Table, split: str, images: NDArray[Any], classes: Sequence[str]
 ) -> NDArray[np.float64]:
-    """(n, L) the scores in a table, with very low values for missing ones."""
+    """(n, L) the scores in a table as logits, with very low values for missing ones."""
+    by_name, wanted = table.by_name(), images.astype(str)
+    places = class_places([*by_name], classes)
+    of_class, of_score = (table.named(names) for names in (USUAL["class"], _SCORE))
+    if of_class and of_score and not {*places} - {of_class[0].name, of_score[0].name}:
+        scores = _pair_by_pair(table, split, wanted, classes)
+    else:
+        scores = _class_by_class(table, split, wanted, classes)
+    scores = _as_logits(scores, table)
+    if (empty := np.isnan(scores)).any():
+        without = wanted[empty.any(axis=1)].tolist()
+        table.note(f"images with empty scores, for which no label is proposed: {counted(without)}; "
+                   f"empty cells: {empty.sum():,} of {empty.size:,}")  # fmt: skip
+        scores[empty] = MISSING
+    return scores
+
+
+def _class_by_class(
+    table: Table, split: str, wanted: NDArray[Any], classes: Sequence[str]
+) -> NDArray[np.float64]:
+    """(n, L) the scores in a table with a column for each class, nan where a cell is empty."""
     by_name = table.by_name()
-    names = [*map(plain, classes)]
-    for name in names:
-        if name not in by_name:
+    columns = {c: by_name[name] for name, c in class_places([*by_name], classes).items()}
+    columns |= {c: by_name[name] for c, name in enumerate(classes) if name in by_name}
+    for c, name in enumerate(classes):
+        if c not in columns:
             raise BadInput(f"{unknown('column', name, by_name)}: a column with the image ids and "
-                           "one per class are expected, as written by simkit predict")  # fmt: skip
-    others = [column for column in table.columns if column.name not in names]
+                           "one per class are expected, as written by simkit predict, or the "
+                           "columns image, class and score")  # fmt: skip
+    _note_classes(table, [columns[c].name for c in range(len(classes))], classes)
+    used = [*columns.values()]
+    others = [column for column in table.columns if column not in used]
     ids = next((column for column in table.named(USUAL["image"]) if column in others), None)
     if (ids := ids or table.columns[0]) not in others:
         raise BadInput("no column holds the image ids; call it image")
     ids.check_different("image")
-    wanted = images.astype(str)
     rows = find_images(wanted.tolist(), ids.texts, table.note)
     if (rows < 0).any():
         raise BadInput(
@@ -352,15 +401,76 @@ def _from_table(
         )
     if extra := [column.name for column in others if column is not ids]:
         table.note(f"columns left out because they are not classes of the data: {counted(extra)}")
-    if len(ids.texts) > len(wanted):
-        left = sorted({*ids.texts} - {*np.array(ids.texts, object)[rows]})
+    _note_images(table, split, ids.texts, rows)
+    return np.array([columns[c].numbers() for c in range(len(classes))])[:, rows].T
+
+
+def _pair_by_pair(
+    table: Table, split: str, wanted: NDArray[Any], classes: Sequence[str]
+) -> NDArray[np.float64]:
+    """(n, L) the scores in a table with a row for each image and class, nan without a row."""
+    ids, names = table.pick("image"), table.pick("class")
+    values = table.column(_SCORE, "the score").numbers()
+    rows = find_images(wanted.tolist(), ids.texts, table.note)
+    if (rows < 0).all():
+        raise BadInput(f"none of the {len(wanted):,} images has a row, such as {wanted[0]!r} (the "
+                       f"first row is for {ids.texts[0]!r}); write the names of the files into the "
+                       f"column {ids.name}")  # fmt: skip
+    _note_images(table, split, ids.texts, rows)
+    places = class_places(names.texts, classes)
+    if not places:
+        raise unknown("class", names.texts[0], classes)
+    _note_classes(table, [*places], [classes[c] for c in places.values()])
+    if others := [name for name in names.texts if name not in places]:
+        table.note(f"names that are not classes of the data, whose rows are left out: "
+                   f"{counted(others)}")  # fmt: skip
+    if lacking := [name for c, name in enumerate(classes) if c not in {*places.values()}]:
+        table.note(f"classes without any row: {counted(lacking)}")
+    image = np.full(len(ids.texts), -1)
+    image[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
+    c = np.array([places.get(name, -1) for name in names.texts])[names.codes]
+    image = image[ids.codes]
+    used = (image >= 0) & (c >= 0) & ~np.isnan(values)
+    pairs = image[used] * len(classes) + c[used]
+    highest = np.full(len(wanted) * len(classes), -np.inf)
+    np.maximum.at(highest, pairs, values[used])
+    if more := len(pairs) - len(np.unique(pairs)):
+        table.note(f"rows of a further score of the same image and class, such as of a second box: "
+                   f"{more:,}; the highest score counts")  # fmt: skip
+    return np.where(highest > -np.inf, highest, np.nan).reshape(len(wanted), -1)
+
+
+def _note_images(
+    table: Table, split: str, texts: Sequence[str], rows: NDArray[np.int64]
+) -> None:  # fmt: skip
+    """A note about images of the table that are not among the wanted ones."""
+    if left := sorted({*texts} - {texts[row] for row in rows.tolist() if row >= 0}):
         table.note(f"images left out because they are not in {split}: {counted(left)}")
-    scores = np.array([by_name[name].numbers() for name in names])[:, rows].T
-    if (empty := np.isnan(scores)).any():
-        without = wanted[empty.any(axis=1)].tolist()
-        table.note(f"images with empty scores, for which no label is proposed: {counted(without)}; "
-                   f"empty cells: {empty.sum():,}")  # fmt: skip
-        scores[empty] = MISSING
+
+
+def _note_classes(table: Table, names: Sequence[str], classes: Sequence[str]) -> None:
+    """A note about names of classes in the table that were matched with other spellings."""
+    pairs = [(ours, theirs) for theirs, ours in zip(names, classes, strict=True) if theirs != ours]
+    if pairs:
+        table.note(respelled(pairs, len(classes), "classes"))
+
+
+def _as_logits(scores: NDArray[np.float64], table: Table) -> NDArray[np.float64]:
+    """Logits of scores (n, L) that are probabilities; other scores unchanged.
+
+    nan stays nan. Raises BadInput for logarithms of the probabilities of a softmax.
+    """
+    known = scores[~np.isnan(scores)]
+    if not known.size:
+        return scores
+    low, high = known.min(), known.max()
+    if low >= 0 and high <= 1 + 1e-6:
+        table.note(f"scores from {low:.3g} to {high:.3g} are read as probabilities; write logits "
+                   "if they are none")  # fmt: skip
+        return np.asarray(logit(np.clip(scores, _SUREST, 1 - _SUREST)))
+    if high <= 0 and scores.shape[1] > 1 and (np.abs(np.exp(scores).sum(axis=1) - 1) < 1e-3).all():
+        raise BadInput("its scores are logarithms of probabilities, which sum to 1 in each image; "
+                       "write probabilities, exp(x)")  # fmt: skip
     return scores
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from simkit.annotate.label_preference import spelled
+from simkit.annotate.schemes import MISSING
 from simkit.annotate.similarities import read_scores
 from simkit.data.lists import class_names
 from simkit.errors import BadInput
@@ -21,6 +22,7 @@ from tests.cases.reading import Case, check, written
 
 RIGHT = [[1.5, -2.5], [-0.25, 4.0]]  # cat and dog in a.jpg and b.jpg
 TABLE = "image,cat,dog\na.jpg,1.5,-2.5\nb.jpg,-0.25,4\n"
+PAIRS = "image,class,score\na.jpg,cat,1.5\na.jpg,dog,-2.5\nb.jpg,cat,-0.25\nb.jpg,dog,4\n"
 SCORES = {
     "another-order": Case("image,dog,cat\nb.jpg,4,-0.25\na.jpg,-2.5,1.5\n", RIGHT),
     "exponents": Case("image,cat,dog\na.jpg,15e-1,-2.5E+00\nb.jpg,-.25,4e0\n", RIGHT),
@@ -34,9 +36,37 @@ SCORES = {
     "per-cent": Case("image,cat,dog\na.jpg,150%,-250%\nb.jpg,-25%,400 %\n", RIGHT),
     "infinite": Case(TABLE.replace("4", "inf"), RIGHT, asks="inf", mended=TABLE),
     "one-per-row": Case(
-        "image,class,score\na.jpg,cat,1.5\na.jpg,dog,-2.5\n", RIGHT, asks="class", mended=TABLE,
+        "file_name,label,confidence\nb.jpg,dog,4\nb.jpg,cat,-.25\na.jpg,cat,1.5\na.jpg,dog,-2.5\n",
+        RIGHT,
     ),
-    "case": Case(TABLE.replace("cat", "Cat"), RIGHT, asks="cat", mended=TABLE),
+    "boxes": Case(f"{PAIRS}a.jpg,cat,1\n", RIGHT, note="second box: 1; the highest"),
+    "other-images": Case(f"{PAIRS}c.jpg,cat,1\n", RIGHT, note="not in train: 1 (c.jpg)"),
+    "other-classes": Case(f"{PAIRS}a.jpg,owl,1\n", RIGHT, note="left out: 1 (owl)"),
+    "no-class": Case(
+        PAIRS.replace("cat", "kat").replace("dog", "dock"), RIGHT, asks="kat", mended=PAIRS,
+    ),
+    "no-image": Case(PAIRS.replace("jpg", "png"), RIGHT, asks="none of the 2", mended=PAIRS),
+    "pair-without-row": Case(
+        PAIRS.replace("a.jpg,dog,-2.5\n", ""), [[1.5, MISSING], RIGHT[1]],
+        note="1 (a.jpg); empty cells: 1 of 4",
+    ),
+    "class-without-row": Case(
+        "image,class,score\na.jpg,cat,1.5\nb.jpg,cat,-.25\n",
+        [[1.5, MISSING], [-0.25, MISSING]], note="without any row: 1 (dog)",
+    ),
+    "case": Case(TABLE.replace("cat", "Cat"), RIGHT, note="names of classes that are spelled differently and were matched: 1 of 2 ('cat' is 'Cat')"),
+    "two-cases": Case(
+        "image,cat,dog,Cat\na.jpg,1.5,-2.5,7\nb.jpg,-0.25,4,7\n", RIGHT, note="not classes of the data: 1 (Cat)",
+    ),
+    "probabilities": Case(
+        "image,cat,dog\na.jpg,0.8,0.2\nb.jpg,0.5,1\n",
+        [[1.386, -1.386], [0, 27.631]], note="0.2 to 1 are read as probabilities",
+    ),
+    "logarithms": Case(
+        "image,cat,dog\na.jpg,-0.2231435513,-1.6094379124\nb.jpg,-0.6931471806,-0.6931471806\n",
+        [[1.386, -1.386], [0, 0]], asks=r"probabilities, exp\(x\)",
+        mended="image,cat,dog\na.jpg,0.8,0.2\nb.jpg,0.5,0.5\n",
+    ),
 }  # fmt: skip
 
 
@@ -44,7 +74,7 @@ SCORES = {
 def test_scores(name: str, tmp_path: Path) -> None:
     def read(text: str, _: str) -> Any:
         file, images = written(tmp_path / "scores.csv", text), np.array(["a.jpg", "b.jpg"])
-        return read_scores(file, "train", images, ["cat", "dog"]).tolist()
+        return read_scores(file, "train", images, ["cat", "dog"]).round(3).tolist()
 
     check(SCORES[name], read)
 

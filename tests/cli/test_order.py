@@ -84,9 +84,9 @@ def test_a_further_round_asks_about_uncertain_images(tmp_path, capsys):
     words = ["order", "--next", str(order.folder), "--scheme", scheme, "--to", "csv"]
     assert code(words) == 2
     assert "--scores FILE" in capsys.readouterr().err
-    chances = 1 / (1 + np.exp(-table))
-    chances.iloc[0, 0] = np.nan
-    for wrong, text in ((chances, "like probabilities"), (table[[]], "no column is called")):
+    percent = 100 / (1 + np.exp(-table))
+    percent.iloc[0, 0] = np.nan
+    for wrong, text in ((percent, "p / 100 in a table"), (table[[]], "no column is called")):
         wrong.rename_axis("image").to_csv(tmp_path / "wrong.csv")
         assert code([*words, "--scores", str(tmp_path / "wrong.csv")]) == 2
         error = capsys.readouterr().err

@@ -134,7 +134,7 @@ def test_scores_of_other_programs(tmp_path, content: str, note: str) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("image,Cat\n7,1\n", "did you mean 'Cat'"),
+        ("image,Kat\n7,1\n", "did you mean 'Kat'"),
         ("image,cat\n7,1\n7,1\n", "'7' has two rows"),
         ("image,cat\n7.jpg,1\n", "no row: 1 .7. .the first row is for '7.jpg'"),
         ("image,cat\n7,often\n", "'cat' holds 'often' in row 2"),

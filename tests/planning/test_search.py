@@ -100,11 +100,14 @@ def test_scores_of_another_model_take_the_place_of_the_pilots(runs, tmp_path):
     assert made.chosen.option == FPC and made.to_json()["searched"]["right"] == 1
     assert "clip.csv: 100% of the candidates" in dict(made.page.answers)["Needs"]
     assert f"--scores {file}" in made.command
-    table.iloc[1:].to_csv(file, index_label="image")
-    with pytest.raises(BadInput, match="these have no row"):
+    (100 / (1 + np.exp(-table))).to_csv(file, index_label="image")
+    with pytest.raises(BadInput, match="p / 100 in a table"):
         plan(runs, 30, images=600, scores=file)
     (1 / (1 + np.exp(-table))).to_csv(file, index_label="image")
-    with pytest.raises(BadInput, match="like probabilities; logits"):
+    with pytest.warns(match="are read as probabilities"):
+        assert looks(FPC, pool.searched_by(file), 3) == pytest.approx(3 + 3)
+    table.iloc[1:].to_csv(file, index_label="image")
+    with pytest.raises(BadInput, match="these have no row"):
         plan(runs, 30, images=600, scores=file)
     with pytest.raises(BadInput, match="cannot be opened"):
         replace(pool, opened=False).searched_by(file)
