@@ -10,6 +10,7 @@ import click
 import simkit
 from simkit.cli import options
 from simkit.cli.output import print_json, progress, say, width, write_page
+from simkit.cli.status import say_savings
 from simkit.errors import BadInput
 
 if TYPE_CHECKING:
@@ -100,8 +101,27 @@ def command(
         project_state.record(report.absolute().parent, made=report)
     print_json(made.to_json())
     say(made.text(width=width(), details=details))
+    if not pilot:
+        _say_savings(folders)
     if report is not None:
         say(f"wrote {report}")
+
+
+def _say_savings(folders: tuple[Path, ...]) -> None:
+    """In a project with scores, what they save in questions and dollars."""
+    from simkit.annotate.similarities import GIVEN_SCORES
+    from simkit.orders.given_scores import GivenScores
+    from simkit.orders.project import Project, spent
+    from simkit.planning.evidence import project_folder
+
+    home = project_folder(*folders)
+    if home is None or not (home / GIVEN_SCORES).is_file():
+        return
+    project = Project.read(home)
+    states = project.states
+    given = GivenScores.of(project, states[0])
+    assert given is not None
+    say_savings(given, project.budget - spent(project, states, measured=True))
 
 
 def _check(folders: tuple[Path, ...], pilot: bool, values: dict[str, Any]) -> None:

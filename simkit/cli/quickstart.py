@@ -44,6 +44,7 @@ def command(
     *,
     classes_file: Path | None,
     instructions_file: Path | None,
+    scores: Path | None = None,
     per_image: float | None = None,
     backbone: str | None = None,
     weights: str | None,
@@ -62,6 +63,9 @@ def command(
 
     Parameters
     ----------
+    scores
+        A model's scores of the images, from simkit score or a table: the pilot measures them, and
+        later rounds use them.
     per_image : X
         Expected mean number of classes in an image. [default: 2, or half of the classes]
     backbone
@@ -72,6 +76,7 @@ def command(
     from simkit.data.folder import classes_of
     from simkit.data.leaks import open_checked
     from simkit.orders import annotators as people
+    from simkit.orders import given_scores
     from simkit.orders import project as projects
     from simkit.orders.order import Order
     from simkit.orders.rounds import write_round
@@ -94,19 +99,26 @@ def command(
         projects.pilot_data(project)  # an impossible path is refused before people answer
     split = data.to_label
     data.pictures_of(split)  # refused before the images are read
+    scored = None
+    if scores is not None:
+        scored = given_scores.read(scores, split, data.truth[split].images, classes)
     with progress("reading images", "features") as (looking, computing):
         table = check_images(data, split, looking)
         table = table if net is None else with_nearest(table, data, split, net, computing)
-    images = data.truth[split].images[(table["left_out"] == "").to_numpy()]
+    kept = (table["left_out"] == "").to_numpy()
+    images = data.truth[split].images[kept]
     if not len(images):
         raise BadInput(f"none of the {len(table):,} images of {spec} can be read; replace them")
     plan = _pilot(project, len(images), classes_file)
-    order = projects.first_round(project, Order(out / projects.FIRST, images, ()), split, plan)
+    first = Order(out / projects.FIRST, images, (), scores=None if scored is None else scored[kept])
+    order = projects.first_round(project, first, split, plan)
     with whole(out / projects.PICTURES) as part:
         table.to_csv(part, index=False)
     files = write_round(order, to or ("html",), image_root, described=instructions_file,
                         annotators=names)  # fmt: skip
     files += [str(out / projects.PICTURES), str(out / projects.FILE)]
+    if scored is not None:
+        files.append(str(given_scores.keep(project, order)))
     project.write()
     bill = simkit.cost(order.effort(order.table), project.prices)
     _print_pictures(table, data.name, backbone, project)

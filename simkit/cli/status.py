@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +13,9 @@ from simkit.cli.order import say_annotators
 from simkit.cli.output import print_json, say, table
 from simkit.cli.receive import errors_line
 from simkit.quantities import exact_money
+
+if TYPE_CHECKING:
+    from simkit.orders.given_scores import GivenScores
 
 
 # fmt: off
@@ -25,6 +29,7 @@ def command(folder: Path) -> None:
     """
     from simkit.orders import page
     from simkit.orders.annotators import progress
+    from simkit.orders.given_scores import GivenScores
     from simkit.orders.project import Project, model_of, next_step, spent
     from simkit.results.test_split import in_words
 
@@ -43,12 +48,14 @@ def command(folder: Path) -> None:
                 "answered": asked - still_open, "open": still_open, "people": int(people),
             })
     step, model = next_step(project, states), model_of(project)
+    given = GivenScores.of(project, states[0])
     print_json({
         "data": project.data, "classes": list(project.classes), "budget": project.budget,
         "spent": by_times, "spent_by_prices": by_prices, "rounds": rows, "next": step,
         "annotators": [row for state in states for row in progress(state)],
         "model": model,
         "errors": {state.order.folder.name: state.errors for state in states},
+        "scores": None if given is None else given.to_json(),
     })
     images = len(states[0].order.images)
     say(f"{project.data}: {images:,} images to label, {len(project.classes)} classes")
@@ -69,8 +76,32 @@ def command(folder: Path) -> None:
         say_annotators(state)
         if len(state.open) and (pages := page.named(state.order.round_folder)):
             say(f"page to answer: {pages}")
+    if given is not None:
+        for line in given.lines():
+            say(line)
+        say_savings(given, project.budget - by_times)
     say(f"next: {step}")
     if model:
         scored = in_words(model["scored"]) if model["scored"] else "no mAP was measured"
         say(f"model: {scored}; on new labelled images: {model['evaluate']}")
 # fmt: on
+
+
+def say_savings(given: GivenScores, money: float) -> None:
+    """What the scores of a project save in the labels of its other images, for this money."""
+    if not given.purchases:
+        return
+    images, rows, paid = given.left, list[list[Any]](), money >= 0.01
+    for one in given.purchases:
+        rows.append([one.scheme, one.labels, one.questions, exact_money(one.dollars)])
+        if paid:
+            rows[-1].append(min(images, int(images * money / max(one.dollars, 1e-9))))
+    header = ["scheme", "labels", "questions", "cost", f"images for {exact_money(money)}"]
+    say(f"labels of the other {images:,} images by people alone and with the scores:")
+    table(header[: len(rows[0])], rows, words=(0, 1))
+    if not given.sure:
+        say("machine: too few images are labelled to show from which scores on the model is sure")
+    say("counted are questions and dollars, not mAP: the rows are equal only if wrong and unknown "
+        "labels cost no mAP and the other images are like those measured; wrong is what these "
+        "people call wrong, with 95% confidence; the scores are paid. To order: simkit order "
+        f"--next {quote(str(given.state.order.folder))} --images 1.0 --scheme SCHEME")  # fmt: skip

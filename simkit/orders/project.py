@@ -6,6 +6,7 @@ project/order1 ...       orders; see `simkit.orders.order`
 project/labels.csv       made from the answers: the pilot as a labelled data set, with test images
 project/answers.csv      made from the answers: the numbers of answers behind these labels
 project/grid-1.toml ...  made from the answers: comparisons of schemes on the pilot
+project/given_scores.parquet   the scores that the project was started with, as logits
 project/plan.json        the last plan; the next round orders its purchase
 project/model, scores.csv  the model trained on the labels, and its scores of all images
 project/state.json       which of these results are up to date; see `simkit.orders.project_state`
@@ -34,6 +35,7 @@ from simkit.annotate.prices import Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.schemes import make
 from simkit.annotate.schemes.full_subset import FullSubset
+from simkit.annotate.similarities import GIVEN_SCORES
 from simkit.chance import Chance
 from simkit.data import dataset
 from simkit.data.dataset import read_spec, write_spec
@@ -48,6 +50,7 @@ from simkit.orders.receiving import DATA, OrderState, write_data
 from simkit.orders.rounds import round_of
 from simkit.planning import pilot as pilots
 from simkit.planning.answers import FILE as ANSWERS
+from simkit.planning.evidence import OF_PROJECT
 from simkit.planning.pilot import PilotPlan
 from simkit.quantities import spelled_rates
 from simkit.registry import Positive, Share, build, setting, settle
@@ -412,8 +415,10 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
             return ["compare", str(grid), "--out", runs[-1]]
     if purchase := _purchase(project, states, runs, rest, plan if PLAN in current else None):
         # A plan that is priced by a search with the pilot's own model needs scores of all images.
-        by_model = "--plan" in purchase and plan.get("searched") is not None
-        if not by_model:
+        searched = plan.get("searched") if "--plan" in purchase else None
+        if searched and searched["model"] == OF_PROJECT:
+            return [*purchase, "--scores", str(folder / GIVEN_SCORES)]
+        if searched is None:
             return purchase
         if {MODEL, SCORES} <= current:
             return [*purchase, "--scores", str(folder / SCORES)]

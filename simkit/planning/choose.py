@@ -20,7 +20,7 @@ from simkit import quantities
 from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
 from simkit.planning.answers import Answers
-from simkit.planning.costs import PriceCurve, Staff, searched, wrong_labels
+from simkit.planning.costs import PriceCurve, Staff, searched, times_at_random, wrong_labels
 from simkit.planning.curves import EDGE, Curves
 from simkit.planning.evidence import COMPLETE, Array, Evidence, LabelOption, Pair
 from simkit.quantities import numbered
@@ -718,7 +718,8 @@ class Decision:
     def candidates_right(self) -> dict[str, Any] | None:
         """The model by which the purchase is searched for, and the share of its right candidates.
 
-        As `model`, `right` and `by_class`; None without a search by a model.
+        As `model`, `right` and `by_class`, with `at_random`, how many times as much the purchase
+        costs without it (None if it needs one); None without a search by a model.
         """
         pool = self.evidence.pool
         if (found := searched(self.chosen.option, self._amount, pool)) is None:
@@ -729,6 +730,7 @@ class Decision:
         return {
             "model": pool.machine_name, "right": float(right.sum() / max(1.0, looks.sum())),
             "by_class": dict(zip(names, shares, strict=True)),
+            "at_random": times_at_random(self.chosen.option, self._amount, pool, self.prices),
         }  # fmt: skip
 
     def cost(self, *when: str) -> float:

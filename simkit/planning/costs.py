@@ -226,6 +226,21 @@ def searched(option: LabelOption, amount: float, pool: Pool) -> tuple[Array, Arr
     return right.astype(float), looks.astype(float)
 
 
+def times_at_random(
+    option: LabelOption, amount: float, pool: Pool, prices: Prices
+) -> float | None:  # fmt: skip
+    """How many times as much the same amount costs without the pool's machine, searched at random.
+
+    None if the scheme cannot do without a machine.
+    """
+    pools, listed = (pool, replace(pool, machine=None)), prices.once_set_up()
+    try:
+        by_machine, alone = (cost(_simulated(option, amount, one), listed) for one in pools)
+    except BadInput:
+        return None
+    return alone.dollars / by_machine.dollars
+
+
 def _counted_images(pool: Pool) -> int:
     """Number of the pool's images that are simulated."""
     return min(pool.images, max(1, COUNTED // pool.truth.shape[1]))

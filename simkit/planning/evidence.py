@@ -22,7 +22,13 @@ from scipy.sparse import csr_array
 from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits
 from simkit.annotate.schemes.full_subset import FullSubset
-from simkit.annotate.similarities import PILOT_SCORES, PilotScores, Similarities, read_scores
+from simkit.annotate.similarities import (
+    GIVEN_SCORES,
+    PILOT_SCORES,
+    PilotScores,
+    Similarities,
+    read_scores,
+)
 from simkit.chance import Chance
 from simkit.data import dataset
 from simkit.data.dataset import Boxes, Dataset
@@ -42,6 +48,7 @@ from simkit.results.test_split import Array, Errors, TestSplit
 
 Folder = str | PathLike[str]
 
+OF_PROJECT = "the project's scores"  # name of the machine of a plan, see `Pool`
 COMPLETE = FullSubset.name  # the scheme that labels whole images
 _TRAINED_ALIKE = ("backbone", "weights", "features", "pictures", "train", "validation", "tuning")
 _REQUIRED = ("schemes", "methods", "data")  # settings that every grid has
@@ -613,7 +620,7 @@ def _opened(
         pool = Pool(pilots[0].truth, scored)
     else:
         pool = Pool(_stand_in(first, rows), scored, opened=False)
-    about = first.table.attrs
+    about, home = first.table.attrs, project_folder(*(one.folder for one in folders))
     if "test_images" in about:
         images = about["test_images"]
         counts = LabelCounts(*(np.array(about[f"test_{side}"]) for side in ("present", "absent")))
@@ -621,10 +628,10 @@ def _opened(
         test = data.truth["test"]  # of a comparison of an earlier version
         images, counts = test.shape[0], LabelCounts.of(test.present, test.known, class_indices)
     else:
-        return _with_machine(pool, pilots), TestSplit()
+        return _with_machine(pool, pilots, home), TestSplit()
     shares = pool.truth.counts[class_indices] / pool.images
     split = TestSplit.of(images, counts, ap, shares, pool.images, errors=errors)
-    return _with_machine(pool, pilots), split
+    return _with_machine(pool, pilots, home), split
 
 
 def _stand_in(first: _Folder, rows: pd.DataFrame) -> Truth:
@@ -641,11 +648,15 @@ def _stand_in(first: _Folder, rows: pd.DataFrame) -> Truth:
     return Truth.of(csr_array(places < shown.round()), classes=class_names(first.table))
 
 
-def _with_machine(pool: Pool, pilots: Sequence[PilotScores]) -> Pool:
-    """The pool with the better of the comparison's scores and of the pilot's own."""
+def _with_machine(pool: Pool, pilots: Sequence[PilotScores], home: Path | None) -> Pool:
+    """The pool with the best of the scores of the comparison, the project, and the pilot's own."""
     machines: list[tuple[Any, str]] = [(one.values, "the pilot's own model") for one in pilots]
     if pool.scores is not None:
         machines.insert(0, (pool.scores, "the scores of the comparison"))
+    if pool.opened and home is not None and (home / GIVEN_SCORES).is_file():
+        with warnings.catch_warnings(action="ignore"):  # given when the project was started
+            given = pool.searched_by(home / GIVEN_SCORES).machine
+        machines.insert(0, (given, OF_PROJECT))
     if not machines:
         return pool
     quality = [np.nanmean(ap_of_classes(v, pool.truth)[pool.scored]) for v, _ in machines]

@@ -18,7 +18,7 @@ from simkit.history import versions
 from simkit.planning import plan_figure
 from simkit.planning.answers import Answers
 from simkit.planning.choose import LOSS, MOST_TIMES, Candidate, Decision
-from simkit.planning.evidence import Array, LabelOption, Pair
+from simkit.planning.evidence import OF_PROJECT, Array, LabelOption, Pair
 from simkit.planning.plan_figure import Chart, CurveSeries, Mark, Page, Section, Table, dollars
 from simkit.quantities import numbered
 from simkit.registry import short
@@ -179,7 +179,8 @@ def _needs(plan: Decision) -> str:
         return ""
     searched = plan.candidates_right
     shares = sorted(searched["by_class"].items(), key=lambda pair: -pair[1]) if searched else []
-    values = {"searched": searched, "ends": dict(shares[:1] + shares[-1:])}
+    values = {"searched": searched, "ends": dict(shares[:1] + shares[-1:]),
+              "OF_PROJECT": OF_PROJECT}  # fmt: skip
     return plan_figure.said(TEXTS["needs"], values)
 
 

@@ -54,9 +54,12 @@ SCORES = {
         "image,class,score\na.jpg,cat,1.5\nb.jpg,cat,-.25\n",
         [[1.5, MISSING], [-0.25, MISSING]], note="without any row: 1 (dog)",
     ),
-    "case": Case(TABLE.replace("cat", "Cat"), RIGHT, note="names of classes that are spelled differently and were matched: 1 of 2 ('cat' is 'Cat')"),
+    "case": Case(
+        TABLE.replace("cat", "Cat"), RIGHT, note="and were matched: 1 of 2 ('cat' is 'Cat')",
+    ),
     "two-cases": Case(
-        "image,cat,dog,Cat\na.jpg,1.5,-2.5,7\nb.jpg,-0.25,4,7\n", RIGHT, note="not classes of the data: 1 (Cat)",
+        "image,cat,dog,Cat\na.jpg,1.5,-2.5,7\nb.jpg,-0.25,4,7\n", RIGHT,
+        note="not classes of the data: 1 (Cat)",
     ),
     "probabilities": Case(
         "image,cat,dog\na.jpg,0.8,0.2\nb.jpg,0.5,1\n",

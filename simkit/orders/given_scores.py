@@ -1,0 +1,263 @@
+"""A project's scores of the user's own model: what they are worth, and what they save.
+
+`simkit quickstart --scores` keeps them before people answer, so that no model trained on the
+answers is measured by them. They are measured on the images that the first round, and rounds of
+test images, chose at random and people labelled completely: on questions chosen by the scores, they
+would look better or worse than they are.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simkit.annotate.prices import Prices, cost
+from simkit.annotate.schemes import MISSING, check_scale
+from simkit.annotate.schemes.full_subset import FullSubset
+from simkit.annotate.schemes.machine import ModelAnswers
+from simkit.annotate.schemes.proposals import Proposals
+from simkit.annotate.score_precision import Labels, found, measured, sure_from
+from simkit.annotate.similarities import GIVEN_SCORES, read_scores, write_scores
+from simkit.errors import BadInput
+from simkit.files import whole
+from simkit.orders.order import Order, RoundSettings, effort_of
+from simkit.orders.project import Project
+from simkit.orders.receiving import OrderState
+from simkit.registry import short
+
+DETAILS = "scores_measured.csv"  # in the project's folder
+RECALL = 0.9  # of the present classes, which proposals shall find
+MOST_PROPOSED = 20  # classes of an image
+WORST, FEW = 3, 5  # classes that are named, if the scores propose them at least so often
+COUNTED = 500_000  # (image, class) pairs whose questions are listed; more are in proportion
+Scores = NDArray[np.float64]
+
+
+def read(
+    file: Path, split: str, images: NDArray[np.generic], classes: Sequence[str]
+) -> Scores:  # fmt: skip
+    """(N, L) logits in a user's file of scores. Raises BadInput for scores of an unclear scale."""
+    scores = np.asarray(read_scores(file, split, images, classes), np.float64)
+    known = np.where(scores > MISSING, scores, np.nan)
+    if np.isnan(known).all():
+        raise BadInput(f"{file} has no scores; fill its cells")
+    if file.suffix.lower() != ".npz":
+        low, high = np.nanmin(known), np.nanmax(known)
+        if high <= 0 or (low >= -1 and high <= 1):
+            like = "logarithms of probabilities" if low < -1 else "cosines"
+            raise BadInput(
+                f"{file}: all scores lie between {low:.3g} and {high:.3g}, which may be {like} or "
+                "logits; write probabilities in their place: exp(x) for a logarithm, "
+                "1 / (1 + exp(-x)) for a logit, and of an image-text model the file of simkit score"
+            )
+    check_scale(known, images.tolist(), classes)
+    return scores
+
+
+def keep(project: Project, order: Order) -> Path:
+    """Write the scores of a project's first order into its folder."""
+    assert order.scores is not None
+    file = project.folder / GIVEN_SCORES
+    write_scores(order.scores, order.images, order.classes, file)
+    return file
+
+
+@dataclass(frozen=True)
+class Purchase:
+    """Questions about all other images of a project, and their price.
+
+    Attributes
+    ----------
+    scheme : str
+    labels : str
+        What they give, in words.
+    questions : int
+    dollars : float
+    """
+
+    scheme: str
+    labels: str
+    questions: int
+    dollars: float
+
+
+@dataclass(frozen=True, eq=False)
+class GivenScores:
+    """The scores of a project, with the answers so far.
+
+    Attributes
+    ----------
+    project : Project
+    state : OrderState
+        Of the project's first order.
+    scores : (N, L) float
+        Logits.
+    """
+
+    project: Project
+    state: OrderState
+    scores: Scores
+
+    @staticmethod
+    def of(project: Project, state: OrderState) -> GivenScores | None:
+        """The scores that `keep` wrote; None without any. Raises BadInput."""
+        file, order = project.folder / GIVEN_SCORES, state.order
+        if not file.is_file():
+            return None
+        with warnings.catch_warnings(action="ignore"):  # about missing ones, as `read` has shown
+            values = read_scores(file, order.settings.split, order.images, order.classes)
+        return GivenScores(project, state, np.asarray(values, np.float64))
+
+    @cached_property
+    def images(self) -> NDArray[np.int64]:
+        """Indices of the images that were chosen at random and are labelled completely."""
+        order = self.state.order
+        first = order.rounds[0]
+        if first.settings.parsed_scheme.name != FullSubset.name:
+            return np.zeros(0, np.int64)
+        rounds = [1, *(n for n, one in enumerate(order.rounds, 1) if one.settings.test)]
+        chosen = order.table.loc[order.table["round"].isin(rounds), "image"]
+        return np.setdiff1d(chosen, self.state.open["image"]).astype(np.int64)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """(n, L) the people's labels of these images: 1 present, -1 absent, 0 unsure."""
+        L = self.state.order.shape[1]
+        places = self.images[:, None] * L + np.arange(L)
+        states = self.state.joined.states_at(places)
+        return np.where(np.abs(states) == 1, states, 0).astype(np.int8)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """Precision and recall, by class and depth; see `score_precision.measured`."""
+        return measured(self.scores[self.images], self.labels, self.state.order.classes)
+
+    def write(self) -> list[str]:
+        """Write the table into the project's folder; the names of the files."""
+        if not len(self.images):
+            return []
+        with whole(self.project.folder / DETAILS) as part:
+            self.table.to_csv(part, index=False)
+        return [DETAILS]
+
+    @property
+    def left(self) -> int:
+        """The number of images about which no round has asked everything."""
+        return self._left(FullSubset.name)[1]
+
+    def _left(self, scheme: str) -> tuple[RoundSettings, int]:
+        """The settings of a round of a scheme about the other images, and their number."""
+        order = self.state.order
+        settings = replace(order.settings, scheme=scheme, images=1.0, others=True, repeat=0.0,
+                           gold=0.0)  # fmt: skip
+        return settings, len(order.images) - len(order.left_out(settings))
+
+    @cached_property
+    def _own(self) -> Scores:
+        """(n, L) the scores of the measured images, as orders keep them."""
+        return self.scores[self.images].astype(np.float32).astype(np.float64)
+
+    @cached_property
+    def sure(self) -> list[tuple[str, str]]:
+        """Schemes in which the model labels where these images show that it is sure, and people the
+        rest, with their labels in words; empty if nothing is shown."""
+        usual = ModelAnswers()
+        bounds = {True: usual.wrong_present, False: usual.wrong_absent}
+        high, low = (
+            sure_from(self._own, self.labels, present=side, bound=bound)
+            for side, bound in bounds.items()
+        )
+        present, absent = f"{bounds[True]:.0%} of its present", f"{bounds[False]:.1%} of its absent"
+        ways = []
+        if high is not None and low is not None:
+            ways.append((high, low, f"{present} and {absent}"))
+        elif high is not None:
+            ways.append((high, 0.0, present))
+        if low is not None:  # people verify all that the model does not call absent
+            ways.append((1.0, low, absent))
+        return [
+            (short(replace(usual, verify=1.0, high=upper, low=lower)), f"all; up to {wrong} wrong")
+            for upper, lower, wrong in ways
+        ]
+
+    @cached_property
+    def purchases(self) -> list[Purchase]:
+        """Ways to label the other images; the first is by people alone. Empty without any."""
+        if not len(self.images) or not self.left:
+            return []
+        if not (people := self._purchase(FullSubset.name, "all")).questions:
+            return []
+        ways = [*self.sure]
+        most = min(MOST_PROPOSED, self._own.shape[1])
+        shares = {k: found(self._own, self.labels, k) for k in range(1, most + 1)}
+        if not np.isnan(shares[1][0]):
+            number = next((k for k in shares if shares[k][0] >= RECALL), most)
+            share, low, high = shares[number]
+            words = f"{share:.0%} ({low:.0%} to {high:.0%}) of the present; others unknown"
+            ways.append((short(Proposals(by="scores", per_image=float(number))), words))
+        return [people, *(self._purchase(*way) for way in ways)]
+
+    def _purchase(self, scheme: str, labels: str) -> Purchase:
+        """The questions of a scheme about the other images, as an order asks them, and their bill
+        at the measured prices, or at those of the project."""
+        order, (settings, left) = replace(self.state.order, scores=self.scores), self._left(scheme)
+        if not left:
+            return Purchase(scheme, labels, 0, 0.0)
+        images = min(left, max(1, COUNTED // order.shape[1]))
+        settings = replace(settings, images=images)
+        with warnings.catch_warnings(action="ignore"):
+            questions = order.ask(settings, self.state.joined).questions
+        effort = effort_of(questions, order.shape, settings.answers)
+        times = left / images
+        bill = cost(effort, self._prices.once_set_up())
+        return Purchase(scheme, labels, round(times * len(questions)), times * bill.dollars)
+
+    @property
+    def _prices(self) -> Prices:
+        return self.state.prices() or self.project.price_list
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        measured = json.loads(self.table.to_json(orient="records")) if len(self.images) else []
+        return {"images": len(self.images), "measured": measured, "left": self.left,
+                "purchases": [vars(one) for one in self.purchases]}  # fmt: skip
+
+    def lines(self) -> list[str]:
+        """What the scores are worth, in sentences."""
+        if not len(self.images):
+            return ["scores: people's answers to all questions about some images measure them"]
+        rows = self.table[self.table["class"] == ""].set_index("depth")
+        first, half = rows.loc["first 1"], rows.loc["probability 0.5"]
+        asked = self.state.order.rounds[0].table["image"].nunique()
+        so_far = f" so far of {asked:,}" if len(self.images) < asked else ""
+        text = (f"scores, measured on {len(self.images):,} images{so_far} that were chosen at "
+                f"random and labelled by people: the class with the highest score is present in "
+                f"{_share(first, 'precision')} of images")  # fmt: skip
+        several = f"{half['proposed'] / len(self.images):.1f} classes an image"
+        if half["proposed"]:
+            text += (f"; from probability 0.5 on they propose {several}, of which "
+                     f"{_share(half, 'precision')} are present")  # fmt: skip
+        if half["present"]:
+            text += f", and find {_share(half, 'recall')} of the present ones"
+        by_class = self.table.query("depth == 'probability 0.5' and `class` != ''")
+        by_class = by_class[by_class["proposed"] >= FEW]
+        worst = by_class.sort_values("precision_high", kind="stable").head(WORST)
+        lines = [f"{text}; by class and depth: {self.project.folder / DETAILS}"]
+        if len(by_class) > WORST:
+            texts = [f"{row['class']} {_share(row, 'precision')}" for _, row in worst.iterrows()]
+            lines.append(f"least precise from probability 0.5 on: {', '.join(texts)}")
+        return lines
+
+
+def _share(row: pd.Series[float], name: str) -> str:
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return f"{row[name]:.0%} ({low:.0%} to {high:.0%})"
