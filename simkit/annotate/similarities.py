@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_softmax, logit, softmax
 
-from simkit.annotate.schemes import MISSING
+from simkit.annotate.schemes import MISSING, check_scale
 from simkit.chance import Chance
 from simkit.errors import BadInput, counted, noting, unknown
 from simkit.files import reading, whole
@@ -246,13 +246,15 @@ def splits_of(path: str | PathLike[str]) -> list[str]:
 
 
 def read_scores(
-    path: str | PathLike[str] | None, split: str, images: NDArray[Any], classes: Sequence[str]
-) -> NDArray[np.floating] | None:
+    path: str | PathLike[str] | None, split: str, images: NDArray[Any], classes: Sequence[str],
+    *, strict: bool = False,
+) -> NDArray[np.floating] | None:  # fmt: skip
     """(n, L) logits of these images and classes, from a file of similarities or a table.
 
     The table has a column with the images' ids, by default the first, and one for each class; or a
     row for each image and class, with columns image, class and score. Probabilities become logits.
-    An image without scores there gets very low ones. Raises BadInput.
+    An image without scores there gets very low ones. Raises BadInput, with `strict` also for a
+    table whose scores may be no logits.
     """
     if path is None:
         return None
@@ -260,7 +262,7 @@ def read_scores(
         if file.suffix.lower() in (".npy", ".pkl", ".pt", ".pth"):
             raise BadInput(_NAMELESS)
         if file.suffix.lower() != ".npz":
-            return _from_table(read_table(file), split, images, classes)
+            return _from_table(read_table(file), split, images, classes, strict)
         with ZipFile(file) as archive:
             if "splits.npy" not in archive.namelist():
                 raise BadInput(_NAMELESS)
@@ -354,7 +356,7 @@ def write_scores(
 
 
 def _from_table(
-    table: Table, split: str, images: NDArray[Any], classes: Sequence[str]
+    table: Table, split: str, images: NDArray[Any], classes: Sequence[str], strict: bool
 ) -> NDArray[np.float64]:
     """(n, L) the scores in a table as logits, with very low values for missing ones."""
     by_name, wanted = table.by_name(), images.astype(str)
@@ -364,7 +366,11 @@ def _from_table(
         scores = _pair_by_pair(table, split, wanted, classes)
     else:
         scores = _class_by_class(table, split, wanted, classes)
-    scores = _as_logits(scores, table)
+    probabilities = _probabilities(scores, table)
+    if strict and not probabilities:
+        _check_logits(scores, wanted, classes)
+    if probabilities:
+        scores = np.asarray(logit(np.clip(scores, _SUREST, 1 - _SUREST)))
     if (empty := np.isnan(scores)).any():
         without = wanted[empty.any(axis=1)].tolist()
         table.note(f"images with empty scores, for which no label is proposed: {counted(without)}; "
@@ -455,23 +461,44 @@ def _note_classes(table: Table, names: Sequence[str], classes: Sequence[str]) ->
         table.note(respelled(pairs, len(classes), "classes"))
 
 
-def _as_logits(scores: NDArray[np.float64], table: Table) -> NDArray[np.float64]:
-    """Logits of scores (n, L) that are probabilities; other scores unchanged.
+def _probabilities(scores: NDArray[np.float64], table: Table) -> bool:
+    """Whether the scores (n, L; nan: none) are probabilities, with a note if so.
 
-    nan stays nan. Raises BadInput for logarithms of the probabilities of a softmax.
+    Raises BadInput for probabilities that look like other scores as logits, and for their
+    logarithms in a softmax.
     """
     known = scores[~np.isnan(scores)]
     if not known.size:
-        return scores
+        return False
     low, high = known.min(), known.max()
-    if low >= 0 and high <= 1 + 1e-6:
-        table.note(f"scores from {low:.3g} to {high:.3g} are read as probabilities; write logits "
-                   "if they are none")  # fmt: skip
-        return np.asarray(logit(np.clip(scores, _SUREST, 1 - _SUREST)))
     if high <= 0 and scores.shape[1] > 1 and (np.abs(np.exp(scores).sum(axis=1) - 1) < 1e-3).all():
         raise BadInput("its scores are logarithms of probabilities, which sum to 1 in each image; "
                        "write probabilities, exp(x)")  # fmt: skip
-    return scores
+    if low < 0 or high > 1 + 1e-6:
+        return False
+    if low >= 0.5:
+        raise BadInput(f"its scores lie between {low:.3g} and {high:.3g}, as if lower ones were "
+                       "left out; write these, too, or 0 where nothing was found")  # fmt: skip
+    table.note(f"scores from {low:.3g} to {high:.3g} are read as probabilities; write logits if "
+               "they are none")  # fmt: skip
+    return True
+
+
+def _check_logits(
+    scores: NDArray[np.float64], images: NDArray[Any], classes: Sequence[str]
+) -> None:
+    """Raise BadInput for scores (n, L; nan: none) that may be no logits."""
+    if np.isnan(scores).all():
+        raise BadInput("it has no score of these images and classes; fill its cells")
+    low, high = np.nanmin(scores), np.nanmax(scores)
+    if high <= 0 or (low >= -1 and high <= 1):
+        like = "logarithms of probabilities" if low < -1 else "cosines"
+        raise BadInput(
+            f"all scores lie between {low:.3g} and {high:.3g}, which may be {like} or logits; "
+            "write probabilities in their place: exp(x) for a logarithm, 1 / (1 + exp(-x)) for a "
+            "logit, and of an image-text model the file of simkit score"
+        )
+    check_scale(scores, images.tolist(), classes)
 
 
 def _indices(what: str, wanted: NDArray[Any], named: Any, count: int) -> NDArray[np.intp]:

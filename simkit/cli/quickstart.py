@@ -73,6 +73,7 @@ def command(
     out : FOLDER
         The new project's folder.
     """
+    from simkit.annotate.similarities import read_scores
     from simkit.data.folder import classes_of
     from simkit.data.leaks import open_checked
     from simkit.orders import annotators as people
@@ -99,9 +100,7 @@ def command(
         projects.pilot_data(project)  # an impossible path is refused before people answer
     split = data.to_label
     data.pictures_of(split)  # refused before the images are read
-    scored = None
-    if scores is not None:
-        scored = given_scores.read(scores, split, data.truth[split].images, classes)
+    scored = read_scores(scores, split, data.truth[split].images, classes, strict=True)
     with progress("reading images", "features") as (looking, computing):
         table = check_images(data, split, looking)
         table = table if net is None else with_nearest(table, data, split, net, computing)

@@ -1,18 +1,18 @@
 """A project's scores of the user's own model: what they are worth, and what they save.
 
 `simkit quickstart --scores` keeps them before people answer, so that no model trained on the
-answers is measured by them. They are measured on the images that the first round, and rounds of
-test images, chose at random and people labelled completely: on questions chosen by the scores, they
-would look better or worse than they are.
+answers is measured by them. They are measured on the images that the first round, and test rounds
+right after it, chose at random and people labelled completely: on questions chosen by the scores,
+they would look better or worse than they are.
 """
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simkit.annotate.prices import Prices, cost
-from simkit.annotate.schemes import MISSING, check_scale
 from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.annotate.schemes.machine import ModelAnswers
 from simkit.annotate.schemes.proposals import Proposals
 from simkit.annotate.score_precision import Labels, found, measured, sure_from
 from simkit.annotate.similarities import GIVEN_SCORES, read_scores, write_scores
-from simkit.errors import BadInput
 from simkit.files import whole
 from simkit.orders.order import Order, RoundSettings, effort_of
 from simkit.orders.project import Project
@@ -40,27 +38,6 @@ MOST_PROPOSED = 20  # classes of an image
 WORST, FEW = 3, 5  # classes that are named, if the scores propose them at least so often
 COUNTED = 500_000  # (image, class) pairs whose questions are listed; more are in proportion
 Scores = NDArray[np.float64]
-
-
-def read(
-    file: Path, split: str, images: NDArray[np.generic], classes: Sequence[str]
-) -> Scores:  # fmt: skip
-    """(N, L) logits in a user's file of scores. Raises BadInput for scores of an unclear scale."""
-    scores = np.asarray(read_scores(file, split, images, classes), np.float64)
-    known = np.where(scores > MISSING, scores, np.nan)
-    if np.isnan(known).all():
-        raise BadInput(f"{file} has no scores; fill its cells")
-    if file.suffix.lower() != ".npz":
-        low, high = np.nanmin(known), np.nanmax(known)
-        if high <= 0 or (low >= -1 and high <= 1):
-            like = "logarithms of probabilities" if low < -1 else "cosines"
-            raise BadInput(
-                f"{file}: all scores lie between {low:.3g} and {high:.3g}, which may be {like} or "
-                "logits; write probabilities in their place: exp(x) for a logarithm, "
-                "1 / (1 + exp(-x)) for a logit, and of an image-text model the file of simkit score"
-            )
-    check_scale(known, images.tolist(), classes)
-    return scores
 
 
 def keep(project: Project, order: Order) -> Path:
@@ -124,8 +101,9 @@ class GivenScores:
         first = order.rounds[0]
         if first.settings.parsed_scheme.name != FullSubset.name:
             return np.zeros(0, np.int64)
-        rounds = [1, *(n for n, one in enumerate(order.rounds, 1) if one.settings.test)]
-        chosen = order.table.loc[order.table["round"].isin(rounds), "image"]
+        # Later test images are among those that no round has asked about, which scores may choose.
+        tests = len([*takewhile(lambda one: one.settings.test, order.rounds[1:])])
+        chosen = order.table.loc[order.table["round"] <= 1 + tests, "image"]
         return np.setdiff1d(chosen, self.state.open["image"]).astype(np.int64)
 
     @cached_property

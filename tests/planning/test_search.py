@@ -8,12 +8,12 @@ import pytest
 
 from simkit import data as datasets
 from simkit.annotate.prices import prices
-from simkit.annotate.similarities import PILOT_SCORES, PilotScores
+from simkit.annotate.similarities import GIVEN_SCORES, PILOT_SCORES, PilotScores, write_scores
 from simkit.errors import BadInput
 from simkit.history import History
 from simkit.planning import evidence
 from simkit.planning.costs import count
-from simkit.planning.evidence import Evidence, LabelOption
+from simkit.planning.evidence import OF_PROJECT, Evidence, LabelOption
 from simkit.planning.plan import plan
 from tests.planning import planted
 
@@ -85,6 +85,30 @@ def test_a_plan_says_with_which_model_its_purchase_is_searched_for(runs):
         score(runs, 5)
     assert made.chosen.option == FPC
     assert 0.2 <= made.to_json()["searched"]["right"] <= 0.3  # more among the frequent classes
+
+
+def test_a_project_is_planned_with_its_scores_where_they_rank_better(runs, tmp_path):
+    (tmp_path / "project.toml").touch()
+    score(runs, 5)
+    truth = Evidence.of(runs).pool.truth
+    values = np.where(truth.present.toarray(), 3.0, -3.0)
+    write_scores(values, truth.images, truth.classes, tmp_path / GIVEN_SCORES)
+    made = plan(runs, 30, images=600, prices="openimages")
+    needs, searched = dict(made.page.answers)["Needs"], made.to_json()["searched"]
+    assert made.chosen.option == FPC and (searched["model"], searched["right"]) == (OF_PROJECT, 1)
+    assert (
+        "the project's scores: 100% of the candidates" in needs and "Score the images" not in needs
+    )
+    amount = made.chosen.amount / made.chosen.times
+    pool = made.evidence.pool
+    by_price = [
+        np.interp(amount, curve.amounts, curve.dollars)
+        for curve in (count(FPC, one, made.prices) for one in (pool, replace(pool, machine=None)))
+    ]
+    assert searched["at_random"] == pytest.approx(by_price[1] / by_price[0], rel=0.05)
+    assert f"cost {searched['at_random']:.2g} times as much" in needs
+    write_scores(-values, truth.images, truth.classes, tmp_path / GIVEN_SCORES)
+    assert Evidence.of(runs).pool.machine_name == "the pilot's own model"
 
 
 def test_scores_of_another_model_take_the_place_of_the_pilots(runs, tmp_path):
