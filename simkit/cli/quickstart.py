@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from simkit.annotate.prices import Cost
+    from simkit.data.dataset import Dataset
     from simkit.orders.order import Order
     from simkit.orders.project import Project
     from simkit.planning.pilot import PilotPlan
@@ -77,11 +78,9 @@ def command(
     from simkit.data.folder import classes_of
     from simkit.data.leaks import open_checked
     from simkit.orders import annotators as people
-    from simkit.orders import given_scores
     from simkit.orders import project as projects
     from simkit.orders.order import Order
     from simkit.orders.rounds import write_round
-    from simkit.study.image_check import check_images, with_nearest
 
     names = people.names(annotators or "")
     _check_path(spec)
@@ -101,9 +100,7 @@ def command(
     split = data.to_label
     data.pictures_of(split)  # refused before the images are read
     scored = read_scores(scores, split, data.truth[split].images, classes, strict=True)
-    with progress("reading images", "features") as (looking, computing):
-        table = check_images(data, split, looking)
-        table = table if net is None else with_nearest(table, data, split, net, computing)
+    table = _checked(data, split, net)
     kept = (table["left_out"] == "").to_numpy()
     images = data.truth[split].images[kept]
     if not len(images):
@@ -111,18 +108,34 @@ def command(
     plan = _pilot(project, len(images), classes_file)
     first = Order(out / projects.FIRST, images, (), scores=None if scored is None else scored[kept])
     order = projects.first_round(project, first, split, plan)
-    with whole(out / projects.PICTURES) as part:
-        table.to_csv(part, index=False)
     files = write_round(order, to or ("html",), image_root, described=instructions_file,
                         annotators=names)  # fmt: skip
-    files += [str(out / projects.PICTURES), str(out / projects.FILE)]
-    if scored is not None:
-        files.append(str(given_scores.keep(project, order)))
-    project.write()
+    files += _write(project, order, table)
     bill = simkit.cost(order.effort(order.table), project.prices)
     _print_pictures(table, data.name, backbone, project)
     _print_order(project, plan, order, bill, files)
     print_json(_facts(table, order, bill, files))
+
+
+def _checked(data: Dataset, split: str, net: Any) -> pd.DataFrame:
+    """The table of the images of a split, with their nearest others by a network, if any."""
+    from simkit.study.image_check import check_images, with_nearest
+
+    with progress("reading images", "features") as (looking, computing):
+        table = check_images(data, split, looking)
+        return table if net is None else with_nearest(table, data, split, net, computing)
+
+
+def _write(project: Project, order: Order, table: pd.DataFrame) -> list[str]:
+    """Write the table of the images, the scores, and last the project; the paths."""
+    from simkit.orders import given_scores
+    from simkit.orders.project import FILE, PICTURES
+
+    with whole(project.folder / PICTURES) as part:
+        table.to_csv(part, index=False)
+    scores = given_scores.keep(project, order)
+    project.write()
+    return [str(project.folder / PICTURES), *scores, str(project.folder / FILE)]
 
 
 def _pilot(project: Project, images: int, classes_file: Path | None) -> PilotPlan | None:

@@ -13,7 +13,6 @@ import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,12 +39,13 @@ COUNTED = 500_000  # (image, class) pairs whose questions are listed; more are i
 Scores = NDArray[np.float64]
 
 
-def keep(project: Project, order: Order) -> Path:
-    """Write the scores of a project's first order into its folder."""
-    assert order.scores is not None
+def keep(project: Project, order: Order) -> list[str]:
+    """Write the scores of a project's first order, if any, into its folder; the paths."""
+    if order.scores is None:
+        return []
     file = project.folder / GIVEN_SCORES
     write_scores(order.scores, order.images, order.classes, file)
-    return file
+    return [str(file)]
 
 
 @dataclass(frozen=True)
