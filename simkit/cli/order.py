@@ -53,6 +53,9 @@ class Options:
         The part of the plan's first round to order.
     next_ : ORDER
         Add a round to this order, with its settings unless others are given.
+    only : TABLE
+        Ask only about these pairs, the first ones first: a table with the columns image and class;
+        without class, about these images. The scheme is full-subset, unless another is given.
     test : N
         With --next, in a project: label this many further test images completely, chosen at
         random from those that no round has asked about. No model is trained on them.
@@ -93,6 +96,7 @@ class Options:
     plan_file: Path | None = None
     part: Literal["a", "b"] = "a"
     next_: Path | None = None
+    only: Path | None = None
     test: Count | None = None
     ties: bool = False
     budget: float | None = None
@@ -139,7 +143,7 @@ def command(request: Options) -> None:
     \b
     Example: simkit order --data folder:photos --classes names.txt --scheme rpa --budget 50
     """
-    from simkit.orders import annotators
+    from simkit.orders import annotators, sheet
     from simkit.orders.order_crowd import JoinedAnswers
     from simkit.orders.rounds import round_of, write_round
 
@@ -153,6 +157,7 @@ def command(request: Options) -> None:
     further = {"--test": request.test, "--ties": request.ties}
     options.needs(further, "--next ORDER, the order to go on with", request.next_)
     order, terms, state = _further(request) if request.next_ else _first(request)
+    only = None if request.only is None else sheet.pairs(request.only, order.images, terms.classes)
     N = len(order.images) - len(order.left_out(terms))
     if terms.images > N:
         new = " that no round has asked about" if terms.test else ""
@@ -180,8 +185,9 @@ def command(request: Options) -> None:
         terms = replace(terms, repeat=0.0)
     new_round = round_of(
         terms, order, JoinedAnswers() if state is None else state.joined,
-        budget=request.budget, largest=again is None and _largest(terms, request), answers=known,
-        opened=None if state is None else state.open, again=again,
+        budget=request.budget, answers=known, again=again, only=only,
+        largest=again is None and only is None and _largest(terms, request),
+        opened=None if state is None else state.open,
     )  # fmt: skip
     order = replace(order, rounds=(*order.rounds, new_round))
     if request.repeat and "answers" not in new_round.table:
@@ -197,7 +203,7 @@ def command(request: Options) -> None:
                         annotators=people)  # fmt: skip
     times = None if state is None else state.prices()
     timed = None if times is None else simkit.cost(effort, times)
-    _print(order, simkit.cost(effort, terms.prices), files, timed)
+    _print(order, simkit.cost(effort, terms.prices), files, timed, only=request.only)
 
 
 def _export(request: Options) -> None:
@@ -302,6 +308,8 @@ def _first(request: Options) -> tuple[Order, RoundSettings, None]:
     from simkit.orders.order import ABOUT, Order, RoundSettings
     from simkit.orders.project import with_absolute_paths
 
+    if request.only is not None and request.scheme is None:
+        request = replace(request, scheme=FullSubset.name)
     if request.data_spec is None or request.scheme is None:
         raise BadInput("--data and --scheme are needed; give both, or --next ORDER for a further "
                        "round")  # fmt: skip
@@ -348,7 +356,7 @@ def _further(request: Options) -> tuple[Order, RoundSettings, OrderState]:
                        "leave --split out")  # fmt: skip
     for name in ("data_spec", "classes_file", "hierarchy", "out"):
         options.only_one({"--next": request.next_, options.flag(name): getattr(request, name)})
-    for name in ("plan_file", "scheme", "images", "budget"):
+    for name in ("plan_file", "scheme", "images", "budget", "only"):
         options.only_one({"--test": request.test, options.flag(name): getattr(request, name)})
     for name in ("plan_file", "test", "answers", "scheme", "images"):
         options.only_one({"--ties": request.ties, options.flag(name): getattr(request, name)})
@@ -481,7 +489,9 @@ def say_annotators(state: OrderState) -> None:
         say(f"{state.order.folder.name}, round {number}, images answered: {'; '.join(texts)}")
 
 
-def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> None:
+def _print(
+    order: Order, bill: Cost, files: list[str], timed: Cost | None, *, only: Path | None
+) -> None:
     """timed: the bill by the measured times of earlier answers."""
     from simkit.orders.receiving import OrderState
 
@@ -500,9 +510,13 @@ def _print(order: Order, bill: Cost, files: list[str], timed: Cost | None) -> No
     )
     asked = order.table.loc[table["question"]].index
     if (order.first[asked] != asked).any():
-        say(f"asked again, of people who have not answered them, for {terms.answers} answers in "
-            "all (one more where as many said yes as no): first those in doubt, then images in "
-            "random order")  # fmt: skip
+        turn = f"in the order of {only}" if only else (
+            "first those in doubt, then images in random order"
+        )  # fmt: skip
+        say(
+            f"asked again, of people who have not answered them, for {terms.answers} answers in "
+            f"all (one more where as many said yes as no): {turn}"
+        )
     else:
         what = ", of test images, on which no model is trained" if terms.test else ""
         say(f"scheme: {terms.scheme}{what}")

@@ -50,6 +50,7 @@ def round_of(
     answers: PartialLabels | None = None,
     opened: pd.DataFrame | None = None,
     again: pd.DataFrame | None = None,
+    only: pd.DataFrame | None = None,
 ) -> Round:
     """Choose the questions of the next round.
 
@@ -73,6 +74,9 @@ def round_of(
         Open questions of earlier rounds, as `OrderState.open`; they are not asked again.
     again : DataFrame, optional
         Ask these questions, as of `OrderState.again`, in place of those of the scheme.
+    only : DataFrame, optional
+        Leave out all questions but those about these images, or pairs of image and class, as of
+        `sheet.pairs`; the first ones come first.
 
     Returns
     -------
@@ -96,6 +100,8 @@ def round_of(
         budget = None
     asked = order.ask(settings, joined)
     new = in_turn(_not_open(asked.questions, opened)) if again is None else again
+    if only is not None:
+        new = _about(new, only)
     questions = new.assign(gold=np.int8(0))
     if not len(questions):
         receive = f"while {len(opened):,} questions are open; receive their answers first, or"
@@ -140,6 +146,33 @@ def _with_answers(questions: pd.DataFrame, settings: RoundSettings) -> pd.DataFr
     repeated = images[np.argsort(numbers, kind="stable")[: round(settings.repeat * len(images))]]
     each[asked & np.isin(questions["image"], repeated)] = max(REPEATED, settings.answers)
     return questions.assign(answers=each)
+
+
+def _about(questions: pd.DataFrame, only: pd.DataFrame) -> pd.DataFrame:
+    """The questions about these images or pairs, in their order; a note counts those without any.
+
+    Raises BadInput if none is left.
+    """
+    by = [*only.columns]
+    kept = questions.merge(only.assign(turn=range(len(only))), on=by)
+    kept = kept.sort_values("turn", kind="stable")
+    missing = len(only) - kept["turn"].nunique()
+    what = "pairs of image and class" if "class" in only else "images"
+    if not len(kept):
+        raise BadInput(
+            f"none of the {len(only):,} {what} of --only is among the questions of this round; "
+            "name a scheme that asks about them, such as --scheme full-subset, or ask answered "
+            "questions again with --answers"
+        )
+    if missing:
+        warnings.warn(
+            f"{what} of --only that are not among the questions of this round, left out: "
+            f"{missing:,} of {len(only):,}",
+            stacklevel=3,
+        )
+    if "class" in only:  # one class alone takes longer than one of all classes of an image
+        kept["kind"] = kept["kind"].replace("sweep", "verify")
+    return kept.drop(columns="turn")
 
 
 def _not_open(questions: pd.DataFrame, opened: pd.DataFrame) -> pd.DataFrame:

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simkit.errors import BadInput, noting
-from simkit.files import reading, whole
+from simkit.errors import BadInput, note, noting
+from simkit.files import AnyPath, reading, whole
 from simkit.labels.formats.base import write_lines
 from simkit.labels.names import class_places, find_images
 from simkit.labels.partial import PartialLabels
-from simkit.labels.tables import text_of
+from simkit.labels.tables import USUAL, read_table, text_of
 from simkit.orders.order import Order
 
 TEXTS = {
@@ -138,6 +138,32 @@ def known(labels: PartialLabels, images: NDArray[Any], classes: Sequence[str]) -
     image, c = labels.codes.nonzero()
     table = pd.DataFrame({"image": rows[image], "class": columns[c], "gold": labels.codes.data})
     return table[(table >= [0, 0, -1]).all(axis=1)]
+
+
+def pairs(path: AnyPath, images: NDArray[Any], classes: Sequence[str]) -> pd.DataFrame:
+    """The pairs of image and class in a table, as places, each once; or images, if it has no class.
+
+    A note counts rows with other images and classes. Raises BadInput if there are no others.
+    """
+    with reading(path, "a list of questions (a table with the columns image and class)") as file:
+        table, among = read_table(file), [*map(str, images)]
+        names = table.pick("image").cells()
+        places = pd.DataFrame({"image": find_images(names, among, noting(file))})
+        of_class = table.optional_column(USUAL["class"], "the class")
+        if of_class is not None:
+            found = class_places(of_class.texts, classes)
+            places["class"] = [found.get(name, -1) for name in of_class.cells()]
+            names = [f"{name}, {c}" for name, c in zip(names, of_class.cells(), strict=True)]
+        other = (places < 0).any(axis=1).to_numpy()
+        if other.all():
+            has = f"such as {among[0]!r} and {classes[0]!r}"
+            raise BadInput(
+                f"none of its images and classes is in the order, {has}; give their list"
+            )
+        odd = [name for name, left in zip(names, other, strict=True) if left]
+        note(file, odd, "rows with an image or a class that is not in the order, left out: {}; "
+             "order other splits separately, with --split", total=len(other))  # fmt: skip
+        return places[~other].drop_duplicates(ignore_index=True)
 
 
 def _examples(order: Order, questions: pd.DataFrame, labels: PartialLabels) -> list[str]:

@@ -156,3 +156,58 @@ def test_images_asked_about_again_are_paid_again(tmp_path):
     assert bills == pytest.approx([bill, bill])
     both = OrderState.of(order).labels
     assert simkit.cost(both, "coco-tagging").dollars == pytest.approx(2 * bill)
+
+
+def places(table: pd.DataFrame) -> list[list[int]]:
+    return table[["image", "class"]].to_numpy().tolist()
+
+
+def listed(path, order: Order, rows: list[int]) -> tuple[list[list[int]], list[str]]:
+    """The places of these questions of an order, and the option with their table."""
+    chosen = order.table.iloc[rows]
+    names = {
+        "image": order.images[chosen["image"]],
+        "class": np.array(order.classes)[chosen["class"]],
+    }
+    pd.DataFrame(names).to_csv(path, index=False)
+    return places(chosen), ["--only", str(path)]
+
+
+def test_a_list_of_questions_is_asked_again_in_its_order(tmp_path, capsys):
+    order = ordered(tmp_path / "one", *ALL)
+    answer(order)
+    pairs, only = listed(tmp_path / "issues.csv", order, [900, 5, 200, 5])
+    new = again(order, "--answers", "2", *only).rounds[1].table
+    assert places(new) == pairs[:3]
+    assert "in the order of" in capsys.readouterr().out
+    words = ["order", "--next", str(order.folder), "--answers", "2", *only]
+    assert code(words) == 2  # those questions are open
+    assert "none of the 3 pairs" in capsys.readouterr().err
+    both, only = listed(tmp_path / "more.csv", order, [5, 300])
+    words = ["order", "--next", str(order.folder), "--answers", "2", *only, "--to", "csv"]
+    assert code(words) == 0
+    assert "left out: 1 of 2" in capsys.readouterr().err
+    third = Order.read(order.folder).rounds[2].table
+    assert places(third) == both[1:]
+
+
+def test_a_list_of_questions_is_an_order_of_its_own(tmp_path, capsys):
+    every = ordered(tmp_path / "every", *ALL)
+    pairs, only = listed(tmp_path / "issues.csv", every, [900, 5, 200])
+    order = ordered(tmp_path / "one", *only)
+    assert places(order.table) == pairs
+    assert {*order.table["kind"]} == {"verify"}  # the price of a class that is asked alone
+    one = ordered(tmp_path / "two", *only, "--budget", "0.009")  # two questions at one second
+    assert places(one.table) == pairs[:2]
+    images = pd.read_csv(tmp_path / "issues.csv")[["image"]]
+    images.to_csv(tmp_path / "images.csv", index=False)
+    whole = ordered(tmp_path / "three", "--only", str(tmp_path / "images.csv"))
+    assert len(whole.table) == 3 * len(every.classes) and {*whole.table["kind"]} == {"sweep"}
+    other = pd.read_csv(tmp_path / "issues.csv").assign(image=["x.jpg", *images["image"][1:]])
+    other.to_csv(tmp_path / "other.csv", index=False)
+    assert len(ordered(tmp_path / "four", "--only", str(tmp_path / "other.csv")).table) == 2
+    assert "not in the order, left out: 1 of 3 (x.jpg, " in capsys.readouterr().err
+    other.assign(image="x.jpg").to_csv(tmp_path / "other.csv", index=False)
+    words = ["order", "--data", "scenes:images=60", "--only", str(tmp_path / "other.csv")]
+    assert code([*words, "--out", str(tmp_path / "five")]) == 2
+    assert "none of its images and classes" in capsys.readouterr().err

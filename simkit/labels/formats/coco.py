@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
 from simkit.errors import BadInput, note
 from simkit.files import AnyPath, reading
-from simkit.labels.formats.base import Format, complete, losses, register
+from simkit.labels.formats.base import (
+    Format,
+    complete,
+    file_names,
+    ids_of,
+    losses,
+    register,
+)
 from simkit.labels.formats.coco_json import (
     Instances,
     Row,
@@ -17,6 +25,7 @@ from simkit.labels.formats.coco_json import (
     write_labels,
 )
 from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import Truth
 from simkit.registry import setting
 
 _WHAT = "COCO instances (JSON with images, annotations, categories)"
@@ -33,11 +42,14 @@ class Coco(Format):
 
     A written file has images, categories numbered from 1, and one annotation per present label.
     The annotation has no box, because labels have none, and area 0: pycocotools and the multi-label
-    loaders built on it read it, and detector training ignores it.
+    loaders built on it read it, and detector training ignores it. Images whose ids are text are
+    numbered from 1, as these programs need; simkit reads the text, in `simkit_id`.
 
     like: an instances file of the same images, such as the one that was simulated from. Its
     category ids and file names, and its boxes and masks of present labels, are kept; the additional
     fields of LVIS, negative labels and counts, are left out.
+    file: without `like`, the name of an image file, with {} in place of the image id.
+    by_file: read file names as image ids, from programs that number the images anew.
     Source: the data format page of COCO (Lin et al., Microsoft COCO, ECCV 2014).
     """
 
@@ -50,12 +62,23 @@ class Coco(Format):
     )
 
     like: str = setting("", "an instances file of the same images, for ids, boxes and masks")
+    file: str = setting("{}", "image file, with {} in place of the id")
+    by_file: bool = setting(False, "read file names as image ids")
 
     def read(self, path: AnyPath) -> PartialLabels:
         """A label for every entry except difficult ones. Raises BadInput."""
         content = with_classes({str(path): read_instances(path)})[str(path)]
         with reading(path, _WHAT):
-            return complete(content.truth, content.difficult)
+            truth = content.truth
+            if self.by_file:
+                if "" in content.file_names:
+                    image = truth.images[content.file_names.index("")].item()
+                    raise BadInput(
+                        f"image {image!r} has no file_name; add it, or leave by_file out"
+                    )
+                files = ids_of(content.file_names, numbers=False)
+                truth = Truth.of(truth.present, files, truth.classes, truth.known)
+            return complete(truth, content.difficult)
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """Unknown labels, which are read back as absent; effort and history."""
@@ -72,8 +95,14 @@ class Coco(Format):
         def plain(row: Row, *_: Any) -> Row:
             return {key: row[key] for key in row if key not in _LVIS}
 
-        what = "an instances file"
-        write_labels(labels, path, self.like, what=what, image=plain, category=plain)
+        if self.like and self.file != "{}":
+            raise BadInput(f"{path}: the names of image files come from like; leave file out")
+        write_labels(labels, path, self.like, what="an instances file", image=plain, category=plain,
+                     file=self.file)  # fmt: skip
+        names = [] if self.like else file_names(labels.images, self.file)
+        note(path, [name for name in names if not PurePosixPath(name).suffix],
+             "images without a file name, which programs that open images need: {}; give it as in "
+             "--to \"coco(file='{:012d}.jpg')\"", total=len(names))  # fmt: skip
 
 
 def read_instances(path: AnyPath) -> Instances:

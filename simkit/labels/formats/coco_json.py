@@ -26,12 +26,13 @@ from simkit.labels.truth import Boxes, Truth, check_distinct, from_indices
 Row = dict[str, Any]
 
 LARGEST = 1e9  # pixels
+TEXT_ID = "simkit_id"  # of an image whose id is text: other programs need numbers
 _SIDE = 100_000  # pixels, of an image with outlines
 _MARKS = {"ignore", "ignored", "difficult"}  # of annotations that count neither way
 _KEPT = {
     "images": {
         "id", "file_name", "coco_url", "width", "height", "difficult_category_ids",
-        "neg_category_ids", "not_exhaustive_category_ids", "annotated",
+        "neg_category_ids", "not_exhaustive_category_ids", "annotated", TEXT_ID,
     },
     "categories": {"id", "name", "supercategory"},
 }  # fmt: skip
@@ -229,7 +230,9 @@ def read_content(
     )
     _note_unopened(images, annotated, path)
     base.note_classes_of(path, [each["name"] for each in categories], annotated)
-    single = [ids[place] for place in first]
+    single = [image.get(TEXT_ID) for image in images]
+    if not all(isinstance(identity, str) for identity in single):
+        single = [ids[place] for place in first]
     text = bool(single) and isinstance(single[0], str)
     return Content(
         entries=lists["images"],
@@ -450,13 +453,14 @@ def write_labels(
     what: str,
     image: Callable[[Row, int, dict[int, Any]], Row],
     category: Callable[[Row], Row],
+    file: str = "{}",
 ) -> None:
     """Write labels as a COCO-like file, completely or not at all.
 
-    Without an `original`, categories are numbered from 1, and each present label has an annotation
-    without a box. With one, everything in it is copied, with these exceptions: images that are not
-    in the labels and annotations of labels that are not present are left out; a present label
-    without an annotation gets one without a box.
+    Without an `original`, categories, and images whose ids are text, are numbered from 1, and each
+    present label has an annotation without a box. With one, everything in it is copied, with these
+    exceptions: images that are not in the labels and annotations of labels that are not present are
+    left out; a present label without an annotation gets one without a box.
 
     Parameters
     ----------
@@ -472,6 +476,8 @@ def write_labels(
         Converts an image, given its row in the labels and the category id of each class.
     category : callable
         Converts a category.
+    file : str
+        Without an original, the names of image files; see `base.file_names`.
 
     Raises
     ------
@@ -479,13 +485,18 @@ def write_labels(
         If an image or a class of the labels is not in the original.
     """
     identities: list[Any] = labels.images.tolist()
-    rows = {identity: i for i, identity in enumerate(identities)}
+    text = labels.images.dtype.kind == "U"
+    rows = {i + 1 if text else identity: i for i, identity in enumerate(identities)}
     columns = {c + 1: c for c in range(labels.shape[1])}
     categories = [{"id": c, "name": name} for c, name in zip(columns, labels.classes, strict=True)]
     images = (
-        # An id that is a file name, as in a folder, is also its file_name.
-        {"id": identity} | ({"file_name": identity} if PurePosixPath(str(identity)).suffix else {})
-        for identity in rows
+        # A name without an ending is that of no file.
+        {"id": identity}
+        | ({TEXT_ID: identities[i]} if text else {})
+        | ({"file_name": name} if PurePosixPath(name).suffix else {})
+        for (identity, i), name in zip(
+            rows.items(), base.file_names(labels.images, file), strict=True
+        )
     )
     content: Iterable[tuple[str, Any]] = {
         "images": images, "annotations": iter(()), "categories": iter(categories)

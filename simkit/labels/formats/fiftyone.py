@@ -18,7 +18,7 @@ from simkit.labels.partial import PartialLabels
 from simkit.registry import setting
 
 _WHAT = "labels of FiftyOne (JSON with classes and labels)"
-_ENDING = re.compile(r"\.(jpe?g|png|webp|bmp|gif|tiff?)\Z", re.IGNORECASE)
+_ENDING = re.compile(r"\.(jpe?g?|jfif|png|webp|bmp|gif|tiff?|p[gp]m|avif|hei[cf])\Z", re.IGNORECASE)
 
 
 @base.register

@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from simkit.errors import BadInput
 from simkit.labels.formats import for_path, make
 from simkit.labels.formats.coco import Coco, read_instances
 from simkit.labels.partial import PartialLabels
+from tests.data import layouts
 from tests.labels.formats.examples import complete_labels, refuses
 
 # Three images: 30 has two dogs and a crowd of cats, 10 nothing (a cat is difficult), 20 a cat.
@@ -103,6 +105,44 @@ def test_pycocotools_reads_what_is_written(tmp_path: Path) -> None:
     shown = {i: [each["category_id"] for each in oracle.imgToAnns[i]] for i in oracle.getImgIds()}
     assert shown == {7: [1], 3: [2]}
     assert oracle.getAnnIds(imgIds=[7], catIds=[1], iscrowd=False) == [1]
+
+
+@pytest.mark.parametrize(
+    ("form", "ids", "files"),
+    [
+        ("coco", ["b.jpg", "sub/é.png"], ["b.jpg", "sub/é.png"]),
+        ("coco(file='{}.jpg')", ["b", "007"], ["b.jpg", "007.jpg"]),
+        ("coco(file='{:03d}.jpg')", [7, 12], ["007.jpg", "012.jpg"]),
+    ],
+)
+def test_torchvision_opens_what_is_written(
+    tmp_path: Path, form: str, ids: list[Any], files: list[str]
+) -> None:
+    from torchvision.datasets import CocoDetection
+
+    sides = {name: 8 + n for n, name in enumerate(files)}
+    layouts.write(
+        tmp_path / "photos", {name: layouts.jpeg(9, (side, side)) for name, side in sides.items()}
+    )
+    given = PartialLabels.of([[1, -1], [1, 1]], ids, ["dog", "cat"])
+    make(form).write(given, tmp_path / "x.json")
+    with contextlib.redirect_stdout(io.StringIO()):
+        opened = CocoDetection(str(tmp_path / "photos"), str(tmp_path / "x.json"))
+    shown = [({each["category_id"] for each in objects}, image.size) for image, objects in opened]
+    assert shown == [({1}, (8, 8)), ({1, 2}, (9, 9))]
+    assert Coco().read(tmp_path / "x.json").id == given.id  # text stays text
+    assert make("coco(by_file=true)").read(tmp_path / "x.json").images.tolist() == files
+    Coco(like=str(tmp_path / "x.json")).write(given, tmp_path / "y.json")
+    assert Coco().read(tmp_path / "y.json").id == given.id
+
+
+def test_images_without_a_file_name_are_noted(tmp_path: Path) -> None:
+    given = PartialLabels.of([[1], [-1]], [7, 12])
+    with pytest.warns(UserWarning, match="without a file name, .*: 2 of 2"):
+        Coco().write(given, tmp_path / "x.json")
+    refuses(make("coco(by_file=true)").read, tmp_path / "x.json", "no file_name")
+    with pytest.raises(BadInput, match="leave file out"):
+        Coco(like=str(tmp_path / "x.json"), file="{}.jpg").write(given, tmp_path / "y.json")
 
 
 def _cats(images: list[Any], categories: list[Any], pairs: list[tuple[Any, Any]]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
+from simkit.data.images import ENDINGS
 from simkit.errors import BadInput
 from simkit.labels.formats import for_path, make
 from simkit.labels.formats.fiftyone import FiftyOne
@@ -92,6 +93,13 @@ def test_file_names_come_from_a_pattern(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="differ only in their ending"):
         FiftyOne().write(PartialLabels.of([[1], [1]], ["a.jpg", "a.png"]), tmp_path / "y.json")
     assert not (tmp_path / "y.json").exists()
+
+
+def test_no_image_keeps_its_ending(tmp_path: Path) -> None:
+    names = [f"{n}.v2{ending}" for n, ending in enumerate(ENDINGS)]  # FiftyOne looks for "0.v2"
+    FiftyOne().write(PartialLabels.of([[1]] * len(names), names), tmp_path / "x.json")
+    written = json.loads((tmp_path / "x.json").read_text())["labels"]
+    assert list(written) == [f"{n}.v2" for n in range(len(names))]
 
 
 @pytest.mark.parametrize(
