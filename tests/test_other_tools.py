@@ -73,6 +73,19 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_hugging_face_commands_run_and_lose_nothing(folder: Path) -> None:
+    complete = PartialLabels.of(np.where(LABELS.codes.toarray() > 0, 1, -1), FILES, CLASSES)
+    complete.save(folder / "fpc.parquet")
+    commands("Hugging Face", folder, Path(sys.executable))
+    read = PartialLabels.load(folder / "labels.parquet")
+    assert as_table(read) == as_table(complete) and read.classes == LABELS.classes
+    loads = re.findall(r"# (datasets\..*)", SECTION)
+    assert len(loads) == 3
+    for line in loads:
+        rows = f"r = {line}; r = r if hasattr(r, 'features') else r['train']; print(len(r))"
+        assert run(sys.executable, f"import datasets; {rows}", folder).split()[-1] == "5"
+
+
 def back(folder: Path, name: str = "back.parquet") -> dict[tuple[str, str], int]:
     """Labels that came back, by the stem of the file, which is all that some tools keep."""
     return stems(PartialLabels.load(folder / name))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from simkit.errors import BadInput, note
+from simkit.errors import BadInput, counted, note, noting
 from simkit.files import AnyPath, reading
 from simkit.labels.formats.base import (
     Format,
@@ -99,10 +99,14 @@ class Coco(Format):
             raise BadInput(f"{path}: the names of image files come from like; leave file out")
         write_labels(labels, path, self.like, what="an instances file", image=plain, category=plain,
                      file=self.file)  # fmt: skip
-        names = [] if self.like else file_names(labels.images, self.file)
-        note(path, [name for name in names if not PurePosixPath(name).suffix],
-             "images without a file name, which programs that open images need: {}; give it as in "
-             "--to \"coco(file='{:012d}.jpg')\"", total=len(names))  # fmt: skip
+        names = file_names(labels.images, self.file)
+        nameless = [name for name in names if not PurePosixPath(name).suffix]
+        if nameless and not self.like:
+            pattern = "{}.jpg" if labels.images.dtype.kind == "U" else "{:012d}.jpg"
+            noting(path)(
+                "images without a file name, which programs that open images need: "
+                f"{counted(nameless, len(names))}; give it as in --to \"coco(file='{pattern}')\""
+            )
 
 
 def read_instances(path: AnyPath) -> Instances:

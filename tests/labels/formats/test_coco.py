@@ -136,10 +136,15 @@ def test_torchvision_opens_what_is_written(
     assert Coco().read(tmp_path / "y.json").id == given.id
 
 
-def test_images_without_a_file_name_are_noted(tmp_path: Path) -> None:
-    given = PartialLabels.of([[1], [-1]], [7, 12])
-    with pytest.warns(UserWarning, match="without a file name, .*: 2 of 2"):
+@pytest.mark.parametrize("ids", [[7, 12], ["7", "12"]])
+def test_images_without_a_file_name_are_noted(tmp_path: Path, ids: list[Any]) -> None:
+    given = PartialLabels.of([[1], [-1]], ids)
+    with pytest.warns(UserWarning, match="without a file name, .*: 2 of 2") as notes:
         Coco().write(given, tmp_path / "x.json")
+    (mend,) = re.findall('--to "(.*)"', str(notes[0].message))
+    make(mend).write(given, tmp_path / "y.json")
+    named = make("coco(by_file=true)").read(tmp_path / "y.json").images.tolist()
+    assert [name.lstrip("0") for name in named] == ["7.jpg", "12.jpg"]
     refuses(make("coco(by_file=true)").read, tmp_path / "x.json", "no file_name")
     with pytest.raises(BadInput, match="leave file out"):
         Coco(like=str(tmp_path / "x.json"), file="{}.jpg").write(given, tmp_path / "y.json")

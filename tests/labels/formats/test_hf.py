@@ -111,6 +111,20 @@ def test_what_datasets_writes_is_read(tmp_path: Path) -> None:
     assert read.rows(range(2)).tolist() == [[0, 1], [-1, 0]]
 
 
+def test_what_datasets_loads_and_saves_again_comes_back(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    HuggingFace().write(LABELS, tmp_path / "x.parquet")
+    file, cache = str(tmp_path / "x.parquet"), str(tmp_path / "cache")
+    loaded = datasets.load_dataset("parquet", data_files=file, cache_dir=cache, split="train")
+    assert loaded["image"][:] == LABELS.images.tolist() and loaded["absent"][2] is None
+    loaded.shuffle(1).save_to_disk(str(tmp_path / "saved"))  # it flattens its list of indices
+    loaded.filter(lambda row: row["image"] != "c.jpg").to_parquet(str(tmp_path / "part.parquet"))
+    for name in ("saved", "part.parquet"):
+        back = HuggingFace().read(tmp_path / name)
+        assert as_table(back) == as_table(LABELS) and back.classes == LABELS.classes
+        assert back.asked.sum() == 3 and len(back.images) == (4 if name == "saved" else 3)
+
+
 def test_imagefolder_reads_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     datasets = pytest.importorskip("datasets")
     files = ["a.jpg", "é.jpg"]
