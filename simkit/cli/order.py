@@ -171,14 +171,7 @@ def command(request: Options) -> None:
         used = terms.gold or order.features is not None
         options.needs({"--known": file}, "--gold, or --features for examples", used)
         known = simkit.formats.for_path(file).read(file)
-    again = None
-    if state is not None and request.ties:
-        again = state.ties
-        if not len(again):
-            raise BadInput(f"{order.folder} has no question to which as many said yes as no, "
-                           "or one more person was asked already; leave --ties out")  # fmt: skip
-    elif state is not None and request.answers is not None and not _amount(request):
-        again = _again(state, request)
+    again = None if state is None else _again(state, request)
     if again is not None:
         option = "--ties" if request.ties else "--answers"
         options.only_one({option: True, "--repeat": request.repeat})
@@ -405,11 +398,17 @@ def _further(request: Options) -> tuple[Order, RoundSettings, OrderState]:
     return replace(order, scores=scores, features=features), terms, state
 
 
-def _again(state: OrderState, request: Options) -> pd.DataFrame:
-    """The questions to ask again; with --split, about these images of a project's labels."""
+def _again(state: OrderState, request: Options) -> pd.DataFrame | None:
+    """The questions to ask again, if any; with --split, about these images of the project."""
     from simkit.orders.project import pilot_split, project_of
 
-    assert request.answers is not None
+    if request.ties:
+        if not len(state.ties):
+            raise BadInput(f"{state.order.folder} has no question to which as many said yes as no, "
+                           "or one more person was asked already; leave --ties out")  # fmt: skip
+        return state.ties
+    if request.answers is None or _amount(request):
+        return None
     project = project_of(state.order.folder)
     if request.split is not None and project is not None:
         images, splits = pilot_split(project, state.order)
