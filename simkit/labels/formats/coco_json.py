@@ -502,8 +502,8 @@ def write_labels(
         "images": images, "annotations": iter(()), "categories": iter(categories)
     }.items()  # fmt: skip
     if original:
-        with reading(original, what) as file:
-            held = read_content(file, what)
+        with reading(original, what) as source:
+            held = read_content(source, what)
             files = [image.get("file_name") or "" for image in held.images]
             of_image = matches(held.ids.tolist(), identities)
             if (of_image < 0).all():  # labels of a folder, whose ids are the names of files
