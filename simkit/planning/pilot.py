@@ -34,8 +34,9 @@ from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.labels.truth import Truth
 from simkit.planning.costs import Staff
-from simkit.planning.plan_figure import Page, Readable, Section, Table, command, said
+from simkit.planning.plan_page import command
 from simkit.quantities import exact_money, percent, two_digits
+from simkit.results.report import Page, Readable, Section, Table, render
 
 # The defaults of the grids (schemes, methods and draws), and the texts of a plan.
 _FILE = tomllib.loads(Path(__file__).with_name("pilot.toml").read_text("utf-8"))
@@ -155,7 +156,7 @@ class PilotPlan(Readable):
     @property
     def recommendation(self) -> str:
         """The pilot and its cost in a sentence."""
-        return _said(TEXTS["recommendation"], plan=self)
+        return _text(TEXTS["recommendation"], plan=self)
 
     @property
     def grids(self) -> tuple[str, ...]:
@@ -169,7 +170,7 @@ class PilotPlan(Readable):
             )  # fmt: skip
             alike.setdefault(tuple(rounded), []).append(one.scheme)
         return tuple(
-            _said(TEXTS["grid"], plan=self, place=place, names=names, budgets=budgets)
+            _text(TEXTS["grid"], plan=self, place=place, names=names, budgets=budgets)
             for place, (budgets, names) in enumerate(alike.items(), 1)
         )
 
@@ -189,8 +190,8 @@ class PilotPlan(Readable):
     @property
     def page(self) -> Page:
         """The plan as answers and details."""
-        answers = [(name, _said(text, plan=self)) for name, text in TEXTS["answers"].items()]
-        title, day = _said(TEXTS["title"], plan=self), quantities.today().isoformat()
+        answers = [(name, _text(text, plan=self)) for name, text in TEXTS["answers"].items()]
+        title, day = _text(TEXTS["title"], plan=self), quantities.today().isoformat()
         return Page(title, tuple(answers), (), _details(self), command=self.command, about=day)
 
     def to_json(self) -> dict[str, Any]:
@@ -378,7 +379,7 @@ def _too_small(budget: float, truth: Truth, prices: Prices, exist: int | None, a
     few = bisect_right(range(1, L), budget, key=needed)
     width = half_width(round(TEST * SMALLEST) * shares, drawn=True) * math.sqrt(L / max(few, 1))
     names, dollars = names_for(budget, L, prices, exist)
-    return _said(
+    return _text(
         TEXTS["too_small"], budget=budget, enough=math.ceil(needed(L)), few=few, names=names,
         per_image=few * shares.mean(), half_width=width, prices=asked, answers=prices.workers,
         each_class=names * (np.diff(truth.present.indptr) > 0).mean() / L, dollars=dollars,
@@ -436,7 +437,7 @@ def _steps(scheme: str, truth: Truth, prices: Prices, images: int, seed: int) ->
 
 
 def _details(plan: PilotPlan) -> tuple[Section, ...]:
-    reasons = [_said(text, plan=plan) for text in TEXTS["reasons"]]
+    reasons = [_text(text, plan=plan) for text in TEXTS["reasons"]]
     rows = tuple(
         (one.scheme, ", ".join(f"{count:,}" for count in one.images),
          ", ".join(two_digits(count) for count in one.labels))
@@ -447,13 +448,13 @@ def _details(plan: PilotPlan) -> tuple[Section, ...]:
     package = ", ".join(f"{name} {version}" for name, version in versions().items())
     return (
         Section("Why this pilot", items=(*filter(None, reasons), *plan.left_out)),
-        Section(steps, (_said(TEXTS["steps"]),), table=table),
+        Section(steps, (_text(TEXTS["steps"]),), table=table),
         Section("Grids and commands", code="\n\n".join([*plan.grids, "\n".join(plan.then)])),
         Section("How this was made", (f"Simulated on {plan.about}.", f"{package}.")),
     )
 
 
-def _said(text: str, **values: Any) -> str:
+def _text(text: str, **values: Any) -> str:
     """A text of the file, with these values and the constants of this module."""
     constants = {name: value for name, value in globals().items() if name.isupper()}
-    return said(text, constants | values)
+    return render(text, constants | values)

@@ -18,22 +18,23 @@ from simkit.annotate.annotators import outvoted
 from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
 from simkit.history import versions
-from simkit.planning import choose, plan_figure, plan_page
+from simkit.planning import choose, plan_page
 from simkit.planning.answers import SUPPOSED, Errors, answer_counts
 from simkit.planning.choose import Candidate, Decision, Trust, backtest
 from simkit.planning.costs import PriceCurve, Staff, count
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption, project_folder
+from simkit.results.report import Frame, Page, Readable, in_browser
 
 BUDGETS = 40  # of the slider of a page
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(Decision, plan_figure.Readable):
+class Plan(Decision, Readable):
     """A decision with its page; see `Decision` for its fields."""
 
     @cached_property
-    def page(self) -> plan_figure.Page:
+    def page(self) -> Page:
         """The plan as answers, tables and details."""
         return plan_page.page(self)
 
@@ -46,11 +47,11 @@ class Plan(Decision, plan_figure.Readable):
         every = choose.candidates(self.curves, replace(self.project, dollars=choose.UNLIMITED))
         chart, others = plan_page.what_if(self, [*self._at_budgets(every)], every)
         page = replace(self.page, chart=chart)
-        return plan_figure.in_browser(page, what_if=others, date=date)
+        return in_browser(page, what_if=others, date=date)
 
-    def explore(self) -> plan_figure.Frame:
+    def explore(self) -> Frame:
         """The page of `html`, with its slider, in a notebook."""
-        return plan_figure.Frame(self.html())
+        return Frame(self.html())
 
     def _at_budgets(self, every: Sequence[Candidate]) -> Iterator[Plan]:
         """Plans for BUDGETS budgets, from the smallest purchase to complete labels of everything;
@@ -204,7 +205,7 @@ def plan(
         trust=Trust.of(chosen, curves, test), backtest=test, prices=listed,
         measurement=choose.next_measurement(choice), unpriced=unpriced,
         staff=staff, expected=expected, supposed=tuple(_supposed(curves, project)),
-        command=plan_figure.command(
+        command=plan_page.command(
             *evidence.folders, budget=money, images=project.images,
             target=project.target, confidence=confidence if reach else None,
             prices=prices if isinstance(prices, str) else listed.name, wage=staff.wage,

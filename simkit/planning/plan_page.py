@@ -15,14 +15,14 @@ import numpy as np
 
 from simkit import quantities
 from simkit.history import versions
-from simkit.planning import plan_figure
 from simkit.planning.answers import Answers
 from simkit.planning.choose import LOSS, MOST_TIMES, Candidate, Decision
 from simkit.planning.evidence import OF_PROJECT, Array, LabelOption, Pair
-from simkit.planning.plan_figure import Chart, CurveSeries, Mark, Page, Section, Table, dollars
+from simkit.planning.plan_figure import Chart, CurveSeries, Mark, marked_as
 from simkit.quantities import numbered
 from simkit.registry import short
 from simkit.results.cells import FULL, listed
+from simkit.results.report import Page, Section, Table, code, dollars, points, render, split
 
 TEXTS = tomllib.loads(Path(__file__).with_name("plan.toml").read_text("utf-8"))
 RUNNERS_UP = 3
@@ -38,7 +38,7 @@ WORDS = {"purchase", "method", "needs"}  # columns of a table of purchases that 
 
 def page(plan: Decision) -> Page:
     """The plan as a page: the answer first, the rest folded."""
-    evidence, title = plan.evidence, plan_figure.said(TEXTS["title"], {"project": plan.project})
+    evidence, title = plan.evidence, render(TEXTS["title"], {"project": plan.project})
     data = re.sub("[^:,=]*/", "", str(evidence.grid.get("data", "")))  # without folders
     about = evidence.project or data
     return Page(
@@ -48,6 +48,16 @@ def page(plan: Decision) -> Page:
         details=tuple(_details(plan)), chart=_chart(plan), command=plan.command,
         trust=plan.trust.grade, about=", ".join(filter(None, [plan.day.isoformat(), about])),
     )  # fmt: skip
+
+
+def command(*words: str, **options: Any) -> str:
+    """`simkit plan` with these words, and the options that are not None."""
+    parts = ["simkit", "plan", *words]
+    for name, value in options.items():
+        if value is not None:
+            text = f"{value:.15g}" if isinstance(value, float) else str(value)
+            parts += [f"--{name.replace('_', '-')}", text]
+    return join(parts)
 
 
 def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
@@ -97,8 +107,8 @@ def what_if(
         hours, mark = other.work("now", "later") or 0.0, (other.chosen.dollars, other.chosen.median)
         steps.append({
             "budget": dollars(other.project.dollars), "bill": _bill(other).rows, "hours": hours,
-            "answers": [*plan_figure.split(_answer(other))], "mark": mark,
-            "label": plan_figure.marked_as(mark), "time": quantities.duration(3600 * hours),
+            "answers": [*split(_answer(other))], "mark": mark,
+            "label": marked_as(mark), "time": quantities.duration(3600 * hours),
         })  # fmt: skip
     return _chart(plan, every), {
         "steps": steps, "own": plans.index(plan), "cheapest": cheapest, "wage": plan.prices.wage,
@@ -106,11 +116,6 @@ def what_if(
         "annotators": quantities.count(plan.staff.annotators or 1, "annotators"),
         "week": quantities.count(plan.staff.hours_a_week or 40, "hours_a_week"),
     }  # fmt: skip
-
-
-def points(value: float) -> str:
-    """mAP in points."""
-    return f"{100 * value:.1f}"
 
 
 def _band(one: Candidate) -> str:
@@ -146,7 +151,7 @@ def _so_far(plan: Decision) -> Iterator[tuple[str, str]]:
     if received is None or plan.expected is None:
         return
     score, (median, low, high) = received.score, plan.expected
-    yield "So far", plan_figure.said(TEXTS["so_far"], {
+    yield "So far", render(TEXTS["so_far"], {
         "dollars": dollars(received.dollars), "scheme": received.option.part.name,
         "method": plan.evidence.title(received.method), "score": points(score),
         "where": "inside" if low <= score <= high else "above" if score > high else "below",
@@ -156,7 +161,7 @@ def _so_far(plan: Decision) -> Iterator[tuple[str, str]]:
 
 def _spend(plan: Decision) -> str:
     chosen, received = plan.chosen, plan.evidence.received
-    return plan_figure.said(TEXTS["spend"], {
+    return render(TEXTS["spend"], {
         "plan": plan, "chosen": chosen, "bought": described(plan, chosen),
         "parts": [f"{dollars(one.dollars)} on {described(plan, one)}" for one in plan.order],
         "few": int((chosen.present < 0.98 * chosen.amount).sum()) * chosen.option.counted,
@@ -181,7 +186,7 @@ def _needs(plan: Decision) -> str:
     shares = sorted(searched["by_class"].items(), key=lambda pair: -pair[1]) if searched else []
     values = {"searched": searched, "ends": dict(shares[:1] + shares[-1:]),
               "OF_PROJECT": OF_PROJECT}  # fmt: skip
-    return plan_figure.said(TEXTS["needs"], values)
+    return render(TEXTS["needs"], values)
 
 
 def _expect(plan: Decision) -> str:
@@ -200,7 +205,7 @@ def _expect(plan: Decision) -> str:
         (float((one.map > chosen.map + LOSS / 2).mean()), one.method) for one in alike
     }  # fmt: skip
     likely = sorted((one for one in better.values() if one[0] >= MAYBE), key=lambda one: -one[0])
-    return plan_figure.said(TEXTS["expect"], {
+    return render(TEXTS["expect"], {
         "plan": plan, "chosen": chosen, "alone": alone, "adds": adds, "trained": trained,
         "method": plan.evidence.title(chosen.method), "rounds": len(plan.order) > 1,
         "chance": None if target is None else f"{chosen.reaches(target):.0%}",
@@ -234,7 +239,7 @@ def _meaning(plan: Decision) -> str:
 def _money(plan: Decision) -> str:
     """Where the budget goes, and why money is left."""
     most, budget = MOST_TIMES * plan.evidence.pool.images, plan.project.dollars
-    return plan_figure.said(TEXTS["money"], {
+    return render(TEXTS["money"], {
         "plan": plan, "best": plan.choice.best, "most": f"{most:,.0f}",
         "unspent": plan.project.target is None and plan.left > 0.02 * budget,
         # The choice rules out that the dearer purchase gains 1 point.
@@ -253,14 +258,14 @@ def _at_hand(plan: Decision) -> tuple[float, str, str]:
     score, named = float(np.median(plan.curves.so_far(plan.trained))), evidence.title(method)
     train = f"Train {named} on the labels so far (`simkit train --labels`)."
     if evidence.project is not None:
-        status = plan_figure.code(f"simkit status {quote(evidence.project)}")
+        status = code(f"simkit status {quote(evidence.project)}")
         train = f"{status} shows the command that trains on these."
     elif received is None:
         train = f"Train {named} on the pilot's labels."
     elif (trained := evidence.trained_as.get((option, method))) and received.folder:
         words = ["simkit", "train", "--method", str(trained["method"]), "--labels"]
         words += [f"{received.folder}/labels.parquet", "--data", f"{received.folder}/scored.toml"]
-        train = f"Train {named} on the labels so far: {plan_figure.code(join(words))}"
+        train = f"Train {named} on the labels so far: {code(join(words))}"
     labels = "the pilot's labels" if plan.curves.trained is None else "the labels so far"
     score = score if received is None else received.score
     found = [(score, f"{labels}, trained with {named}", train)]
@@ -291,7 +296,7 @@ def _next(plan: Decision) -> str:
             f"{dollars(one.dollars)} on {described(plan, one)}, trained with "
             f"{plan.evidence.title(one.method)} ({changes:.0%} probability)"
         )
-    return plan_figure.said(TEXTS["next"], {
+    return render(TEXTS["next"], {
         "plan": plan, "chosen": plan.chosen, "home": home and quote(home), "missing": sentence,
         "unfinished": share > 0.05, "tests": _tests_to_buy(plan), "at_hand": _at_hand(plan)[-1],
         "rounds": len(plan.order) > 1, "measurement": purchase,
@@ -313,7 +318,7 @@ def _test_labels(plan: Decision) -> str:
     )
     if abs(true - as_true) < LOSS:
         return ""
-    return " " + plan_figure.said(TEXTS["test_labels"], {
+    return " " + render(TEXTS["test_labels"], {
         "known": known, "by": points(abs(true - as_true)), "low": true > as_true,
         "supposed": f"{SUPPOSED:.0%}", "measured": points(measured), "corrected": points(true),
     })  # fmt: skip
@@ -324,7 +329,7 @@ def _tests_to_buy(plan: Decision) -> str:
     if (tests := better_tests(plan)) is None:
         return ""
     again, home = "answers" in tests, plan.evidence.project
-    return plan_figure.said(TEXTS["tests"], {
+    return render(TEXTS["tests"], {
         "tests": tests, "home": home and quote(home), "again": again,
         "price": dollars(tests["dollars"]), "images": f"{tests['images']:,}",
         "width": points(tests["half_width"]) if home or again else f"{KNOWN_TO:g}",
@@ -458,7 +463,7 @@ def _details(plan: Decision) -> Iterator[Section]:
         "scheme": short(chosen.option.with_amount(chosen.amount)),
         "errors": chosen.answers.errors or (0.0, 0.0),
     }  # fmt: skip
-    yield Section("The order", items=_said_of(TEXTS["order"], values))
+    yield Section("The order", items=_rendered(TEXTS["order"], values))
     if (paid := _bill(plan, paid=True)).rows:
         yield Section("Already paid", table=paid)
     others = _frontier(plan.choice.every, chosen.pair)[::2]
@@ -470,7 +475,7 @@ def _details(plan: Decision) -> Iterator[Section]:
         yield Section(title, (TEXTS["by_answers"],), table=_table("", rows))
     if plan.unpriced:
         yield Section("Not considered", items=plan.unpriced)
-    tested = plan_figure.said(TEXTS["backtest"], {"test": plan.backtest})
+    tested = render(TEXTS["backtest"], {"test": plan.backtest})
     yield Section("Backtest of the range", text=(tested,))
     if bought := _certainty(plan):
         tests = tuple((what, dollars(cost), f"±{points(width)}") for what, cost, width in bought)
@@ -505,12 +510,12 @@ def _assumptions(plan: Decision) -> tuple[str, ...]:
         "answers": Answers(plan.curves.usual),
         "known": evidence.levels or not chosen.option.habits.perfect or not any(errors),
     }  # fmt: skip
-    return _said_of(TEXTS["assumptions"], values)
+    return _rendered(TEXTS["assumptions"], values)
 
 
-def _said_of(texts: Sequence[str], values: dict[str, Any]) -> tuple[str, ...]:
+def _rendered(texts: Sequence[str], values: dict[str, Any]) -> tuple[str, ...]:
     """The texts with these values, without those that come out empty."""
-    return tuple(filter(None, (plan_figure.said(text, values) for text in texts)))
+    return tuple(filter(None, (render(text, values) for text in texts)))
 
 
 def _frontier(every: Sequence[Candidate], pair: Pair) -> list[Candidate]:

@@ -21,9 +21,9 @@ from simkit.learn.predict import predict, splits_of
 from simkit.learn.trained import Trained
 from simkit.metrics.ap import LabelCounts, ap_of_classes
 from simkit.orders.page import address
-from simkit.planning.plan_figure import Image, Page, Readable, Section, Table, look, svg_source
 from simkit.progress import Progress, silent
 from simkit.registry import short
+from simkit.results.report import Image, Page, Readable, Section, Table, look, points, svg_source
 from simkit.results.statistics import Interval
 from simkit.results.test_split import on_new_images
 from simkit.study.sources import StudyData
@@ -129,10 +129,10 @@ class Evaluation(Readable):
         )  # fmt: skip
         few = ", as few images measure too high a mAP" * (self.map - expected.mean > TOO_HIGH)
         answers = [
-            ("mAP", f"{_points(self.map)} on these images. Expected on new images: {expected.ends}"
+            ("mAP", f"{points(self.map)} on these images. Expected on new images: {expected.ends}"
              f"{few}."),
-            ("At thresholds", f"precision {_points(self.precision)}, recall "
-             f"{_points(self.recall)}. Means over classes; thresholds {how}."),
+            ("At thresholds", f"precision {points(self.precision)}, recall "
+             f"{points(self.recall)}. Means over classes; thresholds {how}."),
             ("Data", self.data), ("Model", self.model),
         ]  # fmt: skip
         answers += [("Left out", self.left_out)] if self.left_out else []
@@ -158,7 +158,7 @@ class Evaluation(Readable):
         columns = ["present", "ap", "precision", "recall"]
         columns += ["threshold", "best_threshold"] * thresholds
         rows = (
-            (str(row.Index), f"{row.present:,}", *map(_points, row[2:5]),
+            (str(row.Index), f"{row.present:,}", *map(points, row[2:5]),
              *map(_logit, row[5:]))
             for row in self.by_class.loc[names, columns].itertuples()
         )  # fmt: skip
@@ -186,7 +186,7 @@ class Evaluation(Readable):
         precision[-1] = precision[-2]  # of recall 0, where nothing is predicted
         highest = np.append(np.diff(recall) != 0, True)  # precision of each recall
         drawn = curve(recall[highest], precision[highest], (row["recall"], row["precision"]))
-        caption = f"{name}: AP {_points(row['ap'])}, {int(row['present']):,} images"
+        caption = f"{name}: AP {points(row['ap'])}, {int(row['present']):,} images"
         return Image(svg_source(drawn), caption)
 
     def _pictured(self) -> Iterator[Section]:
@@ -379,10 +379,6 @@ def _plain(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows as plain values, None for nan and infinity."""
     finite = table.replace([np.inf, -np.inf], np.nan).astype(object)
     return finite.where(finite.notna(), None).to_dict("records")
-
-
-def _points(value: float) -> str:
-    return "none" if np.isnan(value) else f"{100 * value:.1f}"
 
 
 def _logit(value: float) -> str:

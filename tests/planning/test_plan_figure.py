@@ -20,9 +20,9 @@ from rich.cells import cell_len
 
 from simkit.cli.plan import command
 from simkit.errors import BadInput
-from simkit.planning import plan_figure
 from simkit.planning.costs import Staff
-from simkit.planning.plan_figure import Chart, CurveSeries, Page, Section, Table
+from simkit.planning.plan_figure import Chart, CurveSeries
+from simkit.results.report import Page, Section, Table
 
 DOLLARS = tuple(float(d) for d in np.geomspace(30, 2400, 40))
 
@@ -211,7 +211,7 @@ def test_a_fragment_is_a_part_of_another_page(page: Page) -> None:
 
 
 def artists(chart: Chart, **options: bool) -> dict[str, object]:
-    axes = plan_figure.figure(chart, **options).axes[0]
+    axes = chart.figure(**options).axes[0]
     return {one.get_label(): one for one in (*axes.lines, *axes.collections)}
 
 
@@ -251,7 +251,7 @@ def test_names_of_lines_that_end_together_neither_overlap_nor_leave(name, narrow
     close = tuple(curve(f"{n} {name}", 0.6 + n / 1000, 0.3, chosen=n == 2) for n in range(5))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # a browser has it
-        drawn = plan_figure.figure(replace(example().chart, lines=close), narrow=narrow)
+        drawn = replace(example().chart, lines=close).figure(narrow=narrow)
         renderer = FigureCanvasAgg(drawn).get_renderer()
         drawn.draw_without_rendering()
         names = drawn.axes[0].get_legend().get_texts()
@@ -269,7 +269,7 @@ def test_the_label_of_the_purchase_stays_within_the_axes(share, narrow) -> None:
              for line in example().chart.lines]  # fmt: skip
     chosen = max(DOLLARS[0], share * DOLLARS[-1]) * 1e4
     chart = replace(example().chart, lines=tuple(lines), chosen=(chosen, 0.55), budget=chosen)
-    drawn = plan_figure.figure(chart, narrow=narrow)
+    drawn = chart.figure(narrow=narrow)
     drawn.draw_without_rendering()
     (axes,) = drawn.axes
     (label,) = [text for text in axes.texts if "mAP" in text.get_text() and "$" in text.get_text()]

@@ -53,8 +53,11 @@ function place() {
   const [dollars, map] = steps[slider.value].mark;
   const x = left + (right - left) * (Math.log10(dollars) - low) / (high - low);
   const y = bottom + (top - bottom) * (100 * map - least) / (most - least);
-  mark.style.left = `${100 * x}%`;
-  mark.style.bottom = `${100 * y}%`;
+  // Beyond the axes only the label stands, at their end.
+  const inside = [Math.min(Math.max(x, left), right), Math.min(Math.max(y, bottom), top)];
+  mark.classList.toggle("beyond", inside[0] !== x || inside[1] !== y);
+  mark.style.left = `${100 * inside[0]}%`;
+  mark.style.bottom = `${100 * inside[1]}%`;
   mark.classList.toggle("right", x > 0.5);
 }
 
