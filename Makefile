@@ -1,7 +1,8 @@
 # make demo   installs into .venv and compares schemes and methods on the built-in data set
 # make demo CPU=1   the same in .venv-cpu, with PyTorch for the CPU (Linux): 1.8 GB instead of 8
 # make test   installs into .venv and runs the test suite, notebooks in quick size included
-# make test-slow   runs the long tests: fuzzers, killed processes, every parameter (an hour)
+# make test-slow   runs the long tests: fuzzers, killed processes, every parameter, other tools in
+#             environments of their own, .venv-fiftyone and others (an hour)
 # make wheel-test   builds the wheel, installs it into .venv-wheel and creates a project with it
 # make notebooks   installs into .venv and executes all notebooks in full (1.5 hours)
 # make atlas  installs into .venv and repeats the comparison of all schemes and methods (hours)
@@ -71,4 +72,4 @@ $(VENV)-label-studio/installed:
 	touch $@
 
 clean:
-	rm -rf .venv .venv-cpu .venv-wheel .venv-label-studio build dist runs docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-* build dist runs docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
