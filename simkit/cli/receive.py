@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Literal
@@ -11,8 +12,11 @@ import click
 from simkit.cli import options
 from simkit.cli.output import counts_line, print_json, say, table
 from simkit.errors import BadInput
+from simkit.quantities import duration, exact_money
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from simkit.orders.receiving import Checked, OrderState
 
 
@@ -42,7 +46,7 @@ def command(
     """
     import pandas as pd
 
-    from simkit.orders import answer_tables
+    from simkit.orders import answer_tables, side_tables
     from simkit.orders.given_scores import GivenScores
     from simkit.orders.order import Order
     from simkit.orders.project import next_step, order_of, project_of, write_pilot
@@ -56,7 +60,11 @@ def command(
     for file in files:
         raw.append(answer_tables.read(file, order, names, minus or "").assign(file=str(file)))
     result = checked(order, pd.concat(raw))
+    for name in (side_tables.NAMES, side_tables.NOTES):
+        side_tables.read(folder, name)  # a damaged one is refused before answers are stored
     keep(order, result.answers)
+    sent = side_tables.add(folder, side_tables.NAMES, result.names)
+    sent += side_tables.add(folder, side_tables.NOTES, result.notes)
     state = None
     while state is None or len(kept(order)) > len(state.answers):  # others may receive, too
         state = OrderState.of(order)
@@ -71,7 +79,7 @@ def command(
                 mend = f"no row of {named} has an answer{f' ({why})' if why else ''}; have the "
                 mend += "questions answered"
             raise BadInput(f"{folder} has no answers yet; {mend}")
-        written = write(state)
+        written = [*write(state), *sent]
         if project is not None:
             written += [f"../{name}" for name in write_pilot(project, state)]
             if (given := GivenScores.of(project, project.states[0])) is not None:
@@ -81,6 +89,9 @@ def command(
 
 
 def _print(state: OrderState, result: Checked, written: list[str]) -> None:
+    from simkit.orders import side_tables
+
+    names = dict(side_tables.read(state.order.folder, side_tables.NAMES).to_numpy().tolist())
     order, total = state.order, len(state.order.table)
     added, problems = len(result.answers), result.problems
     print_json({
@@ -90,6 +101,10 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
         "pauses": state.pauses, "files": written,
         "problems": problems[["file", "row", "problem"]].to_dict("records"),
         "left_out": result.left_out, "errors": state.errors, "further": len(state.further),
+        "people": [{"person": who, "name": names.get(str(who), ""), "answers": int(one.answers),
+                    **{key: None if one[key] != one[key] else float(one[key])
+                       for key in ("time", "untimed", "pay")}}
+                   for who, one in state.people.iterrows()],
     })  # fmt: skip
     say(f"{added:,} answers added; {total - len(state.open):,} of {total:,} questions are answered")
     say(counts_line(state.labels))
@@ -111,14 +126,23 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
         times = ", ".join(f"{kind} {value:.1f} s" for kind, value in state.seconds.items())
         cut = f" (times cut for a pause: {state.pauses:,})" if state.pauses else ""
         say(f"mean time per question: {times}{cut}")
-    people = [
-        [str(who), int(one.answers), f"{one.unsure:.0%}",
-         "" if one.seconds != one.seconds else f"{one.seconds:.1f}",
-         "" if one.gold != one.gold else f"{one.right:.0%} of {int(one.gold)}"]
-        for who, one in state.people.iterrows()
-    ]  # fmt: skip
-    table(["person", "answers", "unsure", "s each", "gold correct"], people)
+    _print_people(state.people, names)
     say(f"wrote {', '.join(written)} in {order.folder}")
+
+
+def _print_people(people: pd.DataFrame, names: Mapping[str, str]) -> None:
+    """Answers, times and pay of each person, with the names that are known."""
+    rows = [
+        [names.get(str(who), ""), str(who), int(one.answers), f"{one.unsure:.0%}",
+         "" if one.seconds != one.seconds else f"{one.seconds:.1f}",
+         "" if one.time != one.time else duration(one.time),
+         "" if one.pay != one.pay else exact_money(one.pay),
+         "" if one.gold != one.gold else f"{one.right:.0%} of {int(one.gold)}"]
+        for who, one in people.iterrows()
+    ]  # fmt: skip
+    table(["name", "person", "answers", "unsure", "s each", "time", "pay", "gold correct"], rows)
+    if untimed := int(people["untimed"].sum()):
+        say(f"{untimed:,} answers have no time; pay by the hour leaves them out")
 
 
 def errors_line(state: OrderState) -> str:

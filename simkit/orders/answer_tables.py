@@ -56,8 +56,11 @@ DAY = 86_400  # seconds; longer times count as not measured
 FASTEST = 0.05
 WHY = ("problem", "cause", "reason")  # a sentence; equal for rows with one mistake; what is counted
 RAW = {"row": 0, "question": -1, "worker": "", "answer": "", "seconds": np.nan, "shared": 1,
-       "untimed": "", "problem": "", "cause": "", "reason": ""}  # fmt: skip
-"""Columns of raw answers, with their defaults; `untimed` is the reason for a missing time."""
+       "untimed": "", "problem": "", "cause": "", "reason": "", "note": ""}  # fmt: skip
+"""Columns of raw answers, with their defaults.
+
+`untimed` is the reason for a missing time, `note` what a person noted about the image.
+"""
 
 
 def read(
@@ -239,7 +242,6 @@ class _Answers:
         self.worker = self._needed("worker", "names", "the names of the people")
         self.worker.note_people()
         questions, why = self._questions()
-        self._report_notes(questions)
         self.counted = (questions >= 0) & self.worker.filled
         for column in self.table.named(["AssignmentStatus", "status", "state"]):
             for place in np.flatnonzero([text.lower() in _REJECTED for text in column.cells()]):
@@ -253,6 +255,7 @@ class _Answers:
             "row": self.table.rows, "question": questions, "worker": self.worker.cells(),
             "answer": self._decided(answer).cells(), "seconds": seconds, "shared": shared,
             "untimed": self.untimed, **dict(zip(WHY, zip(*why, strict=True), strict=True)),
+            "note": self._notes(questions),
         })  # fmt: skip
 
     def _missing(self, name: str, wanted: str, more: str = "") -> BadInput:
@@ -358,8 +361,8 @@ class _Answers:
             raise BadInput(error)
         self.table.note(f"{error}; it is left out")
 
-    def _report_notes(self, questions: NDArray[np.int64]) -> None:
-        """Say what people noted on the page: no label holds it."""
+    def _notes(self, questions: NDArray[np.int64]) -> list[str]:
+        """What people noted on the page, by row, and a note on it: no label holds it."""
         for column in self.table.named(["note"]) if self.table.named(["order"]) else []:
             images = self.order.table["image"].reindex(questions).to_numpy()
             texts = [
@@ -370,8 +373,10 @@ class _Answers:
             if texts:
                 self.table.note(
                     f"people noted what no class of the order says: {counted(texts)}; notes do not "
-                    f"become labels, and stay in the column {column.name!r} of this file"
+                    "become labels"
                 )
+            return column.cells()
+        return [""] * len(self.table)
 
     # images, classes and questions
 

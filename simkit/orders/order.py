@@ -7,6 +7,7 @@
     order1/round-1/...               pages and tables for people, made from the questions
     order1/answers/*.jsonl           answers; files are added and never changed
     order1/labels.parquet ...        made from the answers by each `simkit receive`
+    order1/names.csv, notes.csv      names and notes of people; see `simkit.orders.side_tables`
 
 The numbers of questions continue from round to round.
 """

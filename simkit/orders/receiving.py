@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.annotate.prices import Prices
+from simkit.annotate.prices import Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.votes import NO as SAID_NO
 from simkit.annotate.votes import YES as SAID_YES
@@ -64,11 +64,17 @@ class Checked:
         repetitions.
     left_out : dict of str to int
         Numbers of all rows and times that do not count, by reason.
+    names : DataFrame
+        The people with answers, new or earlier: columns worker (hashed) and name.
+    notes : DataFrame
+        What people noted about images: columns image, worker (hashed) and note.
     """
 
     answers: pd.DataFrame
     problems: pd.DataFrame
     left_out: dict[str, int]
+    names: pd.DataFrame
+    notes: pd.DataFrame
 
 
 def checked(order: Order, rows: pd.DataFrame) -> Checked:
@@ -138,10 +144,18 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
         if why is not None:
             problems.append((row["file"], row["row"], *why[:2]))
             left_out[why[2]] += 1
+    answers = pd.DataFrame(valid, columns=list(COLUMNS))
+    known = rows.assign(name=rows["worker"].astype(str).map(plain))
+    known["worker"] = known["worker"].astype(str).map(workers)
+    noted = known[(known["note"] != "") & known["number"].isin(order.table.index)]
+    images = order.images[order.table["image"][noted["number"]]]
+    known = known[known["worker"].isin([*answers["worker"], *stored["worker"]])]
     return Checked(
-        pd.DataFrame(valid, columns=list(COLUMNS)),
+        answers,
         pd.DataFrame(problems, columns=["file", "row", "problem", "cause"]),
         dict(left_out),
+        known[["worker", "name"]].drop_duplicates("worker"),
+        noted[["worker", "note"]].assign(image=images),
     )
 
 
@@ -523,16 +537,45 @@ class OrderState:
 
     @cached_property
     def people(self) -> pd.DataFrame:
-        """By worker: answers, unsure (share), seconds (median), gold (count), right (share)."""
+        """By worker: answers, unsure (share), seconds (median), time, untimed, pay, gold, right.
+
+        Of answers with a time, time is the sum in seconds, with pauses cut; untimed is the number
+        of the others. pay is in dollars: the time at the wage of the price list, or its price of
+        the answers; nan where it has neither. gold is a number of answers, right a share of them.
+        """
+        times = self._times
+        times = times.assign(
+            worker=self.answers["worker"], each=times[["each", "most"]].min(axis=1)
+        )
         rows = self.answers.assign(each=self.answers["seconds"] / self.answers["shared"])
         gold = rows[rows["gold"] != 0]
         right = (gold["answer"] == "yes") == (gold["gold"] > 0)
-        by = rows.groupby("worker")
+        by, timed = rows.groupby("worker"), times.groupby("worker")["each"]
         return pd.DataFrame({
             "answers": by.size(), "unsure": by["answer"].agg(lambda a: (a == "unsure").mean()),
-            "seconds": by["each"].median(),
+            "seconds": by["each"].median(), "time": timed.sum(),
+            "untimed": by.size().sub(timed.size(), fill_value=0).astype(int),
+            "pay": self._pay(times),
             "gold": gold.groupby("worker").size(), "right": right.groupby(gold["worker"]).mean(),
         })  # fmt: skip
+
+    def _pay(self, times: pd.DataFrame) -> pd.Series[float]:
+        """Dollars of each worker for the answers priced in dollars, and for the times of others.
+
+        times: columns worker, kind and each (seconds).
+        """
+        listed = price_list(self.order.settings.prices).once_set_up()
+        priced = [kind for kind, rate in listed.rates.items() if rate.dollars is not None]
+        hourly = times[~times["kind"].isin(priced)].groupby("worker")["each"].sum()
+        pay = hourly * (float("nan") if listed.wage is None else listed.wage / 3600)
+        answers = self.answers[self.answers["kind"].isin(priced)]
+        bills = {
+            worker: cost(effort_of(rows, self.order.shape, 1), listed).lines
+            for worker, rows in answers.groupby("worker")
+        }
+        fixed = {who: sum(line.dollars for line in lines if line.kind in priced)
+                 for who, lines in bills.items()}  # fmt: skip
+        return pay.add(pd.Series(fixed, dtype=float), fill_value=0)
 
     def prices(self) -> Prices | None:
         """The price list of the order with the measured times; None without any.
