@@ -455,18 +455,21 @@ def _largest(terms: RoundSettings, request: Options) -> bool:
 
 
 def say_repeated(order: Order) -> None:
-    """How many questions of the last round other people answer, too, and where."""
-    from simkit.orders.annotators import AGAIN
+    """How many questions of the last round other people answer, too, their price, and where."""
+    from simkit.orders.annotators import again_files
 
     last = order.rounds[-1]
     each = last.answers[last.table["gold"] == 0]
     more = each[each > each.min()]
     if len(more):
         images, others = last.table.loc[more.index, "image"].nunique(), int(more.max() - each.min())
-        files = ", ".join(map(str, sorted(order.round_folder.glob(f"*{AGAIN}*"))))
-        who = "1 other person answers" if others == 1 else f"{others} other people answer"
-        say(f"{who} {len(more):,} of the questions, about {images:,} images, too, which measures "
-            f"errors: {files}")  # fmt: skip
+        once, prices = last.answers.clip(upper=each.min()), last.settings.prices
+        efforts = [order.effort(last.table.assign(answers=n)) for n in (last.answers, once)]
+        with_them, without = (simkit.cost(effort, prices).dollars for effort in efforts)
+        who = "1 other person" if others == 1 else f"{others} other people"
+        say(f"{who} for {len(more):,} of the questions, about {images:,} images, to measure errors "
+            f"({quantities.exact_money(with_them - without)} of the price): "
+            f"{again_files(order.round_folder)}")  # fmt: skip
 
 
 def say_annotators(state: OrderState) -> None:

@@ -258,10 +258,14 @@ def _print_order(
         f"{images}{chosen}; {exact_money(bill.dollars)} of {exact_money(project.budget)} at "
         f"{project.prices} prices{time}"
     )
-    shown, source = min(L, PAGE), project.price_list.rates["sweep"].source
-    if shown < PAGE and "91 classes" in source:
-        say(f"the time of a question was measured with 91 classes on a page; with {shown} expect "
-            "more for each class, and `simkit receive` measures it")  # fmt: skip
+    rates = project.price_list.rates
+    swept, alone = rates["sweep"], rates.get("verify", rates["sweep"])
+    if L < PAGE and "91 classes" in swept.source and (alone.seconds or 0) > (swept.seconds or 0):
+        dear = replace(project.price_list, rates={**rates, "sweep": alone})
+        most = simkit.cost(order.effort(order.table), dear)
+        say(f"a class took {swept.seconds:.1f} s with 91 on a page, and {alone.seconds:.1f} s "
+            f"alone; with {L} expect up to {exact_money(most.dollars)}, {duration(most.seconds)} "
+            "of work; `simkit receive` measures it")  # fmt: skip
     say_repeated(order)
     _print_possible(project, order)
     say_annotators(OrderState.of(order))

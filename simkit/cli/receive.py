@@ -147,15 +147,15 @@ def _print_people(people: pd.DataFrame, names: Mapping[str, str]) -> None:
 
 def errors_line(state: OrderState) -> str:
     """The measured errors of the annotators, or why there are none, and what would measure them."""
-    from simkit.orders.annotators import AGAIN
+    from simkit.orders.annotators import again_files
     from simkit.orders.rounds import REPEATED
 
     order, lacking, waiting = state.order, len(state.further), ""
     if lacking:
         rounds = state.further["round"].unique()
-        files = [file for n in rounds for file in order.folder.glob(f"round-{n}/*{AGAIN}*")]
+        files = [again_files(order.folder / f"round-{n}") for n in sorted(rounds)]
         waiting = (f"; {lacking:,} questions wait for answers of other people: "
-                   f"{', '.join(map(str, sorted(files)))}")  # fmt: skip
+                   f"{', '.join(filter(None, files))}")  # fmt: skip
     if state.errors is None:
         how = f"order --next --answers {REPEATED} --budget DOLLARS"
         mend = "" if lacking else f"; {REPEATED} answers to some questions measure them: {how}"

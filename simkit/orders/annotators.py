@@ -77,6 +77,12 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def again_files(folder: Path) -> str:
+    """The files of a round for further people, for a message: one, or a pattern; "" for none."""
+    files = [*folder.glob(f"*{AGAIN}*")]
+    return str(files[0]) if len(files) == 1 else str(folder / f"*{AGAIN}*") * bool(files)
+
+
 def check_name(name: str, option: str) -> None:
     """Raise BadInput if the name of an annotator cannot be in the name of a file."""
     if not re.fullmatch(r"\w[\w. -]*", name) or re.search(r"(^|-)(again|[0-9]+)$|-for-", name):

@@ -175,6 +175,11 @@ def test_many_images_begin_with_a_pilot(shell, tmp_path) -> None:
     bill = cost(order.effort(order.table), "hourly").dollars
     assert done.out.count(f"${bill:.2f}") == 2  # in the recommendation and the bill
     assert f"leaves ${50 - bill:.2f}" in done.out
+    answers = order.table["answers"]
+    most = 1.0 * answers.sum() * 15 / 3600  # a second for each answer
+    assert f"with 3 expect up to ${most:.2f}, {answers.sum() / 60:.1f} minutes of work" in done.out
+    once = cost(order.effort(order.table.assign(answers=1)), "hourly").dollars
+    assert f"to measure errors (${bill - once:.2f} of the price): " in done.out
     repeated = order.table[order.table["answers"] == 3]["image"].nunique()
     assert repeated == round(50 / 1.5)  # half of three classes are expected in an image
     few = start(shell, "--out", "few", "--repeat", "5%")
@@ -282,9 +287,9 @@ def test_short_work_is_told_in_seconds_and_few_classes_take_longer(shell, tmp_pa
     photographs(tmp_path / "photos", 3)
     done = start(shell, "--repeat", 0)
     assert "2.7 seconds of work" in done.out  # 9 questions of 0.3 seconds
-    assert "91 classes" in done.out and "with 3 expect more" in done.out
+    assert "1.0 s alone; with 3 expect up to $0.04, 9.0 seconds of work" in done.out
     (tmp_path / "names.txt").write_text("".join(f"class {n}\n" for n in range(40)))
-    assert "91 classes" not in start(shell, "--out", "other").out
+    assert "expect up to" not in start(shell, "--out", "other").out
 
 
 def test_a_project_is_not_made_twice(shell, tmp_path) -> None:
