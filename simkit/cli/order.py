@@ -136,9 +136,9 @@ def command(request: Options) -> None:
 
     Searches (fpc, federated) and questions down a hierarchy need several rounds. A further round
     (--next) starts from the answers that `simkit receive` has read. Open questions are not asked
-    again. Answered ones are asked again, of other people, with --answers and
-    no other amount: those with fewer answers, first those in doubt, then images at random. With
-    --ties only those to which as many people said yes as no; without it they stay unknown.
+    again. Answered ones are asked again, of other people, with --answers and no other amount: those
+    with fewer answers, first those in doubt, then images at random. With --ties only those to which
+    as many people said yes as no; without it they stay unknown.
 
     \b
     Example: simkit order --data folder:photos --classes names.txt --scheme rpa --budget 50
