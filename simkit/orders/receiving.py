@@ -144,19 +144,24 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
         if why is not None:
             problems.append((row["file"], row["row"], *why[:2]))
             left_out[why[2]] += 1
-    answers = pd.DataFrame(valid, columns=list(COLUMNS))
-    known = rows.assign(name=rows["worker"].astype(str).map(plain))
-    known["worker"] = known["worker"].astype(str).map(workers)
-    noted = known[(known["note"] != "") & known["number"].isin(order.table.index)]
-    images = order.images[order.table["image"][noted["number"]]]
-    known = known[known["worker"].isin([*answers["worker"], *stored["worker"]])]
     return Checked(
-        answers,
+        pd.DataFrame(valid, columns=list(COLUMNS)),
         pd.DataFrame(problems, columns=["file", "row", "problem", "cause"]),
         dict(left_out),
-        known[["worker", "name"]].drop_duplicates("worker"),
-        noted[["worker", "note"]].assign(image=images),
+        *_names_and_notes(order, rows, workers, {*stored["worker"], *(one[1] for one in valid)}),
     )
+
+
+def _names_and_notes(
+    order: Order, rows: pd.DataFrame, workers: Mapping[str, str], answering: set[str]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """As `Checked`, the names and notes of raw answers; answering: people with answers."""
+    spelled = rows["worker"].astype(str)
+    rows = rows.assign(name=spelled.map(plain), worker=spelled.map(workers))
+    noted = rows[(rows["note"] != "") & rows["number"].isin(order.table.index)]
+    images = order.images[order.table["image"][noted["number"]]]
+    names = rows[rows["worker"].isin(answering)].drop_duplicates("worker")
+    return names[["worker", "name"]], noted[["worker", "note"]].assign(image=images)
 
 
 def _seconds(row: Mapping[str, Any]) -> tuple[float, list[str]]:
