@@ -249,8 +249,8 @@ def explaining(file: object, what: str, mend: str = AGAIN) -> Iterator[None]:
     except PermissionError:
         reason = f"{file} may not be read; change its permissions"
     except Exception as error:  # readers raise dozens of kinds for damaged files
-        said = " ".join(str(error).split())[:160].rstrip(". ") or type(error).__name__
-        reason = f"{file} cannot be read as {what} ({said}); {mend}"
+        cause = " ".join(str(error).split())[:160].rstrip(". ") or type(error).__name__
+        reason = f"{file} cannot be read as {what} ({cause}); {mend}"
     raise BadInput(reason) from None
 
 

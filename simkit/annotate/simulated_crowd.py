@@ -198,13 +198,13 @@ class SimulatedCrowd(Crowd):
         ledger.bill_look(np.array([c]), np.array([len(looked)]))
         ledger.seen[self.images[looked]] = True
         kept = 0
-        for said, wanted in ((True, min(present, int(yes[candidates].sum()))), (False, absent)):
-            answered = looked[yes[looked] == said]
+        for answer, wanted in ((True, min(present, int(yes[candidates].sum()))), (False, absent)):
+            answered = looked[yes[looked] == answer]
             chosen = self.images[answered if keep_looks else answered[:wanted]]
-            ledger.record(chosen, np.full(len(chosen), c), said)
+            ledger.record(chosen, np.full(len(chosen), c), answer)
             beyond = len(answered) - len(chosen)
             ledger.dropped["search"] = ledger.dropped.get("search", 0) + beyond
-            kept += len(chosen) * said
+            kept += len(chosen) * answer
         return kept
 
     def _search(

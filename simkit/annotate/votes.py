@@ -401,7 +401,7 @@ def _from_table(path: Path, minus: Minus) -> Votes:
             f"write a row for each vote, with the columns {', '.join(COLUMNS)}"
         )
     gold = _of_experts(table, minus)
-    answer = _said(table.pick("answer"), minus, UNSURE)
+    answer = _answers(table.pick("answer"), minus, UNSURE)
     if len(left_out := np.flatnonzero(answer == _NOTHING)):
         table.note(
             f"rows left out because -1 and empty cells are no answer: {len(left_out):,} of "
@@ -472,7 +472,7 @@ def _note_gold(votes: Votes, table: Table) -> None:
 
 
 def _of_experts(table: Table, minus: Minus) -> NDArray[np.int8]:
-    """(m,) the answer of experts in each row, as `_said`."""
+    """(m,) the answer of experts in each row, as `_answers`."""
     experts = table.optional_column(
         USUAL["gold"], "the experts",
         fits=lambda column: column.name == "gold" or all(map(means_state, column.texts)),
@@ -481,7 +481,7 @@ def _of_experts(table: Table, minus: Minus) -> NDArray[np.int8]:
         return np.full(len(table), _NOTHING, np.int8)
     if experts.name != "gold":
         table.note(f"column {experts.name!r} is read as answers of experts; rename it if it is not")
-    return _said(experts, minus, frozenset())
+    return _answers(experts, minus, frozenset())
 
 
 def _by_path(images: Sequence[str]) -> Callable[[str], str]:
@@ -496,7 +496,7 @@ def _by_path(images: Sequence[str]) -> Callable[[str], str]:
     return form
 
 
-def _said(column: Column, minus: Minus, unsure: frozenset[str]) -> NDArray[np.int8]:
+def _answers(column: Column, minus: Minus, unsure: frozenset[str]) -> NDArray[np.int8]:
     """(m,) 0 no, 1 maybe, 2 yes and 3 nothing for each row."""
     expected = "write yes, maybe or no, or remove the row" if unsure else (
         "write yes or no, leave it empty, or rename the column if it has no answers of experts"

@@ -85,10 +85,10 @@ def content_of(table: Table, *, between: str = "", suffix: str = "", minus: Minu
     splits = _splits(split, files)
     others = [c for c in table.columns if c.name not in (files.name, split and split.name)]
     named = [column for column in table.named(USUAL["class"]) if column in others]
-    said = [column for column in named if not all(map(means_state, column.texts))]
-    codes = [column for column in said if all(map(str.isdigit, column.texts))]
-    codes = codes if len(codes) < len(said) else []  # numbers of classes that others name
-    kind = next((column for column in said if column not in codes), None)
+    of_names = [column for column in named if not all(map(means_state, column.texts))]
+    codes = [column for column in of_names if all(map(str.isdigit, column.texts))]
+    codes = codes if len(codes) < len(of_names) else []  # numbers of classes that others name
+    kind = next((column for column in of_names if column not in codes), None)
     if kind is None and named == others and len(named) == 1:
         kind = named[0]
         names = " and ".join(repr(text) for text in kind.texts if text)

@@ -177,11 +177,11 @@ class Column:
 
         unsure: texts, in lower case, that say nothing.
         """
-        said = [None if text.lower() in unsure else text for text in self.texts]
-        for text in said:
+        texts = [None if text.lower() in unsure else text for text in self.texts]
+        for text in texts:
             if text is not None and not means_state(text):
                 raise self.refused(text, expected)
-        states = [None if text is None else state(text) for text in said]
+        states = [None if text is None else state(text) for text in texts]
         return dict(zip(self.texts, states, strict=True))
 
     @property

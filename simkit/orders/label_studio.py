@@ -171,19 +171,20 @@ def answers(tasks: list[dict[str, Any]], order: Order, file: Path) -> list[dict[
             by = annotation.get("completed_by")
             if isinstance(by, dict):  # some exports have a record of the person, not the number
                 by = by.get("id", by.get("email"))
-            numbers, said = task["data"]["questions"], _said(task["data"], choices, order)
+            data = task["data"]
+            numbers, answers = data["questions"], _answers(data, choices, order)
             about = {
                 "row": number, "worker": "" if by is None else str(by), "shared": len(numbers),
                 "seconds": float(annotation.get("lead_time") or "nan"),
             }  # fmt: skip
             rows += [
                 {**about, "question": question, "answer": str(answer)}
-                for question, answer in zip(numbers, said, strict=False)
+                for question, answer in zip(numbers, answers, strict=False)
             ] or [{"row": number, "reason": "no answer"}]
     return rows
 
 
-def _said(data: dict[str, Any], results: list[dict[str, Any]], order: Order) -> list[Any]:
+def _answers(data: dict[str, Any], results: list[dict[str, Any]], order: Order) -> list[Any]:
     """The answers to the questions of a task, by results of type choices."""
     asked, numbers = [choice["value"] for choice in data["ask"]], data["questions"]
     ticked = [(one.get("from_name"), one["value"]["choices"]) for one in results]

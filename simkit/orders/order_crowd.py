@@ -289,10 +289,10 @@ class OrderCrowd(Crowd):
             # A "no" settles the classes below it only once all questions are answered.
             complete = ~(asked & (np.abs(states) != 1)).any(1)
             path = descent.hierarchy.above[named] & (named >= 0)[:, None]
-            said = np.where(path, YES, np.where(answered, states, UNSURE))
-            said[complete] = codes[complete]
-            rows, classes = np.nonzero(said)
-            self.ledger.record(block[rows], classes, said[rows, classes] == YES)
+            answers = np.where(path, YES, np.where(answered, states, UNSURE))
+            answers[complete] = codes[complete]
+            rows, classes = np.nonzero(answers)
+            self.ledger.record(block[rows], classes, answers[rows, classes] == YES)
 
     def propose(self, proposer: Proposer) -> Iterator[tuple[Ints, Ints]]:
         if self.scores is None:
@@ -373,11 +373,11 @@ class OrderCrowd(Crowd):
         states = self._states(ranked, c)
         until = by_score_until(states != NO)  # an open question may be a yes
         searched = _needed(states[:until], [goal[0], 0], self._batch)
-        candidates, said = ranked[:until][searched], states[:until][searched]
-        if (said == OPEN).any():
+        candidates, answers = ranked[:until][searched], states[:until][searched]
+        if (answers == OPEN).any():
             return candidates, len(candidates), goal
         others = queue[~np.isin(queue, candidates)]
-        shown = int((said == YES).sum())
+        shown = int((answers == YES).sum())
         goal = [min(goal[0], shown), goal[1]]
         return np.concatenate([candidates, others]), len(candidates), goal
 
