@@ -120,7 +120,7 @@ def one_large(folder: Path, images: int) -> dict[str, Any]:
     """What `large` runs: open the file, reset the high-water mark of memory, measure."""
     _, L, per_image = LARGE
     features = UnitFeatures(
-        FeatureInputs(cast(Any, MappedRows(folder / "features.npy")), "generated"),
+        FeatureInputs(cast(Any, MappedRows((folder / "features.npy",))), "generated"),
         np.arange(images),
         "medians",
     )

@@ -181,7 +181,7 @@ def in_lists(n: int, queries: int, folder: str | None) -> dict[str, Any]:
 
     with tempfile.TemporaryDirectory(dir=folder) as made:
         clustered(Path(made) / "features.npy", n)
-        values: Any = MappedRows(Path(made) / "features.npy")
+        values: Any = MappedRows((Path(made) / "features.npy",))
         rows = UnitFeatures(FeatureInputs(values, "generated"), np.arange(n), "neighbours")
         threading.Thread(target=watch).start()
         wall = time.perf_counter()

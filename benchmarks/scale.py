@@ -213,7 +213,7 @@ def steps(folder: Path, size: dict[str, int], spelled: str) -> None:
     states = 2 * truth.present.astype(np.int8) - truth.known.astype(np.int8)
     labels = PartialLabels.of(states, truth.images, truth.classes)
     prior = ClassPrior(np.full(size["classes"], 0.01))
-    task = Task(labels, FeatureInputs(MappedRows(folder / "full.npy"), "features"), (prior,))
+    task = Task(labels, FeatureInputs(MappedRows((folder / "full.npy",)), "features"), (prior,))
     try:
         train(task, methods.make(spelled), settings=Settings(batch_size=BATCH), watch=(Stop(),))
     except Enough:
@@ -247,7 +247,7 @@ def epochs(folder: Path, size: dict[str, int], images: int, turns: int) -> dict[
     """Seconds of the second epoch of each method over those of the plain loop; minima of turns."""
     inputs._POOLED_BYTES = stack._LABEL_BYTES = 0  # as where there are more images
     rows = np.random.default_rng(1).permutation(size["images"])[:images]
-    values = MappedRows(folder / "features" / "train" / "pooled" / "features.npy").select(rows)
+    values = MappedRows((folder / "features" / "train" / "pooled" / "features.npy",), rows)
     matrix = csr_array(codes(size["images"], size["classes"], 0)[rows])
     labels, prior = PartialLabels.of(matrix), ClassPrior(np.full(size["classes"], 0.01))
     task = Task(labels, FeatureInputs(values, "features"), (prior,))

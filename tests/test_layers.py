@@ -20,7 +20,7 @@ LEARNING = ["embed", "learn"]
 BOTH = ["study", "papers", "cli"]
 LINE = [*FIRST, *DECIDING, *LEARNING, *BOTH]
 GROUND = {
-    "lazy", "errors", "files", "history", "chance", "progress", "registry", "quantities",
+    "lazy", "errors", "files", "cache", "history", "chance", "progress", "registry", "quantities",
 }  # fmt: skip
 FILES = sorted(ROOT.rglob("*.py"))
 PUBLIC = {"__init__", "analysis", "figures", "formats", "methods", "schemes"}

@@ -78,8 +78,7 @@ def command(
     if fair:
         grid = replace(grid, fair=True, settings={})
     if dry_run:
-        with progress("computing features") as (preparing,):
-            planned = estimate(grid, preparing=preparing, out=out, **how)
+        planned = estimate(grid, out=out, **how)
         print_json(asdict(planned))
         say(planned.text())
         return 0

@@ -14,6 +14,7 @@ import simkit
 from simkit.cli import options
 from simkit.cli.output import print_json, progress, say
 from simkit.progress import Progress, peak_memory
+from simkit.quantities import numbered
 
 if TYPE_CHECKING:
     from simkit.study.scheduler import Part
@@ -38,6 +39,9 @@ class Options:
     unreadable
         What to do with an image that cannot be read, even if only its last byte is missing;
         training leaves out skipped images. drop_missing=yes in --data leaves out missing files.
+    prune : DAYS
+        Only remove the features and decoded images in the cache that were not used for DAYS days;
+        0 removes all. They are computed again where they are needed.
     """
 
     data_spec: str = "scenes"
@@ -51,6 +55,7 @@ class Options:
     unreadable: Literal["stop", "skip"] = "stop"
     device: str
     part: str | None
+    prune: float | None = None
     scheduler: str
     cache: Path | None = None
 
@@ -76,6 +81,9 @@ def command(request: Options) -> None:
     from simkit.study.scheduler import Part
 
     options.only_one({"--scheduler": request.scheduler, "--part": request.part})
+    if request.prune is not None:
+        _prune(request.prune)
+        return
     if request.scheduler:
         _on_cluster(request)
     made = _made(Part.read(request.part or "1/1"), request)
@@ -87,9 +95,21 @@ def command(request: Options) -> None:
         say(f"peak memory {peak:,.0f} MB")
 
 
+def _prune(days: float) -> None:
+    from simkit.cache import prune
+
+    pruned = prune(days)
+    print_json(asdict(pruned) | {"folder": str(pruned.folder)})
+    left = f"left: {numbered(pruned.left, 'folder')}, {pruned.left_bytes / 2**20:,.1f} MB"
+    say(
+        f"removed {numbered(pruned.removed, 'folder')}, {pruned.removed_bytes / 2**20:,.1f} MB, of "
+        f"features and decoded images from {pruned.folder}; {left}"
+    )
+
+
 def _on_cluster(request: Options) -> None:
     """Compute the features on the workers of a cluster, which see the same files."""
-    from simkit.embed.features import cache_folder
+    from simkit.cache import cache_folder
     from simkit.study.scheduler import in_parts
 
     out = request.out and request.out.resolve()
@@ -149,7 +169,9 @@ def _extract(
         more: dict[str, Any] = {"part": str(part)}
         if kind in features:
             of_kind, values = features[kind], features[kind].values
-            folder = values.file.parent  # type: ignore[union-attr]
+            folders = {file.parent for file in values.files}  # type: ignore[union-attr]
+            # The cache has a folder for each pass of a network.
+            folder = folders.pop() if len(folders) == 1 else folders.pop().parent
             more = {"folder": str(folder), "id": of_kind.id, "shape": list(values.shape)}
             more |= {"mb": values.nbytes / 2**20, "skipped": [*map(asdict, of_kind.skipped)]}
         made.append(facts | {"kind": kind} | more)

@@ -29,7 +29,11 @@ WHOLE = "train+val"  # the training set before its validation part was held out
 
 
 class Pictures(Protocol):
-    """The images of one split, decoded on use."""
+    """The images of one split, decoded on use.
+
+    If there is also a list `image_ids`, a content id for each image, other data sets with the same
+    images share their features.
+    """
 
     @property
     def id(self) -> str:

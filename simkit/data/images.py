@@ -307,14 +307,23 @@ class FilePictures:
         return FilePictures(place, tuple(files))
 
     @cached_property
-    def id(self) -> str:
-        """Content id: depends on the files' content and order, not on their names or folder."""
+    def _digests(self) -> tuple[bytes, ...]:
         digests = []
         for name in self.files:
             path = self.folder / name
             with reading(path, "an image", REPLACE) as file, file.open("rb") as stream:
                 digests.append(digest(stream, file.stat().st_size, file.suffix))
-        return id_of(digests, self.depths)
+        return tuple(digests)
+
+    @property
+    def id(self) -> str:
+        """Content id: depends on the files' content and order, not on their names or folder."""
+        return id_of(self._digests, self.depths)
+
+    @property
+    def image_ids(self) -> list[str]:
+        """Content id of each image."""
+        return [id_of([each], self.depths) for each in self._digests]
 
     def __len__(self) -> int:
         return len(self.files)

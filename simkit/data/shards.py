@@ -74,9 +74,18 @@ class ShardPictures:
         return f"<ShardPictures: {len(self.members):,} in {shards:,} shards>"
 
     @cached_property
+    def _digests(self) -> tuple[bytes, ...]:
+        return tuple(bytes.fromhex(member.digest) for member in self.members)
+
+    @property
     def id(self) -> str:
         """Content id: that of the same images as files in a folder."""
-        return id_of([bytes.fromhex(member.digest) for member in self.members], self.depths)
+        return id_of(self._digests, self.depths)
+
+    @property
+    def image_ids(self) -> list[str]:
+        """Content id of each image."""
+        return [id_of([each], self.depths) for each in self._digests]
 
     def __len__(self) -> int:
         return len(self.members)

@@ -25,6 +25,8 @@ Kind = Literal["pooled", "maps"]
 KINDS: tuple[Kind, ...] = ("pooled", "maps")
 Half = NDArray[np.float16]
 INDEX = "index.json"
+IMAGES = "images.npy"  # (N,) ids of the images, in the cache
+MISSING = -1  # in place of a row that was not computed
 _FILE = "features.npy"
 _FORM = "simkit features 2"
 _NOTES = "unfinished-"  # folder of the notes on the blocks that are on disk
@@ -42,36 +44,44 @@ def mapped(file: Path, shape: tuple[int, ...], kind: type) -> NDArray[Any] | Non
 
 @dataclass(frozen=True, eq=False)
 class MappedRows:
-    """Rows of an .npy file as a read-only fp16 array (N, ...), memory-mapped.
+    """Rows of .npy files as a read-only fp16 array (N, ...), memory-mapped.
 
     Integers, slices, masks and arrays of integers select rows, as in numpy; `np.asarray` reads all
-    of them. A pickle holds the name of the file.
+    of them. A pickle holds the names of the files.
 
     Parameters
     ----------
-    file
-        An array of at least two dimensions.
+    files
+        Arrays of at least two dimensions, equal but for the number of rows.
     rows
-        (N,) selected rows of the file, in order; None for all.
+        (N,) selected rows of all files, one after the other; None for all. MISSING for a row that
+        was not computed: reading it raises IndexError.
+    row_shape
+        Shape of a row; needed without files.
     """
 
-    file: Path
+    files: tuple[Path, ...]
     rows: NDArray[np.int64] | None = None
+    row_shape: tuple[int, ...] | None = None
 
     dtype = np.dtype(np.float16)
 
     @cached_property
-    def _map(self) -> Half:
-        mapped = np.load(self.file, mmap_mode="r", allow_pickle=False)
-        return np.asarray(mapped)  # a plain array over the map is faster to index
+    def _maps(self) -> list[Half]:
+        # plain arrays over the maps are faster to index
+        return [np.asarray(np.load(f, mmap_mode="r", allow_pickle=False)) for f in self.files]
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        return np.cumsum([0, *map(len, self._maps)])
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (len(self), *self._map.shape[1:])
+        return (len(self), *(self.row_shape or self._maps[0].shape[1:]))
 
     @property
     def ndim(self) -> int:
-        return self._map.ndim
+        return len(self.shape)
 
     @property
     def nbytes(self) -> int:
@@ -79,21 +89,33 @@ class MappedRows:
         return math.prod(self.shape) * self.dtype.itemsize
 
     def __len__(self) -> int:
-        return len(self._map if self.rows is None else self.rows)
+        return int(self._starts[-1]) if self.rows is None else len(self.rows)
 
     def __getitem__(self, index: Any) -> Half:
-        return self._map[index if self.rows is None else self.rows[index]]
+        if self.rows is None and len(self.files) == 1:
+            return self._maps[0][index]
+        rows = np.arange(len(self))[index] if self.rows is None else self.rows[index]
+        if np.any(rows == MISSING):
+            raise IndexError("features that were not computed are read")
+        if len(self.files) == 1:
+            return self._maps[0][rows]
+        of = np.searchsorted(self._starts, rows, "right") - 1
+        values = np.empty((*rows.shape, *self.shape[1:]), np.float16)
+        for which in np.unique(of):
+            at = of == which
+            values[at] = self._maps[which][rows[at] - self._starts[which]]
+        return values
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         rows = self[:]
         return np.array(rows, dtype) if copy or dtype is not None else rows
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return MappedRows, (self.file, self.rows)
+        return MappedRows, (self.files, self.rows, self.row_shape)
 
     def select(self, rows: NDArray[np.int64]) -> MappedRows:
         """These rows in this order, memory-mapped."""
-        return MappedRows(self.file, rows if self.rows is None else self.rows[rows])
+        return replace(self, rows=rows if self.rows is None else self.rows[rows])
 
 
 @dataclass(frozen=True)
@@ -103,6 +125,12 @@ class Skipped:
     row: int
     image: str
     reason: str
+
+
+def id_without(key: str, skipped: Sequence[Skipped]) -> str:
+    """Content id of features: their key and the skipped rows."""
+    rows = ",".join(str(each.row) for each in skipped)
+    return content_id(key, "without", rows) if skipped else key
 
 
 @dataclass(frozen=True)
@@ -133,8 +161,7 @@ class Index:
     @property
     def id(self) -> str:
         """Content id: the key and the skipped rows."""
-        rows = ",".join(str(each.row) for each in self.skipped)
-        return content_id(self.key, "without", rows) if self.skipped else self.key
+        return id_without(self.key, self.skipped)
 
     def write(self, folder: Path) -> None:
         """Write index.json."""
@@ -173,7 +200,7 @@ class Index:
                 f"{file} is damaged (its rows do not match their checksum); remove {folder} and "
                 "extract the features again"
             )
-        return MappedRows(file)
+        return MappedRows((file,))
 
 
 def stored(folder: Path, key: str) -> Index | None:
@@ -187,6 +214,11 @@ def stored(folder: Path, key: str) -> Index | None:
         return None
     _check_key(folder, index.key, key)
     return None if mapped(folder / _FILE, index.shape, np.float16) is None else index
+
+
+def begun(folder: Path) -> bool:
+    """Whether a folder has blocks of unfinished features."""
+    return any(folder.glob(f"{_NOTES}*/*.json"))
 
 
 def _check_key(folder: Path, held: str, key: str) -> None:
@@ -209,9 +241,13 @@ class FeatureWriter:
         Created if it does not exist.
     index
         Of the features, without skipped images and checksum.
+    images
+        (N,) ids of the images, kept beside the features where later passes look for them.
     """
 
-    def __init__(self, folder: Path, index: Index) -> None:
+    def __init__(
+        self, folder: Path, index: Index, images: NDArray[np.bytes_] | None = None
+    ) -> None:
         self.folder, self.index = folder, index
         # Blocks depend on the number of images alone, as the last bit of features depends on the
         # images of their batch. Few images make small blocks, which divide well among processes.
@@ -234,6 +270,9 @@ class FeatureWriter:
             if mapped(folder / _FILE, index.shape, np.float16) is None:
                 shutil.rmtree(self._notes, ignore_errors=True)  # also of lost rows
             (folder / _FILE).touch()
+            if images is not None and not (folder / IMAGES).is_file():
+                with whole(folder / IMAGES) as part, open(part, "wb") as stream:
+                    np.save(stream, images)
             # In place: a new file would remove the rows of a process that has just started.
             with self._open() as stream:
                 np.lib.format.write_array_header_1_0(stream, head)
@@ -268,16 +307,11 @@ class FeatureWriter:
             part.write_text(json.dumps([asdict(image) for image in skipped]), encoding="utf-8")
 
     def finish(self) -> Index | None:
-        """Write the index and remove the notes; None as long as other processes have blocks left.
-
-        Raises BadInput if no image could be read.
-        """
+        """Write the index and remove the notes; None while other processes have blocks left."""
         by_block = self.skipped()  # before the index, after which another process removes the notes
         index = stored(self.folder, self.index.key)
         if index is None and len(by_block) == len(self.blocks):
             skipped = tuple(image for block in self.blocks for image in by_block[block.start])
-            if len(skipped) == self.index.shape[0]:
-                raise BadInput(f"none of {len(skipped):,} images can be read; {skipped[0].reason}")
             checksum = crc32(self.folder / _FILE)
             index = replace(self.index, skipped=skipped, crc32=checksum)
             index.write(self.folder)

@@ -14,23 +14,24 @@ from zipfile import ZipFile
 
 import numpy as np
 import PIL
-import platformdirs
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from simkit.data.dataset import Dataset, Pictures
 from simkit.embed.decoding import fitted
+from simkit.embed.feature_cache import Place
 from simkit.embed.feature_files import (
     INDEX,
     KINDS,
+    MISSING,
     FeatureWriter,
     Half,
     Index,
     Kind,
     MappedRows,
     Skipped,
-    stored,
+    id_without,
 )
 from simkit.embed.networks import Backbone, device_of
 from simkit.errors import BadInput
@@ -65,6 +66,12 @@ class Features:
     kind: Kind
     history: History
     skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def uncomputed(self) -> int:
+        """Number of images whose features were not wanted."""
+        rows = self.values.rows if isinstance(self.values, MappedRows) else None
+        return 0 if rows is None else int((rows == MISSING).sum())
 
     @staticmethod
     def of(values: Any) -> Features:
@@ -148,10 +155,12 @@ def extract(
     device: str = "auto",
     progress: Progress = silent,
     part: tuple[int, int] = (1, 1),
+    wanted: NDArray[np.bool_] | None = None,
 ) -> dict[Kind, Features]:
     """Features of the images of one split, read from their folder or computed and kept there.
 
-    Complete rows are not computed again; an interrupted pass loses a few hundred at most.
+    The cache keeps one row for each image, network, size and kind, so that images of several data
+    sets are computed once. An interrupted pass loses a few hundred images at most.
 
     Parameters
     ----------
@@ -161,12 +170,13 @@ def extract(
         "maps", and "pooled": their spatial mean, or what a network of timm pools; both come from
         one pass.
     cache
-        Folder for features of all data sets and networks; by default `cache_folder()`.
+        Folder for features of all data sets and networks; by default the user's
+        (`simkit.cache.cache_folder`).
     out
         Folder for this split alone instead, with folders pooled and maps in it.
     batch
         Images in one pass through the network, at most a block of rows: 32 to 256, by the number
-        of images. Affects memory and the last bit only.
+        of images. Affects memory, and on a GPU the last bit.
     unreadable
         "stop" at an unreadable image, or one that an earlier pass skipped; "skip" it: its row is
         zero and it is listed; or skip only the images that were skipped "before".
@@ -177,6 +187,9 @@ def extract(
     part
         (i, n) for the i-th of n processes, also on several machines with the same files. Each
         computes an equal share of the images; together they write the bytes of a single process.
+    wanted
+        (N,) mask of the images whose features are needed, all by default; reading the features of
+        another image may raise IndexError. In the cache only.
 
     Returns
     -------
@@ -190,36 +203,58 @@ def extract(
         If the split has no images or a part none that can be read, if the folder cannot be written,
         or holds features of other images, and if features are beyond the range of fp16.
     """
-    pictures = dataset.pictures_of(split)
-    places: dict[Kind, tuple[Path, str]] = {}
-    for kind in dict.fromkeys(kinds):
-        key = content_id("features", pictures.id, backbone.id, kind, str(backbone.size))
-        place = (cache_folder() if cache is None else Path(cache)) / "features" / key
-        places[kind] = (place if out is None else Path(out) / kind), key
-    indexes = {kind: stored(*place) for kind, place in places.items()}
-    skipped = [image for index in indexes.values() if index for image in index.skipped]
+    pictures, names = dataset.pictures_of(split), dataset.truth[split].images
+    settings = {"data": dataset.name, "split": split}
+    chosen = np.ones(len(pictures), bool) if wanted is None else wanted
+    places = {kind: Place.of(pictures, backbone, kind, cache, out) for kind in dict.fromkeys(kinds)}
+    histories = {
+        kind: _history(settings | {"unreadable": unreadable, "kind": kind}, backbone, pictures)
+        for kind in places
+    }
+    held = {kind: place.stored() for kind, place in places.items()}
+    skipped = [image for each in held.values() for image in each.skipped(names)]
+    lacking = {kind: chosen & (each.rows == MISSING) for kind, each in held.items()}
+    lacking = {kind: rows for kind, rows in lacking.items() if rows.any()}
+    # Parts must agree on the rows, and an interrupted pass goes on.
+    begun = wanted is None and any(places[kind].begun for kind in lacking)
+    every = part != (1, 1) or begun
+    rows = np.flatnonzero(chosen if every else np.any([*lacking.values()], axis=0))
     writers: dict[Kind, FeatureWriter] = {}
-    if None in indexes.values():
-        net = NetworkPass(backbone, device)
-        settings = {"data": dataset.name, "split": split, "unreadable": unreadable}
-        for kind in (kind for kind, index in indexes.items() if index is None):
-            folder, key = places[kind]
-            history = _history(settings | {"kind": kind}, backbone, pictures)
-            shape = (len(pictures), *net.shape(kind))
-            writers[kind] = FeatureWriter(folder, Index(key, kind, shape, history))
+    if lacking:
+        net = NetworkPass(backbone, device, batch)
+        for kind in lacking:
+            writers[kind] = places[kind].writer(rows, net.shape(kind), histories[kind])
             skipped += chain(*writers[kind].skipped().values())
     if unreadable == "stop":
         _refuse(skipped)
     if writers:
         _fill(
-            writers, net, pictures, dataset.truth[split].images, part=part, batch=batch,
-            stop=unreadable != "skip", progress=progress,
+            writers, net, pictures, names, rows=rows, part=part, stop=unreadable != "skip",
+            progress=_after(int(chosen.sum()) - len(rows), progress),
         )  # fmt: skip
-    done = [kind for kind in places if kind not in writers or writers[kind].finish()]
-    features = {kind: _read(places[kind][0]) for kind in done}
-    if unreadable == "stop":  # at an image that another process skipped
-        _refuse(image for each in features.values() for image in each.skipped)
+    unfinished = {kind for kind, writer in writers.items() if writer.finish() is None}
+    features: dict[Kind, Features] = {}
+    for kind in (kind for kind in places if kind not in unfinished):
+        stored = places[kind].stored()
+        lost = stored.skipped(names)
+        if unreadable == "stop":  # at an image that another process skipped
+            _refuse(lost)
+        if lost and len(lost) == chosen.sum():
+            raise BadInput(f"none of {len(lost):,} images can be read; {lost[0].reason}")
+        history = histories[kind]
+        if stored.folders:
+            first = stored.folders[0][1].history
+            same = first.parents == history.parents
+            history = first if same else replace(history, versions=first.versions)
+        shape = () if stored.folders else NetworkPass(backbone, device).shape(kind)
+        values = stored.values(shape)
+        features[kind] = Features(values, id_without(places[kind].key, lost), kind, history, lost)
     return features
+
+
+def _after(earlier: int, progress: Progress) -> Progress:
+    """Progress that also counts the images computed earlier."""
+    return lambda done, of: progress(earlier + done, earlier + of)
 
 
 def _history(settings: dict[str, Any], backbone: Backbone, pictures: Pictures) -> History:
@@ -233,33 +268,30 @@ def _history(settings: dict[str, Any], backbone: Backbone, pictures: Pictures) -
     return History("features", settings, parents=parents, versions=versions() | made_with)
 
 
-def cache_folder() -> Path:
-    """`$SIMKIT_CACHE`, else the platform's standard cache folder of the user."""
-    if os.environ.get("SIMKIT_CACHE"):
-        return Path(os.environ["SIMKIT_CACHE"])
-    return Path(platformdirs.user_cache_dir("simkit", appauthor=False))
-
-
 def _fill(
     writers: Mapping[Kind, FeatureWriter],
     net: NetworkPass,
     pictures: Pictures,
     names: NDArray[Any],
     *,
+    rows: NDArray[np.int64],
     part: tuple[int, int],
-    batch: int,
     stop: bool,
     progress: Progress,
 ) -> None:
-    """Compute the missing blocks of a part, for all kinds in one pass."""
+    """Compute the missing blocks of a part, for all kinds in one pass.
+
+    rows: the images in the blocks, of those of the split.
+    """
     blocks, (number, of) = next(iter(writers.values())).blocks, part  # the same for all kinds
     mine = blocks[len(blocks) * (number - 1) // of : len(blocks) * number // of]
     complete = set.intersection(*(set(writer.skipped()) for writer in writers.values()))
     left = [block for block in mine if block.start not in complete]
-    rows, total = [row for block in left for row in block], sum(map(len, mine))
-    done = total - len(rows)
+    total, batch = sum(map(len, mine)), net.batch
+    done = total - sum(map(len, left))
     progress(done, total)
-    stream = fitted(pictures, np.array(rows, np.int64), net.backbone.size, ahead=2 * batch)
+    wanted = np.concatenate([rows[:0], *(rows[block.start : block.stop] for block in left)])
+    stream = fitted(pictures, wanted, net.backbone.size, ahead=2 * batch)
     with net.ready(), closing(stream):
         for block in left:
             values = {
@@ -274,7 +306,8 @@ def _fill(
                     if isinstance(image, Tensor):
                         images[row] = image
                     else:
-                        skipped.append(Skipped(block[row], str(names[block[row]]), str(image)))
+                        name = str(names[rows[block[row]]])
+                        skipped.append(Skipped(block[row], name, str(image)))
                 if stop:
                     _refuse(skipped)
                 if images:
@@ -298,16 +331,20 @@ def _refuse(skipped: Iterable[Skipped]) -> None:
 class NetworkPass:
     """Features of images under a frozen network.
 
-    Everything is computed in full fp32, so that fp16 features agree on all devices except for their
-    last bit: autocast is off, and so is TF32, which has no more digits than fp16. Raises BadInput
-    for missing devices, and for features beyond the range of fp16.
+    The features of an image do not depend on the others: all batches are filled up to one size, as
+    the last bit depends on it. Everything is computed in full fp32, so that fp16 features agree on
+    all devices except for their last bit: autocast is off, and so is TF32, which has no more digits
+    than fp16. Raises BadInput for missing devices, and for features beyond the range of fp16.
     """
 
-    def __init__(self, backbone: Backbone, device: str) -> None:
+    def __init__(self, backbone: Backbone, device: str, batch: int = 32) -> None:
         self.backbone = backbone
         home = next(backbone.parameters()).device
         stays = device == "auto" and home.type == "cuda"
         self.device = home if stays else device_of(device, mps=True)
+        self.batch = batch
+        # A CPU is fastest when the maps of all layers reuse allocated memory.
+        self._at_once = _AT_ONCE if self.device.type == "cpu" else batch
 
     @contextmanager
     def ready(self) -> Iterator[None]:
@@ -338,15 +375,15 @@ class NetworkPass:
 
     def of(self, images: Sequence[Tensor], kinds: Sequence[Kind]) -> dict[Kind, Half]:
         """images: (3, size, size) uint8 each. By kind (b, D) and (b, D, h, w). Call it in ready."""
-        # A CPU is fastest when the maps of all layers reuse allocated memory.
-        step = _AT_ONCE if self.device.type == "cpu" else len(images)
         computed: dict[Kind, list[Tensor]] = {"maps": [], "pooled": []}
-        for start in range(0, len(images), step):
-            pictures = torch.stack(list(images[start : start + step])).to(self.device)
+        for start in range(0, len(images), self._at_once):
+            some = list(images[start : start + self._at_once])
+            full = some + [torch.zeros_like(some[0])] * (self._at_once - len(some))
+            pictures = torch.stack(full).to(self.device)
             prepared = self.backbone.prepare(pictures).contiguous(memory_format=torch.channels_last)
             both = self.backbone.maps_and_pooled(prepared)
             for values, each in zip(computed.values(), both, strict=True):
-                values.append(each.float())
+                values.append(each[: len(some)].float())
         halves = {kind: torch.cat(computed[kind]).half().contiguous().cpu() for kind in kinds}
         if not all(half.isfinite().all() for half in halves.values()):
             raise BadInput(

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
+from simkit.cache import PICTURES, cache_folder, used
 from simkit.chance import Chance, below
 from simkit.data.dataset import Pictures
 from simkit.embed.decoding import cores, side_by_side
 from simkit.embed.feature_files import mapped
-from simkit.embed.features import cache_folder
 from simkit.errors import BadInput
 from simkit.files import whole
 from simkit.history import content_id
@@ -320,7 +320,7 @@ def sized(
     """
     N, shape = len(pictures), (3, size, size)
     id = content_id(f"sized 1 square {size}", pictures.id)
-    folder = Path(cache_folder() if cache is None else cache) / "pictures" / id
+    folder = Path(cache_folder() if cache is None else cache) / PICTURES / id
     in_memory = cache is None and N * 3 * size**2 <= _MEMORY
     each = max(_ROWS, -(-N // _FILES))
     parts: list[Any] = []
@@ -346,6 +346,8 @@ def sized(
                 part = np.asarray(np.load(file, mmap_mode="r"))
         parts.append(part)
         progress(rows.stop, N)
+    if not in_memory:
+        used(folder)
     return SizedPictures(parts or [np.empty((0, *shape), np.uint8)], id)
 
 

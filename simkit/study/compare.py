@@ -17,11 +17,13 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pyarrow import Table
 
 from simkit.annotate import schemes
 from simkit.annotate.budget import assumed
 from simkit.annotate.prices import cost
+from simkit.cache import cache_folder
 from simkit.data.leaks import open_checked
 from simkit.errors import BadInput
 from simkit.files import toml_lines
@@ -65,6 +67,9 @@ class Estimate:
         Wall-clock time with `workers` workers, without their start and the figures.
     memory_mb
         Largest memory of one worker, roughly.
+    features_mb, uncomputed, cache
+        Size of the features, the number of images without, and the folder that keeps them; "" if
+        they are the user's own.
     """
 
     schemes: int
@@ -82,6 +87,9 @@ class Estimate:
     minutes: float
     workers: int
     memory_mb: float
+    features_mb: float = 0.0
+    uncomputed: int = 0
+    cache: str = ""
 
     def text(self) -> str:
         """The plan in two or three lines."""
@@ -100,6 +108,9 @@ class Estimate:
         ]
         if self.finished == self.jobs:
             return "\n".join([*lines, "nothing is left to train"])
+        if self.cache:
+            left = f"; to compute: {numbered(self.uncomputed, 'image')}" * (self.uncomputed > 0)
+            lines.append(f"features: {self.features_mb:,.1f} MB in {self.cache}{left}")
         duration = timedelta(seconds=max(1, round(60 * self.minutes)))
         lines.append(
             f"roughly {duration} of work with {numbered(self.workers, 'worker')}, estimated from "
@@ -324,11 +335,10 @@ def estimate(
     workers: int | None = None,
     part: str | None = None,
     accept: str = "",
-    preparing: Progress = silent,
 ) -> Estimate:
     """The work that `compare` would do with the same arguments; nothing is written to `out`.
 
-    Missing features are computed and cached.
+    Features that the cache lacks are not computed.
 
     Raises
     ------
@@ -336,21 +346,31 @@ def estimate(
         As `compare` does before it starts.
     """
     of = Workers(None, workers, accept)
-    return _Work(grid, Path(out), part, of, Hooks(preparing=preparing)).estimate()
+    return _Work(grid, Path(out), part, of, Hooks(), dry=True).estimate()
 
 
 class _Work:
     """The work on one comparison. Raises BadInput if grid and data do not fit together."""
 
     def __init__(
-        self, grid: Grid, folder: Path, part: str | None, workers: Workers, hooks: Hooks
+        self,
+        grid: Grid,
+        folder: Path,
+        part: str | None,
+        workers: Workers,
+        hooks: Hooks,
+        *,
+        dry: bool = False,
     ) -> None:
         self.grid, self.folder, self.hooks = grid, folder, hooks
         self.results = folder / "bundles"
         self.part = None if part is None else Part.read(part)
         source = source_of(grid)
         data = open_checked(source.data)
-        self.data = open_source(source, data=data, progress=hooks.preparing)
+        none = {split: np.zeros(len(each.images), bool) for split, each in data.truth.items()}
+        self.data = open_source(
+            source, data=data, wanted=none if dry else None, progress=hooks.preparing
+        )
         check(grid, self.data)
         self.left_out = [left_out(self.data, split) for split in source_of(grid).splits[1:]][-1]
         job_store.check_code(self.results, workers.accept)
@@ -410,7 +430,21 @@ class _Work:
             minutes=max(sum(each) / busy, *each, 0.0) / 60,
             workers=workers,
             memory_mb=(peak_memory() or 0.0) + self._largest_stack(unfinished) / 2**20,
+            **self._features(),
         )
+
+    def _features(self) -> dict[str, Any]:
+        """Of an estimate: the size of the features in the cache, and the images without any."""
+        if self.grid.features or not self.data.features:
+            return {}
+        uncomputed = dict.fromkeys((split for split, _ in self.data.features), 0)
+        for (split, _), each in self.data.features.items():
+            uncomputed[split] = max(uncomputed[split], each.uncomputed)
+        size = sum(each.values.nbytes for each in self.data.features.values())
+        return {
+            "features_mb": size / 2**20, "uncomputed": sum(uncomputed.values()),
+            "cache": str(cache_folder()),
+        }  # fmt: skip
 
     def _largest_stack(self, unfinished: Sequence[Job]) -> float:
         """Largest stack in bytes: at most the grid's `memory`, unless a single run needs more."""

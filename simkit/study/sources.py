@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from simkit.annotate.similarities import Similarities, splits_of
+from simkit.cache import cache_folder
 from simkit.data import Dataset
 from simkit.data import open as open_data
 from simkit.data.dataset import WHOLE, read_spec
 from simkit.data.folder import UNLABELLED
 from simkit.embed.backbones import backbone as load_backbone
 from simkit.embed.feature_files import Kind, of_splits
-from simkit.embed.features import Features, cache_folder, extract, read_features
+from simkit.embed.features import Features, extract, read_features
 from simkit.embed.neighbours import Neighbours
 from simkit.embed.networks import Backbone
 from simkit.errors import BadInput, examples, note
@@ -240,7 +241,11 @@ def needs_features(method: Method) -> bool:
 
 
 def open_source(
-    source: StudySource, *, data: Dataset | None = None, progress: Progress = silent
+    source: StudySource,
+    *,
+    data: Dataset | None = None,
+    wanted: Mapping[str, NDArray[np.bool_]] | None = None,
+    progress: Progress = silent,
 ) -> StudyData:
     """Open the data and compute or read its features.
 
@@ -250,6 +255,8 @@ def open_source(
         Names of the data set and the features.
     data
         The data set of `source.data`, if it is already open.
+    wanted
+        By split, (N,) mask of the images whose features are used, so that others are not computed.
     progress
         Called with (images done, images).
 
@@ -281,7 +288,8 @@ def open_source(
     for split in featured if source.kinds else ():
         # Images that `simkit features` skipped at the request of the user stay skipped.
         of_split = _precomputed(source, data, split) if source.features else extract(
-            data, split, load(), kinds=source.kinds, unreadable="before", progress=progress
+            data, split, load(), kinds=source.kinds, unreadable="before",
+            wanted=(wanted or {}).get(split), progress=progress,
         )  # fmt: skip
         features |= {(split, kind): each for kind, each in of_split.items()}
     if features and not source.features:

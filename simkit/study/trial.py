@@ -204,7 +204,10 @@ def trial(
         source = replace(source, kinds=(), sizes=(transform.size,))
         if needs_features(method):
             source = replace(source, kinds=("pooled",))
-    data = team.in_turn(lambda: sources.open_source(source, data=dataset, progress=progress))
+    wanted = {"train": labels.asked} if unasked == "skip" else None
+    data = team.in_turn(
+        lambda: sources.open_source(source, data=dataset, wanted=wanted, progress=progress)
+    )
     unscored = left_out(data, split) if split else ""
     run = Training(data, method, settings, transform, seed, draw, device)
     chooses = settings.select == "best"

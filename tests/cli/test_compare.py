@@ -151,12 +151,14 @@ def test_a_part_says_what_is_left(shell, monkeypatch) -> None:
     assert "the same command without --part" in done.out and done.out.count("\n") == 1
 
 
-def test_a_dry_run_prints_the_plan_and_stops(shell) -> None:
+def test_a_dry_run_prints_the_plan_and_computes_nothing(shell, monkeypatch) -> None:
     Path("grid.toml").write_text(GRID)
+    monkeypatch.setenv("SIMKIT_CACHE", "empty")
     done = shell("compare", "grid.toml", "--dry-run", "--workers", 2)
     assert done.code == 0 and re.fullmatch(
         r"plan: 2 schemes x 1 budget x 2 methods x 2 draws: 8 trainings, and 6 with all labels\n"
         r"1 job\n"
+        r"features: 0\.\d MB in empty; to compute: \d\d\d images\n"
         r"roughly 0:0\d:\d\d of work with 2 workers, .*; about [\d,]+ MB per worker\n",
         done.out,
     )

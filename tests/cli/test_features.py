@@ -1,6 +1,7 @@
 """`simkit features`: what it writes, what it says, and what training makes of it."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -210,3 +211,33 @@ def test_a_folder_of_others_is_kept(shell) -> None:
         "simkit: f/val/pooled holds features of other images, or of another backbone, weights or "
         "size; choose another folder or remove it\n"
     )
+
+
+def test_what_was_not_used_is_pruned(shell, cache: Path) -> None:
+    how = ("features", "--data", SMALL, "--split")
+    for split in ("val", "test"):
+        assert shell(*how, split).code == 0
+    (cache / "notes.txt").write_text("of the user")
+    for file in cache.rglob("*"):
+        os.utime(file, (0, 0))
+    assert shell(*how, "val").code == 0  # used again
+    done = shell("features", "--prune", 30)
+    text = f"removed 1 folder, 0.0 MB, of features and decoded images from {cache}; left: 1 folder"
+    assert done.code == 0 and done.out.startswith(text)
+    assert ", already there" in shell(*how, "val").out and "computed at" in shell(*how, "test").out
+    done = shell("features", "--prune", 0, "--json")
+    assert (done.json["removed"], done.json["left"]) == (2, 0)
+    assert (cache / "notes.txt").is_file() and not [*cache.rglob("*.npy")]
+    done = shell("features", "--prune", -1)
+    assert done.code == 2 and "prune is -1; give a number of days from 0 on" in done.err
+
+
+def test_training_computes_the_features_of_images_with_questions_alone(shell, cache: Path) -> None:
+    spec = photographs()
+    few = ("--images", 8, "--data", spec, "--out", "few.parquet")
+    assert shell("simulate", "--scheme", "full-subset", *few).code == 0
+    how = ("--labels", "few.parquet", "--data", spec, "--epochs", 1)
+    done = shell("train", "--method", "an", *how)
+    assert done.code == 0, done.err
+    held = [len(np.load(file)) for file in cache.rglob("images.npy")]
+    assert held == [6, 14]  # of the 8 images 2 are held out; the 20 test images contain the others

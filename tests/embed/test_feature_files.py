@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simkit.embed.feature_files import FeatureWriter, Index, MappedRows, Skipped, below, stored
+from simkit.embed.feature_files import (
+    MISSING,
+    FeatureWriter,
+    Index,
+    MappedRows,
+    Skipped,
+    below,
+    stored,
+)
 from simkit.errors import BadInput
 from simkit.history import History
 
@@ -19,7 +27,7 @@ HISTORY = History("features", {"kind": "pooled"}, parents=("p", "b"))
 @pytest.fixture
 def written(tmp_path: Path) -> MappedRows:
     np.save(tmp_path / "x.npy", VALUES)
-    return MappedRows(tmp_path / "x.npy")
+    return MappedRows((tmp_path / "x.npy",))
 
 
 @pytest.mark.parametrize(
@@ -50,6 +58,22 @@ def test_a_selection_stays_on_disk_and_another_process_gets_its_name(written: Ma
     large = written.select(np.array([1, 8]))
     assert (pickle.loads(pickle.dumps(large))[:] == VALUES[[1, 8]]).all()
     assert len(pickle.dumps(written)) < 500
+
+
+def test_rows_of_several_files_are_those_of_one_array(tmp_path: Path) -> None:
+    for name, rows in (("a", VALUES[:4]), ("b", VALUES[4:])):
+        np.save(tmp_path / f"{name}.npy", rows)
+    files = tmp_path / "a.npy", tmp_path / "b.npy"
+    order = np.array([10, 0, 3, 4, 4])
+    both, some = MappedRows(files), MappedRows(files, order)
+    assert np.array_equal(both, VALUES) and both.shape == (11, 3)
+    for index in (slice(1, 4), [4, -5], 2, order > 3):
+        assert np.array_equal(some[index], VALUES[order][index])
+    assert np.array_equal(pickle.loads(pickle.dumps(some.select(np.array([1]))))[:], VALUES[:1])
+    lacking = MappedRows(files, np.array([2, MISSING]))
+    assert np.array_equal(lacking[:1], VALUES[2:3])
+    with pytest.raises(IndexError, match="not computed"):
+        lacking[:]
 
 
 def begun(folder: Path, key: str = "key", rows: int = 5) -> FeatureWriter:
@@ -113,12 +137,6 @@ def test_the_id_depends_on_what_was_skipped(tmp_path: Path) -> None:
         for i, notes in enumerate([{}, {3: "torn"}, {3: "lost"}, {4: "torn"}])
     ]
     assert ids[0] == "key" and ids[1] == ids[2] and len(set(ids)) == 3
-
-
-def test_features_without_a_single_picture_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"none of 5 images can be.*0\.jpg is torn"):
-        written_folder(tmp_path, {row: f"{row}.jpg is torn" for row in range(5)})
-    assert not (tmp_path / "index.json").exists()
 
 
 def test_other_features_are_not_hidden(tmp_path: Path) -> None:

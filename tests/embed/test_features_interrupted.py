@@ -61,7 +61,7 @@ def killed(child: subprocess.Popen[str], at: int) -> None:
 def test_a_killed_process_keeps_its_complete_blocks(net: Backbone, tmp_path: Path) -> None:
     killed(started(tmp_path / "killed", 36), 36)
     with pytest.raises(BadInput, match="holds no finished features"):
-        read_features(next((tmp_path / "killed" / "features").iterdir()))
+        read_features(next((tmp_path / "killed" / "features").glob("*/*")))
     done: list[int] = []
     how = {"cache": tmp_path / "killed", "batch": 4, "progress": lambda n, of: done.append(n)}
     extract(data.open(SPEC), "train", net, **how)  # type: ignore[arg-type]
@@ -250,3 +250,51 @@ def test_images_that_were_skipped_before_an_interruption_are_known(
     with pytest.raises(BadInput, match=r"2\.jpg cannot be read .*, or skip such images"):
         call()
     assert [each.row for each in call(unreadable="before").skipped] == [2, 35]
+
+
+def test_images_of_several_data_sets_are_computed_once(
+    torn: data.Dataset, net: Backbone, tmp_path: Path
+) -> None:
+    done: list[tuple[int, int]] = []
+    how = {"cache": tmp_path / "c", "progress": lambda *counts: done.append(counts)}
+    skip = {**how, "unreadable": "skip"}
+    extract(photographs(tmp_path, ["0.jpg", "2.jpg", "3.jpg"]), "train", net, **skip)  # type: ignore[arg-type]
+    (tmp_path / "copies").mkdir()
+    for name in ("3.jpg", "2.jpg"):  # the content counts, not the name
+        (tmp_path / name).rename(tmp_path / "copies" / name)
+    names = ["9.jpg", "copies/3.jpg", "0.jpg", "8.jpg", "copies/2.jpg"]
+    others, done[:] = photographs(tmp_path, names), []
+    with pytest.raises(BadInput, match=r"2\.jpg cannot be read .*, or skip such images"):
+        extract(others, "train", net, **how)  # type: ignore[arg-type]
+    found = extract(others, "train", net, **{**how, "unreadable": "before"})  # type: ignore[arg-type]
+    assert done == [(3, 5), (5, 5)]
+    alone = extract(others, "train", net, cache=tmp_path / "alone", unreadable="skip")
+    for kind, each in alone.items():
+        assert np.array_equal(found[kind].values, each.values)
+        assert (found[kind].id, found[kind].history.parents) == (each.id, each.history.parents)
+        assert [(lost.row, lost.image) for lost in found[kind].skipped] == [(4, "copies/2.jpg")]
+    assert extract(others, "train", net, **skip) and done == [(3, 5), (5, 5)]  # type: ignore[arg-type]
+
+
+def test_only_the_wanted_images_are_computed(
+    torn: data.Dataset, net: Backbone, tmp_path: Path
+) -> None:
+    wanted, done = np.isin(np.arange(12), [0, 5, 11]), list[tuple[int, int]]()
+    how = {"cache": tmp_path / "c", "progress": lambda *counts: done.append(counts)}
+    some = features(torn, "train", net, wanted=wanted, **how)
+    assert done == [(0, 3), (3, 3)] and some.values.shape == (12, net.width)
+    every = features(torn, "train", net, unreadable="skip", **how)
+    assert done[2:] == [(3, 12), (12, 12)]
+    assert np.array_equal(some.values[wanted], every.values[wanted])
+    with pytest.raises(IndexError, match="not computed"):
+        some.values[4:6]
+    nothing = features(torn, "train", net, cache=tmp_path / "empty", wanted=np.zeros(12, bool))
+    assert nothing.values.shape == (12, net.width) and nothing.id == some.id
+
+
+def test_images_of_which_none_can_be_read_are_refused(
+    torn: data.Dataset, net: Backbone, tmp_path: Path
+) -> None:
+    unreadable = photographs(tmp_path, ["2.jpg", "7.jpg"])
+    with pytest.raises(BadInput, match=r"none of 2 images can be read; .*/2\.jpg"):
+        features(unreadable, "train", net, cache=tmp_path / "c", unreadable="skip")

@@ -17,8 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from simkit.cache import cache_folder
 from simkit.chance import Chance
-from simkit.embed.features import cache_folder
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT
 from simkit.learn.losses import wide

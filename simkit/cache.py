@@ -1,0 +1,67 @@
+"""The cache folder: features and decoded images, which later runs find, until they are pruned."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from simkit.errors import BadInput
+from simkit.files import writing
+
+FEATURES, PICTURES = "features", "pictures"  # folders in the cache
+_DAY = 24 * 3600.0
+
+
+def cache_folder() -> Path:
+    """`$SIMKIT_CACHE`, else the platform's standard cache folder of the user."""
+    if os.environ.get("SIMKIT_CACHE"):
+        return Path(os.environ["SIMKIT_CACHE"])
+    return Path(platformdirs.user_cache_dir("simkit", appauthor=False))
+
+
+def used(folder: Path) -> None:
+    """Record that a folder of the cache is in use now."""
+    with suppress(OSError):  # a cache that is only readable
+        os.utime(folder)
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What `prune` removed from the cache folder, and what it left: folders and bytes."""
+
+    folder: Path
+    removed: int
+    removed_bytes: int
+    left: int
+    left_bytes: int
+
+
+def prune(days: float) -> Pruned:
+    """Remove features and decoded images from the cache that were not used for so many days.
+
+    They are computed again where they are needed. Raises BadInput for a negative number of days,
+    and if they cannot be removed.
+    """
+    if not days >= 0:
+        raise BadInput(f"prune is {days:g}; give a number of days from 0 on")
+    cache, now = cache_folder(), time.time()
+    removed, left = list[int](), list[int]()
+    arrays = (file for kind in (FEATURES, PICTURES) for file in (cache / kind).rglob("*.npy"))
+    for folder in sorted({file.parent for file in arrays}):
+        files = [file.stat() for file in folder.rglob("*")]
+        size = sum(file.st_size for file in files)
+        # A pass that is under way writes into its folder.
+        latest = max(file.st_mtime for file in (folder.stat(), *files))
+        if now - latest < days * _DAY:
+            left.append(size)
+            continue
+        with writing(folder):
+            shutil.rmtree(folder)
+        removed.append(size)
+    return Pruned(cache, len(removed), sum(removed), len(left), sum(left))
