@@ -233,23 +233,30 @@ def extract(
             progress=_after(int(chosen.sum()) - len(rows), progress),
         )  # fmt: skip
     unfinished = {kind for kind, writer in writers.items() if writer.finish() is None}
-    features: dict[Kind, Features] = {}
-    for kind in (kind for kind in places if kind not in unfinished):
-        stored = places[kind].stored()
-        lost = stored.skipped(names)
+    features = {
+        kind: _found(place, histories[kind], names, backbone)
+        for kind, place in places.items()
+        if kind not in unfinished
+    }
+    for lost in (each.skipped for each in features.values()):
         if unreadable == "stop":  # at an image that another process skipped
             _refuse(lost)
         if lost and len(lost) == chosen.sum():
             raise BadInput(f"none of {len(lost):,} images can be read; {lost[0].reason}")
-        history = histories[kind]
-        if stored.folders:
-            first = stored.folders[0][1].history
-            same = first.parents == history.parents
-            history = first if same else replace(history, versions=first.versions)
-        shape = () if stored.folders else NetworkPass(backbone, device).shape(kind)
-        values = stored.values(shape)
-        features[kind] = Features(values, id_without(places[kind].key, lost), kind, history, lost)
     return features
+
+
+def _found(place: Place, history: History, names: NDArray[Any], backbone: Backbone) -> Features:
+    """The features that are there. history: of a pass that is made now, over all of the images."""
+    stored = place.stored()
+    skipped = stored.skipped(names)
+    if stored.folders:
+        first = stored.folders[0][1].history
+        same = first.parents == history.parents
+        history = first if same else replace(history, versions=first.versions)
+    shape = () if stored.folders else NetworkPass(backbone, "cpu").shape(place.kind)
+    id = id_without(place.key, skipped)
+    return Features(stored.values(shape), id, place.kind, history, skipped)
 
 
 def _after(earlier: int, progress: Progress) -> Progress:
