@@ -205,9 +205,8 @@ def trial(
         if needs_features(method):
             source = replace(source, kinds=("pooled",))
     wanted = {"train": labels.asked} if unasked == "skip" else None
-    data = team.in_turn(
-        lambda: sources.open_source(source, data=dataset, wanted=wanted, progress=progress)
-    )
+    how: dict[str, Any] = {"data": dataset, "wanted": wanted, "progress": progress}
+    data = team.in_turn(lambda: sources.open_source(source, **how))
     unscored = left_out(data, split) if split else ""
     run = Training(data, method, settings, transform, seed, draw, device)
     chooses = settings.select == "best"
@@ -217,7 +216,6 @@ def trial(
     task = prepare(task, method, **options)
     trained = train(task, method, checkpoint=checkpoint, progress=progress, **options)
     trained = _with_data(trained, run)
-    chosen_by = len(run.inputs("val")) if chooses else 0
     images = _image_counts(labels, all_asked)
     if not split:
         return Trial(trained, "", 0, math.nan, math.nan, *images)
@@ -235,7 +233,7 @@ def trial(
     trained = _with_scores(trained, split, test, of_val, dataset.leaves)
     return Trial(
         trained, split, test.scores.shape[0], metrics.mean_ap(ap_of["leaves"]), metrics.mean_ap(ap),
-        *images, chosen_by, detailed, counts, unscored,
+        *images, len(run.inputs("val")) if chooses else 0, detailed, counts, unscored,
     )  # fmt: skip
 
 
