@@ -119,7 +119,7 @@ def command(
 def _embedded(part: str | None, scheduler: str, **work: Any) -> bool:
     """Compute the embeddings of images in one of several parts, or all on the workers of a cluster;
     whether no part is unfinished."""
-    from simkit.embed.features import cache_folder
+    from simkit.cache import cache_folder
     from simkit.study.scheduler import Part, in_parts
 
     if scheduler:

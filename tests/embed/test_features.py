@@ -59,6 +59,19 @@ def test_the_features_of_an_image_do_not_depend_on_the_batch(
         assert np.array_equal(made[0].values[:], other.values[:])
 
 
+def test_the_number_of_threads_changes_nothing() -> None:
+    net, found = backbone("mobilenet_v2", "random", size=96), []
+    images = [torch.nn.functional.interpolate(each[None], 96)[0] for each in IMAGES]
+    before = torch.get_num_threads()
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        wide = NetworkPass(net, "cpu")
+        with wide.ready():
+            found.append(wide.of(images * 4, ("maps",))["maps"])
+    torch.set_num_threads(before)
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
+
+
 def test_the_second_time_comes_from_the_cache(
     dataset: data.Dataset, net: Backbone, tmp_path: Path
 ) -> None:
@@ -129,11 +142,11 @@ def test_several_kinds_come_from_one_pass(
         type(net), "prepare", lambda self, x: seen.append(len(x)) or Backbone.prepare(self, x)
     )
     both = extract(dataset, "val", net, kinds=("maps", "pooled"), cache=tmp_path)
-    assert seen == [8, 8]  # an empty picture for the shape of maps, then all; eight at a time
+    assert seen == [4, 4, 4]  # an empty picture for the shape of maps, then all; four at a time
     assert list(both) == ["maps", "pooled"]
     for kind, one in both.items():
         assert one.id == features(dataset, "val", net, kind=kind, cache=tmp_path).id
-    assert seen == [8, 8]
+    assert seen == [4, 4, 4]
 
 
 def test_a_folder_of_ones_own_is_read_without_the_pictures(
