@@ -654,9 +654,10 @@ def _with_machine(pool: Pool, pilots: Sequence[PilotScores], home: Path | None) 
     if pool.scores is not None:
         machines.insert(0, (pool.scores, "the scores of the comparison"))
     if pool.opened and home is not None and (home / GIVEN_SCORES).is_file():
-        with warnings.catch_warnings(action="ignore"):  # given when the project was started
+        # Notes were given when the project was started; runs may be of other data.
+        with warnings.catch_warnings(action="ignore"), contextlib.suppress(BadInput):
             given = pool.searched_by(home / GIVEN_SCORES).machine
-        machines.insert(0, (given, OF_PROJECT))
+            machines.insert(0, (given, OF_PROJECT))
     if not machines:
         return pool
     quality = [np.nanmean(ap_of_classes(v, pool.truth)[pool.scored]) for v, _ in machines]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState
 from tests.cli.conftest import shell  # noqa: F401
 from tests.cli.test_quickstart import photographs, start
+from tests.planning import planted
 
 IMAGES, CLASSES = 120, ["cat", "dog", "horse"]
 FILES = [f"{n:04}.png" for n in range(IMAGES)]
@@ -264,4 +266,10 @@ def test_a_purchase_that_the_scores_find_is_ordered_with_them(shell, tmp_path) -
         Path("project/plan.json").write_text(json.dumps(bought))
         step = shell("status", "project", "--json").json["next"]
         assert step.startswith(f"simkit {command} "), step
-    assert "labels of the other 440 images" in shell("status", "project").out
+    savings = shell("status", "project").out.partition("labels of the other 440 images")[2]
+    shutil.rmtree("project/runs")
+    planted.write(Path("project/runs/1"), planted.data(Path("data"), 300))
+    planned = shell("plan", "project/runs/1", "--budget", 30, "--images", 440)
+    assert planned.code == 0, planned.err
+    said = planned.out.partition("labels of the other 440 images")[2]
+    assert said and said.strip() == savings.partition("\nnext: ")[0].strip()
