@@ -24,15 +24,16 @@ def model(images: int, seed: int, L: int = 8) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_numbers_are_those_of_a_count_by_hand() -> None:
-    scores = np.array([[3.0, 1.0, -2.0], [MISSING, 0.5, 2.5], [-1.0, MISSING, MISSING]])
+    scores = np.array([[3.0, 1.0, -2.0], [MISSING, 0.5, 2.5], [-1.0, MISSING, 2.0]])
     labels = np.array([[1, -1, 1], [1, 1, 1], [-1, -1, 0]], np.int8)
     table = measured(scores, labels, ("a", "b", "c")).set_index(["class", "depth"])
     columns = ["proposed", "right", "present"]
     expected = {
-        ("", "first 1"): [3, 2, 5], ("", "first 2"): [5, 3, 5], ("", "first 3"): [6, 4, 5],
-        ("", "probability 0.9"): [2, 2, 5], ("", "probability 0.5"): [4, 3, 5],
+        ("", "first 1"): [2, 2, 5], ("", "first 2"): [5, 3, 5], ("", "first 3"): [6, 4, 5],
+        ("", "probability 0.9"): [2, 2, 5], ("", "probability 0.7"): [3, 2, 5],
+        ("", "probability 0.5"): [4, 3, 5],
         ("", "probability 0.3"): [4, 3, 5], ("", "probability 0.1"): [6, 4, 5],
-        ("a", "first 1"): [2, 1, 2], ("b", "first 2"): [2, 1, 1], ("c", "first 1"): [1, 1, 2],
+        ("a", "first 1"): [1, 1, 2], ("b", "first 2"): [2, 1, 1], ("c", "first 1"): [1, 1, 2],
         ("c", "probability 0.5"): [1, 1, 2], ("a", "probability 0.5"): [1, 1, 2],
     }  # fmt: skip
     for row, numbers in expected.items():
@@ -80,6 +81,9 @@ def test_pairs_of_one_image_count_as_their_variance_between_images_says() -> Non
     alike = interval(np.full((6, 1), 2.0), np.full((6, 1), 4.0))
     pairs = binomtest(12, 24).proportion_ci(0.95, "exact")
     assert (alike[0][0], alike[1][0]) == pytest.approx((pairs.low, pairs.high))
+    nearly = interval(np.array([[2.0], [2], [2], [2], [2], [1]]), np.full((6, 1), 4.0))
+    pairs = binomtest(11, 24).proportion_ci(0.95, "exact")  # never more than the pairs
+    assert (nearly[0][0], nearly[1][0]) == pytest.approx((pairs.low, pairs.high))
     one = interval(np.array([[3.0]]), np.array([[4.0]]))
     assert one[0][0] < 0.05 and one[1][0] > 0.99
 
@@ -134,19 +138,23 @@ def test_the_threshold_includes_the_last_set_that_passes() -> None:
     wrong_everywhere = -labels
     assert sure_from(scores, wrong_everywhere, present=True, bound=0.05) is None
     scores[:, 1:] = MISSING
-    some = sure_from(scores, labels, present=True, bound=0.05)
-    assert some is not None and (scores >= logit(some)).sum() <= 200  # half of the scored pairs
+    right = np.ones_like(labels)
+    for present, most in ((True, right), (False, -right)):
+        some = sure_from(scores, most, present=present, bound=0.05)
+        assert some is not None
+        sure = scores[:, 0] >= logit(some) if present else scores[:, 0] <= logit(some)
+        assert sure.sum() == 195  # 100 * 1.25**3: at most half of the scored pairs
     assert sure_from(scores[:150], labels[:150], present=True, bound=0.05) is None  # too few
 
 
 def test_proposals_find_as_much_as_expected() -> None:
     scores, labels = model(300, 5)
-    scores[:40, 3:] = MISSING
-    share, low, high = found(scores, labels, 2.0)
+    scores[:200, 3:] = MISSING
+    share, low, high = found(scores, labels, 4.0)
     present = labels > 0
     shares = []
     for seed in range(60):
-        bought = simulate(present, "proposals(by=scores, per_image=2)", scores=scores, seed=seed)
+        bought = simulate(present, "proposals(by=scores, per_image=4)", scores=scores, seed=seed)
         shares.append((bought.codes.toarray() > 0).sum() / present.sum())
     assert share == pytest.approx(np.mean(shares), abs=0.006)
     assert low < share < high and 0.05 < high - low < 0.15
