@@ -171,6 +171,7 @@ def test_thresholds_of_a_sure_model_save_questions(shell, tmp_path, monkeypatch)
         "all; up to 20% of its present and 20.0% of its absent wrong",
         "all; up to 20.0% of its absent wrong",
     ]
+    assert ["high=1.0" in one["scheme"] for one in ways] == [False, True]
     pilot = {FILES.index(str(order.images[n])) for n in np.unique(order.table["image"])}
     rest = sure[[n for n in range(IMAGES) if n not in pilot]]
     for one in ways:
