@@ -114,8 +114,10 @@ def _on_cluster(request: Options) -> None:
 
     out = request.out and request.out.resolve()
     placed = replace(request, cache=cache_folder().resolve(), out=out)
+    of_part = partial(_made, request=placed, quiet=True)
+    images = max(len(each.images) for each in simkit.data.open(request.data_spec).truth.values())
     with progress("parts") as (advance,):
-        in_parts(partial(_made, request=placed, quiet=True), request.scheduler, advance)
+        in_parts(of_part, request.scheduler, images, advance)
 
 
 def _made(part: Part, request: Options, *, quiet: bool = False) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +15,7 @@ from simkit.errors import BadInput
 from simkit.registry import Range
 
 if TYPE_CHECKING:
+    from simkit.embed.image_text import ImageTower
     from simkit.study.scheduler import Part
 
 SIMULATED = "simulated"
@@ -86,15 +87,16 @@ def command(
     splits = split or tuple(each for each in data.truth if each != WHOLE)
     for each in splits:
         options.split_of(data, each)
-    classes = classes_of(classes_file, data)
     if model == SIMULATED:
-        parts = _simulated(data, splits, quality, classes=classes, seed=seed)
+        parts = _simulated(data, splits, quality, classes_file=classes_file, seed=seed)
     elif weights is None:
         raise BadInput("--weights is missing; give a file, or a tag to download, such as openai")
     else:
+        classes = classes_of(classes_file, data)
         texts = prompts_of(classes, prompts)
         shared: Any = {"data_spec": data_spec, "model": model, "weights": weights, "tiles": tiles}
-        if not _embedded(part, scheduler, splits=splits, **shared, **how):
+        views = max(1, tiles**2) * max(len(data.truth[each].images) for each in splits)
+        if not _embedded(part, scheduler, views, splits=splits, **shared, **how):
             print_json({"part": part, "model": model})
             say(f"part {part} is complete; the part that finishes last writes {out}")
             return
@@ -113,10 +115,10 @@ def command(
         for (split, part), score in zip(parts.items(), maps.values(), strict=True)
     ]  # fmt: skip
     table(["split", "images", "views", "mAP without training"], rows)
-    say(f"wrote {out} ({len(classes):,} classes, {model})")
+    say(f"wrote {out} ({next(iter(parts.values())).views.shape[2]:,} classes, {model})")
 
 
-def _embedded(part: str | None, scheduler: str, **work: Any) -> bool:
+def _embedded(part: str | None, scheduler: str, images: int, **work: Any) -> bool:
     """Compute the embeddings of images in one of several parts, or all on the workers of a cluster;
     whether no part is unfinished."""
     from simkit.cache import cache_folder
@@ -125,7 +127,7 @@ def _embedded(part: str | None, scheduler: str, **work: Any) -> bool:
     if scheduler:
         with progress("parts") as (advance,):
             of_part = partial(_embed, cache=cache_folder().resolve(), quiet=True, **work)
-            in_parts(of_part, scheduler, advance)
+            in_parts(of_part, scheduler, images, advance)
     return part is None or _embed(Part.read(part), **work)
 
 
@@ -139,16 +141,23 @@ def _embed(
     quiet: bool = False,
     **how: Any,
 ) -> bool:
-    """Compute a part of the embeddings of images; whether all parts are finished now."""
-    from simkit.embed.image_text import embeddings, image_text
+    """Compute a part of the embeddings; whether all parts are finished now, unless quiet."""
+    from simkit.embed.image_text import embeddings
 
-    data, tower = simkit.data.open(data_spec), image_text(model, weights).tower
+    data, tower = simkit.data.open(data_spec), _tower(model, weights)
     share: Any = partial(embeddings, data, tower=tower, part=(part.number, part.of), **how)
     for split in splits:
         with progress(split, quiet=quiet) as (advance,):
             share(split, progress=advance)
     # Once more, as another part may have finished the first splits meanwhile.
-    return all(share(split) is not None for split in splits)
+    return not quiet and all(share(split) is not None for split in splits)
+
+
+@lru_cache(maxsize=1)  # a worker does several parts
+def _tower(model: str, weights: str) -> ImageTower:
+    from simkit.embed.image_text import image_text
+
+    return image_text(model, weights).tower
 
 
 def _simulated(
@@ -156,15 +165,17 @@ def _simulated(
     splits: tuple[str, ...],
     quality: float | None,
     *,
-    classes: tuple[str, ...],
+    classes_file: Path | None,
     seed: int,
 ) -> dict[str, simkit.Similarities]:
     """Simulated scores of each split."""
+    from simkit.data.folder import classes_of
+
     if quality is None:
         raise BadInput("--model simulated needs the mAP of its scores; add --quality 90")
     if not all(data.truth[each].present.nnz for each in splits):
         raise BadInput("--model simulated makes scores from labels; give labelled --data")
-    if classes != data.classes:
+    if classes_of(classes_file, data) != data.classes:
         raise BadInput(
             "--model simulated makes scores of the classes of the data; leave --classes out"
         )

@@ -38,7 +38,7 @@ Value = TypeVar("Value")
 # The libraries read these when they are loaded, so they must be set before a process starts.
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _PATIENCE = 20  # seconds to wait for the scheduler of a cluster
-_PARTS = 64  # of work on a cluster, for any number of workers
+_PARTS, _LEAST = 64, 32  # parts of work on a cluster, and images in a part
 _lock = threading.Lock()
 
 
@@ -338,7 +338,7 @@ def _interrupts_deferred() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def in_parts(work: Callable[[Part], object], address: str, progress: Progress) -> None:
+def in_parts(work: Callable[[Part], object], address: str, images: int, progress: Progress) -> None:
     """Let the workers of a `cluster` do some work, part by part.
 
     Parameters
@@ -347,6 +347,8 @@ def in_parts(work: Callable[[Part], object], address: str, progress: Progress) -
         Does one part of the work, and stores what it computes in files that all workers see.
     address
         Of the scheduler.
+    images
+        Number of images, which limits that of parts.
     progress
         Called with (parts done, parts).
 
@@ -355,12 +357,13 @@ def in_parts(work: Callable[[Part], object], address: str, progress: Progress) -
     BadInput
         If no scheduler answers, and for a part that fails; finished parts stay.
     """
-    parts = [Part(number, _PARTS) for number in range(1, _PARTS + 1)]
+    count = max(1, min(_PARTS, images // _LEAST))
+    parts = [Part(number, count) for number in range(1, count + 1)]
     with cluster(address) as executor:
         for done, (part, outcome) in enumerate(outcomes(work, parts, executor=executor), 1):
             if isinstance(outcome, Exception):
                 raise BadInput(f"part {part}: {sentence(outcome)}; run the same command to resume")
-            progress(done, _PARTS)
+            progress(done, count)
 
 
 @contextmanager
