@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
 import re
 import tarfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -18,14 +19,17 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from simkit.cache import cache_folder
 from simkit.data.images import ENDINGS, Packed, decode, digest, id_of
 from simkit.errors import BadInput
-from simkit.files import explaining, reading
+from simkit.files import explaining, reading, whole
+from simkit.history import content_id
 
 LABELS = ("json", "cls", "txt")  # endings of labels
 _WHAT = "an uncompressed tar of images and labels"
 _REMOTE = re.compile(r"^\w[\w+.-]+(://|::)")
 _NUMBERS = re.compile(r"\{(\d+)\.\.(\d+)\}")
+_KEPT = "shards"  # folder in the cache
 _AT_ONCE = 8  # remote shards that are listed at a time
 
 
@@ -177,11 +181,28 @@ def contents(shards: Sequence[str]) -> list[Shard]:
 
 def _content(shard: str) -> Shard:
     if _is_remote(shard):
-        system, path = _system(shard)
-        with _explaining(shard), system.open(path, "rb") as stream:
-            return _listed(shard, stream)
+        return _of_remote(shard)
     with reading(os.path.expanduser(shard), _WHAT) as file, file.open("rb") as stream:
         return _listed(shard, stream)
+
+
+def _of_remote(shard: str) -> Shard:
+    """The content of a remote shard, kept in the cache folder as long as the shard is the same."""
+    system, path = _system(shard)
+    with _explaining(shard):
+        name = content_id("shard", shard, str(system.ukey(path)))
+        kept = cache_folder() / _KEPT / f"{name}.json"
+        with suppress(OSError, ValueError, TypeError, KeyError):  # not there, or damaged
+            facts = json.loads(kept.read_text(encoding="utf-8"))
+            members = [Member(shard, *each) for each in facts["images"]]
+            return Shard(members, facts["labels"], facts["left_out"])
+        with system.open(path, "rb") as stream:
+            content = _listed(shard, stream)
+    images = [[each.name, each.start, each.size, each.digest] for each in content.images]
+    facts = {"images": images, "labels": content.labels, "left_out": content.left_out}
+    with suppress(BadInput), whole(kept) as file:  # a cache may be only readable
+        file.write_text(json.dumps(facts), encoding="utf-8")
+    return content
 
 
 def _listed(shard: str, stream: BinaryIO) -> Shard:

@@ -18,6 +18,12 @@ from simkit.errors import BadInput
 from tests.data import layouts
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SIMKIT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
 def shard(files: Mapping[str, bytes | str]) -> bytes:
     """A tar with these files, in order."""
     packed = io.BytesIO()
@@ -130,6 +136,25 @@ def test_remote_shards_are_those_on_disk(tmp_path: Path) -> None:
         ):
             assert np.array_equal(one, other)
     assert data.open(f"webdataset:{tmp_path}/train-00.tar,labels=none").classes == UNLABELLED
+
+
+def test_a_remote_shard_is_listed_once_until_it_changes(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    memory, spec = fsspec.filesystem("memory"), "webdataset:memory://bucket/of-lists/x.tar"
+    memory.pipe("/bucket/of-lists/x.tar", samples({"1": ["cat"], "2": ["dog"]}, "json"))
+    first = data.open(spec)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(memory), "open", None)
+        again = data.open(spec)
+    assert again.truth["train"].id == first.truth["train"].id
+    assert again.pictures["train"].id == first.pictures["train"].id
+    (kept,) = (cache / "shards").iterdir()
+    kept.write_text("{")
+    assert data.open(spec).truth["train"].id == first.truth["train"].id
+    memory.pipe("/bucket/of-lists/x.tar", samples({"1": ["owl"], "2": ["dog"]}, "json"))
+    assert data.open(spec).classes == ("owl", "dog")
 
 
 def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
