@@ -416,7 +416,7 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     if purchase := _purchase(project, states, runs, rest, plan if PLAN in current else None):
         # A plan that is priced by a search with the pilot's own model needs scores of all images.
         searched = plan.get("searched") if "--plan" in purchase else None
-        if searched and searched["model"] == OF_PROJECT:
+        if searched and searched.get("model") == OF_PROJECT:
             return [*purchase, "--scores", str(folder / GIVEN_SCORES)]
         if searched is None:
             return purchase
