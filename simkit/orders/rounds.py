@@ -107,7 +107,7 @@ def round_of(
         receive = f"while {len(opened):,} questions are open; receive their answers first, or"
         raise BadInput(
             f"no question is left to ask{f' {receive}' if len(opened) else ';'} raise the amount "
-            "of the scheme or the images"
+            f"of the scheme, or the images (--images {settings.images:,} of {len(order.images):,})"
             + (f", or ask again with --answers {settings.answers + 2}" if order.rounds else "")
         )
     if budget is not None:

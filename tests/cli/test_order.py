@@ -124,6 +124,14 @@ def test_nothing_is_offered_once_all_is_answered(tmp_path, capsys):
         assert f"all {len(order.table):,} questions are answered" in capsys.readouterr().err
 
 
+def test_a_round_of_the_same_images_names_the_option_for_more(tmp_path, capsys):
+    order = ordered(tmp_path / "one", "--scheme", "full-subset", "--images", "5")
+    answer(order)
+    words = ["order", "--next", str(order.folder), "--to", "csv"]
+    assert code(words) == 2 and "(--images 5 of 60)" in capsys.readouterr().err
+    assert code([*words, "--images", "60"]) == 0
+
+
 def test_a_search_without_scores_names_the_commands_that_make_them(tmp_path, capsys):
     ordered(tmp_path / "one", "--scheme", "fpc(per_class=2)")
     assert "simkit score" in capsys.readouterr().out
