@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from simkit.cache import FEATURES, cache_folder, used
 from simkit.data.dataset import Pictures
 from simkit.embed.feature_files import (
-    IMAGES,
     INDEX,
     MISSING,
     FeatureWriter,
@@ -26,6 +25,7 @@ from simkit.embed.feature_files import (
     MappedRows,
     Skipped,
     begun,
+    image_ids,
     stored,
 )
 from simkit.embed.networks import Backbone
@@ -126,10 +126,10 @@ class Place:
             index = stored(self.folder, self.key)
             return Stored(np.arange(self.N), ((self.folder, index),)) if index else Stored(rows, ())
         for made in sorted(file.parent for file in self.folder.glob(f"*/{INDEX}")):
-            index = stored(made, made.name) if (made / IMAGES).is_file() else None
-            if index is None:
+            index = stored(made, made.name)
+            held = None if index is None else image_ids(made, index.shape[0])
+            if index is None or held is None:
                 continue
-            held = np.load(made / IMAGES, allow_pickle=False)
             order = held.argsort()
             place = np.searchsorted(held, self.images, sorter=order).clip(max=len(held) - 1)
             here = (held[order[place]] == self.images) & (rows == MISSING)

@@ -216,6 +216,16 @@ def stored(folder: Path, key: str) -> Index | None:
     return None if mapped(folder / _FILE, index.shape, np.float16) is None else index
 
 
+def image_ids(folder: Path, count: int) -> NDArray[np.bytes_] | None:
+    """The ids of the images whose features are in a folder of the cache; None if they are missing,
+    damaged or not so many."""
+    try:
+        held = np.load(folder / IMAGES, allow_pickle=False)
+    except Exception:  # as in `mapped`
+        return None
+    return held if held.shape == (count,) and held.dtype.kind == "S" else None
+
+
 def begun(folder: Path) -> bool:
     """Whether a folder has blocks of unfinished features."""
     return any(folder.glob(f"{_NOTES}*/*.json"))
@@ -260,7 +270,8 @@ class FeatureWriter:
             folder.mkdir(parents=True, exist_ok=True)
             for other in folder.glob(f"{_NOTES}*"):
                 _check_key(folder, other.name.removeprefix(_NOTES), index.key)
-            if stored(folder, index.key) is None and (folder / INDEX).exists():
+            # In this order: another process may write the index at any time.
+            if (folder / INDEX).exists() and stored(folder, index.key) is None:
                 warnings.warn(
                     f"the features in {folder} are damaged, or were left unfinished by an earlier "
                     "version of simkit; they are computed again",
@@ -270,7 +281,7 @@ class FeatureWriter:
             if mapped(folder / _FILE, index.shape, np.float16) is None:
                 shutil.rmtree(self._notes, ignore_errors=True)  # also of lost rows
             (folder / _FILE).touch()
-            if images is not None and not (folder / IMAGES).is_file():
+            if images is not None and image_ids(folder, rows) is None:
                 with whole(folder / IMAGES) as part, open(part, "wb") as stream:
                     np.save(stream, images)
             # In place: a new file would remove the rows of a process that has just started.

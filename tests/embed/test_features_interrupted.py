@@ -298,3 +298,19 @@ def test_images_of_which_none_can_be_read_are_refused(
     unreadable = photographs(tmp_path, ["2.jpg", "7.jpg"])
     with pytest.raises(BadInput, match=r"none of 2 images can be read; .*/2\.jpg"):
         features(unreadable, "train", net, cache=tmp_path / "c", unreadable="skip")
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut short", "of other images"])
+def test_features_with_damaged_ids_of_images_are_computed_again(
+    net: Backbone, tmp_path: Path, damage: str
+) -> None:
+    dataset, how = data.open(SPEC), {"cache": tmp_path}
+    expected = np.array(features(dataset, "train", net, **how).values)
+    (file,) = tmp_path.rglob("images.npy")
+    content, ids = file.read_bytes(), np.load(file)
+    if damage == "of other images":
+        np.save(file, np.concatenate([[b"other"], ids]))
+    else:
+        file.write_bytes(content[: len(content) // 2 if damage == "cut short" else 0])
+    assert np.array_equal(features(dataset, "train", net, **how).values, expected)
+    assert file.read_bytes() == content
