@@ -419,9 +419,9 @@ def _pair_by_pair(
     values = table.column(_SCORE, "the score").numbers()
     rows = find_images(wanted.tolist(), ids.texts, table.note)
     if (rows < 0).all():
-        raise BadInput(f"none of the {len(wanted):,} images has a row, such as {wanted[0]!r} (the "
-                       f"first row is for {ids.texts[0]!r}); write the names of the files into the "
-                       f"column {ids.name}")  # fmt: skip
+        raise BadInput(f"none of the {len(wanted):,} images has a row, such as {str(wanted[0])!r} "
+                       f"(the first row is for {ids.texts[0]!r}); write the names of the files "
+                       f"into the column {ids.name}")  # fmt: skip
     _note_images(table, split, ids.texts, rows)
     places = class_places(names.texts, classes)
     if not places:

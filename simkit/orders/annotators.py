@@ -144,7 +144,7 @@ def parts(order: Order, number: int, division: pd.DataFrame | None) -> list[Part
         return [everything, *rest[: len(further)]]
     held = _held(division, questions)
     whose = ["annotator", "in_place_of"]
-    taken = held.duplicated(["question", "nth"], keep="last")
+    taken = _taken(held)
     left = {*held.loc[taken, whose].itertuples(index=False, name=None)}
     held, found = held[~taken & (held["annotator"] != "")], []
     for again in (False, True):
@@ -160,16 +160,19 @@ def parts(order: Order, number: int, division: pd.DataFrame | None) -> list[Part
 
 
 def _held(division: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a division with their questions, a row for each.
-
-    Of the people who had a question as the same one of the people (nth), the last one has it now.
-    """
+    """The rows of a division with their questions, a row for each, also those of earlier people."""
     asked, listed = questions[["question", "image", "answers"]], division["questions"] != ""
     some = division[listed]
     some = some.assign(question=some["questions"].str.split()).explode("question")
     some = some.astype({"question": np.int64}).merge(asked, on=["image", "question"])
     held = pd.concat([division[~listed].merge(asked, on="image"), some], ignore_index=True)
     return held[held["nth"] <= held["answers"]]
+
+
+def _taken(held: pd.DataFrame) -> pd.Series[bool]:
+    """Which rows somebody else has taken over: of the people who had a question as the same one of
+    the people (nth), the last one has it now."""
+    return held.duplicated(["question", "nth"], keep="last")
 
 
 def _asked(order: Order, number: int) -> tuple[pd.DataFrame, int]:
@@ -238,13 +241,14 @@ def replaced(state: OrderState, leaver: str, name: str) -> dict[int, pd.DataFram
         people |= {person(one): one for one in division["annotator"] if one}
         gone, new = people.get(person(leaver)), people.get(person(name), name)
         engaged, worker = _engaged(state, number), _pseudonyms(state, [new])[new]
-        nth = division[division["annotator"] == gone].drop_duplicates("image")
-        nth = nth.set_index("image")["nth"]
+        held = _held(division, _asked(order, number)[0])
+        held = held[~_taken(held) & (held["annotator"] == gone)]
         rows = [
-            ("" if (image, worker) in engaged else new, image, nth[image], gone,
+            ("" if (image, worker) in engaged else new, image, nth, gone,
              " ".join(map(str, asked["question"])))
             for one, part, _, waits in waiting if one == number and part.annotator == gone
-            for image, asked in part.questions[waits].groupby("image", sort=False)
+            for (image, nth), asked in held[held["question"].isin(part.questions["question"][waits])
+                                            ].groupby(["image", "nth"], sort=False)
         ]  # fmt: skip
         if rows:
             more = pd.DataFrame(rows, columns=[*COLUMNS, *REPLACED])

@@ -235,6 +235,19 @@ def test_somebody_of_the_team_takes_over_and_is_asked_nothing_twice(tmp_path):
     assert len({*keys}) == 2
 
 
+def test_somebody_who_came_back_and_leaves_again_takes_no_questions_of_others_along(tmp_path):
+    order = ordered(tmp_path / "one", *WHOLE, "4", "--answers", "2", "--annotators", "ann,ben")
+    every = sorted(order.table["question"])
+    for name, leaver in (("carl", "ann"), ("ann", "ben"), ("dan", "ann")):
+        words = ["order", "--export", str(order.folder), "--for", name, "--in-place-of", leaver]
+        assert code(words) == 0
+    after = asked_of(order)
+    assert {worker: sorted(own) for worker, own in after.groupby("worker")["question"]} == {
+        "carl": every, "dan": every,
+    }  # fmt: skip
+    assert annotators.team(order) == ["carl", "dan"]
+
+
 @pytest.mark.parametrize(
     ("who", "named"),
     [(["--for", "zoe", "--in-place-of", "nobody"], "ann, ben"),
