@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import io
 import json
 import os
 import re
@@ -30,6 +31,7 @@ _WHAT = "an uncompressed tar of images and labels"
 _REMOTE = re.compile(r"^\w[\w+.-]+(://|::)")
 _NUMBERS = re.compile(r"\{(\d+)\.\.(\d+)\}")
 _KEPT = "shards"  # folder in the cache
+_REST = 1 << 20  # bytes after the last file that are looked at together
 _AT_ONCE = 8  # remote shards that are listed at a time
 
 
@@ -134,6 +136,9 @@ def _packed(members: Sequence[Member]) -> Iterator[Packed]:
             for place, content in zip(places, _fetch(system, some), strict=True):
                 found[place] = content
     for member, content in zip(members, found, strict=True):
+        ending = PurePosixPath(member.name).suffix
+        if digest(io.BytesIO(content), len(content), ending).hex() != member.digest:
+            raise BadInput(f"{member} changed after its shard was opened; run the command again")
         yield Packed(content, member.shard, member.name)
 
 
@@ -218,6 +223,8 @@ def _listed(shard: str, stream: BinaryIO) -> Shard:
             key, ending = f"{folder}/{stem}", ending.lower()
             if info.isdir():
                 continue
+            if info.issparse():  # its bytes are not in one place
+                raise BadInput(f"{name} is stored as a sparse file; write the tar without --sparse")
             content = tar.extractfile(info) if info.isreg() else None
             if (
                 content is None
@@ -225,6 +232,8 @@ def _listed(shard: str, stream: BinaryIO) -> Shard:
                 or f".{ending}" not in (*ENDINGS, *(f".{each}" for each in LABELS))
             ):
                 left_out.append(name)
+            elif ending in labels[key]:
+                raise BadInput(f"{name} is in it twice; keep one of the two")
             elif ending in LABELS:
                 labels[key][ending] = content.read().decode()
             elif key in images:
@@ -232,9 +241,23 @@ def _listed(shard: str, stream: BinaryIO) -> Shard:
             else:
                 of_content = digest(content, info.size, f".{ending}").hex()
                 images[key] = Member(shard, name, info.offset_data, info.size, of_content)
+        _check_end(stream, tar.offset)
     alone = {key: labels[key] for key in labels if key not in images}
     left_out += [f"{key.strip('/')}.{ending}" for key in alone for ending in alone[key]]
     return Shard([*images.values()], [labels[key] for key in images], left_out)
+
+
+def _check_end(stream: BinaryIO, end: int) -> None:
+    """Raise BadInput unless a tar is empty from this byte on; tarfile stops in silence at damage."""
+    stream.seek(end)
+    if not (rest := stream.read(_REST)):
+        raise BadInput("its end is missing, so it may have lost images; write it or download it "
+                       "again")  # fmt: skip
+    while rest:
+        if rest.strip(b"\0"):
+            raise BadInput(f"it cannot be read on from byte {end:,}: a file in it is damaged, or "
+                           "several tars were joined; write it or download it again")  # fmt: skip
+        rest = stream.read(_REST)
 
 
 def _is_remote(shard: str) -> bool:

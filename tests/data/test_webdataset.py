@@ -24,14 +24,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def shard(files: Mapping[str, bytes | str]) -> bytes:
+def shard(files: Mapping[str, bytes | str], kind: bytes = tarfile.REGTYPE) -> bytes:
     """A tar with these files, in order."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as tar:
         for name, content in files.items():
             content = content.encode() if isinstance(content, str) else content
             info = tarfile.TarInfo(name)
-            info.size = len(content)
+            info.size, info.type = len(content), kind
             tar.addfile(info, io.BytesIO(content))
     return packed.getvalue()
 
@@ -243,3 +243,34 @@ def test_shards_in_a_bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         layouts.refused("webdataset:s3://bucket/none.tar", "s3://bucket/none.tar", "address")
     finally:
         simulated.stop()
+
+
+GOOD = samples({str(n): ["cat"] for n in range(4)}, "json")
+HALF = tarfile.open(fileobj=io.BytesIO(GOOD)).getmembers()[4].offset
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (GOOD[:HALF], "its end is missing"),
+        (GOOD[:HALF] + b"?" + GOOD[HALF + 1 :], f"read on from byte {HALF:,}: .* damaged"),
+        (GOOD + GOOD, "or several tars were joined"),
+        (GOOD[:HALF] + samples({"1": ["dog"]}, "json")[1536:], "1.json is in it twice"),
+        (shard({"1.jpg": layouts.jpeg(1)}, tarfile.GNUTYPE_SPARSE), "1.jpg is .* sparse file"),
+    ],
+    ids=["cut between files", "damaged header", "joined", "labels twice", "sparse"],
+)
+def test_shards_of_which_a_part_would_be_lost_are_refused(
+    tmp_path: Path, content: bytes, says: str
+) -> None:
+    (tmp_path / "x.tar").write_bytes(content)
+    with pytest.raises(BadInput, match=rf"x\.tar: .*{says}"):
+        data.open(f"webdataset:{tmp_path}/x.tar")
+
+
+def test_images_of_a_shard_that_is_written_again_meanwhile_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.tar").write_bytes(GOOD)
+    opened = data.open(f"webdataset:{tmp_path}/x.tar")
+    (tmp_path / "x.tar").write_bytes(samples({str(n): ["cat"] for n in (3, 2, 1, 0)}, "json"))
+    with pytest.raises(BadInput, match=r"x\.tar/0\.jpg changed after its shard was opened"):
+        opened.pictures["train"].read([0])
