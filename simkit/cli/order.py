@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
@@ -206,9 +206,10 @@ def _export(request: Options) -> None:
     from simkit.orders.rounds import export
 
     assert request.export is not None
-    for name in ("data_spec", "scheme", "plan_file", "next_", "budget", "images", "out", "answers",
-                 "annotators"):  # fmt: skip
-        options.only_one({"--export": request.export, options.flag(name): getattr(request, name)})
+    stated = {field.name: getattr(request, field.name) for field in fields(request)}
+    for name, value in (stated | dict(request.settings)).items():
+        if name not in ("settings", "part", "export", "for_", "in_place_of", "to", "image_root"):
+            options.only_one({"--export": request.export, options.flag(name): value})
     options.needs({"--in-place-of": request.in_place_of}, "--for NAME", request.for_)
     options.needs({"--for": request.for_}, "--in-place-of NAME", request.in_place_of)
     order = Order.read(request.export)

@@ -248,7 +248,7 @@ def _listed(shard: str, stream: BinaryIO) -> Shard:
 
 
 def _check_end(stream: BinaryIO, end: int) -> None:
-    """Raise BadInput unless a tar is empty from this byte on; tarfile stops in silence at damage."""
+    """Raise BadInput unless a tar is empty from here on, as tarfile stops at damage in silence."""
     stream.seek(end)
     if not (rest := stream.read(_REST)):
         raise BadInput("its end is missing, so it may have lost images; write it or download it "

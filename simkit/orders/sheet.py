@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simkit.errors import BadInput, note, noting
+from simkit.errors import BadInput, counted, note, noting
 from simkit.files import AnyPath, reading, whole
+from simkit.labels.cells import means_state
 from simkit.labels.formats.base import write_lines
 from simkit.labels.names import class_places, find_images
 from simkit.labels.partial import PartialLabels
@@ -147,13 +148,19 @@ def pairs(path: AnyPath, images: NDArray[Any], classes: Sequence[str]) -> pd.Dat
     """
     with reading(path, "a list of questions (a table with the columns image and class)") as file:
         table, among = read_table(file), [*map(str, images)]
-        names = table.pick("image").cells()
+        of_image = table.pick("image")
+        names = of_image.cells()
         places = pd.DataFrame({"image": find_images(names, among, noting(file))})
         of_class = table.optional_column(USUAL["class"], "the class")
         if of_class is not None:
             found = class_places(of_class.texts, classes)
             places["class"] = [found.get(name, -1) for name in of_class.cells()]
             names = [f"{name}, {c}" for name, c in zip(names, of_class.cells(), strict=True)]
+        states = [each.name for each in table.columns if each not in (of_image, of_class)
+                  and all(map(means_state, each.texts))]  # fmt: skip
+        if states:  # as whether a label is doubted
+            table.note(f"columns that choose no rows: {counted(states)}; all {len(names):,} rows "
+                       "count, so remove those that shall not be asked")  # fmt: skip
         other = (places < 0).any(axis=1).to_numpy()
         if other.all():
             has = f"such as {among[0]!r} and {classes[0]!r}"

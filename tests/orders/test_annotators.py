@@ -254,9 +254,10 @@ def test_somebody_who_came_back_and_leaves_again_takes_no_questions_of_others_al
      (["--for", "ben", "--in-place-of", "Ben"], "two people"),
      (["--for", "a-for-b", "--in-place-of", "ben"], "-for-"),
      (["--for", "zoe", "--in-place-of", "ann"], "no open question"),
-     (["--for", "zoe"], "--in-place-of"), (["--in-place-of", "ben"], "--for")],
+     (["--for", "zoe"], "--in-place-of"), (["--in-place-of", "ben"], "--for"),
+     (["--to", "csv", "--only", "x.csv"], "--only"), (["--to", "csv", "--keep", "0.3"], "--keep")],
 )  # fmt: skip
-def test_replacements_that_are_impossible_are_refused(tmp_path, who, named, capsys):
+def test_exports_that_are_impossible_are_refused(tmp_path, who, named, capsys):
     order = ordered(tmp_path / "one", *WHOLE, "4", "--annotators", "ann,ben")
     receive_first(order, "-ann", "ann", 1000)
     before = tables(order.round_folder)

@@ -200,9 +200,11 @@ def test_a_list_of_questions_is_an_order_of_its_own(tmp_path, capsys):
     one = ordered(tmp_path / "two", *only, "--budget", "0.009")  # two questions at one second
     assert places(one.table) == pairs[:2]
     images = pd.read_csv(tmp_path / "issues.csv")[["image"]]
-    images.to_csv(tmp_path / "images.csv", index=False)
+    doubted = {"doubt": [0.9, 0.7, 0.1], "is_issue": [True, True, False]}
+    images.assign(**doubted).to_csv(tmp_path / "images.csv", index=False)
     whole = ordered(tmp_path / "three", "--only", str(tmp_path / "images.csv"))
     assert len(whole.table) == 3 * len(every.classes) and {*whole.table["kind"]} == {"sweep"}
+    assert "columns that choose no rows: 1 (is_issue); all 3 rows count" in capsys.readouterr().err
     other = pd.read_csv(tmp_path / "issues.csv").assign(image=["x.jpg", *images["image"][1:]])
     other.to_csv(tmp_path / "other.csv", index=False)
     assert len(ordered(tmp_path / "four", "--only", str(tmp_path / "other.csv")).table) == 2
