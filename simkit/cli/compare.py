@@ -163,8 +163,9 @@ def _interrupts_explained(out: Path) -> Iterator[None]:
             raise KeyboardInterrupt("interrupted before any work began") from None
         unfinished = [key for key in keys if not job_store.finished(folder, key)]
         stacks = (file.stem for key in unfinished for file in job_store.stacks(folder, key))
-        how = {"ending": job_store.STACK}
-        kept = (job_store.load(folder, stack, *runs.SCHEMAS, **how) for stack in stacks)
+        kept = (
+            job_store.load(folder, stack, *runs.SCHEMAS, ending=job_store.STACK) for stack in stacks
+        )
         trainings = sum(len(result.table) for result in kept if result)
         others = f" and {numbered(trainings, 'training')} of the others" if trainings else ""
         raise KeyboardInterrupt(

@@ -40,8 +40,8 @@ class Options:
         What to do with an image that cannot be read, even if only its last byte is missing;
         training leaves out skipped images. drop_missing=yes in --data leaves out missing files.
     prune : DAYS
-        Only remove the features and decoded images in the cache that were not used for DAYS days;
-        0 removes all. They are computed again where they are needed.
+        Compute nothing; remove the cached features and decoded images that were not used for DAYS
+        days. 0 removes all.
     """
 
     data_spec: str = "scenes"

@@ -313,7 +313,7 @@ class Shared:
         Run on the dask.distributed cluster at tcp://HOST:PORT.
     part : I/N
         Compute only this share of the images: --part 3/16. All parts need the same cache folder or
-        --out; the one that finishes last joins them. Of a few images, some parts have none.
+        --out; the one that finishes last joins them. With few images, some parts are empty.
     split
         Such as train; may be repeated. [default: all]
     batch

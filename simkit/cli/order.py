@@ -54,8 +54,8 @@ class Options:
     next_ : ORDER
         Add a round to this order, with its settings unless others are given.
     only : TABLE
-        Ask only about these pairs, the first ones first: a table with the columns image and class;
-        without class, about these images. The scheme is full-subset, unless another is given.
+        Ask only about the pairs of a table with the columns image and class, in its order; without
+        class, about all classes of these images. [default of --scheme: full-subset]
     test : N
         With --next, in a project: label this many further test images completely, chosen at
         random from those that no round has asked about. No model is trained on them.
@@ -80,10 +80,10 @@ class Options:
     export : ORDER
         Only write the last round of this order again, in the forms of --to.
     for_ : NAME
-        With --export and --in-place-of: write what somebody has not answered again, for this
-        person. [default of --to: the forms of that person's files]
+        With --export and --in-place-of: who takes over the open questions of the annotator who
+        leaves. [default of --to: the forms of the old files]
     in_place_of : NAME
-        The annotator who is replaced.
+        The annotator who leaves.
     out : FOLDER
         The new order's folder. [default: order1]
     """
@@ -136,9 +136,9 @@ def command(request: Options) -> None:
 
     Searches (fpc, federated) and questions down a hierarchy need several rounds. A further round
     (--next) starts from the answers that `simkit receive` has read. Open questions are not asked
-    again. Answered ones are asked again, of other people, with --answers and no other amount: those
-    with fewer answers, first those in doubt, then images at random. With --ties only those to which
-    as many people said yes as no; without it they stay unknown.
+    again. With --answers and no other amount, questions with fewer answers are asked again, of
+    other people: first those in doubt, then images at random. --ties asks only those to which as
+    many people said yes as no, which otherwise stay unknown.
 
     \b
     Example: simkit order --data folder:photos --classes names.txt --scheme rpa --budget 50
@@ -200,7 +200,7 @@ def command(request: Options) -> None:
 
 
 def _export(request: Options) -> None:
-    """Write an order's last round in further forms, or open questions for somebody else."""
+    """Write an order's last round in further forms, or give open questions to somebody else."""
     from simkit.orders.order import Order
     from simkit.orders.receiving import OrderState
     from simkit.orders.rounds import export
@@ -238,10 +238,10 @@ def _replace(state: OrderState, request: Options) -> None:
     print_json({"order": state.order.id, "folder": str(state.order.folder), "files": files,
                 "removed": removed})  # fmt: skip
     own = sum(len(part.questions) for part in given if part.annotator)
-    say(f"{name} gets {own:,} questions in place of {leaver}, who has not answered them yet")
+    say(f"{name} gets {own:,} open questions of {leaver}")
     if any(not part.annotator for part in given):
-        say(f"{name} answers about some images as another of the people, so somebody else has to "
-            "answer the questions in the files without a name")  # fmt: skip
+        say(f"{name} already has questions about some of these images, so somebody else has to "
+            "answer those in the files without a name")  # fmt: skip
     for file in files:
         say(f"wrote {file}")
     for file in removed:
@@ -456,7 +456,7 @@ def _largest(terms: RoundSettings, request: Options) -> bool:
 
 
 def say_repeated(order: Order) -> None:
-    """How many questions of the last round other people answer, too, their price, and where."""
+    """Print the number, price and files of the questions that other people answer, too."""
     from simkit.orders.annotators import again_files
 
     last = order.rounds[-1]
@@ -467,8 +467,8 @@ def say_repeated(order: Order) -> None:
         once, prices = last.answers.clip(upper=each.min()), last.settings.prices
         efforts = [order.effort(last.table.assign(answers=n)) for n in (last.answers, once)]
         with_them, without = (simkit.cost(effort, prices).dollars for effort in efforts)
-        who = "1 other person" if others == 1 else f"{others} other people"
-        say(f"{who} for {len(more):,} of the questions, about {images:,} images, to measure errors "
+        who = "1 other person answers" if others == 1 else f"{others} other people answer"
+        say(f"{who} {len(more):,} of the questions, about {images:,} images, to measure errors "
             f"({quantities.exact_money(with_them - without)} of the price): "
             f"{again_files(order.round_folder)}")  # fmt: skip
 
@@ -544,7 +544,7 @@ def _print(
 
 
 def _say_next(order: Order) -> None:
-    """Where the questions of the last round are, and how their answers are received."""
+    """Print where the questions of the last round are, and how their answers are received."""
     from simkit.orders import page
 
     folder, pages = quote(str(order.folder)), page.named(order.round_folder)

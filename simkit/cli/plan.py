@@ -108,7 +108,7 @@ def command(
 
 
 def _say_savings(folders: tuple[Path, ...]) -> None:
-    """In a project with scores, what they save in questions and dollars."""
+    """Print the savings by the scores of a project, if it has any."""
     from simkit.annotate.similarities import GIVEN_SCORES
     from simkit.orders.given_scores import GivenScores
     from simkit.orders.project import Project, spent

@@ -65,8 +65,8 @@ def command(
     Parameters
     ----------
     scores
-        A model's scores of the images, from simkit score or a table: the pilot measures them, and
-        later rounds use them.
+        Scores of the images by a model, from simkit score or in a table: the pilot measures them,
+        and later rounds use them.
     per_image : X
         Expected mean number of classes in an image. [default: 2, or half of the classes]
     backbone
@@ -127,7 +127,7 @@ def _checked(data: Dataset, split: str, net: Any) -> pd.DataFrame:
 
 
 def _write(project: Project, order: Order, table: pd.DataFrame) -> list[str]:
-    """Write the table of the images, the scores, and last the project; the paths."""
+    """Write the table of the images, the scores, and last the project; returns the paths."""
     from simkit.orders import given_scores
     from simkit.orders.project import FILE, PICTURES
 

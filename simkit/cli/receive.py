@@ -63,8 +63,8 @@ def command(
     for name in (side_tables.NAMES, side_tables.NOTES):
         side_tables.read(folder, name)  # a damaged one is refused before answers are stored
     keep(order, result.answers)
-    sent = side_tables.add(folder, side_tables.NAMES, result.names)
-    sent += side_tables.add(folder, side_tables.NOTES, result.notes)
+    side = side_tables.add(folder, side_tables.NAMES, result.names)
+    side += side_tables.add(folder, side_tables.NOTES, result.notes)
     state = None
     while state is None or len(kept(order)) > len(state.answers):  # others may receive, too
         state = OrderState.of(order)
@@ -79,7 +79,7 @@ def command(
                 mend = f"no row of {named} has an answer{f' ({why})' if why else ''}; have the "
                 mend += "questions answered"
             raise BadInput(f"{folder} has no answers yet; {mend}")
-        written = [*write(state), *sent]
+        written = [*write(state), *side]
         if project is not None:
             written += [f"../{name}" for name in write_pilot(project, state)]
             if (given := GivenScores.of(project, project.states[0])) is not None:
@@ -173,7 +173,7 @@ def errors_line(state: OrderState) -> str:
 
 def _next(state: OrderState) -> str:
     """What to do next, outside a project."""
-    from simkit.orders.project import shared_by
+    from simkit.orders.project import annotators_option
     from simkit.orders.receiving import DATA
 
     if len(state.open):
@@ -184,7 +184,7 @@ def _next(state: OrderState) -> str:
     network = "" if drawn else " --backbone mobilenet_v2 --weights imagenet"
     train = f"simkit train --method an --data {data} --labels {labels}{network} --out model"
     further = f"simkit order --next {quote(str(order.folder))}"
-    shared = "".join(f" {quote(word)}" for word in shared_by(order))
+    shared = "".join(f" {quote(word)}" for word in annotators_option(order))
     if len(state.ties):
         return (
             f"{further} --ties{shared} (as many said yes as no)\nor train on these labels: {train}"

@@ -120,7 +120,7 @@ def command(
 
 def _embedded(part: str | None, scheduler: str, images: int, **work: Any) -> bool:
     """Compute the embeddings of images in one of several parts, or all on the workers of a cluster;
-    whether no part is unfinished."""
+    returns whether all parts are finished."""
     from simkit.cache import cache_folder
     from simkit.study.scheduler import Part, in_parts
 
@@ -141,7 +141,7 @@ def _embed(
     quiet: bool = False,
     **how: Any,
 ) -> bool:
-    """Compute a part of the embeddings; whether all parts are finished now, unless quiet."""
+    """Compute a part of the embeddings; returns whether all are finished, and False if quiet."""
     from simkit.embed.image_text import embeddings
 
     data, tower = simkit.data.open(data_spec), _tower(model, weights)

@@ -88,7 +88,10 @@ def command(folder: Path) -> None:
 
 
 def say_savings(given: GivenScores, money: float) -> None:
-    """What the scores of a project save in the labels of its other images, for this money."""
+    """Print ways to label a project's other images, with and without its scores, and their prices.
+
+    money : what is left of the budget, in dollars.
+    """
     if not given.purchases:
         return
     images, rows, paid = given.left, list[list[Any]](), money >= 0.01
@@ -100,8 +103,8 @@ def say_savings(given: GivenScores, money: float) -> None:
     say(f"labels of the other {images:,} images by people alone and with the scores:")
     table(header[: len(rows[0])], rows, words=(0, 1))
     if not given.sure:
-        say("machine: too few images are labelled to show from which scores on the model is sure")
-    say("counted are questions and dollars, not mAP: the rows are equal only if wrong and unknown "
-        "labels cost no mAP and the other images are like those measured; wrong is what these "
-        "people call wrong, with 95% confidence; the scores are paid. To order: simkit order "
+        say("machine: too few images are labelled to choose its thresholds")
+    say("prices do not compare mAP: the rows are equal only if wrong and unknown labels cost no "
+        "mAP and the other images are like those measured; wrong means against the labels of "
+        "these people, with 95% confidence; the scores are not priced. To order: simkit order "
         f"--next {quote(str(given.state.order.folder))} --images 1.0 --scheme SCHEME")  # fmt: skip

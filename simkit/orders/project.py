@@ -437,10 +437,10 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
 
 def _order_next(state: OrderState, *words: str) -> list[str]:
     """The arguments of a further round of an order."""
-    return ["order", "--next", str(state.order.folder), *words, *shared_by(state.order)]
+    return ["order", "--next", str(state.order.folder), *words, *annotators_option(state.order)]
 
 
-def shared_by(order: Order) -> list[str]:
+def annotators_option(order: Order) -> list[str]:
     """The option that divides a further round as the rounds before; empty if none is divided."""
     names = team(order)
     return ["--annotators", ",".join(names)] if names else []
