@@ -1,4 +1,4 @@
-"""The cache folder: features and decoded images, which later runs find, until they are pruned."""
+"""The cache folder: features and decoded images, kept for later runs until they are pruned."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def cache_folder() -> Path:
     return Path(platformdirs.user_cache_dir("simkit", appauthor=False))
 
 
-def used(folder: Path) -> None:
+def mark_used(folder: Path) -> None:
     """Record that a folder of the cache is in use now."""
     with suppress(OSError):  # a cache that is only readable
         os.utime(folder)
@@ -33,7 +33,7 @@ def used(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Pruned:
-    """What `prune` removed from the cache folder, and what it left: folders and bytes."""
+    """The numbers of folders and bytes that `prune` removed from the cache folder, and left."""
 
     folder: Path
     removed: int
@@ -45,8 +45,7 @@ class Pruned:
 def prune(days: float) -> Pruned:
     """Remove features and decoded images from the cache that were not used for so many days.
 
-    They are computed again where they are needed. Raises BadInput for a negative number of days,
-    and if they cannot be removed.
+    Raises BadInput for a negative number of days, and if they cannot be removed.
     """
     if not days >= 0:
         raise BadInput(f"prune is {days:g}; give a number of days from 0 on")

@@ -233,7 +233,7 @@ def reading(path: AnyPath, what: str, mend: str = AGAIN) -> Iterator[Path]:
 
 @contextmanager
 def explaining(file: object, what: str, mend: str = AGAIN) -> Iterator[None]:
-    """As `reading`, for content that is in no file of its own: `file` is its name."""
+    """As `reading`, for content without a file of its own; `file` is its name."""
     try:
         yield
         return

@@ -29,7 +29,7 @@ def notebook_bar(what: str) -> Progress:
 
     def advance(done: int, total: int) -> None:
         if not bars:
-            # In the first line, also below the bar of an interrupted cell, which was not closed.
+            # Position 0, because the bar of an interrupted cell is never closed.
             bars.append(tqdm(desc=what, total=total, initial=done, leave=False, position=0))
         bar = bars[0]
         bar.total, bar.n = total, done

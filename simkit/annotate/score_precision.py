@@ -1,13 +1,11 @@
-"""The precision and recall of a model's scores, measured on labels of people, with intervals.
+"""The precision and recall of a model's scores, measured on people's labels, with intervals.
 
-Images are the unit: pairs of one image are no independent trials. Where an image has at most one
-pair, intervals are those of Clopper and Pearson; where it has several, those of Korn and Graubard
-(Survey Methodology, 1998): Clopper and Pearson for the number of independent pairs that would have
-the variance between the images (a bootstrap over images missed the share in 11 % of samples where
-few pairs were wrong). In simulations (tests/annotate/test_score_precision.py) they hold
-the share in 95 % of samples or more, but for mistakes that are both rare and all in few images: of
-200 images with 10 pairs each and 0.5 % mistakes, a third of their variance between images, 12 % of
-the intervals ended below the share.
+Images are the unit, because pairs of one image are not independent. If every image has at most one
+pair, intervals are those of Clopper and Pearson; otherwise those of Korn and Graubard (Survey
+Methodology, 1998): Clopper and Pearson for the number of independent pairs with the same variance
+between images. tests/annotate/test_score_precision.py checks their coverage. It is lower for
+mistakes that are both rare and concentrated in few images: with 200 images of 10 pairs, 0.5 %
+mistakes and a third of their variance between images, 12 % of the intervals ended below the share.
 """
 
 from __future__ import annotations
@@ -31,9 +29,9 @@ GROWTH = 1.25  # of the sets of pairs that `sure_from` tests in turn
 
 
 def interval(right: Floats, of: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Intervals of shares, (K,) lower and upper ends, nan of nothing.
+    """Confidence intervals of K shares: (K,) lower and upper ends, nan without pairs.
 
-    right, of : (n, K) in each image, the number of pairs that count, and of all.
+    right, of : (n, K) number of pairs in each image, those that count and all.
     """
     hits, total, images = right.sum(axis=0), of.sum(axis=0), (of > 0).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -52,7 +50,7 @@ def interval(right: Floats, of: Floats, level: float = 0.95) -> tuple[Floats, Fl
 
 
 def depths(scores: Floats) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """For each depth its name, and (n, L) the pairs that the scores (n, L) propose up to it."""
+    """For each depth its name and (n, L) the pairs that the scores (n, L) propose up to it."""
     scored, rank = scores > MISSING, _ranks(scores)
     for first in range(1, min(FIRST, scores.shape[1]) + 1):
         yield f"first {first}", scored & (rank < first)
@@ -61,15 +59,15 @@ def depths(scores: Floats) -> Iterator[tuple[str, NDArray[np.bool_]]]:
 
 
 def measured(scores: Floats, labels: Labels, classes: Sequence[str]) -> pd.DataFrame:
-    """Precision and recall by depth, of all classes together and of each.
+    """Precision and recall by depth, for all classes together and for each class.
 
     Parameters
     ----------
     scores : (n, L) float
-        Logits; from `MISSING` down where there are none, which are never proposed.
+        Logits; missing ones are at most `MISSING`, and are never proposed.
     labels : (n, L) int
-        1 present, -1 absent, 0 unknown, of images that were not chosen by the scores. Unknown pairs
-        count nowhere.
+        1 present, -1 absent, 0 unknown, which is not counted. The scores must not have chosen the
+        images.
     classes : sequence of str
 
     Returns
@@ -113,24 +111,25 @@ def _ranks(scores: Floats) -> NDArray[np.int64]:
 def sure_from(
     scores: Floats, labels: Labels, *, present: bool, bound: float, confidence: float = 0.95
 ) -> float | None:
-    """The probability from which (for absent: up to which) the scores are right often enough.
+    """The widest threshold, a probability, at which at most the share `bound` of labels is wrong.
 
-    Pairs are ranked, the surest first. Sets of growing size are tested in turn, the first as large
-    as a sample of the scheme `machine`, the last half of all pairs, until one does not show at the
-    level `confidence` that at most the share `bound` of its pairs are wrong. As the order is fixed
-    beforehand and ends with the first failure, no correction for several tests is needed.
+    Pairs are ranked, the surest first. Sets of growing size are tested in turn, from the sample
+    size of the scheme `machine` to half of all pairs, until one does not show at the level
+    `confidence` that at most `bound` of its pairs are wrong. The sequence is fixed beforehand and
+    ends with the first failure, so the tests need no correction for multiplicity.
 
     Parameters
     ----------
     scores, labels : (n, L)
         As in `measured`.
     present : bool
-        Whether the surest pairs are those with the highest scores, which the model calls present.
+        Whether labels at or above the threshold are present; otherwise, those at or below it are
+        absent.
 
     Returns
     -------
     float or None
-        None if nothing is shown.
+        None if the first set fails.
     """
     sign, usable = (1 if present else -1), (labels != 0) & (scores > MISSING)
     sure = np.where(usable, sign * scores, -np.inf)
@@ -150,7 +149,7 @@ def sure_from(
 
 
 def _between(inside: float, outside: float) -> float:
-    """A short probability that divides the two logits and includes the first."""
+    """A probability of few digits between two logits, or that of the first."""
     ends = sorted((inside, outside))
     for digits in range(1, 17):
         short = float(f"{expit(sum(ends) / 2):.{digits}g}")
@@ -160,8 +159,10 @@ def _between(inside: float, outside: float) -> float:
 
 
 def found(scores: Floats, labels: Labels, per_image: float) -> tuple[float, float, float]:
-    """The share of the present classes that `proposals(by=scores)` is expected to find, with its
-    95 % interval: the number of proposals for an image is Poisson with mean `per_image`."""
+    """The expected recall of `proposals(by=scores)`, with its 95 % interval.
+
+    The number of proposals for an image is Poisson with mean `per_image`.
+    """
     L = scores.shape[1]
     number = np.arange(L + 1)
     chance = np.append(poisson.pmf(number[:-1], per_image), poisson.sf(L - 1, per_image))

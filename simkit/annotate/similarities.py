@@ -254,7 +254,7 @@ def read_scores(
     The table has a column with the images' ids, by default the first, and one for each class; or a
     row for each image and class, with columns image, class and score. Probabilities become logits.
     An image without scores there gets very low ones. Raises BadInput, with `strict` also for a
-    table whose scores may be no logits.
+    table whose scores may not be logits.
     """
     if path is None:
         return None
@@ -441,21 +441,21 @@ def _pair_by_pair(
     highest = np.full(len(wanted) * len(classes), -np.inf)
     np.maximum.at(highest, pairs, values[used])
     if more := len(pairs) - len(np.unique(pairs)):
-        table.note(f"rows of a further score of the same image and class, such as of a second box: "
-                   f"{more:,}; the highest score counts")  # fmt: skip
+        table.note(f"further scores of the same image and class, such as of a second box: {more:,};"
+                   " the highest counts")  # fmt: skip
     return np.where(highest > -np.inf, highest, np.nan).reshape(len(wanted), -1)
 
 
 def _note_images(
     table: Table, split: str, texts: Sequence[str], rows: NDArray[np.int64]
 ) -> None:  # fmt: skip
-    """A note about images of the table that are not among the wanted ones."""
+    """Add a note about images of the table that are not wanted."""
     if left := sorted({*texts} - {texts[row] for row in rows.tolist() if row >= 0}):
         table.note(f"images left out because they are not in {split}: {counted(left)}")
 
 
 def _note_classes(table: Table, names: Sequence[str], classes: Sequence[str]) -> None:
-    """A note about names of classes in the table that were matched with other spellings."""
+    """Add a note about class names in the table that were matched with another spelling."""
     pairs = [(ours, theirs) for theirs, ours in zip(names, classes, strict=True) if theirs != ours]
     if pairs:
         table.note(respelled(pairs, len(classes), "classes"))
@@ -464,8 +464,7 @@ def _note_classes(table: Table, names: Sequence[str], classes: Sequence[str]) ->
 def _probabilities(scores: NDArray[np.float64], table: Table) -> bool:
     """Whether the scores (n, L; nan: none) are probabilities, with a note if so.
 
-    Raises BadInput for probabilities that look like other scores as logits, and for their
-    logarithms in a softmax.
+    Raises BadInput if the low probabilities are missing, and for the logarithms of a softmax.
     """
     known = scores[~np.isnan(scores)]
     if not known.size:
@@ -480,14 +479,14 @@ def _probabilities(scores: NDArray[np.float64], table: Table) -> bool:
         raise BadInput(f"its scores lie between {low:.3g} and {high:.3g}, as if lower ones were "
                        "left out; write these, too, or 0 where nothing was found")  # fmt: skip
     table.note(f"scores from {low:.3g} to {high:.3g} are read as probabilities; write logits if "
-               "they are none")  # fmt: skip
+               "they are not")  # fmt: skip
     return True
 
 
 def _check_logits(
     scores: NDArray[np.float64], images: NDArray[Any], classes: Sequence[str]
 ) -> None:
-    """Raise BadInput for scores (n, L; nan: none) that may be no logits."""
+    """Raise BadInput for scores (n, L; nan: none) that may not be logits."""
     if np.isnan(scores).all():
         raise BadInput("it has no score of these images and classes; fill its cells")
     low, high = np.nanmin(scores), np.nanmax(scores)
@@ -495,8 +494,8 @@ def _check_logits(
         like = "logarithms of probabilities" if low < -1 else "cosines"
         raise BadInput(
             f"all scores lie between {low:.3g} and {high:.3g}, which may be {like} or logits; "
-            "write probabilities in their place: exp(x) for a logarithm, 1 / (1 + exp(-x)) for a "
-            "logit, and of an image-text model the file of simkit score"
+            "write probabilities instead: exp(x) for a logarithm, 1 / (1 + exp(-x)) for a logit; "
+            "for an image-text model, give the file of simkit score"
         )
     check_scale(scores, images.tolist(), classes)
 

@@ -31,8 +31,8 @@ WHOLE = "train+val"  # the training set before its validation part was held out
 class Pictures(Protocol):
     """The images of one split, decoded on use.
 
-    If there is also a list `image_ids`, a content id for each image, other data sets with the same
-    images share their features.
+    With an optional list `image_ids`, a content id for each image, data sets with the same images
+    share their features.
     """
 
     @property
@@ -169,7 +169,7 @@ class Source(Protocol):
     """A kind of data set: a frozen dataclass whose fields are its settings.
 
     The optional class attribute `paths` names the fields that are files or folders, `packed` says
-    that they may be archives, and `terms` holds the terms of use.
+    whether these may be archives, and `terms` holds the terms of use.
     """
 
     name: ClassVar[str]

@@ -109,7 +109,7 @@ def decode(
 
 @contextmanager
 def _reading(path: AnyPath | Packed) -> Iterator[Path | Packed]:
-    """As `reading`."""
+    """As `reading`, also for an image in an archive."""
     if isinstance(path, Packed):
         with explaining(path, "an image", REPLACE):
             yield path
@@ -370,7 +370,7 @@ class EncodedPictures(Protocol):
         ...
 
     def place(self, row: int) -> Hashable:
-        """What tells an image from all others."""
+        """A hashable identity of an image."""
         ...
 
 
@@ -382,7 +382,7 @@ def with_depths(pictures: Mapping[str, _P]) -> dict[str, _P]:
 
     Cameras store 10, 12 or 14 bits in 16, and programs 8 in 32; as 16 bits they would be black.
     """
-    found = {
+    by_place = {
         part.place(row): (part, row)
         for part in pictures.values()
         for row, name in enumerate(part.files)
@@ -390,7 +390,7 @@ def with_depths(pictures: Mapping[str, _P]) -> dict[str, _P]:
     }
     kinds: dict[int, list[Path | Packed]] = {0: [], 1: []}
     several = list[str]()
-    looked_at = [part.file(row) for part, row in _spread([*found.values()], _LOOKED_AT)]
+    looked_at = [part.file(row) for part, row in _spread([*by_place.values()], _LOOKED_AT)]
     for path in looked_at:
         try:
             with _opened(path) as image:

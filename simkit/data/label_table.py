@@ -77,7 +77,7 @@ def read_content(path: Path, *, between: str = "", suffix: str = "", minus: Minu
 
 
 def content_of(table: Table, *, between: str = "", suffix: str = "", minus: Minus = "") -> Content:
-    """The content of a table that is read already, as of `read_content`. Raises BadInput."""
+    """The content of a table, as of `read_content`. Raises BadInput."""
     between = cells.separator(between)
     table.by_name()  # no name occurs twice
     files = _files(table, suffix)

@@ -37,7 +37,7 @@ _AT_ONCE = 8  # remote shards that are listed at a time
 
 @dataclass(frozen=True)
 class Member:
-    """An image in a shard: its name, and the place of its bytes, with their digest."""
+    """An image in a shard: its name, and the place and digest of its bytes."""
 
     shard: str
     name: str
@@ -106,7 +106,7 @@ class ShardPictures:
         return next(_packed([self.members[row]]))
 
     def place(self, row: int) -> Member:
-        """What tells an image from all others."""
+        """A hashable identity of an image."""
         return self.members[row]
 
     def read(
@@ -125,17 +125,17 @@ class ShardPictures:
 
 
 def _packed(members: Sequence[Member]) -> Iterator[Packed]:
-    """The encoded images, all remote ones of a file system fetched at once."""
+    """The encoded images; those of one remote file system are fetched together."""
     by_system = defaultdict[Any, list[int]](list)
     for place, member in enumerate(members):
         by_system[_system(member.shard)[0] if _is_remote(member.shard) else None].append(place)
-    found = [b""] * len(members)
+    encoded = [b""] * len(members)
     for system, places in by_system.items():
         some = [members[place] for place in places]
         with _explaining(some[0].shard):
             for place, content in zip(places, _fetch(system, some), strict=True):
-                found[place] = content
-    for member, content in zip(members, found, strict=True):
+                encoded[place] = content
+    for member, content in zip(members, encoded, strict=True):
         ending = PurePosixPath(member.name).suffix
         if digest(io.BytesIO(content), len(content), ending).hex() != member.digest:
             raise BadInput(f"{member} changed after its shard was opened; run the command again")
@@ -242,8 +242,8 @@ def _listed(shard: str, stream: BinaryIO) -> Shard:
                 of_content = digest(content, info.size, f".{ending}").hex()
                 images[key] = Member(shard, name, info.offset_data, info.size, of_content)
         _check_end(stream, tar.offset)
-    alone = {key: labels[key] for key in labels if key not in images}
-    left_out += [f"{key.strip('/')}.{ending}" for key in alone for ending in alone[key]]
+    unpaired = {key: labels[key] for key in labels if key not in images}
+    left_out += [f"{key.strip('/')}.{ending}" for key in unpaired for ending in unpaired[key]]
     return Shard([*images.values()], [labels[key] for key in images], left_out)
 
 

@@ -85,7 +85,7 @@ class Unlabelled:
 
 
 def _places(pictures: Pictures) -> list[Hashable]:
-    """What tells each image from all others; none if the images are drawn."""
+    """The identity of each image; empty if the images are drawn."""
     if isinstance(pictures, FilePictures):
         pictures = replace(pictures, folder=pictures.folder.resolve())
     elif not isinstance(pictures, ShardPictures):

@@ -36,8 +36,8 @@ class WebDataset(SplitFiles):
     """Tar shards of images and labels in the form of webdataset, local or on object storage.
 
     A shard is an uncompressed tar. Files with the same name up to the first dot are one sample: an
-    image, and its labels in a file .json, .cls or .txt. Images are read by their place in the
-    shard, whenever they are needed; the list of a shard needs one pass through it.
+    image, and its labels in a file .json, .cls or .txt. Each image is read from its place in the
+    shard when it is needed; listing a shard takes one pass through it.
 
     train, val, test: the shards of each split: a path, or an address that fsspec reads, such as
     s3://bucket/train-{000..099}.tar or gs://bucket/train-*.tar (pip install
@@ -48,15 +48,15 @@ class WebDataset(SplitFiles):
     json: a list of classes, or an object, which is read as a row of a table (see `folder`): with a
     key such as class, labels or tags, or a key for each class with 1, 0 or null (unknown). A key
     split is optional.
-    cls: numbers of classes.  txt: one class per line, so no caption.
-    classes: a file with the names of the classes, by which numbers are named; classes without an
-    image are absent.
+    cls: numbers of classes.  txt: one class per line, not a caption.
+    classes: a file with the names of the classes, in the order of their numbers; classes without
+    an image are absent.
     between, minus, unknown: as of `folder`.
     hierarchy: a JSON file or the name of a shipped one, such as coco-80.
     """
 
     name: ClassVar[str] = "webdataset"
-    title: ClassVar[str] = "Tar shards of images and labels, local or on object storage"
+    title: ClassVar[str] = "Tar shards"
     example: ClassVar[str] = "webdataset:s3://bucket/train-{000..099}.tar,classes=names.txt"
     paths: ClassVar[tuple[str, ...]] = ("train", "val", "test", "classes", "hierarchy")
     packed: ClassVar[bool] = True
@@ -77,8 +77,8 @@ class WebDataset(SplitFiles):
         shards = [shard for of_split in read.values() for shard in of_split]
         members = tuple(member for shard in shards for member in shard.images)
         left_out = [name for shard in shards for name in shard.left_out]
-        note(self.train, left_out, "files in shards left out because they are neither images with "
-             "a name of their own nor labels of one: {}",
+        note(self.train, left_out, "files in shards left out because they are neither named images "
+             "nor labels of one: {}",
              total=len(members) + len(left_out))  # fmt: skip
         if not members:
             raise BadInput(f"{self.train} holds no images; give tars of images and labels")
@@ -132,7 +132,7 @@ def _check_different(members: tuple[Member, ...]) -> None:
 def _rows(member: Member, ending: str, texts: dict[str, str]) -> Iterator[dict[str, Any]]:
     """The rows of an image in the table of labels."""
     if ending not in texts:
-        raise BadInput(f"it has no labels in a file .{ending}; add one, if empty, or remove it")
+        raise BadInput(f"it has no labels in a file .{ending}; add one, or remove the image")
     text, image = texts[ending].strip(), {"file": member.name}
     if ending == "json":
         try:
@@ -155,7 +155,7 @@ def _rows(member: Member, ending: str, texts: dict[str, str]) -> Iterator[dict[s
 
 
 def _over(content: Content, names: tuple[str, ...]) -> Content:
-    """Labels over all classes of a list; numbers are places in it."""
+    """Labels for all classes of a list; numbers are places in it."""
     numbers = all(map(str.isdecimal, content.classes)) and not {*content.classes} & {*names}
     places = []
     for name in content.classes:

@@ -1,7 +1,7 @@
 """Where features are kept: in a folder of one's own, or in the cache.
 
 The cache has one row for each image, network, size and kind, whichever pass computed it, so that
-data sets which share images share their features.
+data sets with the same images share features.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.cache import FEATURES, cache_folder, used
+from simkit.cache import FEATURES, cache_folder, mark_used
 from simkit.data.dataset import Pictures
 from simkit.embed.feature_files import (
     INDEX,
@@ -63,7 +63,7 @@ class Stored:
         """The features, memory-mapped. Raises BadInput for damaged ones."""
         files = [file for folder, index in self.folders for file in index.values(folder).files]
         for folder, _ in self.folders:
-            used(folder)
+            mark_used(folder)
         # Rows in the order of one file are read faster.
         total = sum(index.shape[0] for _, index in self.folders)
         same = len(files) == 1 and np.array_equal(self.rows, np.arange(total))
@@ -116,11 +116,11 @@ class Place:
 
     @property
     def begun(self) -> bool:
-        """Whether an unfinished pass over all images has to go on: others left features of it."""
+        """Whether a pass over all images is under way; always in a folder of one's own."""
         return self.images is None or begun(self.folder / self.key)
 
     def stored(self) -> Stored:
-        """The features of these images that finished passes left."""
+        """The features of these images from finished passes."""
         rows, folders, start = np.full(self.N, MISSING, np.int64), [], 0
         if self.images is None:
             index = stored(self.folder, self.key)

@@ -96,7 +96,7 @@ class MappedRows:
             return self._maps[0][index]
         rows = np.arange(len(self))[index] if self.rows is None else self.rows[index]
         if np.any(rows == MISSING):
-            raise IndexError("features that were not computed are read")
+            raise IndexError("these features were not computed")
         if len(self.files) == 1:
             return self._maps[0][rows]
         of = np.searchsorted(self._starts, rows, "right") - 1

@@ -70,7 +70,7 @@ class Features:
 
     @property
     def uncomputed(self) -> int:
-        """Number of images whose features were not wanted."""
+        """Number of images whose features were not computed."""
         rows = self.values.rows if isinstance(self.values, MappedRows) else None
         return 0 if rows is None else int((rows == MISSING).sum())
 
@@ -248,7 +248,7 @@ def extract(
 
 
 def _found(place: Place, history: History, names: NDArray[Any], backbone: Backbone) -> Features:
-    """The features that are there. history: of a pass that is made now, over all of the images."""
+    """The stored features of all images. history: that of a pass over all of them now."""
     stored = place.stored()
     skipped = stored.skipped(names)
     if stored.folders:
@@ -339,9 +339,9 @@ def _refuse(skipped: Iterable[Skipped]) -> None:
 class NetworkPass:
     """Features of images under a frozen network.
 
-    The features of an image do not depend on the others nor on the number of threads: all batches
-    are filled up to one size, and a CPU computes several of them side by side, each by one thread,
-    as sizes and threads change the last bit. Everything is computed in full fp32, so that fp16
+    The features of an image depend neither on the other images nor on the number of threads: all
+    batches are padded to one size, and a CPU computes several side by side with one thread each,
+    because sizes and threads change the last bit. Everything is computed in full fp32, so that fp16
     features agree on all devices except for their last bit: autocast is off, and so is TF32, which
     has no more digits than fp16. Raises BadInput for missing devices, and for features beyond the
     range of fp16.
@@ -408,8 +408,8 @@ class NetworkPass:
     @torch.inference_mode()  # of each thread
     def _of_some(self, images: list[Tensor]) -> tuple[Tensor, Tensor]:
         """Maps and pooled features of one batch, on the device."""
-        full = images + [torch.zeros_like(images[0])] * (self._at_once - len(images))
-        pictures = torch.stack(full).to(self.device)
+        padded = images + [torch.zeros_like(images[0])] * (self._at_once - len(images))
+        pictures = torch.stack(padded).to(self.device)
         prepared = self.backbone.prepare(pictures).contiguous(memory_format=torch.channels_last)
         maps, pooled = self.backbone.maps_and_pooled(prepared)
         return maps[: len(images)].float(), pooled[: len(images)].float()

@@ -213,7 +213,7 @@ def class_names(names: Any, L: int) -> tuple[str, ...]:
 
 
 def frame_classes(frame: Any) -> tuple[Any, ...]:
-    """The columns of a frame; class-0, class-1 ... if pandas numbered them for want of names."""
+    """The columns of a frame; class-0, class-1 ... if pandas numbered them."""
     names = tuple(frame.columns)
     return class_names(None, len(names)) if names == tuple(range(len(names))) else names
 

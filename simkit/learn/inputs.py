@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from simkit.cache import PICTURES, cache_folder, used
+from simkit.cache import PICTURES, cache_folder, mark_used
 from simkit.chance import Chance, below
 from simkit.data.dataset import Pictures
 from simkit.embed.decoding import cores, side_by_side
@@ -347,7 +347,7 @@ def sized(
         parts.append(part)
         progress(rows.stop, N)
     if not in_memory:
-        used(folder)
+        mark_used(folder)
     return SizedPictures(parts or [np.empty((0, *shape), np.uint8)], id)
 
 

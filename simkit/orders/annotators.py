@@ -78,7 +78,7 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def again_files(folder: Path) -> str:
-    """The files of a round for further people, for a message: one, or a pattern; "" for none."""
+    """The file of a round for further people, or a pattern of several, in messages; "" for none."""
     files = [*folder.glob(f"*{AGAIN}*")]
     return str(files[0]) if len(files) == 1 else str(folder / f"*{AGAIN}*") * bool(files)
 
@@ -95,8 +95,8 @@ def check_name(name: str, option: str) -> None:
 def divide(order: Order, annotators: Sequence[str]) -> pd.DataFrame:
     """Divide the images of the last round; further answers are by other people.
 
-    Nobody gets an image about which they have answered these questions in an earlier round, or
-    still have to.
+    Nobody gets an image about which they have answered, or have yet to answer, these questions in
+    an earlier round.
 
     Returns
     -------
@@ -209,10 +209,10 @@ def read(order: Order, number: int) -> pd.DataFrame | None:
 
 
 def replaced(state: OrderState, leaver: str, name: str) -> dict[int, pd.DataFrame]:
-    """The divisions of the rounds in which somebody takes over what another has not answered yet.
+    """The divisions of the rounds in which one annotator takes over the open questions of another.
 
-    What the person has as another of the people, or has answered in another round, is for anybody
-    else.
+    Questions that the new annotator already has, or has answered in another round, are left to
+    anybody else.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def replaced(state: OrderState, leaver: str, name: str) -> dict[int, pd.DataFram
     Raises
     ------
     BadInput
-        If nobody is called `leaver`, or everything that the person was asked is answered.
+        If nobody is called `leaver`, or that person has no open question.
     """
     check_name(name, "--for")
     if person(name) == person(leaver):
@@ -309,11 +309,11 @@ def _waiting(state: OrderState) -> Iterator[tuple[int, Part, str, pd.Series[bool
 
 
 def _engaged(state: OrderState, number: int) -> set[tuple[int, str]]:
-    """The image and pseudonym of all who have answered, or have to, what a round asks."""
+    """Pairs of image and pseudonym: who has answered, or has yet to answer, a round's questions."""
     first = state.order.first
     asked = {*first[_asked(state.order, number)[0].index]}
-    said = state.answers[state.answers["question"].map(first).isin(asked)]
-    engaged = {*zip(said["image"].tolist(), said["worker"].tolist(), strict=True)}
+    answers = state.answers[state.answers["question"].map(first).isin(asked)]
+    engaged = {*zip(answers["image"].tolist(), answers["worker"].tolist(), strict=True)}
     for _, part, worker, waits in _waiting(state):
         own = part.questions[waits & part.questions["question"].map(first).isin(asked)]
         engaged |= {(image, worker) for image in own["image"].tolist()}

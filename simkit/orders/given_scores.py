@@ -1,9 +1,9 @@
-"""A project's scores of the user's own model: what they are worth, and what they save.
+"""The scores of the user's model in a project: their precision and recall, and what they save.
 
-`simkit quickstart --scores` keeps them before people answer, so that no model trained on the
-answers is measured by them. They are measured on the images that the first round, and test rounds
-right after it, chose at random and people labelled completely: on questions chosen by the scores,
-they would look better or worse than they are.
+`simkit quickstart --scores` stores them before people answer, so that they do not come from a model
+trained on the answers. They are measured on completely labelled images that were chosen at random,
+by the first round and by test rounds directly after it: measurements on questions that the scores
+chose would be biased.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from simkit.orders.receiving import OrderState
 from simkit.registry import short
 
 DETAILS = "scores_measured.csv"  # in the project's folder
-RECALL = 0.9  # of the present classes, which proposals shall find
+RECALL = 0.9  # share of the present classes that proposals should find
 MOST_PROPOSED = 20  # classes of an image
-WORST, FEW = 3, 5  # classes that are named, if the scores propose them at least so often
-COUNTED = 500_000  # (image, class) pairs whose questions are listed; more are in proportion
+WORST, FEW = 3, 5  # number of least precise classes named, of those with so many proposals
+COUNTED = 500_000  # (image, class) pairs whose questions are listed; others are extrapolated
 Scores = NDArray[np.float64]
 
 
 def keep(project: Project, order: Order) -> list[str]:
-    """Write the scores of a project's first order, if any, into its folder; the paths."""
+    """Write the scores of a project's first order, if any, into its folder; returns the paths."""
     if order.scores is None:
         return []
     file = project.folder / GIVEN_SCORES
@@ -50,13 +50,13 @@ def keep(project: Project, order: Order) -> list[str]:
 
 @dataclass(frozen=True)
 class Purchase:
-    """Questions about all other images of a project, and their price.
+    """A way to label all other images of a project, and its price.
 
     Attributes
     ----------
     scheme : str
     labels : str
-        What they give, in words.
+        The labels in words.
     questions : int
     dollars : float
     """
@@ -120,7 +120,7 @@ class GivenScores:
         return measured(self.scores[self.images], self.labels, self.state.order.classes)
 
     def write(self) -> list[str]:
-        """Write the table into the project's folder; the names of the files."""
+        """Write the table into the project's folder; returns the names of the files."""
         if not len(self.images):
             return []
         with whole(self.project.folder / DETAILS) as part:
@@ -129,7 +129,7 @@ class GivenScores:
 
     @property
     def left(self) -> int:
-        """The number of images about which no round has asked everything."""
+        """The number of images about which questions are left to ask."""
         return self._left(FullSubset.name)[1]
 
     def _left(self, scheme: str) -> tuple[RoundSettings, int]:
@@ -146,8 +146,8 @@ class GivenScores:
 
     @cached_property
     def sure(self) -> list[tuple[str, str]]:
-        """Schemes in which the model labels where these images show that it is sure, and people the
-        rest, with their labels in words; empty if nothing is shown."""
+        """The scheme `machine` with the thresholds that these images justify, and the labels in
+        words; empty without such thresholds."""
         usual = ModelAnswers()
         bounds = {True: usual.wrong_present, False: usual.wrong_absent}
         high, low = (
@@ -210,9 +210,9 @@ class GivenScores:
                 "purchases": [vars(one) for one in self.purchases]}  # fmt: skip
 
     def lines(self) -> list[str]:
-        """What the scores are worth, in sentences."""
+        """Precision and recall of the scores, in sentences."""
         if not len(self.images):
-            return ["scores: people's answers to all questions about some images measure them"]
+            return ["scores: not measured yet; complete labels of the first round measure them"]
         rows = self.table[self.table["class"] == ""].set_index("depth")
         first, half = rows.loc["first 1"], rows.loc["probability 0.5"]
         asked = self.state.order.rounds[0].table["image"].nunique()

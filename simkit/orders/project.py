@@ -6,7 +6,7 @@ project/order1 ...       orders; see `simkit.orders.order`
 project/labels.csv       made from the answers: the pilot as a labelled data set, with test images
 project/answers.csv      made from the answers: the numbers of answers behind these labels
 project/grid-1.toml ...  made from the answers: comparisons of schemes on the pilot
-project/given_scores.parquet   the scores that the project was started with, as logits
+project/given_scores.parquet   the scores that the project started with, as logits
 project/plan.json        the last plan; the next round orders its purchase
 project/model, scores.csv  the model trained on the labels, and its scores of all images
 project/state.json       which of these results are up to date; see `simkit.orders.project_state`
@@ -441,7 +441,7 @@ def _order_next(state: OrderState, *words: str) -> list[str]:
 
 
 def annotators_option(order: Order) -> list[str]:
-    """The option that divides a further round as the rounds before; empty if none is divided."""
+    """`--annotators` with those at work, for a further round; empty if no round is divided."""
     names = team(order)
     return ["--annotators", ",".join(names)] if names else []
 

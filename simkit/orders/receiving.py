@@ -155,7 +155,7 @@ def checked(order: Order, rows: pd.DataFrame) -> Checked:
 def _names_and_notes(
     order: Order, rows: pd.DataFrame, workers: Mapping[str, str], answering: set[str]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """As `Checked`, the names and notes of raw answers; answering: people with answers."""
+    """The names and notes of raw answers, as in `Checked`. answering: workers with answers."""
     spelled = rows["worker"].astype(str)
     rows = rows.assign(name=spelled.map(plain), worker=spelled.map(workers))
     noted = rows[(rows["note"] != "") & rows["number"].isin(order.table.index)]
@@ -368,7 +368,7 @@ class OrderState:
     def open(self) -> pd.DataFrame:
         """Questions that fewer people answered than required.
 
-        Column answered is their number, lacking how many more are to answer.
+        The column answered is their number, and lacking the number of missing answers.
         """
         return self._unanswered("needed")
 
@@ -382,8 +382,8 @@ class OrderState:
         table, first = self.order.table, self.order.first
         people = self.answers.groupby("question")["worker"].nunique()
         answered = people.reindex(table.index, fill_value=0)
-        # What one question has got beyond its order counts for others about its image and class:
-        # an answer without a number is to the first of them.
+        # Surplus answers to one question count for others about its image and class, because an
+        # answer without a number belongs to the first of them.
         beyond = (answered - table["answers"]).clip(lower=0).groupby(first).transform("sum")
         lacking = (table[number] - answered).clip(lower=0)
         lacking = np.minimum(lacking, lacking.groupby(first).cumsum() - beyond)
@@ -565,7 +565,7 @@ class OrderState:
         })  # fmt: skip
 
     def _pay(self, times: pd.DataFrame) -> pd.Series[float]:
-        """Dollars of each worker for the answers priced in dollars, and for the times of others.
+        """Dollars of each worker: for answers priced in dollars, and for the time of all others.
 
         times: columns worker, kind and each (seconds).
         """

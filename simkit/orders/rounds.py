@@ -75,8 +75,8 @@ def round_of(
     again : DataFrame, optional
         Ask these questions, as of `OrderState.again`, in place of those of the scheme.
     only : DataFrame, optional
-        Leave out all questions but those about these images, or pairs of image and class, as of
-        `sheet.pairs`; the first ones come first.
+        Ask only about these images, or pairs of image and class, in this order; as of
+        `sheet.pairs`.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def _with_answers(questions: pd.DataFrame, settings: RoundSettings) -> pd.DataFr
 
 
 def _about(questions: pd.DataFrame, only: pd.DataFrame) -> pd.DataFrame:
-    """The questions about these images or pairs, in their order; a note counts those without any.
+    """The questions about these images or pairs, in their order; a note counts those without one.
 
     Raises BadInput if none is left.
     """
@@ -326,9 +326,9 @@ def export(order: Order, forms: Collection[str], image_root: str = "") -> list[s
 def replace_annotator(
     state: OrderState, leaver: str, name: str, forms: Collection[str] = (), image_root: str = ""
 ) -> tuple[list[people.Part], list[str], list[str]]:
-    """Give what somebody has not answered yet to somebody else, in files of their own.
+    """Give the open questions of one annotator to another, in files of their own.
 
-    The files of who leaves are removed; answers to them still count.
+    The old files are removed; answers to them still count.
 
     Parameters
     ----------
@@ -336,14 +336,14 @@ def replace_annotator(
     leaver, name : str
         Who leaves, and who answers in their place.
     forms : collection of str
-        As of `export`; by default those of the files of who leaves.
+        As of `export`; by default those of the old files.
     image_root : str
         As of `export`.
 
     Returns
     -------
     list of Part
-        What the person answers and, in parts without a name, what only others can.
+        The parts of the new annotator and, without a name, those that only others can answer.
     list of str
         The written files.
     list of str
@@ -390,7 +390,7 @@ def _files_of(folder: Path, suffix: str) -> list[tuple[str, Path]]:
 def _exported(
     order: Order, forms: Collection[str], image_root: str, parts: Sequence[people.Part]
 ) -> list[str]:
-    """Write parts of the last round, when it is there already; returns the paths."""
+    """Write parts of the last round, which is stored already; returns the paths."""
     described = order.round_folder / "instructions.md"
     shown = sheet.shown(sheet.descriptions(order, described if described.is_file() else None))
     files = _forms(order, order.round_folder, forms, image_root, shown=shown, parts=parts)

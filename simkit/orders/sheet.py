@@ -144,7 +144,7 @@ def known(labels: PartialLabels, images: NDArray[Any], classes: Sequence[str]) -
 def pairs(path: AnyPath, images: NDArray[Any], classes: Sequence[str]) -> pd.DataFrame:
     """The pairs of image and class in a table, as places, each once; or images, if it has no class.
 
-    A note counts rows with other images and classes. Raises BadInput if there are no others.
+    A note counts rows with other images or classes. Raises BadInput if all rows have such.
     """
     with reading(path, "a list of questions (a table with the columns image and class)") as file:
         table, among = read_table(file), [*map(str, images)]

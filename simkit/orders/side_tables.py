@@ -1,4 +1,4 @@
-"""Tables that grow with each file of answers.
+"""Tables of an order that grow with each file of answers.
 
 order1/names.csv    worker and name: who has which pseudonym; may be deleted at any time
 order1/notes.csv    image, worker and note: what people noted on the page

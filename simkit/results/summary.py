@@ -197,7 +197,7 @@ def chapter_of_settings(chosen: list[dict[str, Any]]) -> str:
 
 def notes_of(table: pd.DataFrame) -> tuple[str, ...]:
     """Notes on the runs: settings at an edge first, then each note once, with its schemes, and with
-    its methods if it is about training. Of notes with different numbers a scheme has the last."""
+    its methods if it is about training. Of notes that differ only in numbers, the last counts."""
     edges = [row for row in choices(table) if row["tuned_edge"]]
     sentences = []
     if edges:
@@ -225,8 +225,10 @@ def notes_of(table: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _without_names(note: str, scheme: str, method: str) -> tuple[str, str]:
-    """A note without the name of the scheme or method that it starts with, always without settings;
-    and the method, if it names one."""
+    """A note without the scheme or method that it starts with, and the method, if it names one.
+
+    Notes name both without settings.
+    """
     scheme_name = re.escape(scheme.partition("(")[0])
     if (text := re.sub(rf"^{scheme_name}(: | (?=can spend ))", "", note)) != note:
         return text, ""

@@ -68,8 +68,8 @@ class Estimate:
     memory_mb
         Largest memory of one worker, roughly.
     features_mb, uncomputed, cache
-        Size of the features, the number of images without, and the folder that keeps them; "" if
-        they are the user's own.
+        Size of the features, the number of images without any, and the folder that keeps them,
+        "" for the user's own features.
     """
 
     schemes: int

@@ -339,7 +339,7 @@ def _interrupts_deferred() -> Iterator[None]:
 
 
 def in_parts(work: Callable[[Part], object], address: str, images: int, progress: Progress) -> None:
-    """Let the workers of a `cluster` do some work, part by part.
+    """Do some work in parts, on the workers of a `cluster`.
 
     Parameters
     ----------
@@ -348,7 +348,7 @@ def in_parts(work: Callable[[Part], object], address: str, images: int, progress
     address
         Of the scheduler.
     images
-        Number of images, which limits that of parts.
+        Number of images, which limits the number of parts.
     progress
         Called with (parts done, parts).
 

@@ -263,8 +263,8 @@ class _Run:
 class Repetition:
     """The work on a job of one draw.
 
-    stacks: the first part of the paths of its finished stacks, if they are kept. Afterwards
-    `failures` has the errors, and `earlier` the seconds of the stacks that were found finished.
+    stacks: the start of the paths of its finished stacks; None keeps none. After `run`, `failures`
+    has the errors, and `earlier` the training seconds of stacks that were finished before.
     """
 
     def __init__(self, job: Job, data: StudyData, stacks: Path | None = None) -> None:
@@ -374,7 +374,7 @@ class Repetition:
             self._train(runs[half:])
             return
         self.rows |= rows
-        if self.stacks is not None:  # an error here is one of the job, and of no method
+        if self.stacks is not None:  # an error here is one of the job, not of a method
             result = Result(_table([*rows.values()], self.job))
             job_store.save(result, self.stacks.parent, self._stem(places), STACK)
 

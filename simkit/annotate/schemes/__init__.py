@@ -212,10 +212,8 @@ def check_scale(scores: NDArray[np.float64], images: Sequence[Any], classes: Seq
         if high <= 1 + 1e-6:
             kind, mend = "0 and 1, like probabilities", "log(p / (1 - p)) for a probability p"
         elif high <= 100 + 1e-4:
-            kind, mend = (
-                "0 and 100, like percentages or ranks",
-                ("log(p / (100 - p)) for p percent, or p / 100 in a table"),
-            )
+            kind = "0 and 100, like percentages or ranks"
+            mend = "log(p / (100 - p)) for p percent, or p / 100 in a table"
             if len(small := np.flatnonzero(np.fmax.reduce(scores) <= 1)):
                 mend += f", and log(p / (1 - p)) in {_few(small, classes)} if they hold fractions"
         but = "" if code is None else f" except {code:g} (leave such cells empty)"

@@ -9,14 +9,7 @@ from typing import Any, ClassVar
 
 from simkit.errors import BadInput, counted, note, noting
 from simkit.files import AnyPath, reading
-from simkit.labels.formats.base import (
-    Format,
-    complete,
-    file_names,
-    ids_of,
-    losses,
-    register,
-)
+from simkit.labels.formats.base import Format, complete, file_names, ids_of, losses, register
 from simkit.labels.formats.coco_json import (
     Instances,
     Row,
@@ -49,7 +42,7 @@ class Coco(Format):
     category ids and file names, and its boxes and masks of present labels, are kept; the additional
     fields of LVIS, negative labels and counts, are left out.
     file: without `like`, the name of an image file, with {} in place of the image id.
-    by_file: read file names as image ids, from programs that number the images anew.
+    by_file: read file names as image ids, for files of programs that renumber the images.
     Source: the data format page of COCO (Lin et al., Microsoft COCO, ECCV 2014).
     """
 

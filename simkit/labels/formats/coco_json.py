@@ -490,7 +490,7 @@ def write_labels(
     columns = {c + 1: c for c in range(labels.shape[1])}
     categories = [{"id": c, "name": name} for c, name in zip(columns, labels.classes, strict=True)]
     images = (
-        # A name without an ending is that of no file.
+        # A name without an extension is not a file name.
         {"id": identity}
         | ({TEXT_ID: identities[i]} if text else {})
         | ({"file_name": name} if PurePosixPath(name).suffix else {})
