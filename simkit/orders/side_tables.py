@@ -6,10 +6,12 @@ order1/notes.csv    image, worker and note: what people noted on the page
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pandas as pd
 
+from simkit.errors import BadInput
 from simkit.files import reading, whole
 
 NAMES, NOTES = "names.csv", "notes.csv"
@@ -18,11 +20,21 @@ COLUMNS = {NAMES: ["worker", "name"], NOTES: ["image", "worker", "note"]}
 
 def read(folder: Path, name: str) -> pd.DataFrame:
     """One of the tables of an order's folder; empty without its file. Raises BadInput."""
+    return _whole(folder, name)[COLUMNS[name]]
+
+
+def _whole(folder: Path, name: str) -> pd.DataFrame:
+    """As `read`, with further columns that somebody added, as spreadsheets save it."""
     if not (folder / name).is_file():
         return pd.DataFrame(columns=COLUMNS[name], dtype=str)
     mend = "correct it, or delete it" if name == NAMES else "restore it, or move it away"
     with reading(folder / name, f"a table {', '.join(COLUMNS[name])}", mend) as place:
-        return pd.read_csv(place, dtype=str, keep_default_na=False)[COLUMNS[name]]
+        text = place.read_bytes().decode("utf-8-sig")
+        sep = max(",;\t", key=text.partition("\n")[0].count)
+        table = pd.read_csv(io.StringIO(text), sep=sep, dtype=str, keep_default_na=False)
+        if missing := {*COLUMNS[name]}.difference(table.columns):
+            raise BadInput(f"it has no column {min(missing)}; {mend}")
+        return table
 
 
 def add(folder: Path, name: str, rows: pd.DataFrame) -> list[str]:
@@ -32,9 +44,9 @@ def add(folder: Path, name: str, rows: pd.DataFrame) -> list[str]:
     """
     if not len(rows):
         return []
-    by = ["worker"] if name == NAMES else None
-    before = read(folder, name)
-    table = pd.concat([before, rows[COLUMNS[name]].astype(str)]).drop_duplicates(by)
+    by = ["worker"] if name == NAMES else COLUMNS[name]
+    before = _whole(folder, name)
+    table = pd.concat([before, rows[COLUMNS[name]].astype(str)]).drop_duplicates(by).fillna("")
     if len(table) > len(before):
         with whole(folder / name) as part:
             table.to_csv(part, index=False)

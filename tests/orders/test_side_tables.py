@@ -66,3 +66,20 @@ def test_notes_stay_with_the_order(order, capsys):
     (one,) = result["people"]
     assert notes.to_numpy().tolist() == [[about[0], one["person"], "a bird, too"],
                                          [about[1], one["person"], "blurred"]]  # fmt: skip
+
+
+def test_a_spreadsheet_may_save_the_tables_with_further_columns(order, capsys):
+    said = rows(order, TRUTH).assign(order=order.id, note="")
+    said.loc[said.index[0], "note"] = "a bird, too;\r\nblurred"
+    received(order, said, capsys)
+    for name in ("names.csv", "notes.csv"):
+        table = pd.read_csv(order.folder / name).assign(done="yes")
+        table.to_csv(order.folder / name, index=False, sep=";", encoding="utf-8-sig")
+    said.loc[said.index[60], "note"] = "dark"
+    assert received(order, said, capsys)["people"][0]["name"] == said["worker"].iloc[0]
+    notes = pd.read_csv(order.folder / "notes.csv", keep_default_na=False)
+    assert notes[["note", "done"]].to_numpy().tolist() == [["a bird, too;\r\nblurred", "yes"],
+                                                           ["dark", ""]]  # fmt: skip
+    (order.folder / "notes.csv").write_text("image,note\n", "utf-8")
+    assert code(["receive", str(order.folder)]) == 2
+    assert "has no column worker; restore it" in capsys.readouterr().err
