@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from contextlib import suppress
@@ -42,6 +43,18 @@ class Pruned:
     left_bytes: int
 
 
+def _folders(cache: Path) -> list[Path]:
+    """The folders of features and decoded images. They are named by content ids: folders with other
+    names may be those of somebody who works in the cache folder."""
+    found = set[Path]()
+    for kind in (FEATURES, PICTURES):
+        for file in (cache / kind).rglob("*.npy"):
+            names = file.parent.relative_to(cache / kind).parts
+            if names and all(re.fullmatch("[0-9a-f]{16}", name) for name in names):
+                found.add(file.parent)
+    return sorted(found)
+
+
 def prune(days: float) -> Pruned:
     """Remove features and decoded images from the cache that were not used for so many days.
 
@@ -51,16 +64,17 @@ def prune(days: float) -> Pruned:
         raise BadInput(f"prune is {days:g}; give a number of days from 0 on")
     cache, now = cache_folder(), time.time()
     removed, left = list[int](), list[int]()
-    arrays = (file for kind in (FEATURES, PICTURES) for file in (cache / kind).rglob("*.npy"))
-    for folder in sorted({file.parent for file in arrays}):
-        files = [file.stat() for file in folder.rglob("*")]
-        size = sum(file.st_size for file in files)
+    for folder in _folders(cache):
+        files = list[os.stat_result]()
+        for file in (folder, *folder.rglob("*")):
+            with suppress(FileNotFoundError):  # another process writes in it, or removed it
+                files.append(file.lstat())
+        size = sum(file.st_size for file in files[1:])
         # A pass that is under way writes into its folder.
-        latest = max(file.st_mtime for file in (folder.stat(), *files))
-        if now - latest < days * _DAY:
+        if files and now - max(file.st_mtime for file in files) < days * _DAY:
             left.append(size)
             continue
-        with writing(folder):
+        with writing(folder), suppress(FileNotFoundError):
             shutil.rmtree(folder)
         removed.append(size)
     return Pruned(cache, len(removed), sum(removed), len(left), sum(left))
