@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 Labels = NDArray[np.int8]
 PROBABILITIES = (0.9, 0.7, 0.5, 0.3, 0.1)
 FIRST = 5  # classes of an image, the surest first
-GROWTH = 1.25  # of the sets of pairs that `sure_from` tests in turn
+GROWTH = 1.25  # of the sets of pairs that `sure_threshold` tests in turn
 
 
 def interval(right: Floats, of: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -58,7 +58,7 @@ def depths(scores: Floats) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         yield f"probability {probability:g}", scores >= logit(probability)
 
 
-def measured(scores: Floats, labels: Labels, classes: Sequence[str]) -> pd.DataFrame:
+def precision_and_recall(scores: Floats, labels: Labels, classes: Sequence[str]) -> pd.DataFrame:
     """Precision and recall by depth, for all classes together and for each class.
 
     Parameters
@@ -108,7 +108,7 @@ def _ranks(scores: Floats) -> NDArray[np.int64]:
     return np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
 
 
-def sure_from(
+def sure_threshold(
     scores: Floats, labels: Labels, *, present: bool, bound: float, confidence: float = 0.95
 ) -> float | None:
     """The widest threshold, a probability, at which at most the share `bound` of labels is wrong.
@@ -121,7 +121,7 @@ def sure_from(
     Parameters
     ----------
     scores, labels : (n, L)
-        As in `measured`.
+        As in `precision_and_recall`.
     present : bool
         Whether labels at or above the threshold are present; otherwise, those at or below it are
         absent.
@@ -158,7 +158,7 @@ def _between(inside: float, outside: float) -> float:
     return float(expit(inside))
 
 
-def found(scores: Floats, labels: Labels, per_image: float) -> tuple[float, float, float]:
+def expected_recall(scores: Floats, labels: Labels, per_image: float) -> tuple[float, float, float]:
     """The expected recall of `proposals(by=scores)`, with its 95 % interval.
 
     The number of proposals for an image is Poisson with mean `per_image`.

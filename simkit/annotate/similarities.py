@@ -36,7 +36,7 @@ _NAMELESS = (
     'classes: pandas.DataFrame(scores, images, classes).to_csv("scores.csv", index_label="image")'
 )
 PILOT_SCORES = "scores.parquet"  # in the folder of a comparison, see `PilotScores`
-GIVEN_SCORES = "given_scores.parquet"  # in a project: those of the user's model, see `write_scores`
+PROJECT_SCORES = "given_scores.parquet"  # in a project, see `write_scores`
 _SCORE = (
     "score",
     "scores",

@@ -109,19 +109,19 @@ def command(
 
 def _say_savings(folders: tuple[Path, ...]) -> None:
     """Print the savings by the scores of a project, if it has any."""
-    from simkit.annotate.similarities import GIVEN_SCORES
-    from simkit.orders.given_scores import GivenScores
+    from simkit.annotate.similarities import PROJECT_SCORES
     from simkit.orders.project import Project, spent
+    from simkit.orders.project_scores import ProjectScores
     from simkit.planning.evidence import project_folder
 
     home = project_folder(*folders)
-    if home is None or not (home / GIVEN_SCORES).is_file():
+    if home is None or not (home / PROJECT_SCORES).is_file():
         return
     project = Project.read(home)
     states = project.states
-    given = GivenScores.of(project, states[0])
-    assert given is not None
-    say_savings(given, project.budget - spent(project, states, measured=True))
+    scores = ProjectScores.of(project, states[0])
+    assert scores is not None
+    say_savings(scores, project.budget - spent(project, states, measured=True))
 
 
 def _check(folders: tuple[Path, ...], pilot: bool, values: dict[str, Any]) -> None:

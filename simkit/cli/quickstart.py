@@ -128,12 +128,12 @@ def _checked(data: Dataset, split: str, net: Any) -> pd.DataFrame:
 
 def _write(project: Project, order: Order, table: pd.DataFrame) -> list[str]:
     """Write the table of the images, the scores, and last the project; returns the paths."""
-    from simkit.orders import given_scores
+    from simkit.orders import project_scores
     from simkit.orders.project import FILE, PICTURES
 
     with whole(project.folder / PICTURES) as part:
         table.to_csv(part, index=False)
-    scores = given_scores.keep(project, order)
+    scores = project_scores.keep(project, order)
     project.write()
     return [str(project.folder / PICTURES), *scores, str(project.folder / FILE)]
 

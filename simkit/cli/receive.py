@@ -47,9 +47,9 @@ def command(
     import pandas as pd
 
     from simkit.orders import answer_tables, side_tables
-    from simkit.orders.given_scores import GivenScores
     from simkit.orders.order import Order
     from simkit.orders.project import next_step, order_of, project_of, write_pilot
+    from simkit.orders.project_scores import ProjectScores
     from simkit.orders.receiving import OrderState, checked, keep, kept, write
 
     folder = order_of(folder, files)
@@ -82,8 +82,8 @@ def command(
         written = [*write(state), *side]
         if project is not None:
             written += [f"../{name}" for name in write_pilot(project, state)]
-            if (given := GivenScores.of(project, project.states[0])) is not None:
-                written += [f"../{name}" for name in given.write()]
+            if (scores := ProjectScores.of(project, project.states[0])) is not None:
+                written += [f"../{name}" for name in scores.write()]
     _print(state, result, written)
     say(f"next: {_next(state) if project is None else next_step(project, project.states)}")
 

@@ -15,7 +15,7 @@ from simkit.cli.receive import errors_line
 from simkit.quantities import exact_money
 
 if TYPE_CHECKING:
-    from simkit.orders.given_scores import GivenScores
+    from simkit.orders.project_scores import ProjectScores
 
 
 # fmt: off
@@ -29,8 +29,8 @@ def command(folder: Path) -> None:
     """
     from simkit.orders import page
     from simkit.orders.annotators import progress
-    from simkit.orders.given_scores import GivenScores
     from simkit.orders.project import Project, model_of, next_step, spent
+    from simkit.orders.project_scores import ProjectScores
     from simkit.results.test_split import in_words
 
     project = Project.read(folder)
@@ -48,14 +48,14 @@ def command(folder: Path) -> None:
                 "answered": asked - still_open, "open": still_open, "people": int(people),
             })
     step, model = next_step(project, states), model_of(project)
-    given = GivenScores.of(project, states[0])
+    scores = ProjectScores.of(project, states[0])
     print_json({
         "data": project.data, "classes": list(project.classes), "budget": project.budget,
         "spent": by_times, "spent_by_prices": by_prices, "rounds": rows, "next": step,
         "annotators": [row for state in states for row in progress(state)],
         "model": model,
         "errors": {state.order.folder.name: state.errors for state in states},
-        "scores": None if given is None else given.to_json(),
+        "scores": None if scores is None else scores.to_json(),
     })
     images = len(states[0].order.images)
     say(f"{project.data}: {images:,} images to label, {len(project.classes)} classes")
@@ -76,10 +76,10 @@ def command(folder: Path) -> None:
         say_annotators(state)
         if len(state.open) and (pages := page.named(state.order.round_folder)):
             say(f"page to answer: {pages}")
-    if given is not None:
-        for line in given.lines():
+    if scores is not None:
+        for line in scores.lines():
             say(line)
-        say_savings(given, project.budget - by_times)
+        say_savings(scores, project.budget - by_times)
     say(f"next: {step}")
     if model:
         scored = in_words(model["scored"]) if model["scored"] else "no mAP was measured"
@@ -87,24 +87,24 @@ def command(folder: Path) -> None:
 # fmt: on
 
 
-def say_savings(given: GivenScores, money: float) -> None:
+def say_savings(scores: ProjectScores, money: float) -> None:
     """Print ways to label a project's other images, with and without its scores, and their prices.
 
     money : what is left of the budget, in dollars.
     """
-    if not given.purchases:
+    if not scores.purchases:
         return
-    images, rows, paid = given.left, list[list[Any]](), money >= 0.01
-    for one in given.purchases:
+    images, rows, paid = scores.left, list[list[Any]](), money >= 0.01
+    for one in scores.purchases:
         rows.append([one.scheme, one.labels, one.questions, exact_money(one.dollars)])
         if paid:
             rows[-1].append(min(images, int(images * money / max(one.dollars, 1e-9))))
     header = ["scheme", "labels", "questions", "cost", f"images for {exact_money(money)}"]
     say(f"labels of the other {images:,} images by people alone and with the scores:")
     table(header[: len(rows[0])], rows, words=(0, 1))
-    if not given.sure:
+    if not scores.sure:
         say("machine: too few images are labelled to choose its thresholds")
     say("prices do not compare mAP: the rows are equal only if wrong and unknown labels cost no "
         "mAP and the other images are like those measured; wrong means against the labels of "
         "these people, with 95% confidence; the scores are not priced. To order: simkit order "
-        f"--next {quote(str(given.state.order.folder))} --images 1.0 --scheme SCHEME")  # fmt: skip
+        f"--next {quote(str(scores.state.order.folder))} --images 1.0 --scheme SCHEME")  # fmt: skip

@@ -223,7 +223,7 @@ def _listed(shard: str, stream: BinaryIO) -> Shard:
             key, ending = f"{folder}/{stem}", ending.lower()
             if info.isdir():
                 continue
-            if info.issparse():  # its bytes are not in one place
+            if info.issparse():  # its bytes are not contiguous
                 raise BadInput(f"{name} is stored as a sparse file; write the tar without --sparse")
             content = tar.extractfile(info) if info.isreg() else None
             if (

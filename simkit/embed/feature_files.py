@@ -217,8 +217,8 @@ def stored(folder: Path, key: str) -> Index | None:
 
 
 def image_ids(folder: Path, count: int) -> NDArray[np.bytes_] | None:
-    """The ids of the images whose features are in a folder of the cache; None if they are missing,
-    damaged or not so many."""
+    """The ids of the images in a folder of the cache; None if they are missing, damaged or of
+    another number."""
     try:
         held = np.load(folder / IMAGES, allow_pickle=False)
     except Exception:  # as in `mapped`

@@ -170,8 +170,8 @@ def _held(division: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
 
 
 def _taken(held: pd.DataFrame) -> pd.Series[bool]:
-    """Which rows somebody else has taken over: of the people who had a question as the same one of
-    the people (nth), the last one has it now."""
+    """Which rows somebody else has taken over: of several people who had a question as the same
+    nth person, the last one has it now."""
     return held.duplicated(["question", "nth"], keep="last")
 
 

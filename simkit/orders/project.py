@@ -35,7 +35,7 @@ from simkit.annotate.prices import Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.schemes import make
 from simkit.annotate.schemes.full_subset import FullSubset
-from simkit.annotate.similarities import GIVEN_SCORES
+from simkit.annotate.similarities import PROJECT_SCORES
 from simkit.chance import Chance
 from simkit.data import dataset
 from simkit.data.dataset import read_spec, write_spec
@@ -417,7 +417,7 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
         # A plan that is priced by a search with the pilot's own model needs scores of all images.
         searched = plan.get("searched") if "--plan" in purchase else None
         if searched and searched.get("model") == OF_PROJECT:
-            return [*purchase, "--scores", str(folder / GIVEN_SCORES)]
+            return [*purchase, "--scores", str(folder / PROJECT_SCORES)]
         if searched is None:
             return purchase
         if {MODEL, SCORES} <= current:

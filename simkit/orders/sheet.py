@@ -160,7 +160,7 @@ def pairs(path: AnyPath, images: NDArray[Any], classes: Sequence[str]) -> pd.Dat
                   and all(map(means_state, each.texts))]  # fmt: skip
         if states:  # as whether a label is doubted
             table.note(f"columns that choose no rows: {counted(states)}; all {len(names):,} rows "
-                       "count, so remove those that shall not be asked")  # fmt: skip
+                       "count, so remove those that should not be asked")  # fmt: skip
         other = (places < 0).any(axis=1).to_numpy()
         if other.all():
             has = f"such as {among[0]!r} and {classes[0]!r}"

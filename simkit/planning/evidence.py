@@ -23,8 +23,8 @@ from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits
 from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.annotate.similarities import (
-    GIVEN_SCORES,
     PILOT_SCORES,
+    PROJECT_SCORES,
     PilotScores,
     Similarities,
     read_scores,
@@ -653,10 +653,10 @@ def _with_machine(pool: Pool, pilots: Sequence[PilotScores], home: Path | None) 
     machines: list[tuple[Any, str]] = [(one.values, "the pilot's own model") for one in pilots]
     if pool.scores is not None:
         machines.insert(0, (pool.scores, "the scores of the comparison"))
-    if pool.opened and home is not None and (home / GIVEN_SCORES).is_file():
+    if pool.opened and home is not None and (home / PROJECT_SCORES).is_file():
         # Notes were given when the project was started; runs may be of other data.
         with warnings.catch_warnings(action="ignore"), contextlib.suppress(BadInput):
-            given = pool.searched_by(home / GIVEN_SCORES).machine
+            given = pool.searched_by(home / PROJECT_SCORES).machine
             machines.insert(0, (given, OF_PROJECT))
     if not machines:
         return pool

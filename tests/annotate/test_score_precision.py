@@ -8,7 +8,12 @@ from scipy.special import expit, logit
 from scipy.stats import beta, binomtest
 
 from simkit.annotate.schemes import MISSING
-from simkit.annotate.score_precision import found, interval, measured, sure_from
+from simkit.annotate.score_precision import (
+    expected_recall,
+    interval,
+    precision_and_recall,
+    sure_threshold,
+)
 from simkit.annotate.simulate import simulate
 
 NAMES = tuple("abcdefgh")
@@ -26,7 +31,7 @@ def model(images: int, seed: int, L: int = 8) -> tuple[np.ndarray, np.ndarray]:
 def test_numbers_are_those_of_a_count_by_hand() -> None:
     scores = np.array([[3.0, 1.0, -2.0], [MISSING, 0.5, 2.5], [-1.0, MISSING, 2.0]])
     labels = np.array([[1, -1, 1], [1, 1, 1], [-1, -1, 0]], np.int8)
-    table = measured(scores, labels, ("a", "b", "c")).set_index(["class", "depth"])
+    table = precision_and_recall(scores, labels, ("a", "b", "c")).set_index(["class", "depth"])
     columns = ["proposed", "right", "present"]
     expected = {
         ("", "first 1"): [2, 2, 5], ("", "first 2"): [5, 3, 5], ("", "first 3"): [6, 4, 5],
@@ -47,7 +52,7 @@ def test_numbers_are_those_of_a_count_by_hand() -> None:
 def test_a_pair_of_each_image_has_the_exact_interval() -> None:
     scores, labels = model(150, 0)
     scores[:, 0] = -9
-    table = measured(scores, labels, NAMES)
+    table = precision_and_recall(scores, labels, NAMES)
     rows = table[(table["class"] != "") | (table["depth"] == "first 1")]
     assert (rows["proposed"] > 0).sum() > 50
     for name, of in (("precision", "proposed"), ("recall", "present")):
@@ -90,10 +95,10 @@ def test_pairs_of_one_image_count_as_their_variance_between_images_says() -> Non
 
 def test_intervals_hold_the_precision_and_recall_of_the_model() -> None:
     """In 200 samples, 95 % of the intervals or nearly; those that hold always would be too wide."""
-    truth = measured(*model(200_000, 1), NAMES)
+    truth = precision_and_recall(*model(200_000, 1), NAMES)
     held = {"precision": [], "recall": []}
     for seed in range(200):
-        table = measured(*model(150, 100 + seed), NAMES)
+        table = precision_and_recall(*model(150, 100 + seed), NAMES)
         for name, rows in held.items():
             inside = truth[name].between(table[f"{name}_low"], table[f"{name}_high"])
             rows.append(inside.where(table[name].notna()).astype(float).to_numpy())
@@ -110,7 +115,7 @@ def test_beyond_the_threshold_labels_are_wrong_as_often_as_allowed_in_5_of_100_s
     scores, labels = model(200_000, 2)
     found_one = broken = 0
     for seed in range(200):
-        start = sure_from(*model(200, 300 + seed), present=present, bound=bound)
+        start = sure_threshold(*model(200, 300 + seed), present=present, bound=bound)
         if start is not None:
             sure = scores >= logit(start) if present else scores <= logit(start)
             found_one += 1
@@ -122,7 +127,7 @@ def test_the_threshold_includes_the_last_set_that_passes() -> None:
     rng = np.random.default_rng(0)
     scores = rng.normal(0, 2, (400, 4))
     labels = np.where(scores > 1, 1, -1).astype(np.int8)
-    start = sure_from(scores, labels, present=True, bound=0.05)
+    start = sure_threshold(scores, labels, present=True, bound=0.05)
     assert start is not None and len(str(start)) <= 6
     sets = [100 * 1.25**n for n in range(20)]  # one mistake in 100 shows 5 %
     passed = []
@@ -136,21 +141,21 @@ def test_the_threshold_includes_the_last_set_that_passes() -> None:
     assert len(passed) > 3 and (scores >= logit(start)).sum() == passed[-1]
     assert (labels[scores >= logit(start)] < 0).mean() <= 0.05
     wrong_everywhere = -labels
-    assert sure_from(scores, wrong_everywhere, present=True, bound=0.05) is None
+    assert sure_threshold(scores, wrong_everywhere, present=True, bound=0.05) is None
     scores[:, 1:] = MISSING
     right = np.ones_like(labels)
     for present, most in ((True, right), (False, -right)):
-        some = sure_from(scores, most, present=present, bound=0.05)
+        some = sure_threshold(scores, most, present=present, bound=0.05)
         assert some is not None
         sure = scores[:, 0] >= logit(some) if present else scores[:, 0] <= logit(some)
         assert sure.sum() == 195  # 100 * 1.25**3: at most half of the scored pairs
-    assert sure_from(scores[:150], labels[:150], present=True, bound=0.05) is None  # too few
+    assert sure_threshold(scores[:150], labels[:150], present=True, bound=0.05) is None  # too few
 
 
 def test_proposals_find_as_much_as_expected() -> None:
     scores, labels = model(300, 5)
     scores[:200, 3:] = MISSING
-    share, low, high = found(scores, labels, 4.0)
+    share, low, high = expected_recall(scores, labels, 4.0)
     present = labels > 0
     shares = []
     for seed in range(60):

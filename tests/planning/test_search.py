@@ -8,7 +8,7 @@ import pytest
 
 from simkit import data as datasets
 from simkit.annotate.prices import prices
-from simkit.annotate.similarities import GIVEN_SCORES, PILOT_SCORES, PilotScores, write_scores
+from simkit.annotate.similarities import PILOT_SCORES, PROJECT_SCORES, PilotScores, write_scores
 from simkit.errors import BadInput
 from simkit.history import History
 from simkit.planning import evidence
@@ -92,7 +92,7 @@ def test_a_project_is_planned_with_its_scores_where_they_rank_better(runs, tmp_p
     score(runs, 5)
     truth = Evidence.of(runs).pool.truth
     values = np.where(truth.present.toarray(), 3.0, -3.0)
-    write_scores(values, truth.images, truth.classes, tmp_path / GIVEN_SCORES)
+    write_scores(values, truth.images, truth.classes, tmp_path / PROJECT_SCORES)
     made = plan(runs, 30, images=600, prices="openimages")
     needs, searched = dict(made.page.answers)["Needs"], made.to_json()["searched"]
     assert made.chosen.option == FPC and (searched["model"], searched["right"]) == (OF_PROJECT, 1)
@@ -107,7 +107,7 @@ def test_a_project_is_planned_with_its_scores_where_they_rank_better(runs, tmp_p
     ]
     assert searched["at_random"] == pytest.approx(by_price[1] / by_price[0], rel=0.05)
     assert f"cost {searched['at_random']:.2g} times as much" in needs
-    write_scores(-values, truth.images, truth.classes, tmp_path / GIVEN_SCORES)
+    write_scores(-values, truth.images, truth.classes, tmp_path / PROJECT_SCORES)
     assert Evidence.of(runs).pool.machine_name == "the pilot's own model"
 
 

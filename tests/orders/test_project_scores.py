@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit, logit
 
-from simkit.annotate.score_precision import measured
+from simkit.annotate.score_precision import precision_and_recall
 from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState
 from tests.cli.conftest import shell  # noqa: F401
@@ -76,7 +76,7 @@ def test_the_pilot_measures_the_scores(project) -> None:
     pilot = np.unique(order.table["image"])
     rows = [FILES.index(str(order.images[n])) for n in pilot]
     codes = np.where(truth()[rows], 1, -1).astype(np.int8)
-    expected = measured(logits()[rows], codes, CLASSES)
+    expected = precision_and_recall(logits()[rows], codes, CLASSES)
     columns = ["proposed", "right", "present", "precision", "recall_high"]
     found = details()[columns].astype(float)
     assert np.allclose(found, expected[columns], equal_nan=True)
@@ -162,7 +162,7 @@ def test_thresholds_of_a_sure_model_save_questions(shell, tmp_path, monkeypatch)
     assert shell("receive", "project", answers(order)).code == 0
     monkeypatch.setattr(machine.ModelAnswers, "wrong_present", 0.2)
     monkeypatch.setattr(
-        "simkit.orders.given_scores.ModelAnswers",
+        "simkit.orders.project_scores.ModelAnswers",
         lambda: machine.ModelAnswers(wrong_present=0.2, wrong_absent=0.2),
     )
     facts = shell("status", "project", "--json").json["scores"]

@@ -19,12 +19,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simkit.annotate.prices import Prices, cost
+from simkit.annotate.prices import cost
 from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.annotate.schemes.machine import ModelAnswers
 from simkit.annotate.schemes.proposals import Proposals
-from simkit.annotate.score_precision import Labels, found, measured, sure_from
-from simkit.annotate.similarities import GIVEN_SCORES, read_scores, write_scores
+from simkit.annotate.score_precision import (
+    Labels,
+    expected_recall,
+    precision_and_recall,
+    sure_threshold,
+)
+from simkit.annotate.similarities import PROJECT_SCORES, read_scores, write_scores
 from simkit.files import whole
 from simkit.orders.order import Order, RoundSettings, effort_of
 from simkit.orders.project import Project
@@ -43,7 +48,7 @@ def keep(project: Project, order: Order) -> list[str]:
     """Write the scores of a project's first order, if any, into its folder; returns the paths."""
     if order.scores is None:
         return []
-    file = project.folder / GIVEN_SCORES
+    file = project.folder / PROJECT_SCORES
     write_scores(order.scores, order.images, order.classes, file)
     return [str(file)]
 
@@ -68,7 +73,7 @@ class Purchase:
 
 
 @dataclass(frozen=True, eq=False)
-class GivenScores:
+class ProjectScores:
     """The scores of a project, with the answers so far.
 
     Attributes
@@ -85,14 +90,14 @@ class GivenScores:
     scores: Scores
 
     @staticmethod
-    def of(project: Project, state: OrderState) -> GivenScores | None:
+    def of(project: Project, state: OrderState) -> ProjectScores | None:
         """The scores that `keep` wrote; None without any. Raises BadInput."""
-        file, order = project.folder / GIVEN_SCORES, state.order
+        file, order = project.folder / PROJECT_SCORES, state.order
         if not file.is_file():
             return None
         with warnings.catch_warnings(action="ignore"):  # about missing ones, as `read` has shown
             values = read_scores(file, order.settings.split, order.images, order.classes)
-        return GivenScores(project, state, np.asarray(values, np.float64))
+        return ProjectScores(project, state, np.asarray(values, np.float64))
 
     @cached_property
     def images(self) -> NDArray[np.int64]:
@@ -116,8 +121,8 @@ class GivenScores:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """Precision and recall, by class and depth; see `score_precision.measured`."""
-        return measured(self.scores[self.images], self.labels, self.state.order.classes)
+        """Precision and recall, by class and depth; see `score_precision.precision_and_recall`."""
+        return precision_and_recall(self.scores[self.images], self.labels, self.state.order.classes)
 
     def write(self) -> list[str]:
         """Write the table into the project's folder; returns the names of the files."""
@@ -140,7 +145,7 @@ class GivenScores:
         return settings, len(order.images) - len(order.left_out(settings))
 
     @cached_property
-    def _own(self) -> Scores:
+    def _stored(self) -> Scores:
         """(n, L) the scores of the measured images, as orders keep them."""
         return self.scores[self.images].astype(np.float32).astype(np.float64)
 
@@ -151,7 +156,7 @@ class GivenScores:
         usual = ModelAnswers()
         bounds = {True: usual.wrong_present, False: usual.wrong_absent}
         high, low = (
-            sure_from(self._own, self.labels, present=side, bound=bound)
+            sure_threshold(self._stored, self.labels, present=side, bound=bound)
             for side, bound in bounds.items()
         )
         present, absent = f"{bounds[True]:.0%} of its present", f"{bounds[False]:.1%} of its absent"
@@ -175,8 +180,8 @@ class GivenScores:
         if not (people := self._purchase(FullSubset.name, "all")).questions:
             return []
         ways = [*self.sure]
-        most = min(MOST_PROPOSED, self._own.shape[1])
-        shares = {k: found(self._own, self.labels, k) for k in range(1, most + 1)}
+        most = min(MOST_PROPOSED, self._stored.shape[1])
+        shares = {k: expected_recall(self._stored, self.labels, k) for k in range(1, most + 1)}
         if not np.isnan(shares[1][0]):
             number = next((k for k in shares if shares[k][0] >= RECALL), most)
             share, low, high = shares[number]
@@ -196,12 +201,9 @@ class GivenScores:
             questions = order.ask(settings, self.state.joined).questions
         effort = effort_of(questions, order.shape, settings.answers)
         times = left / images
-        bill = cost(effort, self._prices.once_set_up())
+        prices = self.state.prices() or self.project.price_list
+        bill = cost(effort, prices.once_set_up())
         return Purchase(scheme, labels, round(times * len(questions)), times * bill.dollars)
-
-    @property
-    def _prices(self) -> Prices:
-        return self.state.prices() or self.project.price_list
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
