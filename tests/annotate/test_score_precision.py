@@ -94,7 +94,7 @@ def test_pairs_of_one_image_count_as_their_variance_between_images_says() -> Non
 
 
 def test_intervals_hold_the_precision_and_recall_of_the_model() -> None:
-    """In 200 samples, 95 % of the intervals or nearly; those that hold always would be too wide."""
+    """About 95 % of the intervals in 200 samples; if all did, they would be too wide."""
     truth = precision_and_recall(*model(200_000, 1), NAMES)
     held = {"precision": [], "recall": []}
     for seed in range(200):

@@ -22,7 +22,7 @@ SCORE = (
     "score", "--data", DATA, "--model", "open_clip:tiny-of-cluster", "--weights", "random",
     "--tiles", 2, "--batch", 8, "--out", "scores.npz",
 )  # fmt: skip
-# For the workers: the one that comes to the second block of all is killed before it writes it.
+# For the workers: the one that computes the second block is killed before it writes it.
 PRELOAD = """
 import os, signal
 from pathlib import Path
@@ -56,7 +56,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def deadly(folder: Path, config: Path) -> Iterator[str]:
-    """The address of a cluster of two worker processes, one of which is killed in mid-work."""
+    """The address of a cluster of two worker processes, one of which is killed while it works."""
     from distributed import LocalCluster
 
     preload = folder / "preload.py"
@@ -112,8 +112,8 @@ def test_parts_write_the_scores_of_one_process(
     monkeypatch.setenv("SIMKIT_CACHE", "shared")
     for part in ("2/3", "1/3"):
         done = shell("", *SCORE, "--part", part)
-        said = f"part {part} is complete; the part that finishes last writes scores.npz\n"
-        assert done.code == 0 and done.out == said and not Path("scores.npz").exists()
+        message = f"part {part} is complete; the part that finishes last writes scores.npz\n"
+        assert done.code == 0 and done.out == message and not Path("scores.npz").exists()
     done = shell("", *SCORE, "--part", "3/3")
     assert done.code == 0 and "wrote scores.npz" in done.out
     assert Path("scores.npz").read_bytes() == alone

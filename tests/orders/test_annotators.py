@@ -204,7 +204,7 @@ def test_a_replacement_gets_what_the_leaver_has_not_answered(tmp_path):
     assert counts["ben", "", False]["answered"] == counts["ben", "", False]["images"] == 2
     assert counts["zoe", "ben", False]["images"] == 3
     assert annotators.team(order) == ["ann", "carl", "zoe"]
-    # Forms that are written later have the same parts, and none for who left.
+    # Forms that are written later have the same parts, and none for the annotator who left.
     assert code(["order", "--export", str(order.folder), "--to", "jsonl"]) == 0
     later = pd.read_json(order.round_folder / "questions-zoe-for-ben.jsonl", lines=True)
     assert sorted(later["question"]) == sorted(new["question"][new["file"] == names[1]])
@@ -231,7 +231,7 @@ def test_somebody_of_the_team_takes_over_and_is_asked_nothing_twice(tmp_path):
         total.sort_index(), before["question"].value_counts().sort_index(), check_dtype=False,
         check_names=False,
     )  # fmt: skip
-    # The page for anybody has other tasks than before, so that it takes no work of the earlier one.
+    # The page for anybody has other tasks than before, so it restores no earlier answers.
     assert len({*keys}) == 2
 
 

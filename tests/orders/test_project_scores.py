@@ -1,4 +1,4 @@
-"""A project with the scores of the user's own model: measured by the pilot, and what they save."""
+"""A project with the scores of the user's model: their precision on the pilot, and savings."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def answers(order: Order, wrong: tuple[int, ...] = (), share: float = 1.0) -> Pa
         for nth in range(so_far, wanted):
             rows.append({"order": order.id, "question": question, "worker": f"p{nth}",
                          "answer": "yes" if yes else "no", "seconds": 0.2 + 0.01 * c})  # fmt: skip
-    file = Path(f"said-{len(order.rounds)}-{len(rows)}.jsonl")
+    file = Path(f"answers-{len(order.rounds)}-{len(rows)}.jsonl")
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return file
 
@@ -85,9 +85,9 @@ def test_the_pilot_measures_the_scores(project) -> None:
     assert facts["measured"][0]["right"] == expected["right"][0]
     first = expected.iloc[0]
     low, high = first["precision_low"], first["precision_high"]
-    said = project("status", "project").out
-    assert f"present in {first['precision']:.0%} ({low:.0%} to {high:.0%}) of images" in said
-    assert f"measured on {len(pilot)} images that were chosen at random" in said
+    printed = project("status", "project").out
+    assert f"present in {first['precision']:.0%} ({low:.0%} to {high:.0%}) of images" in printed
+    assert f"measured on {len(pilot)} images that were chosen at random" in printed
 
 
 def test_open_and_unsure_questions_measure_nothing(shell, tmp_path) -> None:  # noqa: F811
@@ -134,12 +134,12 @@ def test_the_savings_are_those_of_the_orders(project) -> None:
     assert {one["scheme"].partition("(")[0] for one in facts["purchases"]} == {
         "full-subset", "proposals",
     }  # fmt: skip
-    said = project("status", "project")
-    assert "too few images are labelled" in said.out  # for thresholds of machine
+    printed = project("status", "project")
+    assert "too few images are labelled" in printed.out  # for thresholds of machine
     proposals = facts["purchases"][-1]
     share = float(re.match(r"(\d+)%", proposals["labels"])[1])
-    assert share >= 90 and f"{proposals['questions']:,}" in said.out
-    words = shlex.split(said.out.partition("To order: ")[2].splitlines()[0])
+    assert share >= 90 and f"{proposals['questions']:,}" in printed.out
+    words = shlex.split(printed.out.partition("To order: ")[2].splitlines()[0])
     words[words.index("SCHEME")] = proposals["scheme"]
     done = project(*words[1:], "--repeat", 0, "--to", "csv")
     assert f"round 2 of project/order1: {proposals['questions']:,} questions" in done.out
@@ -257,8 +257,8 @@ def test_a_purchase_that_the_scores_find_is_ordered_with_them(shell, tmp_path) -
     rows = [{"order": order.id, "question": number, "worker": "ann",
              "answer": "no" if (image + c) % 3 else "yes", "seconds": 0.3 + number % 2 / 10}
             for number, image, c in table]  # fmt: skip
-    Path("said.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert shell("receive", "project", "said.jsonl").code == 0
+    Path("answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert shell("receive", "project", "answers.jsonl").code == 0
     for grid in Path("project").glob("grid-*.toml"):
         runs = Path("project/runs") / grid.stem.removeprefix("grid-")
         runs.mkdir(parents=True)
@@ -275,5 +275,5 @@ def test_a_purchase_that_the_scores_find_is_ordered_with_them(shell, tmp_path) -
     planted.write(Path("project/runs/1"), planted.data(Path("data"), 300))
     planned = shell("plan", "project/runs/1", "--budget", 30, "--images", 440)
     assert planned.code == 0, planned.err
-    said = planned.out.partition("labels of the other 440 images")[2]
-    assert said and said.strip() == savings.partition("\nnext: ")[0].strip()
+    printed = planned.out.partition("labels of the other 440 images")[2]
+    assert printed and printed.strip() == savings.partition("\nnext: ")[0].strip()

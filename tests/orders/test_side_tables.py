@@ -16,7 +16,7 @@ def order(tmp_path) -> Order:
 
 
 def received(order: Order, table: pd.DataFrame, capsys) -> dict:
-    file = order.folder.parent / "said.csv"
+    file = order.folder.parent / "answers.csv"
     table.to_csv(file, index=False)
     capsys.readouterr()
     assert code(["receive", str(order.folder), str(file), "--json"]) == 0
@@ -24,21 +24,21 @@ def received(order: Order, table: pd.DataFrame, capsys) -> dict:
 
 
 def test_people_are_paid_by_their_measured_times_and_named_by_a_file_that_may_go(order, capsys):
-    said = rows(order, TRUTH).assign(worker=["Ann"] * 100 + ["ben"] * (len(order.table) - 100))
-    said["seconds"] = [3.6] * 100 + [1.2] * 50 + [None] * (len(said) - 150)
-    people = {row["name"]: row for row in received(order, said, capsys)["people"]}
+    raw = rows(order, TRUTH).assign(worker=["Ann"] * 100 + ["ben"] * (len(order.table) - 100))
+    raw["seconds"] = [3.6] * 100 + [1.2] * 50 + [None] * (len(raw) - 150)
+    people = {row["name"]: row for row in received(order, raw, capsys)["people"]}
     assert {*people} == {"Ann", "ben"}
     assert people["Ann"]["time"] == pytest.approx(360)
     assert people["Ann"]["pay"] == pytest.approx(1.5)  # at $15 an hour
     assert people["ben"]["pay"] == pytest.approx(0.25)
-    assert people["ben"]["untimed"] == len(said) - 150
+    assert people["ben"]["untimed"] == len(raw) - 150
     key = order.folder / "names.csv"
     named = pd.read_csv(key).set_index("worker")["name"].to_dict()
     assert named == {row["person"]: row["name"] for row in people.values()}
     others = [file for file in order.folder.rglob("*") if file.is_file() and file != key]
     assert not [file for file in others if b"Ann" in file.read_bytes()]
     key.unlink()
-    again = received(order, said.head(1), capsys)["people"]
+    again = received(order, raw.head(1), capsys)["people"]
     assert {row["name"] for row in again} == {"Ann", ""}  # as far as a file names them
     assert {round(row["pay"], 9) for row in again} == {1.5, 0.25}
     key.write_text("name\n", "utf-8")
@@ -56,11 +56,11 @@ def test_a_price_in_dollars_is_paid_for_each_answer(tmp_path, capsys):
 
 
 def test_notes_stay_with_the_order(order, capsys):
-    said = rows(order, TRUTH).assign(order=order.id, note="")
-    said.loc[said.index[[0, 60]], "note"] = ["a bird, too", "blurred"]
-    result = received(order, said, capsys)
+    raw = rows(order, TRUTH).assign(order=order.id, note="")
+    raw.loc[raw.index[[0, 60]], "note"] = ["a bird, too", "blurred"]
+    result = received(order, raw, capsys)
     assert "notes.csv" in result["files"]
-    received(order, said, capsys)  # the same file again adds nothing
+    received(order, raw, capsys)  # the same file again adds nothing
     notes = pd.read_csv(order.folder / "notes.csv")
     about = order.images[order.table["image"].iloc[[0, 60]]].tolist()
     (one,) = result["people"]
@@ -69,14 +69,14 @@ def test_notes_stay_with_the_order(order, capsys):
 
 
 def test_a_spreadsheet_may_save_the_tables_with_further_columns(order, capsys):
-    said = rows(order, TRUTH).assign(order=order.id, note="")
-    said.loc[said.index[0], "note"] = "a bird, too;\r\nblurred"
-    received(order, said, capsys)
+    raw = rows(order, TRUTH).assign(order=order.id, note="")
+    raw.loc[raw.index[0], "note"] = "a bird, too;\r\nblurred"
+    received(order, raw, capsys)
     for name in ("names.csv", "notes.csv"):
         table = pd.read_csv(order.folder / name).assign(done="yes")
         table.to_csv(order.folder / name, index=False, sep=";", encoding="utf-8-sig")
-    said.loc[said.index[60], "note"] = "dark"
-    assert received(order, said, capsys)["people"][0]["name"] == said["worker"].iloc[0]
+    raw.loc[raw.index[60], "note"] = "dark"
+    assert received(order, raw, capsys)["people"][0]["name"] == raw["worker"].iloc[0]
     notes = pd.read_csv(order.folder / "notes.csv", keep_default_na=False)
     assert notes[["note", "done"]].to_numpy().tolist() == [["a bird, too;\r\nblurred", "yes"],
                                                            ["dark", ""]]  # fmt: skip
