@@ -387,10 +387,12 @@ class Repetition:
         return [] if result is None else result.table.to_pylist()
 
     def _stem(self, places: Sequence[tuple[LabelBatch, str]]) -> str:
-        """The stem of the file of a stack: that of the job, and a hash of the draw and the runs."""
+        """The stem of the file of a stack: that of the job, and a hash of the draw, the runs, and the
+        versions that train them: a job's rows are of the same versions."""
         assert self.stacks is not None
         runs = json.dumps([[batch.decides, spec] for batch, spec in places], sort_keys=True)
-        return f"{self.stacks.name}.{content_id('stack', str(self.job.draw), runs)}"
+        made_with = json.dumps({**versions(), "torch": str(torch.__version__)}, sort_keys=True)
+        return f"{self.stacks.name}.{content_id('stack', str(self.job.draw), runs, made_with)}"
 
     def _stack(self, runs: list[_Run]) -> dict[tuple[LabelBatch, str], Row]:
         """The rows of a stack that trains without an error."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from simkit.history import versions
 from simkit.results import runs
 from simkit.study import worker
 from tests.cli.test_quickstart import photographs
@@ -211,6 +212,26 @@ def test_finished_trainings_of_an_interrupted_job_are_not_repeated(shell, monkey
                      ("undisturbed", "runs"))  # fmt: skip
     assert first.equals(second)
     assert len([*Path("runs/bundles").iterdir()]) == 1  # the job
+
+
+def test_trainings_by_other_versions_of_the_libraries_are_repeated(shell, monkeypatch) -> None:
+    trained, train = [], worker.train_stack
+
+    def interrupted(runs, **how):
+        if len(trained) == 2:
+            raise KeyboardInterrupt
+        trained.append(len(runs))
+        return train(runs, **how)
+
+    Path("grid.toml").write_text(GRID)
+    monkeypatch.setattr(worker, "train_stack", interrupted)
+    with monkeypatch.context() as patch:
+        patch.setattr(worker, "versions", lambda: {**versions(), "numpy": "1.0"})
+        assert shell("compare", "grid.toml", "--workers", 1).code == 130
+    trained += [0, 0, 0]
+    assert shell("compare", "grid.toml", "--workers", 1).code == 0
+    made_with = runs.read("runs")["environment"].to_pylist()
+    assert {json.loads(text)["numpy"] for text in made_with} == {versions()["numpy"]}
 
 
 def test_what_failed_stays_on_disk(shell) -> None:
