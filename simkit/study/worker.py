@@ -387,8 +387,8 @@ class Repetition:
         return [] if result is None else result.table.to_pylist()
 
     def _stem(self, places: Sequence[tuple[LabelBatch, str]]) -> str:
-        """The stem of the file of a stack: that of the job, and a hash of the draw, the runs, and the
-        versions that train them: a job's rows are of the same versions."""
+        """The stem of the file of a stack: that of the job, and a hash of the draw, the runs, and
+        the versions that train them, which are the same for a whole job."""
         assert self.stacks is not None
         runs = json.dumps([[batch.decides, spec] for batch, spec in places], sort_keys=True)
         made_with = json.dumps({**versions(), "torch": str(torch.__version__)}, sort_keys=True)
