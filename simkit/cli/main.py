@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import signal
 import sys
 import time
 import warnings
@@ -123,7 +124,9 @@ def run(arguments: Sequence[str] | None = None) -> None:
                     "run pip uninstall simkit, then install simkit-annotation again",
                     UserWarning,
                 )
-    sys.exit(code(arguments))
+    done = code(arguments)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second Ctrl-C ends the exit, silently
+    sys.exit(done)
 
 
 def code(arguments: Sequence[str] | None = None) -> int:

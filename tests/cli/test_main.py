@@ -193,3 +193,13 @@ def test_an_option_that_would_have_no_effect_is_refused(shell, words: str, optio
     before = sorted(Path().iterdir())
     done = shell(*words.split())
     assert done.code == 2 and option in done.err and sorted(Path().iterdir()) == before
+
+
+def test_a_second_interrupt_ends_the_exit_without_a_traceback() -> None:
+    program = (
+        "import atexit, os, signal, simkit.cli.main as main\n"
+        "atexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+        "main.run(['list'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGINT and not done.stderr
