@@ -402,8 +402,8 @@ def decoded_pictures(
 def labels_of_train(labels: PartialLabels, data: Dataset, where: str) -> PartialLabels:
     """Labels of the train split; those of the undivided training set lose the held-out images.
 
-    Labels that were not simulated may name only some images and classes; they are extended to all.
-    Raises BadInput, naming `where`, for labels of another data set.
+    Labels that were not simulated may name only some images and classes, and simulated ones some
+    images; they are extended to all. Raises BadInput, naming `where`, for labels of other data.
     """
     train, whole = data.truth["train"], data.truth[data.to_label]
     if data.classes == UNLABELLED:
@@ -411,7 +411,9 @@ def labels_of_train(labels: PartialLabels, data: Dataset, where: str) -> Partial
             f"{data.name} has no classes because of labels=none; name a table with labels=FILE, or "
             "the data.toml that simkit receive wrote beside the labels"
         )
-    if labels.history.command != "simulate":
+    simulated = labels.history.command == "simulate"
+    selected = labels.history.parents[:1] == (whole.id,) and labels.shape[0] < whole.shape[0]
+    if not simulated or selected:
         labels = _over_all(labels, data, where)
     if len(labels.images) != len(whole.images):
         labels.check_about(train, where)

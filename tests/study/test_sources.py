@@ -200,6 +200,18 @@ def test_pictures_that_could_not_be_read_take_no_part(tmp_path, monkeypatch):
     assert left.history == labels.history
 
 
+def test_simulated_labels_of_some_images_are_extended():
+    whole = SCENES.truth[SCENES.to_label]
+    labels = simkit.simulate(whole, "full-subset")
+    some = labels.of_images(labels.images[::2])
+    found = sources.labels_of_train(some, SCENES, "half.parquet")
+    assert found.asked.sum() == len(some.images) and found.shape == SCENES.truth["train"].shape
+    assert (found.codes[found.asked] != some.codes).nnz == 0
+    other = simkit.simulate(open_data("scenes:images=300,seed=1").truth["train"], "full-subset")
+    with pytest.raises(BadInput, match="another data set"):
+        sources.labels_of_train(other.of_images(other.images[:20]), SCENES, "half.parquet")
+
+
 def test_labels_of_a_plain_table_are_put_over_all_images_and_classes():
     truth = SCENES.truth["train"]
     names = truth.classes[3], truth.classes[1]
