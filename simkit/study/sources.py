@@ -310,10 +310,7 @@ def open_source(
         for split in source.splits
         for side in dict.fromkeys(net.size for net in networks.values())
     }
-    held = splits_of(source.scores) if source.scores else ()
-    scored = (split for split in source.splits if split in held)
-    similarities = {split: Similarities.read(source.scores, split) for split in scored}
-    opened = StudyData(data, features, networks, pictures, similarities)
+    opened = StudyData(data, features, networks, pictures, _similarities(source))
     for split in source.splits:
         if skipped := len(opened.skipped(split)):
             warnings.warn(
@@ -322,6 +319,19 @@ def open_source(
                 stacklevel=2,
             )
     return opened
+
+
+def _similarities(source: StudySource) -> dict[str, Similarities]:
+    """The similarities of the splits that have any."""
+    if not source.scores:
+        return {}
+    if Path(source.scores).suffix.lower() in (".csv", ".parquet", ".xlsx"):
+        raise BadInput(
+            f"{source.scores} is a table of scores, and comparisons take the npz of simkit score; "
+            "simkit simulate and simkit order --scores take tables as well"
+        )
+    scored = (split for split in splits_of(source.scores) if split in source.splits)
+    return {split: Similarities.read(source.scores, split) for split in scored}
 
 
 def _for_split(spec: str, split: str, data: Dataset) -> str:

@@ -200,6 +200,12 @@ def test_pictures_that_could_not_be_read_take_no_part(tmp_path, monkeypatch):
     assert left.history == labels.history
 
 
+def test_a_table_of_scores_is_told_where_it_serves():
+    source = StudySource("scenes:images=60", ("train",), (), scores="detector.csv")
+    with pytest.raises(BadInput, match=r"detector\.csv is a table.*simkit simulate and simkit ord"):
+        open_source(source)
+
+
 def test_simulated_labels_of_some_images_are_extended():
     whole = SCENES.truth[SCENES.to_label]
     labels = simkit.simulate(whole, "full-subset")
