@@ -330,7 +330,8 @@ def _similarities(source: StudySource) -> dict[str, Similarities]:
             f"{source.scores} is a table of scores, and comparisons take the npz of simkit score; "
             "simkit simulate and simkit order --scores take tables as well"
         )
-    scored = (split for split in splits_of(source.scores) if split in source.splits)
+    held = splits_of(source.scores)
+    scored = (split for split in source.splits if split in held)
     return {split: Similarities.read(source.scores, split) for split in scored}
 
 
