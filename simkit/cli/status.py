@@ -62,8 +62,9 @@ def command(folder: Path) -> None:
     how = f"at {project.prices} prices"
     if by_times != by_prices:
         how = f"by measured times; {exact_money(by_prices)} {how}"
-    left = exact_money(max(round(project.budget, 2) - round(by_times, 2), 0))
-    say(f"spent {exact_money(by_times)} of {exact_money(project.budget)} ({how}); {left} left")
+    left = round(project.budget, 2) - round(by_times, 2)
+    rest = f"{exact_money(abs(left))} {'left' if left > -0.005 else 'over'}"
+    say(f"spent {exact_money(by_times)} of {exact_money(project.budget)} ({how}); {rest}")
     table(
         ["order", "round", "scheme", "questions", "answered", "open", "people"],
         [[*row.values()] for row in rows],

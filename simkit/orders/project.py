@@ -235,7 +235,11 @@ def spent(project: Project, states: Sequence[OrderState], *, measured: bool = Fa
     """
     listed, total = project.price_list, 0.0
     for state in states:
-        rates = ((measured and state.prices()) or listed).once_set_up()
+        found = state.prices() if measured else None
+        if found is not None and not state.people["untimed"].any():
+            total += float(state.people["pay"].round(2).sum())  # as `simkit receive` says
+            continue
+        rates = (found or listed).once_set_up()
         for _, rows in state.answers.groupby("worker"):
             total += cost(effort_of(rows, state.order.shape, 1), rates).dollars
     return total + (listed.setup + listed.setup_class * len(project.classes)) * (total > 0)

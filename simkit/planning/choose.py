@@ -41,6 +41,7 @@ FIRST_ROUND = 0.1  # of the order, for each of two label options
 MEASURED_FOR, TELLING = 0.25, 0.15  # of the order at most; probability of another option at least
 LEAST_MEASURED = 0.02  # of the order
 CORRELATED = 0.3  # least correlation of outcome and final gain; less is sampling noise
+NO_CHANCE = 0.005  # of reaching a target: it is then left out of the choice
 TEST_NOISE = 0.007  # standard deviation of a measured mAP
 FEWER = 1.3  # times as many labels for each image in the smallest size: trust is low
 MOST_REASONS = 3
@@ -289,14 +290,12 @@ def choose(every: Sequence[Candidate], project: Request) -> Choice:
         sufficient = [one for one in order if one.reaches(target) >= project.confidence]
         reached = bool(sufficient)
         likely = max(order, key=lambda one: (one.reaches(target), one.median))
+        if not sufficient and likely.reaches(target) < NO_CHANCE:
+            without = choose(every, replace(project, target=None))
+            return replace(without, reached=False)
         chosen = sufficient[0] if sufficient else likely
     else:
-        complete = [one for one in every if one.option.complete]
-        references = [best, max(complete, key=lambda one: one.median, default=best)]
-        maps = np.stack([one.map for one in order])  # in one step, as sliders choose often
-        as_good = [(other.map - maps > LOSS).mean(axis=1) <= RISK for other in references]
-        good = zip(order, np.all(as_good, axis=0), strict=True)
-        chosen = next((one for one, keep in good if keep), best)
+        chosen = next(_as_good(order, every, best), best)
     rivals: dict[LabelOption, Candidate] = {}
     for one in sufficient or order:
         before = rivals.setdefault(one.option, one)
@@ -305,6 +304,67 @@ def choose(every: Sequence[Candidate], project: Request) -> Choice:
     rivals.pop(chosen.option, None)
     ranked = sorted(rivals.values(), key=lambda one: one.dollars if reached else -one.median)
     return Choice(chosen, best, tuple(ranked), tuple(every), reached)
+
+
+def _as_good(
+    some: Sequence[Candidate], every: Sequence[Candidate], best: Candidate
+) -> Iterator[Candidate]:
+    """Those that lose more than 1 point with a probability of at most 5 %, against the best
+    purchase and against the best complete labels of all."""
+    complete = [one for one in every if one.option.complete]
+    references = best, max(complete, key=lambda one: one.median, default=best)
+    maps = np.stack([one.map for one in some])  # in one step, as sliders choose often
+    as_good = [(other.map - maps > LOSS).mean(axis=1) <= RISK for other in references]
+    return (one for one, keep in zip(some, np.all(as_good, axis=0), strict=True) if keep)
+
+
+def runners_up(choice: Choice) -> Iterator[Candidate]:
+    """Of every other label option the cheapest purchase that is as good as the best of all, or else
+    its own best; with a target, the rivals."""
+    order = sorted(choice.every, key=lambda one: one.dollars)
+    for rival in choice.rivals:
+        alike = [one for one in order if one.option == rival.option]
+        good = _as_good(alike, choice.every, choice.best)
+        yield next(good, rival) if choice.reached is None else rival
+
+
+def to_reach(curves: Curves, project: Request) -> tuple[float, int | None] | None:
+    """A budget and a number of images at which a plan reaches the target.
+
+    The images are those of the project if these suffice, and else as few as are needed. None if
+    no purchase reaches the target, whatever the budget and the number of images.
+    """
+    wanted, least = project.target, math.inf
+    assert wanted is not None
+    for images in dict.fromkeys((project.images, None)):
+        open_ = replace(project, dollars=UNLIMITED, images=images)
+        enough = [one for one in candidates(curves, open_)
+                  if one.reaches(wanted) >= project.confidence]  # fmt: skip
+        if not enough:
+            continue
+        if images is None and project.images is not None:
+            fewest = min(one.images for one in enough)
+            images = max(fewest, project.images)
+            enough = [one for one in enough if one.images <= images]
+        least = max(project.dollars, min(one.dollars for one in enough))
+        for more in (1.0, 1 + FIRST_ROUND, 1.5):  # a first round of two options costs more
+            trial = replace(project, dollars=math.ceil(100 * more * least) / 100, images=images)
+            if planned(curves, trial)[0].reached:
+                return trial.dollars, images
+    return None
+
+
+def highest_target(curves: Curves, project: Request) -> float | None:
+    """The highest target, to a tenth of a point, that a plan for the project reaches; None: 0."""
+    every = candidates(curves, project)
+    while every:
+        place = math.ceil(project.confidence * len(every[0].map)) - 1
+        target = max(float(np.sort(one.map)[::-1][place]) for one in every)
+        target = math.floor(1000 * target + 1e-9) / 1000
+        if target <= 0 or planned(curves, replace(project, target=target))[0].reached:
+            return target or None
+        every = [one for one in every if one.reaches(target) < project.confidence]
+    return None
 
 
 def next_measurement(choice: Choice) -> tuple[Candidate, float] | None:
@@ -338,6 +398,11 @@ def next_measurement(choice: Choice) -> tuple[Candidate, float] | None:
         if changes >= TELLING and telling.any():
             return candidate, changes
     return None
+
+
+def planned(curves: Curves, project: Request) -> tuple[Choice, tuple[Candidate, ...]]:
+    """The choice of a project and its present order."""
+    return in_rounds(choose(candidates(curves, project), project), curves, project)
 
 
 def in_rounds(
@@ -528,18 +593,22 @@ class Trust:
     sparse: bool
 
     @staticmethod
-    def of(chosen: Candidate, curves: Curves, backtest: Backtest | None) -> Trust:
-        """Trust in a purchase chosen by these curves."""
-        evidence, test, times = curves.evidence, curves.evidence.test, chosen.times
-        option = chosen.option
-        fewer = 0.0  # usable labels per image in the smallest size, relative to the purchase
-        if option.amount != "images":
-            labels = (chosen.present[None] / times, chosen.absent[None] / times)
-            u = float(curves.shares(chosen.pair, *labels)[0])
-            fewer = float(curves.cell(chosen.pair).u[0] / max(u, 1e-9))
+    def of(
+        chosen: Candidate | None, curves: Curves, backtest: Backtest | None,
+        said: Array | None = None,
+    ) -> Trust:  # fmt: skip
+        """Trust in a purchase chosen by these curves, or in the labels so far without one.
+
+        said: (R,) without a purchase, the mAP that is stated with its range, if there is one.
+        """
+        said = said if chosen is None else chosen.map
+        evidence, test = curves.evidence, curves.evidence.test
         small = test.images is not None and test.small
         (missing, sentence), pool = evidence.missing, evidence.pool
-        range_ = chosen.band[1] - chosen.band[0]
+        fewer, of_order = (0.0, []) if chosen is None else _of_order(chosen, curves)
+        low, high = (0.0, 0.0) if said is None else np.quantile(said, [0.05, 0.95]).tolist()
+        tested = Backtest(0, 1.0, 0.0) if backtest is None or chosen is None else backtest
+        held = f"{tested.held * tested.cells:.0f} of {tested.cells}"
         problems = [  # severity, 0 to 2, and a sentence: of the runs, and then of the order
             ((missing > 0) + (missing > 0.05), sentence),
             (2 * evidence.stand_in_backbone,
@@ -553,40 +622,53 @@ class Trust:
             (not pool.opened,
              f"the data {evidence.grid.get('data')} cannot be opened here, so counts come from "
              "class frequencies alone"),
-            ((times > FAR) + (times > FURTHER),
-             f"{chosen.images:,} images are {times:.2g} times the pilot's {pool.images:,}"),
-            (2 * (times > FAR and not any(option.complete for option, _ in evidence.cells)),
-             "the gain from more images is assumed, because complete labels of fewer images were "
-             "not compared; add full-subset to the schemes"),
-            (2 * (fewer > FEWER),
-             "the order has fewer labels per image than any that the pilot measured; the smallest "
-             f"had {fewer:.2g} times as many"),
+            *of_order[:3],
+            (tested.held < HELD, f"only {held} curves of the pilot predict their own largest size"),
             (bool(evidence.unscored),
              f"mAP leaves out {len(evidence.unscored)} of "
              f"{len(evidence.unscored) + len(pool.scored)} classes, which no test image shows, or "
              "every one"),
-            (not option.complete and chosen.answers.errors is not None
-             and chosen.answers.number != curves.usual,
-             "the gain from several answers was measured with complete labels, and is assumed for "
-             f"{option}"),
-            (range_ > 0.1, f"the range is {100 * range_:.0f} points wide"),
+            *of_order[3:],
+            (high - low > 0.1, f"the range is {100 * (high - low):.0f} points wide"),
         ]  # fmt: skip
-        if backtest is not None:
-            held = f"{backtest.held * backtest.cells:.0f} of {backtest.cells}"
-            text = f"only {held} curves of the pilot predict their own largest size"
-            problems.insert(-4, (backtest.held < HELD, text))
         problems.sort(key=lambda row: -row[0])
         # Nothing else holds if labels are wrong, so what is unknown about errors comes first.
-        problems.insert(0, _unknown_errors(chosen, curves))
+        option = curves.pilot[0][0] if chosen is None else chosen.option
+        problems.insert(0, _unknown_errors(option, curves))
         grades: tuple[Grade, ...] = ("high", "medium", "low")
         reasons = tuple(text for severity, text in problems[1:] if severity)[:MOST_REASONS]
         reasons = (*([problems[0][1]] if problems[0][0] else ()), *reasons)
         return Trust(grades[max(row[0] for row in problems)], reasons, sparse=fewer > FEWER)
 
 
-def _unknown_errors(chosen: Candidate, curves: Curves) -> tuple[int, str]:
+def _of_order(chosen: Candidate, curves: Curves) -> tuple[float, list[tuple[int, str]]]:
+    """Usable labels per image in the smallest size, relative to the purchase, and the severity and
+    sentence of each problem of the purchase."""
+    evidence, times, option = curves.evidence, chosen.times, chosen.option
+    fewer = 0.0
+    if option.amount != "images":
+        labels = (chosen.present[None] / times, chosen.absent[None] / times)
+        u = float(curves.shares(chosen.pair, *labels)[0])
+        fewer = float(curves.cell(chosen.pair).u[0] / max(u, 1e-9))
+    return fewer, [
+        ((times > FAR) + (times > FURTHER),
+         f"{chosen.images:,} images are {times:.2g} times the pilot's {evidence.pool.images:,}"),
+        (2 * (times > FAR and not any(option.complete for option, _ in evidence.cells)),
+         "the gain from more images is assumed, because complete labels of fewer images were "
+         "not compared; add full-subset to the schemes"),
+        (2 * (fewer > FEWER),
+         "the order has fewer labels per image than any that the pilot measured; the smallest "
+         f"had {fewer:.2g} times as many"),
+        (not option.complete and chosen.answers.errors is not None
+         and chosen.answers.number != curves.usual,
+         "the gain from several answers was measured with complete labels, and is assumed for "
+         f"{option}"),
+    ]  # fmt: skip
+
+
+def _unknown_errors(option: LabelOption, curves: Curves) -> tuple[int, str]:
     """Severity, and what is unknown about the annotators' errors or their effect."""
-    if not chosen.option.habits.perfect or (curves.errors and not any(curves.errors)):
+    if not option.habits.perfect or (curves.errors and not any(curves.errors)):
         return 0, ""
     if curves.errors is None:
         return 1, "the annotators' errors are unknown (state them with --errors)"
@@ -625,8 +707,8 @@ class Decision:
         unknown and the comparison measured their effect.
     order
         The present order: the chosen purchase, or a first round of the two best label options.
-    trust
-        The grade of trust, with reasons.
+    paid
+        The price of complete labels at the wage of the price list, at which the pilot was paid.
     measurement
         The cheapest purchase that may change the decision, with the probability; None if none is
         likely to.
@@ -643,7 +725,7 @@ class Decision:
     curves: Curves
     choice: Choice
     order: tuple[Candidate, ...]
-    trust: Trust
+    paid: PriceCurve
     backtest: Backtest | None
     measurement: tuple[Candidate, float] | None
     prices: Prices
@@ -660,17 +742,55 @@ class Decision:
 
     @property
     def purchase_needed(self) -> bool:
-        """Whether the purchase is expected to raise mAP by at least 1 point.
-
-        It must exceed the mAP of the labels so far, in a project or with earlier rounds, and what
-        is `free`. Otherwise the pilot's labels and the purchase together, or further answers to
-        the pilot's questions, must exceed the pilot's labels as they are.
-        """
+        """Whether the purchase is expected to raise mAP by at least 1 point; see `gain`."""
         received, images = self.evidence.received, self.project.images or math.inf
         known = received is not None and received.option.complete and received.asked >= images
-        so_far, together = self.compared
-        adds = bool(np.median(together - so_far) >= LOSS) and self.chosen.median >= self.free + LOSS
-        return adds and (self.chosen.answers.again or not known)
+        return self.gain > LOSS - 1e-9 and (self.chosen.answers.again or not known)
+
+    @cached_property
+    def gain(self) -> float:
+        """What the purchase adds to mAP; see `gain_of`."""
+        return self.gain_of(self.chosen)
+
+    def gain_of(self, one: Candidate) -> float:
+        """What a purchase adds to the mAP of the labels so far, or else of the pilot's, and to what
+        is `free`: the difference of these numbers as they are printed, to a tenth of a point."""
+        before, after = (round(float(np.median(values)), 3) for values in self.compared_with(one))
+        return after - max(before, round(self.free, 3))
+
+    @cached_property
+    def trust(self) -> Trust:
+        """The grade of trust, with reasons: of a purchase, or of the labels so far alone."""
+        bought = self.chosen if self.purchase_needed else None
+        return Trust.of(bought, self.curves, self.backtest, self.said)
+
+    @property
+    def said(self) -> Array | None:
+        """(R,) the stated mAP in each sample: that of the purchase, or of the labels so far without
+        one; None where it was measured."""
+        if self.purchase_needed:
+            return self.chosen.map
+        so_far, _ = self.compared
+        measured = self.evidence.received is not None or self.free > np.median(so_far)
+        return None if measured else so_far
+
+    @cached_property
+    def reachable(self) -> tuple[float, int | None] | None:
+        """A budget and a number of images that reach a target which this plan misses."""
+        return to_reach(self.curves, self.project) if self.missed else None
+
+    @cached_property
+    def highest(self) -> float | None:
+        """The highest target that this budget reaches, if the plan misses its own."""
+        return highest_target(self.curves, self.project) if self.missed else None
+
+    @property
+    def missed(self) -> bool:
+        """Whether neither the purchase nor the labels so far reach the target."""
+        if self.choice.reached is not False or self.project.target is None:
+            return False
+        at_hand = max(float(np.median(self.compared[0])), self.free)
+        return self.purchase_needed or at_hand < self.project.target
 
     @property
     def free(self) -> float:
@@ -684,19 +804,25 @@ class Decision:
     @cached_property
     def compared(self) -> tuple[Array, Array]:
         """(R,) mAP of the labels so far or else of the pilot's, and of these with the purchase."""
-        curves, pair = self.curves, self.chosen.pair
+        return self.compared_with(self.chosen)
+
+    def compared_with(self, one: Candidate) -> tuple[Array, Array]:
+        """The same for any purchase. The pilot's labels are those with their best method."""
+        curves = self.curves
         if curves.trained is not None:
-            return curves.floor, self.chosen.map
-        so_far, gained = curves.so_far(pair), self.chosen.map
-        if not self.chosen.answers.again:
-            gained = curves.full(pair).together(gained[:, None], so_far[:, None])[:, 0]
-        return so_far, gained
+            return curves.floor, one.map
+        gained = one.map
+        if not one.answers.again:
+            so_far = curves.so_far(one.pair)[:, None]
+            gained = curves.full(one.pair).together(gained[:, None], so_far)[:, 0]
+        return curves.pilot[1], gained
 
     @property
     def trained(self) -> Pair:
         """The label option and method to train: those of the purchase, or of the labels so far."""
-        so_far = self.curves.trained
-        return self.chosen.pair if so_far is None or self.purchase_needed else so_far
+        return self.chosen.pair if self.purchase_needed else (
+            self.curves.trained or self.curves.pilot[0]
+        )  # fmt: skip
 
     @cached_property
     def bill(self) -> tuple[BillLine, ...]:
@@ -786,7 +912,7 @@ def _bill(plan: Decision) -> Iterator[BillLine]:
         if len(order) > 1 and one is order[-1]:  # which is of another option than the chosen one
             dollars, seconds = chosen.dollars - order[0].dollars, chosen.seconds - order[0].seconds
             yield line("later rounds, by a new plan", dollars, seconds, "later")
-    evidence, complete = plan.evidence, plan.curves.complete
+    evidence = plan.evidence
     if evidence.received is not None:
         what = f"{evidence.received.option.part.name} labels so far"
         yield line(what, evidence.received.dollars, math.nan, "before")
@@ -794,7 +920,7 @@ def _bill(plan: Decision) -> Iterator[BillLine]:
     for images, kind, split in ((pool, "complete", "train"), (tests, "test", "test")):
         if images:
             number = evidence.answers.get(split, plan.curves.usual)
-            paid_for = complete.answered(number / plan.curves.usual)
+            paid_for = plan.paid.answered(number / plan.curves.usual)
             dollars, seconds = (
                 float(x[-1]) * (images / pool) for x in (paid_for.dollars, paid_for.seconds)
             )

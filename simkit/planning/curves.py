@@ -340,6 +340,22 @@ class Curves:
         whole = self.as_scored(pair, self.full(pair)(np.ones(1)))[:, 0]
         return np.asarray(whole[self.kept])
 
+    @cached_property
+    def pilot(self) -> tuple[Pair, Array]:
+        """The option and method that are best on the pilot's labels, and their mAP (R,).
+
+        No purchase and no budget changes them. Of equal methods the first one counts.
+        """
+        keys = [*self.evidence.complete]
+        if self.in_project:  # whose models are trained with a method that was compared
+            keys = [key for key in keys if key[1].split("+")[0] != FULL] or keys
+        pairs = [(LabelOption(COMPLETE, habits), method) for habits, method in keys]
+        best = max(pairs, key=lambda pair: float(self.full(pair).end.mean()))
+        if self.trained is not None and self.evidence.received is None:
+            best = self.trained
+        whole = self.as_scored(best, self.full(best)(np.ones(1)))[:, 0]
+        return best, np.asarray(whole[self.kept])
+
     def expected(self, received: Received) -> Array:
         """(R,) mAP of one model on these labels in the samples `kept`, as the pilot's test split
         measures it. The error of that split is left out, as it is the same in every measured mAP.

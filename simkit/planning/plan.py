@@ -20,7 +20,7 @@ from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.planning import choose, plan_page
 from simkit.planning.answers import SUPPOSED, Errors, answer_counts
-from simkit.planning.choose import Candidate, Decision, Trust, backtest
+from simkit.planning.choose import Candidate, Decision, backtest
 from simkit.planning.costs import PriceCurve, Staff, count
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption, project_folder
@@ -197,12 +197,13 @@ def plan(
     if received is not None:
         expected = tuple(np.quantile(curves.expected(received), [0.5, 0.05, 0.95]).tolist())
         curves.agree_with(received)
-    choice = choose.choose(choose.candidates(curves, project), project)
-    choice, order = choose.in_rounds(choice, curves, project)
-    chosen, test = choice.chosen, backtest(evidence, purchases, seed=seed)
+    choice, order = choose.planned(curves, project)
+    paid = curves.complete  # at the wage of now; the pilot was paid at that of the list
+    if staff.wage is not None:
+        paid = count(paid.option, evidence.pool, replace(staff, wage=None).prices(prices))
     return Plan(
         project=project, evidence=evidence, curves=curves, choice=choice, order=order,
-        trust=Trust.of(chosen, curves, test), backtest=test, prices=listed,
+        paid=paid, backtest=backtest(evidence, purchases, seed=seed), prices=listed,
         measurement=choose.next_measurement(choice), unpriced=unpriced,
         staff=staff, expected=expected, supposed=tuple(_supposed(curves, project)),
         command=plan_page.command(

@@ -63,6 +63,7 @@ class Chart:
     alt: str
     target: float | None = None
     note: str = ""
+    instead: float | None = None  # mAP at hand, where nothing is bought
 
     def figure(self, *, narrow: bool = False) -> Figure:
         """mAP in points over dollars on a log axis, for at most five lines, the chosen ones first.
@@ -112,8 +113,9 @@ def _rulers(axes: Axes, chart: Chart) -> None:
     from simkit.results.figures.style import INK
 
     spent, map = chart.chosen[0], 100 * chart.chosen[1]
-    axes.plot(spent, map, "D", ms=11, mfc="white", mec=_STYLES[0][0], mew=3, zorder=6,
-              label="chosen", clip_on=False)  # fmt: skip
+    if chart.instead is None:
+        axes.plot(spent, map, "D", ms=11, mfc="white", mec=_STYLES[0][0], mew=3, zorder=6,
+                  label="chosen", clip_on=False)  # fmt: skip
     axes.axvline(chart.budget, color=INK, lw=1, zorder=2, label="budget")
     if chart.target is not None:
         target = 100 * chart.target
@@ -139,7 +141,7 @@ def _rulers(axes: Axes, chart: Chart) -> None:
                   xycoords="axes fraction", textcoords="offset points",
                   ha="right" if place > 0.5 else "left", va="bottom")  # fmt: skip
     left, above = x > 0.5, y < 0.8  # above its line where there is room
-    label = axes.annotate(marked_as(chart.chosen), (spent, map),
+    label = axes.annotate(marked_as(chart.chosen, chart.instead), (spent, map),
                           xytext=(-10 if left else 10, 10 if above else -10), zorder=7,
                           textcoords="offset points", weight="bold", color=_STYLES[0][0],
                           bbox=_PAPER, ha="right" if left else "left",
@@ -150,8 +152,10 @@ def _rulers(axes: Axes, chart: Chart) -> None:
         label.xyann = (label.xyann[0] + aside, label.xyann[1])
 
 
-def marked_as(mark: Mark) -> str:
-    """Price and mAP of a purchase in the figure."""
+def marked_as(mark: Mark, instead: float | None = None) -> str:
+    """Price and mAP of a purchase in the figure; or the mAP at hand, where nothing is bought."""
+    if instead is not None:
+        return f"nothing: {100 * instead:.1f} mAP"
     return f"{dollars(mark[0])}: {100 * mark[1]:.1f} mAP"
 
 

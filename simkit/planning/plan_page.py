@@ -6,6 +6,8 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from shlex import join, quote
@@ -16,7 +18,14 @@ import numpy as np
 from simkit import quantities
 from simkit.history import versions
 from simkit.planning.answers import Answers
-from simkit.planning.choose import LOSS, MOST_TIMES, Candidate, Decision
+from simkit.planning.choose import (
+    LOSS,
+    MOST_TIMES,
+    Candidate,
+    Decision,
+    planned,
+    runners_up,
+)
 from simkit.planning.evidence import OF_PROJECT, Array, LabelOption, Pair
 from simkit.planning.plan_figure import Chart, CurveSeries, Mark, marked_as
 from simkit.quantities import numbered
@@ -43,7 +52,8 @@ def page(plan: Decision) -> Page:
     about = evidence.project or data
     return Page(
         title,
-        (*_so_far(plan), *_answer(plan), ("Trust", _trust(plan)), ("Next step", _next(plan))),
+        (*_so_far(plan), *_answer(plan), *_target(plan), ("Trust", _trust(plan)),
+         ("Next step", _next(plan))),
         tables=(_runners_up(plan), _supposed(plan)), bill=_bill(plan),
         details=tuple(_details(plan)), chart=_chart(plan), command=plan.command,
         trust=plan.trust.grade, about=", ".join(filter(None, [plan.day.isoformat(), about])),
@@ -65,22 +75,55 @@ def _answer(plan: Decision) -> Iterator[tuple[str, str]]:
     if plan.purchase_needed:
         yield "Spend", _spend(plan)
         yield "Expect", _expect(plan)
-        yield "Range", f"{_band(plan.chosen)} mAP (90% interval)."
+        basis = " on the order alone" * _alone(plan)
+        yield "Range", f"{_band(plan.chosen.map)} mAP{basis} (90% interval)."
         yield "mAP", _meaning(plan)
         yield "Money", _money(plan)
         if needs := _needs(plan):
             yield "Needs", needs
     else:
         score, with_what, _ = _at_hand(plan)
-        gain = max(plan.choice.best.median - score, 0.0)
+        best = max(plan.chosen, plan.choice.best, key=plan.gain_of)
+        gain = max(plan.gain_of(best), 0.0)
         yield "Spend", f"nothing: {_tried(plan)}"
         yield "Expect", f"{points(score)} mAP on new images, with {with_what}."
+        if plan.said is not None:
+            yield "Range", f"{_band(plan.said)} mAP (90% interval)."
         why, target = "Keep it.", plan.project.target
         if target is not None and score >= target:
             why = f"Keep it: {points(target)} is reached without a purchase."
         elif gain < LOSS:
-            why = f"Keep it: the best purchase is expected to add {points(gain)} points."
+            why = f"Keep it: the best purchase is expected to add {points(gain)} points to this."
         yield "Left", f"{dollars(plan.left)}. {why} {_paid(plan)}"
+
+
+def _target(plan: Decision) -> Iterator[tuple[str, str]]:
+    """What would reach a target that the plan misses, and the plan without it."""
+    if not plan.missed:
+        return
+    choice, order = planned(plan.curves, replace(plan.project, target=None))
+    other = replace(plan, project=replace(plan.project, target=None), choice=choice, order=order)
+    one, without = other.chosen, "nothing is bought"
+    if other.purchase_needed:
+        without = f"{dollars(one.dollars)} on {described(plan, one)}"
+        without += f", {points(one.median)} mAP" + " on the order alone" * _alone(other)
+    yield "Target", render(TEXTS["target"], {
+        "plan": plan, "without": without, "mend": _mend_target(plan),
+        "most": f"{MOST_TIMES * plan.evidence.pool.images:,.0f}",
+    })  # fmt: skip
+
+
+def _mend_target(plan: Decision) -> str:
+    """The budget, and the number of images where more are needed, that reach a missed target; ""
+    where nothing does."""
+    if plan.reachable is None:
+        return ""
+    money, images = plan.reachable
+    text = f"a budget of {quantities.exact_money(money)}"
+    if images == plan.project.images or images is None:
+        return text
+    text = numbered(images, "image") + (f" and {text}" if money > plan.project.dollars else "")
+    return f"{text} (`--images {images}`)"
 
 
 def what_if(
@@ -108,7 +151,7 @@ def what_if(
         steps.append({
             "budget": dollars(other.project.dollars), "bill": _bill(other).rows, "hours": hours,
             "answers": [*split(_answer(other))], "mark": mark,
-            "label": marked_as(mark), "time": quantities.duration(3600 * hours),
+            "label": marked_as(mark, _instead(other)), "time": quantities.duration(3600 * hours),
         })  # fmt: skip
     return _chart(plan, every), {
         "steps": steps, "own": plans.index(plan), "cheapest": cheapest, "wage": plan.prices.wage,
@@ -118,9 +161,9 @@ def what_if(
     }  # fmt: skip
 
 
-def _band(one: Candidate) -> str:
-    """The 90 % interval of mAP in points."""
-    low, high = one.band
+def _band(map: Array) -> str:
+    """The 90 % interval of mAP (R,) in points."""
+    low, high = np.quantile(map, [0.05, 0.95]).tolist()
     return f"{points(low)} to {points(high)}"
 
 
@@ -189,12 +232,14 @@ def _needs(plan: Decision) -> str:
     return render(TEXTS["needs"], values)
 
 
+def _alone(plan: Decision) -> bool:
+    """Whether mAP of purchases is that of a model trained on the order alone."""
+    return plan.curves.trained is None and not plan.chosen.answers.again
+
+
 def _expect(plan: Decision) -> str:
-    chosen, target, adds = plan.chosen, plan.project.target, None
-    (so_far, together), trained = plan.compared, plan.curves.trained is not None
-    alone = float(np.median(so_far))
-    if not trained and chosen.median < alone + LOSS and not chosen.answers.again:
-        adds = tuple(points(float(np.median(x))) for x in (together, together - so_far))
+    chosen, target, trained = plan.chosen, plan.project.target, plan.curves.trained is not None
+    before, after = (round(float(np.median(values)), 3) for values in plan.compared)
     alike = (
         one for one in plan.choice.every
         if (one.option, one.answers, one.images) == (chosen.option, chosen.answers, chosen.images)
@@ -206,19 +251,22 @@ def _expect(plan: Decision) -> str:
     }  # fmt: skip
     likely = sorted((one for one in better.values() if one[0] >= MAYBE), key=lambda one: -one[0])
     return render(TEXTS["expect"], {
-        "plan": plan, "chosen": chosen, "alone": alone, "adds": adds, "trained": trained,
+        "plan": plan, "chosen": chosen, "before": points(before), "after": points(after),
+        "more": points(abs(after - before)) + (" more" if after >= before else " less"),
+        "trained": trained, "alone": _alone(plan),
         "method": plan.evidence.title(chosen.method), "rounds": len(plan.order) > 1,
         "chance": None if target is None else f"{chosen.reaches(target):.0%}",
+        "with_pilot": None if target is None else f"{(plan.compared[1] >= target).mean():.0%}",
         "likely": [plan.evidence.title(method) for _, method in likely[:2]],
     })  # fmt: skip
 
 
 def _by_pilot(plan: Decision) -> tuple[float, Array, float]:
-    """mAP of the purchase's method on the pilot's complete labels: on new images; and as measured,
-    the AP of each class and their mean."""
-    key = plan.evidence.alike_complete(*plan.chosen.pair)
-    ap = plan.evidence.class_ap[key]
-    return float(np.nanmean(plan.evidence.complete[key])), ap, float(np.nanmean(ap))
+    """mAP of the best method on the pilot's complete labels: on new images; and as measured, the AP
+    of each class and their mean."""
+    pair, map = plan.curves.pilot
+    ap = plan.evidence.class_ap[plan.evidence.alike_complete(*pair)]
+    return float(np.median(map)), ap, float(np.nanmean(ap))
 
 
 def _meaning(plan: Decision) -> str:
@@ -229,7 +277,7 @@ def _meaning(plan: Decision) -> str:
     good, poor = (order[round(at * (len(order) - 1))] for at in (0.25, 0.75))
     first, last = (pool.truth.classes[pool.scored[one]] for one in (good, poor))
     other = "" if poor == good else f"; for {last}, {100 * ap[poor]:.0f}"
-    corrected = f" ({points(measured)} measured)" if abs(score - measured) > LOSS else ""
+    corrected = f" ({points(measured)} measured)" if points(score) != points(measured) else ""
     return (
         f"{points(score)} with the pilot alone{corrected}: of 100 images ranked first for {first}, "
         f"{100 * ap[good]:.0f} show it{other}."
@@ -245,7 +293,23 @@ def _money(plan: Decision) -> str:
         # The choice rules out that the dearer purchase gains 1 point.
         "better": plan.choice.best.dollars > 1.02 * plan.chosen.dollars,
         "beyond": plan.project.images is None or plan.project.images > most, "paid": _paid(plan),
+        "likelier": list(_likelier(plan)),
     })  # fmt: skip
+
+
+def _likelier(plan: Decision) -> Iterator[str]:
+    """Why runners-up that are probably better are not the choice."""
+    for one in islice(runners_up(plan.choice), RUNNERS_UP * (plan.choice.reached is None)):
+        gain = one.map - plan.chosen.map
+        if (chance := float((gain > 0).mean())) < 0.5:
+            continue
+        more, why = one.dollars - plan.chosen.dollars, "costs as much"
+        if more >= 0.005:
+            why = f"adds {points(float(np.median(gain)))} points, and costs {dollars(more)} more"
+        elif (risk := float((gain < -LOSS).mean())) > 0:
+            why = f"loses more than 1 point with {risk:.0%} probability"
+        better = f"is better with {chance:.0%} probability"
+        yield f"{dollars(one.dollars)} of {one.option} {better}, but {why}."
 
 
 def _paid(plan: Decision) -> str:
@@ -255,7 +319,7 @@ def _paid(plan: Decision) -> str:
 def _at_hand(plan: Decision) -> tuple[float, str, str]:
     """mAP of the best that needs no purchase, what it is, and how to get it."""
     evidence, received, (option, method) = plan.evidence, plan.evidence.received, plan.trained
-    score, named = float(np.median(plan.curves.so_far(plan.trained))), evidence.title(method)
+    score, named = float(np.median(plan.compared[0])), evidence.title(method)
     train = f"Train {named} on the labels so far (`simkit train --labels`)."
     if evidence.project is not None:
         status = code(f"simkit status {quote(evidence.project)}")
@@ -298,7 +362,8 @@ def _next(plan: Decision) -> str:
         )
     return render(TEXTS["next"], {
         "plan": plan, "chosen": plan.chosen, "home": home and quote(home), "missing": sentence,
-        "unfinished": share > 0.05, "tests": _tests_to_buy(plan), "at_hand": _at_hand(plan)[-1],
+        "unfinished": share > 0.05, "mend": _mend_target(plan),
+        "tests": _tests_to_buy(plan), "at_hand": _at_hand(plan)[-1],
         "rounds": len(plan.order) > 1, "measurement": purchase,
         "other_number": plan.chosen.answers.number != plan.curves.usual,
     })  # fmt: skip
@@ -388,7 +453,7 @@ def _row(plan: Decision, one: Candidate) -> dict[str, str]:
     """A purchase by the columns of a table."""
     return {
         "purchase": described(plan, one), "method": plan.evidence.title(one.method),
-        "$": dollars(one.dollars), "mAP": points(one.median), "range": _band(one),
+        "$": dollars(one.dollars), "mAP": points(one.median), "range": _band(one.map),
     }  # fmt: skip
 
 
@@ -407,7 +472,7 @@ def _runners_up(plan: Decision) -> Table:
             "needs": needs.get(_search(plan, one.option), "scores"),
             "chance to be better": f"{(one.map > plan.chosen.map).mean():.0%}",
         }
-        for one in plan.choice.rivals[:shown]
+        for one in islice(runners_up(plan.choice), shown)
     ))  # fmt: skip
 
 
@@ -542,6 +607,11 @@ def _measured(plan: Decision, pair: Pair, most: float) -> tuple[Mark, ...]:
     return tuple(mark for mark in marks if mark[0] <= most)
 
 
+def _instead(plan: Decision) -> float | None:
+    """mAP of the labels at hand where nothing is bought; None for a purchase."""
+    return None if plan.purchase_needed else _at_hand(plan)[0]
+
+
 def _chart(plan: Decision, every: Sequence[Candidate] = ()) -> Chart:
     """The figure, up to the budget or of all candidates in `every`."""
     chosen, lines = plan.chosen, []
@@ -556,10 +626,14 @@ def _chart(plan: Decision, every: Sequence[Candidate] = ()) -> Chart:
             tuple(one.median for one in best), low, high,
             _measured(plan, pair, best[-1].dollars), pair == chosen.pair,
         ))  # fmt: skip
+    mark, instead = (chosen.dollars, chosen.median), _instead(plan)
+    says = f"the chosen purchase costs {dollars(mark[0])} and is expected to give {points(mark[1])}"
+    if instead is not None:
+        says = f"nothing is bought, and the labels at hand give {points(instead)}"
+    basis = " mAP of purchases is that on the order alone." * _alone(plan)
     dots = "Dots: measured in the pilot. " if any(line.measured for line in lines) else ""
     return Chart(
-        tuple(lines), (chosen.dollars, chosen.median), plan.project.dollars,
-        target=plan.project.target, note=f"{dots}Band: 90% interval.",
-        alt=f"mAP over dollars of {len(lines)} label options; the chosen purchase costs "
-        f"{dollars(chosen.dollars)} and is expected to give {points(chosen.median)} mAP",
+        tuple(lines), mark, plan.project.dollars, instead=instead,
+        target=plan.project.target, note=f"{dots}Band: 90% interval.{basis}",
+        alt=f"mAP over dollars of {len(lines)} label options; {says} mAP",
     )  # fmt: skip

@@ -55,7 +55,8 @@ function place() {
   const y = bottom + (top - bottom) * (100 * map - least) / (most - least);
   // Beyond the axes only the label stands, at their end.
   const inside = [Math.min(Math.max(x, left), right), Math.min(Math.max(y, bottom), top)];
-  mark.classList.toggle("beyond", inside[0] !== x || inside[1] !== y);
+  const none = !steps[slider.value].bill.length;  // nothing is bought
+  mark.classList.toggle("beyond", none || inside[0] !== x || inside[1] !== y);
   mark.style.left = `${100 * inside[0]}%`;
   mark.style.bottom = `${100 * inside[1]}%`;
   mark.classList.toggle("right", x > 0.5);
