@@ -1,9 +1,9 @@
 """The state file of a project: which of its results are up to date.
 
-A comparison depends on the pilot's labels, a plan on a round, a model on labels, and scores on a
-model. `state.json` keeps the
-content id of each of these results with that of its source. File times do not count, because copies
-of a project (cp -r, git clone, a zip) have different ones.
+A comparison depends on the pilot's labels, a plan on a round and the comparisons, a model on labels,
+and scores on a model. `state.json` keeps the content id of each of these results with that of its
+sources. File times do not count, because copies of a project (cp -r, git clone, a zip) have
+different ones.
 """
 
 from __future__ import annotations
@@ -57,28 +57,31 @@ def record(folder: Path, *, made: Path | None = None) -> set[str]:
     if not orders:
         return set()
     rounds = len(list(orders[-1].glob(f"round-*/{ABOUT}")))
-    sources = {
-        PLAN: orders[-1] / f"round-{rounds}" / ABOUT,
-        MODEL: orders[-1] / LABELS,
-        SCORES: folder / MODEL,
-    }
     runs = sorted(folder.glob("runs/*/table.csv"))
-    sources |= {run.relative_to(folder).as_posix(): folder / TABLE for run in runs}
+    compared = [run for run in runs if (folder / f"grid-{run.parent.name}.toml").is_file()]
+    sources = {
+        PLAN: [orders[-1] / f"round-{rounds}" / ABOUT, *compared],
+        MODEL: [orders[-1] / LABELS],
+        SCORES: [folder / MODEL],
+    }
+    sources |= {run.relative_to(folder).as_posix(): [folder / TABLE] for run in runs}
     file, recorded = folder / STATE, dict[str, list[str]]()
     by_time = not file.is_file()
     if not by_time:
         with reading(file, "the state of a project", "restore it, or delete it"):
             recorded = dict(unsealed(json.loads(file.read_text("utf-8")))["results"])
     results, current = dict(recorded), set[str]()
-    for name, source in sources.items():
+    for name, files in sources.items():
         result = folder / name
-        if not (result.is_file() and source.is_file()):
+        if not all(file.is_file() for file in (result, *files)):
             continue
-        content, of = _id(result), _id(source)
+        content, ids = _id(result), [_id(file) for file in files]
+        of = ids[0] if len(ids) == 1 else content_id(*ids)
         new = made is not None and made.absolute() == result.absolute()
         if new or recorded.get(name, [""])[0] != content:
             # Projects of version 0.2 have no state file: file times decide this one time.
-            late = by_time and result.stat().st_mtime <= source.stat().st_mtime
+            latest = max(file.stat().st_mtime for file in files)
+            late = by_time and result.stat().st_mtime <= latest
             results[name] = [content, "" if late and not new else of]
         if results[name][1] == of:
             current.add(name)

@@ -96,6 +96,28 @@ def test_every_step_is_the_same_in_copies(project):
     same_in_copies(project, "nothing")
 
 
+def test_a_plan_is_made_again_after_its_comparisons(project):
+    """Later answers change labels of the pilot, so the comparisons, and then the plan."""
+    receive(project)
+    compared(project)
+    plan = project / "plan.json"
+    plan.write_text('{"purchase_needed": true}')
+    same_in_copies(project, "simkit order --next")
+    order = Order.read(project / "order1")
+    files = [
+        answers(str(project.parent / f"{name}.jsonl"), order, worker=name)
+        for name in ("ben", "eve")
+    ]
+    for file in files:
+        file.write_text(file.read_text().replace('"unsure"', '"yes"'))
+    assert code(["receive", str(project), *map(str, files)]) == 0
+    same_in_copies(project, "simkit compare")
+    (project / "runs" / "1" / "table.csv").write_text("after the answers")
+    same_in_copies(project, "simkit plan")
+    plan.write_text('{"purchase_needed": false}')
+    same_in_copies(project, "simkit train")
+
+
 def test_a_plan_that_searches_by_a_model_first_makes_the_scores(project):
     """The model is trained on the pilot, and its scores of all images go with the order."""
     receive(project)
