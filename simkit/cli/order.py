@@ -246,8 +246,9 @@ def _replace(state: OrderState, request: Options) -> None:
         say(f"wrote {file}")
     for file in removed:
         say(f"removed {file}; answers to it still count")
-    say_annotators(OrderState.of(state.order))
-    _say_next(state.order)
+    changed = OrderState.of(state.order)
+    say_annotators(changed)
+    _say_next(changed)
 
 
 def _planned(request: Options) -> Options:
@@ -479,7 +480,7 @@ def say_annotators(state: OrderState) -> None:
 
     from simkit.orders.annotators import progress
 
-    waiting = {*state.open["round"], *state.further["round"]}
+    waiting = {*state.lacking["round"]}
     rows = [row for row in progress(state) if row["round"] in waiting]
     for number, parts in groupby(rows, lambda row: row["round"]):
         texts = []
@@ -539,15 +540,17 @@ def _print(
         say("a search takes several rounds; the price is that of this round")
     for file in files:
         say(f"wrote {file}")
-    say_annotators(OrderState.of(order))
-    _say_next(order)
+    state = OrderState.of(order)
+    say_annotators(state)
+    _say_next(state)
 
 
-def _say_next(order: Order) -> None:
-    """Print where the questions of the last round are, and how their answers are received."""
+def _say_next(state: OrderState) -> None:
+    """Print where the open questions are, and how their answers are received."""
     from simkit.orders import page
 
-    folder, pages = quote(str(order.folder)), page.named(order.round_folder)
+    order = state.order
+    folder, pages = quote(str(order.folder)), page.to_answer(state)
     if not pages:
         say(f"next: have the questions answered, then run: simkit receive {folder} FILE")
     else:

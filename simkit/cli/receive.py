@@ -100,7 +100,7 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
         "labels": state.labels.id, "seconds": state.seconds.to_dict(),
         "pauses": state.pauses, "files": written,
         "problems": problems[["file", "row", "problem"]].to_dict("records"),
-        "left_out": result.left_out, "errors": state.errors, "further": len(state.further),
+        "left_out": result.left_out, "errors": state.errors, "further": len(state.of_others),
         "people": [{"person": who, "name": names.get(str(who), ""), "answers": int(one.answers),
                     **{key: None if one[key] != one[key] else float(one[key])
                        for key in ("time", "untimed", "pay")}}
@@ -123,7 +123,7 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
         if len(causes) > 5:
             say(f"  ... and {len(causes) - 5:,} other problems (--json lists all rows)")
     if len(state.seconds):
-        times = ", ".join(f"{kind} {value:.1f} s" for kind, value in state.seconds.items())
+        times = ", ".join(f"{kind} {value:.2f} s" for kind, value in state.seconds.items())
         cut = f" (times cut for a pause: {state.pauses:,})" if state.pauses else ""
         say(f"mean time per question: {times}{cut}")
     _print_people(state.people, names)
@@ -147,15 +147,13 @@ def _print_people(people: pd.DataFrame, names: Mapping[str, str]) -> None:
 
 def errors_line(state: OrderState) -> str:
     """The measured errors of the annotators, or why there are none, and what would measure them."""
-    from simkit.orders.annotators import again_files
+    from simkit.orders.annotators import further_files
     from simkit.orders.rounds import REPEATED
 
-    order, lacking, waiting = state.order, len(state.further), ""
+    lacking, waiting = len(state.of_others), ""
     if lacking:
-        rounds = state.further["round"].unique()
-        files = [again_files(order.folder / f"round-{n}") for n in sorted(rounds)]
-        waiting = (f"; {lacking:,} questions wait for answers of other people: "
-                   f"{', '.join(filter(None, files))}")  # fmt: skip
+        waiting = f"; {lacking:,} questions wait for answers of other people"
+        waiting += f": {files}" if (files := further_files(state)) else ""
     if state.errors is None:
         how = f"order --next --answers {REPEATED} --budget DOLLARS"
         mend = "" if lacking else f"; {REPEATED} answers to some questions measure them: {how}"

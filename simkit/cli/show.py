@@ -201,7 +201,7 @@ def _folder(path: Path) -> dict[str, Any]:
 
 
 def _model(path: Path) -> dict[str, Any]:
-    from simkit.learn.trained import describe
+    from simkit.learn.trained import SETS_THRESHOLDS, describe
     from simkit.results.test_split import in_words
 
     facts = describe(path)
@@ -219,8 +219,7 @@ def _model(path: Path) -> dict[str, Any]:
         f"thresholds: logits from {min(places):.2f} to {max(places):.2f}, with the highest F1 on "
         f"{facts['thresholds_from']:,} images of val"
         if places
-        else "thresholds: logit 0, probability 1/2, for every class; simkit train --report chooses "
-        "them on the val split"
+        else f"thresholds: logit 0, probability 1/2, for every class; {SETS_THRESHOLDS}"
     )
     rest = ("id", "epoch", "loss", "seed", "settings", "parents", "versions")
     _say_all({key: facts[key] for key in rest})

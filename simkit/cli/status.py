@@ -75,7 +75,7 @@ def command(folder: Path) -> None:
             say((f"{state.order.folder.name}: " if len(states) > 1 else "") + errors_line(state))
     for state in states:
         say_annotators(state)
-        if len(state.open) and (pages := page.named(state.order.round_folder)):
+        if len(state.open) and (pages := page.to_answer(state)):
             say(f"page to answer: {pages}")
     if scores is not None:
         for line in scores.lines():

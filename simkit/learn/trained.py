@@ -43,6 +43,13 @@ _CURVES = (
 )  # fmt: skip
 
 
+# What sets thresholds, for messages about a model without them.
+SETS_THRESHOLDS = (
+    "simkit train --report chooses them on the val split (in a project, write val=0.2 for val=0 in "
+    "`scored` of a copy of its data.toml, and give that as --data; val is not trained on)"
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Trained:
     """A trained model, with everything that its use and its reproduction need.

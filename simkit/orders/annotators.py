@@ -295,7 +295,7 @@ def progress(state: OrderState) -> list[dict[str, Any]]:
 def _waiting(state: OrderState) -> Iterator[tuple[int, Part, str, pd.Series[bool]]]:
     """Each part of an annotator: the round, the part, the pseudonym, and which questions wait."""
     order = state.order
-    lacking = {*state.open["question"], *state.further["question"]}
+    lacking = {*state.lacking["question"]}
     for number in range(1, len(order.rounds) + 1):
         if (division := read(order, number)) is None:
             continue
@@ -306,6 +306,83 @@ def _waiting(state: OrderState) -> Iterator[tuple[int, Part, str, pd.Series[bool
                 waits = lacking - {*state.answers["question"][by]}
                 yield (number, part, workers[part.annotator],
                        part.questions["question"].isin(waits))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A part of a round with questions that wait for answers, in files of its own.
+
+    Attributes
+    ----------
+    round : int
+    part : Part
+    free : tuple of str, optional
+        Who of the annotators may answer some of a part without a name, because they neither have
+        nor had these questions; None for other parts.
+    """
+
+    round: int
+    part: Part
+    free: tuple[str, ...] | None = None
+
+
+def waiting(state: OrderState) -> list[Waiting]:
+    """The parts with questions that wait for answers."""
+    order, at_work = state.order, team(state.order)
+    workers, found = _pseudonyms(state, at_work), list[Waiting]()
+    for number in range(1, len(order.rounds) + 1):
+        lacking = state.lacking.set_index("question")["lacking"]
+        division = read(order, number)
+        for one, part, _, waits in _waiting(state):
+            if one == number and waits.any():
+                found.append(Waiting(number, part))
+                lacking = lacking.sub(waits[waits].astype(int), fill_value=0)
+        for part in parts(order, number, division):
+            if part.annotator:
+                continue
+            if division is None and part.again:
+                wait = part.questions["question"].isin(state.of_others["question"])
+            elif division is None:
+                wait = part.questions["question"].isin(state.open["question"])
+            else:
+                wait = part.questions["question"].map(lacking).fillna(0) > 0
+            if not wait.any():
+                continue
+            free = None
+            if division is not None:
+                engaged, images = _engaged(state, number), part.questions["image"][wait].unique()
+                free = tuple(
+                    name for name in at_work
+                    if any((image, workers[name]) not in engaged for image in images)
+                )  # fmt: skip
+            found.append(Waiting(number, part, free))
+    return found
+
+
+def files_of(folder: Path, suffix: str) -> list[tuple[str, Path]]:
+    """The existing files and folders of a part of a round, each with its form."""
+    page = re.compile(rf"page{re.escape(suffix)}(-[0-9]+)?")
+    files = [("html", file) for file in sorted(folder.glob("page*.html"))
+             if page.fullmatch(file.stem)]  # fmt: skip
+    files += [(form, folder / f"questions{suffix}.{form}") for form in ("csv", "jsonl")]
+    files.append(("label-studio", folder / f"label-studio{suffix}"))
+    return [(form, file) for form, file in files if file.exists()]
+
+
+def further_files(state: OrderState) -> str:
+    """The files for further people with questions that wait, and who may answer them."""
+    texts = list[str]()
+    for one in waiting(state):
+        if one.part.again:
+            files = files_of(state.order.folder / f"round-{one.round}", one.part.suffix)
+            form = files[0][0] if files else ""
+            text = ", ".join(str(file) for kind, file in files if kind == form)
+            if one.free:
+                text += f" (of the annotators, {' and '.join(one.free)} may answer some of them)"
+            elif one.free is not None:
+                text += " (every annotator has these images: a further person is needed)"
+            texts += [text] * bool(text)
+    return ", ".join(texts)
 
 
 def _engaged(state: OrderState, number: int) -> set[tuple[int, str]]:

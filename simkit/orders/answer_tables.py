@@ -372,8 +372,7 @@ class _Answers:
             ]
             if texts:
                 self.table.note(
-                    f"people noted what no class of the order says: {counted(texts)}; notes do not "
-                    "become labels"
+                    f"notes from the page: {counted(texts)}; notes do not become labels"
                 )
             return column.cells()
         return [""] * len(self.table)

@@ -148,7 +148,19 @@ class Project:
         places = sorted(self.folder.glob(f"*/round-1/{ABOUT}"))
         if not places:
             raise BadInput(f"{self.folder} holds no order; restore the folder order1")
-        return [OrderState.of(Order.read(place.parents[1])) for place in places]
+        orders = [Order.read(place.parents[1]) for place in places]
+        first = orders[0].classes
+        for names, what in (
+            ([name for name in self.classes if name not in first], "does not ask about"),
+            ([name for name in first if name not in self.classes], "asks about"),
+        ):
+            if names and orders[0].folder.name == FIRST:
+                raise BadInput(
+                    f"{self.folder / FILE}: classes was edited after {FIRST}, which {what} "
+                    f"{', '.join(names)}; restore classes, and label further classes of the same "
+                    "images in a project of their own: simkit quickstart IMAGES --classes FILE"
+                )
+        return [OrderState.of(order) for order in orders]
 
     def pilot(self, images: int) -> PilotPlan | None:
         """The pilot to label first, of a number of images.
@@ -405,7 +417,8 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
             if list(place.glob("page*.html")) or not files:
                 files = [f"{DOWNLOADS}answers-{state.order.id}-*.jsonl"]
             return ["receive", str(folder), *files]
-    rest = project.budget - spent(project, states, measured=True)
+    # In whole cents, as `simkit status` prints it.
+    rest = round(project.budget, 2) - round(spent(project, states, measured=True), 2)
     for state in states:
         if len(state.ties) and rest >= 1:
             return _order_next(state, "--ties", "--budget", f"{rest:.2f}")

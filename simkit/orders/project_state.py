@@ -1,6 +1,6 @@
 """The state file of a project: which of its results are up to date.
 
-A comparison depends on the pilot's labels, a plan on a round and the comparisons, a model on labels,
+A comparison depends on the pilot's labels, a plan on a round and on comparisons, a model on labels,
 and scores on a model. `state.json` keeps the content id of each of these results with that of its
 sources. File times do not count, because copies of a project (cp -r, git clone, a zip) have
 different ones.

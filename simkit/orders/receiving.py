@@ -375,8 +375,18 @@ class OrderState:
     @cached_property
     def further(self) -> pd.DataFrame:
         """Questions that lack only further answers, which measure errors, of other people."""
-        lacking = self._unanswered("answers")
-        return lacking[~lacking["question"].isin(self.open["question"])]
+        return self.lacking[~self.lacking["question"].isin(self.open["question"])]
+
+    @cached_property
+    def lacking(self) -> pd.DataFrame:
+        """Questions that lack answers, also further ones, with columns as of `open`."""
+        return self._unanswered("answers")
+
+    @cached_property
+    def of_others(self) -> pd.DataFrame:
+        """Questions that lack further answers, of other people, whether open or not."""
+        several = self.lacking["answers"] > self.lacking["needed"]
+        return self.lacking[several | ~self.lacking["question"].isin(self.open["question"])]
 
     def _unanswered(self, number: str) -> pd.DataFrame:
         table, first = self.order.table, self.order.first

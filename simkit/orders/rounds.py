@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import shutil
 import warnings
 from bisect import bisect_right
@@ -363,7 +362,7 @@ def replace_annotator(
         gone = added["in_place_of"].iloc[0]
         old = [file for part in people.parts(order, number, before)
                if part.annotator == gone and not part.left
-               for file in _files_of(order.round_folder, part.suffix)]  # fmt: skip
+               for file in people.files_of(order.round_folder, part.suffix)]  # fmt: skip
         new = [part for part in people.parts(order, number, division)
                if not part.left and part.annotator in {*added["annotator"]}
                and part.in_place_of == gone * bool(part.annotator)]  # fmt: skip
@@ -375,16 +374,6 @@ def replace_annotator(
             removed.append(str(file))
         given += new
     return given, written, removed
-
-
-def _files_of(folder: Path, suffix: str) -> list[tuple[str, Path]]:
-    """The existing files and folders of a part, each with its form."""
-    page = re.compile(rf"page{re.escape(suffix)}(-[0-9]+)?")
-    files = [("html", file) for file in sorted(folder.glob("page*.html"))
-             if page.fullmatch(file.stem)]  # fmt: skip
-    files += [(form, folder / f"questions{suffix}.{form}") for form in ("csv", "jsonl")]
-    files.append(("label-studio", folder / f"label-studio{suffix}"))
-    return [(form, file) for form, file in files if file.exists()]
 
 
 def _exported(

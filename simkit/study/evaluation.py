@@ -18,7 +18,7 @@ from simkit.data import open as open_data
 from simkit.data.dataset import Pictures
 from simkit.errors import BadInput, examples, note
 from simkit.learn.predict import predict, splits_of
-from simkit.learn.trained import Trained
+from simkit.learn.trained import SETS_THRESHOLDS, Trained
 from simkit.metrics.ap import LabelCounts, ap_of_classes
 from simkit.orders.page import address
 from simkit.progress import Progress, silent
@@ -124,8 +124,7 @@ class Evaluation(Readable):
         """The page: the answer, the worst and the best classes, and the details."""
         expected, ranked = self.expected, self.by_class["ap"].dropna().sort_values(kind="stable")
         how = f"chosen on {self.thresholds_from:,} images of val" if self.thresholds_from else (
-            "0 for each, probability 1/2, as the model has none: `simkit train --report` chooses "
-            "them on the val split"
+            f"0 for each, probability 1/2, as the model has none: {SETS_THRESHOLDS}"
         )  # fmt: skip
         few = ", as few images measure too high a mAP" * (self.map - expected.mean > TOO_HIGH)
         answers = [

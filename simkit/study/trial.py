@@ -26,6 +26,7 @@ from simkit.learn.optim import Settings
 from simkit.learn.pointing_game import middle, pointed
 from simkit.learn.side_info import prepare
 from simkit.learn.train import Trained, train
+from simkit.learn.trained import SETS_THRESHOLDS
 from simkit.metrics.ap import LabelCounts
 from simkit.progress import Progress, silent
 from simkit.results.test_split import on_new_images
@@ -73,7 +74,7 @@ class Detailed:
 
         groups = ", ".join(map(share, self.groups))
         parts = ", ".join(f"{p.name}: {share(p.map)} ({p.images:,})" for p in self.by_labels)
-        mean = "not measured, as there is no val split for the thresholds"
+        mean = f"not measured, as the model has no thresholds: {SETS_THRESHOLDS}"
         if self.f1 is not None:
             mean = (
                 f"{share(self.f1)}, precision {share(self.precision)}, recall "

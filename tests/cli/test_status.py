@@ -96,6 +96,19 @@ def test_the_next_command_runs_as_printed(shell, project) -> None:
     assert "next: simkit train " in shell("status", "project").out
 
 
+def test_the_mend_that_a_model_without_thresholds_names_works(shell, project) -> None:
+    assert shell("receive", "project", answers("all.jsonl", project)).code == 0
+    data = Path("project/order1/data.toml")
+    copy = Path("copy.toml")
+    copy.write_text(data.read_text().replace("val=0", "val=0.4"))
+    step = shlex.split(shell("status", "project", "--json").json["next"])[1:]
+    done = shell(*step, "--report")
+    assert "val=0.2 for val=0 in `scored` of a copy" in done.out, done.err
+    assert "val=0.2 for val=0 in `scored` of a copy" in shell("show", "project/model").out
+    done = shell(*[str(copy) if word == str(data) else word for word in step], "--report")
+    assert "images of val)" in done.out, done.err
+
+
 def test_a_pilot_is_compared_and_then_planned_with(shell, tmp_path) -> None:
     photographs(tmp_path / "photos", 660)
     assert start(shell, "--answers", 2).code == 0
@@ -157,6 +170,18 @@ def test_a_pilot_is_compared_and_then_planned_with(shell, tmp_path) -> None:
     files = [answers(f"{n}.jsonl", Order.read("project/order1"), worker=n) for n in ("ann", "ben")]
     assert shell("receive", "project", *files).code == 0
     assert Path("project/labels.csv").read_text().splitlines() == table
+
+
+@pytest.mark.parametrize("edited", ['["cat", "dog", "horse", "cow"]', '["cat", "dog"]'])
+def test_classes_that_differ_from_those_asked_are_refused(shell, project, edited) -> None:
+    file = Path("project/project.toml")
+    before = file.read_text()
+    file.write_text(before.replace('["cat", "dog", "horse"]', edited))
+    done = shell("status", "project")
+    assert done.code == 2 and "project.toml: classes was edited after order1" in done.err
+    assert ("horse" if "horse" not in edited else "cow") in done.err
+    file.write_text(before)
+    assert shell("status", "project").code == 0
 
 
 def test_the_next_command_holds_no_shell_code(shell, project, tmp_path) -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from simkit.cli.main import code
-from simkit.orders import annotators
+from simkit.orders import annotators, page
 from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState
 from tests.orders.people import TRUTH, answer, checked, keep, ordered, rows
@@ -132,6 +132,32 @@ def test_progress_counts_images_by_person_or_by_anybody_who_closed_them(tmp_path
     # Carl answers everything in place of ben; two images still wait for others.
     answer(order, worker="carl")
     assert progress()["ben", False] == (2, 3) and progress()["ben", True] == (0, 1)
+
+
+def test_only_files_with_open_questions_are_named_and_who_may_answer_them(tmp_path, capsys):
+    words = [*WHOLE, "12", "--repeat", "0.5", "--annotators", "ann,ben", "--to", "html"]
+    order = ordered(tmp_path / "one", *words)
+    state, folder = OrderState.of(order), order.round_folder
+    everything = {name: rows(order, TRUTH, worker=name) for name in ("ann", "ben")}
+
+    def after(name: str) -> OrderState:
+        """The state after one of them has answered all their questions."""
+        files = (folder / f"questions-{name}{ending}.csv" for ending in ("", "-again"))
+        own, said = pd.concat([*map(pd.read_csv, files)]), everything[name]
+        keep(order, checked(order, said[said["question"].isin(own["question"])]).answers)
+        return OrderState.of(order)
+
+    assert page.to_answer(state) == f"{folder / 'page-ann.html'}, {folder / 'page-ben.html'}"
+    repeated = 6 * len(order.classes)
+    assert len(state.of_others) == repeated
+    state = after("ann")
+    assert page.to_answer(state) == str(folder / "page-ben.html")
+    assert len(state.of_others) == repeated  # each of them still lacks an answer
+    state = after("ben")
+    assert page.to_answer(state) == str(folder / "page-again.html")
+    assert len(state.of_others) == repeated
+    free = " (every annotator has these images: a further person is needed)"
+    assert annotators.further_files(state) == f"{folder / 'page-again.html'}{free}"
 
 
 def test_other_forms_have_the_same_parts(tmp_path):

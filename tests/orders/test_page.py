@@ -175,9 +175,7 @@ def test_a_thousand_classes_show_each_picture_once(browser, tmp_path, capsys):
     browser.press("Escape")
     (tmp_path / "a.jsonl").write_text(browser.downloaded(), "utf-8")
     assert code(["receive", str(order.folder), str(tmp_path / "a.jsonl")]) == 0
-    assert "noted what no class of the order says: 1 ('a lion' on 0000.png)" in (
-        capsys.readouterr().err
-    )
+    assert "notes from the page: 1 ('a lion' on 0000.png)" in (capsys.readouterr().err)
     answers = OrderState.of(order).answers
     assert len(answers) == 80 and answers["shared"].eq(20).all()
     said = answers.loc[answers["answer"] == "yes", "class"]
