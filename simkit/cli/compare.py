@@ -118,25 +118,26 @@ def _say_next(result: Comparison, out: Path) -> None:
     from simkit.planning.evidence import project_folder
 
     if (folder := project_folder(out)) is not None:
-        if len(result.reference):  # further grids of a pilot leave them to the first one
-            for line in _on_new_images(out):
-                say(line)
         project = Project.read(folder)
-        say(f"next: {next_step(project, project.states)}")
+        states = project.states
+        if len(result.reference):  # further grids of a pilot leave them to the first one
+            for line in _on_new_images(out, project.test_errors(states)):
+                say(line)
+        say(f"next: {next_step(project, states)}")
     elif len(result.reference) and result.grid.budgets:
         command = f"simkit plan {quote(str(out))} --budget {max(result.grid.budgets):g}"
         say(f"next, with your own budget: {command}")
 
 
-def _on_new_images(out: Path) -> Iterator[str]:
+def _on_new_images(out: Path, errors: tuple[float, float] | None) -> Iterator[str]:
     """The highest mAP as it is expected on new images, of which few test images measure too much,
-    with the noise of the draws and of these images."""
+    with the noise of the draws and of these images, whose labels have these error rates."""
     import numpy as np
 
     from simkit.planning.evidence import Evidence
     from simkit.results.statistics import interval
 
-    evidence = Evidence.of(out)
+    evidence = Evidence.of(out, errors=errors)
     test = evidence.test
     if not (test.small and evidence.cells):
         return
@@ -144,9 +145,12 @@ def _on_new_images(out: Path) -> Iterator[str]:
     scores = sizes[-1].scores
     draws = interval(scores[~np.isnan(scores)])
     expected = test.interval(draws.mean, draws.half or 0.0)
+    labels = "and for the measured errors of their labels"
+    if not any(test.errors or ()):
+        labels = "whose labels are taken as true"
     yield (
         f"expected on new images, {option} with {evidence.title(method)}: {expected.ends}, "
-        f"corrected for {test.images:,} test images, whose labels are taken as true"
+        f"corrected for {test.images:,} test images, {labels}"
     )
 
 

@@ -31,7 +31,6 @@ def command(folder: Path) -> None:
     from simkit.orders.annotators import progress
     from simkit.orders.project import Project, model_of, next_step, spent
     from simkit.orders.project_scores import ProjectScores
-    from simkit.results.test_split import in_words
 
     project = Project.read(folder)
     states = project.states
@@ -83,9 +82,21 @@ def command(folder: Path) -> None:
         say_savings(scores, project.budget - by_times)
     say(f"next: {step}")
     if model:
-        scored = in_words(model["scored"]) if model["scored"] else "no mAP was measured"
+        scored = _scored(model, project.test_errors(states))
         say(f"model: {scored}; on new labelled images: {model['evaluate']}")
 # fmt: on
+
+
+def _scored(model: dict[str, Any], errors: tuple[float, float] | None) -> str:
+    """The mAP of a project's model, whose test labels have these error rates, in words."""
+    from simkit.results.test_split import in_words
+
+    if not model["scored"]:
+        return "no mAP was measured"
+    text = in_words(model["scored"])
+    if any(errors or ()) and "errors" not in model["scored"]:
+        text += "; not corrected for the errors of these labels: train again to correct it"
+    return text
 
 
 def say_savings(scores: ProjectScores, money: float) -> None:

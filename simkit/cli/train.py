@@ -114,7 +114,7 @@ def command(
     with together() as team, _reporting(training["checkpoint"], team) as reporter:
         done = trial(
             labels, made, source, transform=transform, where=str(labels_file), settings=settings,
-            progress=reporter, **training,
+            errors=_test_errors(data_spec), progress=reporter, **training,
         )  # fmt: skip
     if not team.first:
         return
@@ -136,6 +136,19 @@ def command(
         say(f"{team.processes} processes trained it together")
     if out is not None:
         say(f"wrote {out}/")
+
+
+def _test_errors(spec: str) -> tuple[float, float] | None:
+    """The error rates of the test labels of a project's data, as its answers measured them; None if
+    they are unknown, and for other data."""
+    from simkit.orders.project import Project
+    from simkit.planning.evidence import project_folder
+
+    home = project_folder(spec) if Path(spec).is_file() else None
+    if home is None:
+        return None
+    project = Project.read(home)
+    return project.test_errors(project.states)
 
 
 def _labels(file: Path, spec: str) -> simkit.PartialLabels:
@@ -256,7 +269,7 @@ def _facts(done: Trial) -> dict[str, Any]:
         "images", "left_out",
     )  # fmt: skip
     facts = {name: getattr(done, name) for name in names}
-    facts |= {name: done.trained.scored.get(name) for name in ("expected", "low", "high")}
+    facts |= {name: done.trained.scored.get(name) for name in ("expected", "low", "high", "errors")}
     report = {"report": asdict(done.detailed)} if done.detailed else {}
     return {**facts, "id": done.trained.id, "epoch": done.trained.epoch, **done.scored, **report}
 

@@ -75,7 +75,9 @@ class Trained:
         so many images of the val split; empty and 0 without any.
     scored
         By `simkit train`: `split`, its `images` and `classes` with an AP, `map` in [0, 1], and
-        `expected`, `low` and `high` of mAP on new images; empty if it was not scored.
+        `expected`, `low` and `high` of mAP on new images; empty if it was not scored. Where the
+        labels err at known rates, `errors` has these, and `as_true` is the expected mAP without
+        correction for them.
     """
 
     model: Model

@@ -50,11 +50,12 @@ from simkit.orders.receiving import DATA, OrderState, write_data
 from simkit.orders.rounds import round_of
 from simkit.planning import pilot as pilots
 from simkit.planning.answers import FILE as ANSWERS
-from simkit.planning.evidence import OF_PROJECT
+from simkit.planning.evidence import OF_PROJECT, joined
 from simkit.planning.pilot import PilotPlan
 from simkit.quantities import spelled_rates
 from simkit.registry import Positive, Share, build, setting, settle
 from simkit.results.runs import read_errors
+from simkit.results.test_split import Errors
 
 FIRST, PICTURES = "order1", "pictures.csv"
 DOWNLOADS = "~/Downloads/"
@@ -161,6 +162,11 @@ class Project:
                     "images in a project of their own: simkit quickstart IMAGES --classes FILE"
                 )
         return [OrderState.of(order) for order in orders]
+
+    def test_errors(self, states: Sequence[OrderState]) -> Errors | None:
+        """Shares of present classes that the labels of the test images miss, and of absent ones
+        that they report, as the answers measured them; None if they are unknown."""
+        return joined(states[0].errors, self.answers, self.folder / FIRST)
 
     def pilot(self, images: int) -> PilotPlan | None:
         """The pilot to label first, of a number of images.

@@ -231,6 +231,8 @@ def _again(
     received, whole = curves.evidence.received, curves.purchases[option]
     if answers.number <= curves.usual or answers.errors is None:
         return
+    if received is None and curves.evidence.true_labels:
+        return
     if received is not None:
         if received.option != option:
             return
@@ -614,8 +616,8 @@ class Trust:
             (2 * evidence.stand_in_backbone,
              "the features come from scenes-net, a small network trained on drawings; compare "
              "again with a backbone for photographs"),
-            (small + (small and test.half_width >= 5),
-             f"mAP is uncertain by ±{test.half_width:.1f} points on the pilot's "
+            (small + (small and test.uncertain >= 5),
+             f"mAP is uncertain by ±{test.uncertain:.1f} points on the pilot's "
              f"{numbered(test.images or 0, 'test image')}"),
             (max(3 - evidence.draws, 0),
              f"every size was measured in only {numbered(evidence.draws, 'draw')}"),
@@ -635,6 +637,13 @@ class Trust:
         # Nothing else holds if labels are wrong, so what is unknown about errors comes first.
         option = curves.pilot[0][0] if chosen is None else chosen.option
         problems.insert(0, _unknown_errors(option, curves))
+        if test.limit is not None:  # one reason more
+            problems.insert(0, (2, (
+                "with such errors of the test labels no model could measure more than "
+                f"{100 * test.limit:.1f} mAP, and the better runs of the pilot measured "
+                f"{100 * test.measured:.1f}; so the labels err less than stated, and mAP is not "
+                "corrected for their errors"
+            )))  # fmt: skip
         grades: tuple[Grade, ...] = ("high", "medium", "low")
         reasons = tuple(text for severity, text in problems[1:] if severity)[:MOST_REASONS]
         reasons = (*([problems[0][1]] if problems[0][0] else ()), *reasons)
@@ -673,7 +682,9 @@ def _unknown_errors(option: LabelOption, curves: Curves) -> tuple[int, str]:
     if curves.errors is None:
         return 1, "the annotators' errors are unknown (state them with --errors)"
     text = "the effect of annotators' errors was not measured (see Assumptions in --details)"
-    return int(not curves.evidence.levels), text
+    if curves.evidence.true_labels:
+        text += ", so mAP is that of an order without any"
+    return (1 + curves.evidence.true_labels) * (not curves.evidence.levels), text
 
 
 @dataclass(frozen=True)

@@ -290,14 +290,16 @@ class Curves:
         return Answers.of(number, self.errors or (0.0, 0.0), self.usual, shown)
 
     def gain(self, method: str, answers: Answers, times: Array) -> Array:
-        """(R, M) gain of logit mAP by so many answers per question instead of the usual number.
+        """(R, M) gain of logit mAP by so many answers per question instead of the usual number; a
+        loss, where the pilot's labels are true.
 
         It is that on complete labels of the pool, for all purchases: on `times` as many images its
         logarithm has an error that grows with their logarithm.
         """
-        if answers.errors is None or answers.number == self.usual:
-            return np.zeros((SAMPLES, 1))
         evidence = self.evidence
+        alike = answers.number == self.usual and not evidence.true_labels
+        if answers.errors is None or alike or not evidence.levels:
+            return np.zeros((SAMPLES, 1))
         before, shares = self._errors_so_far()
         rng = self._rng("errors")  # the same for all methods and numbers of answers
         bent, grown = rng.standard_normal((2, SAMPLES))
@@ -327,7 +329,7 @@ class Curves:
         """Error rates of the pilot's labels, and (L',) true shares of images with each class."""
         assert self.errors is not None
         miss, false_alarm = (outvoted(rate, self.usual) for rate in self.errors)
-        errors = miss, false_alarm
+        errors = (0.0, 0.0) if self.evidence.true_labels else (miss, false_alarm)
         seen = self.evidence.pool.present / self.evidence.pool.images
         # A rare class may be seen less often than false alarms alone would be.
         least = np.minimum(RIGHT * np.maximum(seen, 1e-6), 0.999)

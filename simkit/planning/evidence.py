@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.annotate import schemes
-from simkit.annotate.annotators import Habits
+from simkit.annotate.annotators import Habits, outvoted
 from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.annotate.similarities import (
     PILOT_SCORES,
@@ -317,8 +317,8 @@ class Evidence:
             Comparisons of the same data.
         errors
             Shares of present classes that the labels of pool and test split miss, and of absent
-            ones that they report: mAP is corrected to true labels. None: unknown. Not used where
-            the comparisons simulated annotators who err, whose pool has true labels.
+            ones that they report: mAP is corrected to true labels. None: unknown. Not used for
+            `true_labels`.
 
         Raises
         ------
@@ -332,8 +332,8 @@ class Evidence:
         for other in read[1:]:
             _check_alike(read[0], other)
         rows = _joined(read)
-        simulated = any(not option.habits.perfect for option in rows["option"])
-        pool, test = _opened(read, rows, None if simulated else errors)
+        true = _drawn(read[0].grid) or any(not option.habits.perfect for option in rows["option"])
+        pool, test = _opened(read, rows, None if true else errors)
         cells, complete, class_ap, trained_as = _grouped(rows, pool, test)
         share, sentence = max(_missing(one) for one in read)
         if not complete:
@@ -368,6 +368,12 @@ class Evidence:
         home = project_folder(*self.folders)
         return None if home is None else str(home)
 
+    @property
+    def true_labels(self) -> bool:
+        """Whether the labels of pool and test split are true: those of drawn images, and where the
+        comparisons simulated annotators who err."""
+        return _drawn(self.grid) or any(not option.habits.perfect for option, _ in self.cells)
+
     def title(self, method: str) -> str:
         """The display name of a method."""
         return self.methods[method].title
@@ -384,10 +390,14 @@ class Evidence:
     @property
     def stand_in_backbone(self) -> bool:
         """Whether features of other data come from the network for `scenes`."""
-        drawn = str(self.grid.get("data", "")).startswith("scenes")
         precomputed = self.grid.get("features") or self.grid.get("pictures")
         of_scenes = self.grid.get("backbone", "scenes-net") == "scenes-net"
-        return of_scenes and not drawn and not precomputed
+        return of_scenes and not _drawn(self.grid) and not precomputed
+
+
+def _drawn(grid: Mapping[str, Any]) -> bool:
+    """Whether the images of a grid are the drawn ones, `scenes`."""
+    return str(grid.get("data", "")).startswith("scenes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -670,6 +680,24 @@ def project_folder(*folders: Folder) -> Path | None:
     places = map(Path, folders)
     parents = (home for one in places for home in (*one.parents, *one.absolute().parents))
     return next((home for home in parents if (home / "project.toml").is_file()), None)
+
+
+def joined(errors: Errors | None, answers: int, *folders: Folder) -> Errors | None:
+    """The error rates of labels by the majority of so many answers; None if unknown.
+
+    In the project of the folders, they are the mean over its test labels, some of which may have
+    more answers than others.
+    """
+    if errors is None:
+        return None
+    table = answer_counts(project_folder(*folders))
+    table = table[table["split"] == "test"]
+    numbers, weights = table["answers"].to_numpy(), table["questions"].to_numpy()
+    if not len(table):
+        numbers, weights = np.array([answers]), np.ones(1)
+    rates = [[outvoted(rate, number) for number in numbers.tolist()] for rate in errors]
+    miss, false_alarm = np.average(rates, axis=1, weights=weights).tolist()
+    return miss, false_alarm
 
 
 @lru_cache(maxsize=8)

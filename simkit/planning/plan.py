@@ -14,16 +14,15 @@ import numpy as np
 
 from simkit import quantities
 from simkit.annotate import schemes
-from simkit.annotate.annotators import outvoted
 from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.planning import choose, plan_page
-from simkit.planning.answers import SUPPOSED, Errors, answer_counts
+from simkit.planning.answers import SUPPOSED
 from simkit.planning.choose import Candidate, Decision, backtest
 from simkit.planning.costs import PriceCurve, Staff, count
 from simkit.planning.curves import Curves
-from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption, project_folder
+from simkit.planning.evidence import COMPLETE, Evidence, Folder, LabelOption, joined
 from simkit.results.report import Frame, Page, Readable, in_browser
 
 BUDGETS = 40  # of the slider of a page
@@ -233,24 +232,6 @@ def _images(images: int | str | None, *, again: bool) -> int | None:
             'need `errors`, such as "3%,0.2%", and runs at levels of errors (`errors` in the grid)'
         )
     return number
-
-
-def joined(errors: Errors | None, answers: int, *folders: Folder) -> Errors | None:
-    """The error rates of labels by the majority of so many answers; None if unknown.
-
-    In the project of the folders, they are the mean over its test labels, some of which may have
-    more answers than others.
-    """
-    if errors is None:
-        return None
-    table = answer_counts(project_folder(*folders))
-    table = table[table["split"] == "test"]
-    numbers, weights = table["answers"].to_numpy(), table["questions"].to_numpy()
-    if not len(table):
-        numbers, weights = np.array([answers]), np.ones(1)
-    rates = [[outvoted(rate, number) for number in numbers.tolist()] for rate in errors]
-    miss, false_alarm = np.average(rates, axis=1, weights=weights).tolist()
-    return miss, false_alarm
 
 
 def _priced(

@@ -372,9 +372,8 @@ def _next(plan: Decision) -> str:
 def _test_labels(plan: Decision) -> str:
     """A sentence on what errors of the test labels do to the measured mAP, if they matter."""
     test, known = plan.evidence.test, plan.evidence.test.errors is not None
-    simulated = any(not option.habits.perfect for option, _ in plan.evidence.cells)
-    if simulated or str(plan.evidence.grid.get("data", "")).startswith("scenes"):
-        return ""  # whose test labels are true
+    if plan.evidence.true_labels:
+        return ""
     _, _, measured = _by_pilot(plan)  # the same number as in the answer about mAP
     erring = test if known else test.supposing((SUPPOSED, SUPPOSED))
     as_true, true = (  # both corrected for a small test split
@@ -393,12 +392,12 @@ def _tests_to_buy(plan: Decision) -> str:
     """What makes the measured mAP more certain, and its price; "" where nothing is missing."""
     if (tests := better_tests(plan)) is None:
         return ""
-    again, home = "answers" in tests, plan.evidence.project
+    again, home, bought = "answers" in tests, plan.evidence.project, _certainty(plan)
     return render(TEXTS["tests"], {
         "tests": tests, "home": home and quote(home), "again": again,
         "price": dollars(tests["dollars"]), "images": f"{tests['images']:,}",
-        "width": points(tests["half_width"]) if home or again else f"{KNOWN_TO:g}",
-        "others": points(_certainty(plan)[2][2]) if again else "",
+        "width": points(tests["half_width"]) if home or again or bought else f"{KNOWN_TO:g}",
+        "others": points(bought[2][2]) if again else "",
     })  # fmt: skip
 
 
@@ -427,6 +426,8 @@ def better_tests(plan: Decision) -> dict[str, Any] | None:
     if project and narrower > 1 - LEAST_TESTS:
         return None
     width = test.half_width / 100 * narrower
+    if any(errors := test.errors or (0.0, 0.0)):
+        width = test.certainty(test.images + images, errors) / 100
     return {"images": images, "dollars": images * each, "half_width": width}
 
 
@@ -478,8 +479,13 @@ def _runners_up(plan: Decision) -> Table:
 
 def _supposed(plan: Decision) -> Table:
     """The choice for several shares of wrong answers, where the share is unknown."""
-    rows = ({"wrong answers": f"{rate:.0%}"} | _row(plan, one) for rate, one in plan.supposed)
-    return _table("If annotators err", rows)
+    rows = [{"wrong answers": f"{rate:.0%}"} | _row(plan, one) for rate, one in plan.supposed]
+    return _table("If annotators err", [] if _same_if_wrong(plan) else rows)
+
+
+def _same_if_wrong(plan: Decision) -> bool:
+    """Whether the choice is the same for all supposed shares of wrong answers."""
+    return len({str(_row(plan, one)) for _, one in plan.supposed}) == 1
 
 
 def _by_answers(plan: Decision) -> list[Candidate]:
@@ -573,6 +579,9 @@ def _assumptions(plan: Decision) -> tuple[str, ...]:
         "left_out": evidence.unscored and listed(evidence.unscored),
         "level": [max(float(f"{rate:.1g}"), 0.001) for rate in errors],
         "answers": Answers(plan.curves.usual),
+        "same_if_wrong": _same_if_wrong(plan) and [
+            f"{rate:.0%}" for rate, _ in plan.supposed if rate
+        ],
         "known": evidence.levels or not chosen.option.habits.perfect or not any(errors),
     }  # fmt: skip
     return _rendered(TEXTS["assumptions"], values)

@@ -21,8 +21,8 @@ from simkit.orders.order import Order
 from simkit.orders.project_state import PLAN
 from simkit.orders.receiving import OrderState, write_data
 from simkit.planning.costs import Staff
-from simkit.planning.evidence import Array, Evidence, Folder, Pair, Received
-from simkit.planning.plan import Plan, joined, plan
+from simkit.planning.evidence import Array, Evidence, Folder, Pair, Received, joined
+from simkit.planning.plan import Plan, plan
 
 if TYPE_CHECKING:
     from simkit.progress import Progress

@@ -29,7 +29,7 @@ from simkit.learn.train import Trained, train
 from simkit.learn.trained import SETS_THRESHOLDS
 from simkit.metrics.ap import LabelCounts
 from simkit.progress import Progress, silent
-from simkit.results.test_split import on_new_images
+from simkit.results.test_split import Errors, on_new_images
 from simkit.study import sources
 from simkit.study.grid import Unasked
 from simkit.study.sources import ImageTransform, StudySource, needs_features
@@ -140,6 +140,7 @@ def trial(
     where: str = "these labels",
     report: bool = False,
     settings: Settings = Settings(),
+    errors: Errors | None = None,
     seed: int = 0,
     draw: int = 0,
     device: str | torch.device = "auto",
@@ -170,6 +171,9 @@ def trial(
         Measure further metrics, see `Detailed`; thresholds come from val, if there is one.
     settings
         Settings of the training.
+    errors
+        Shares of present classes that the labels of the scored split miss, and of absent ones that
+        they report: the expected mAP is that on true labels. None: they are taken as true.
     seed, draw
         Determine the order of images and the initial head.
     device
@@ -227,11 +231,10 @@ def trial(
         annotations = labels.per_class(PRESENT) + labels.per_class(ABSENT)
         about: dict[str, Any] = {"leaves": dataset.leaves, "annotations": annotations}
         detailed = details(test, of_val, **about, pointing=pointing)
-    ap = test.ap()
-    ap_of = {"leaves": ap[dataset.leaves], "classes": ap}
+    ap_of = {"leaves": (ap := test.ap())[dataset.leaves], "classes": ap}
     counts = {name: len(aps) for name, aps in ap_of.items()}
     counts |= {f"{name}_scored": int((~np.isnan(aps)).sum()) for name, aps in ap_of.items()}
-    trained = _with_scores(trained, split, test, of_val, dataset.leaves)
+    trained = _with_scores(trained, split, test, of_val, dataset.leaves, errors=errors)
     return Trial(
         trained, split, test.scores.shape[0], metrics.mean_ap(ap_of["leaves"]), metrics.mean_ap(ap),
         *images, len(run.inputs("val")) if chooses else 0, detailed, counts, unscored,
@@ -342,16 +345,20 @@ def details(
 
 
 def _with_scores(
-    trained: Trained, split: str, test: Scored, val: Scored | None, leaves: NDArray[np.int64]
-) -> Trained:
+    trained: Trained, split: str, test: Scored, val: Scored | None, leaves: NDArray[np.int64],
+    *, errors: Errors | None,
+) -> Trained:  # fmt: skip
     """The model with its mAP over the leaf classes, and thresholds from val."""
     ap = test.ap()[leaves]
-    expected = on_new_images(ap, LabelCounts.of(test.present, test.known, leaves))
+    counts = LabelCounts.of(test.present, test.known, leaves)
+    expected = on_new_images(ap, counts, errors)
     scored = {
         "split": split, "images": test.scores.shape[0], "classes": int((~np.isnan(ap)).sum()),
         "map": metrics.mean_ap(ap), "expected": expected.mean, "low": expected.low,
         "high": expected.high,
     }  # fmt: skip
+    if errors is not None and any(errors):
+        scored |= {"errors": [*errors], "as_true": on_new_images(ap, counts).mean}
     if val is None:
         return replace(trained, scored=scored)
     values = metrics.f1_thresholds(val.scores, val.present, val.known)

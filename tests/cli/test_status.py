@@ -13,6 +13,7 @@ from simkit import Trained, data
 from simkit.annotate.prices import cost
 from simkit.cli.main import code
 from simkit.orders.order import Order, effort_of
+from simkit.orders.project import Project
 from tests.cli.test_quickstart import photographs, start
 
 
@@ -107,6 +108,29 @@ def test_the_mend_that_a_model_without_thresholds_names_works(shell, project) ->
     assert "val=0.2 for val=0 in `scored` of a copy" in shell("show", "project/model").out
     done = shell(*[str(copy) if word == str(data) else word for word in step], "--report")
     assert "images of val)" in done.out, done.err
+
+
+@pytest.mark.parametrize("project", [24], indirect=True)
+def test_the_expected_map_is_that_on_true_labels(shell, project, monkeypatch) -> None:
+    """Errors that the answers measured are corrected for by training, as by plans; a model that was
+    trained before says that it is not."""
+    assert shell("receive", "project", answers("all.jsonl", project)).code == 0
+    step = shell("status", "project", "--json").json["next"]
+    assert code(shlex.split(step)[1:]) == 0
+    before = Trained.load("project/model").scored
+    monkeypatch.setattr(Project, "test_errors", lambda *_: (0.02, 0.01))
+    assert "not corrected for the errors of these labels" in shell("status", "project").out
+    done = shell(*shlex.split(step)[1:])
+    after = Trained.load("project/model").scored
+    assert after["map"] == before["map"] and after["errors"] == [0.02, 0.01]
+    assert after["as_true"] == pytest.approx(before["expected"])
+    assert after["expected"] != pytest.approx(before["expected"], abs=1e-3)
+    by, way = 100 * (after["expected"] - before["expected"]), {True: "low", False: "high"}
+    said = (f"errors of these labels (2.0% of present classes missed, 1.0% of absent ones reported)"
+            f" make mAP look {abs(by):.1f} points too {way[by > 0]}")  # fmt: skip
+    for text in (done.out, shell("status", "project").out):
+        assert f"expected on new images: {100 * after['expected']:.1f} mAP" in text and said in text
+        assert "not corrected" not in text
 
 
 def test_a_pilot_is_compared_and_then_planned_with(shell, tmp_path) -> None:

@@ -212,6 +212,40 @@ def test_unknown_errors_are_the_first_reason_and_three_shares_are_shown(erring, 
     assert "not measured" in known.trust.reasons[0] and known.chosen.answers.number == 1
 
 
+def test_where_no_share_changes_the_purchase_one_sentence_says_so(erring):
+    for dollars, same in ((4, True), (300, False)):
+        made = planned(erring, dollars, 2000, None)
+        text = made.text(width=10_000, details=True)
+        assert ("If annotators err" in text) != same
+        assert ("2% or 5% of the answers are wrong, in the pilot as well, the purchase" in text
+                ) == same  # fmt: skip
+        assert len({(one.median, one.answers.number) for _, one in made.supposed}) == 1 + 2 * (
+            not same
+        )
+
+
+def test_errors_of_an_order_lower_map_where_the_labels_of_the_pilot_are_true(tmp_path):
+    """Labels of drawn images are: no correction of mAP, and answers that err cost what is planted;
+    a majority of three costs less."""
+    evidence = Evidence.of(comparison(tmp_path, (0.0, 0.0), LEVELS, methods=("an",)))
+    drawn = replace(evidence, grid={**evidence.grid, "data": "scenes:images=400"})
+    made = planned(drawn, 300, 2000)
+    loss = [np.median(made.curves.gain("an", made.curves.answers(n), np.ones(1))) for n in (1, 3)]
+    planted_loss = [-planted.damage(tuple(outvoted(rate, n) for rate in FLIPS)).mean()
+                    for n in (1, 3)]  # fmt: skip
+    assert loss == pytest.approx(planted_loss, rel=0.2) and loss[0] < loss[1] < 0
+    assert not any(one.answers.again for one in made.choice.every)
+    right, wrong = (
+        next(one for one in plan.choice.every if one.option.complete and one.images >= POOL)
+        for plan in (planned(drawn, 300, 2000, 0), made)
+    )
+    assert right.dollars == wrong.dollars
+    assert np.median(wrong.map) < np.median(right.map)
+    assert logit(wrong.median) - logit(right.median) == pytest.approx(loss[0], rel=0.3)
+    blind = planned(replace(drawn, levels={}), 300, 2000)
+    assert blind.trust.grade == "low" and "an order without any" in blind.trust.reasons[0]
+
+
 def test_without_images_there_must_be_something_to_ask_again(erring, unmeasured):
     for runs, errors in ((erring, None), (unmeasured, FLIPS)):
         with pytest.raises(BadInput, match="images is 0, so only further answers"):

@@ -2,6 +2,7 @@
 
 import math
 import re
+import shutil
 import warnings
 from dataclasses import replace
 
@@ -224,6 +225,32 @@ def test_plans_say_what_wrong_test_labels_do_to_map(pilot):
     few = replace(made.evidence, test=replace(erring.evidence.test, half_width=6.0))
     made = plan(few, 60, images=POOL, prices="openimages", errors=(0.05, 0.05))
     assert further in answers(made)["Next step"]
+
+
+def test_true_test_labels_are_not_corrected_for_errors_of_an_order(pilot, tmp_path):
+    """Those of drawn images; of others, rates that the measured mAP contradicts are said to."""
+    folder = shutil.copytree(pilot, tmp_path / "drawn")
+    grid = folder / "grid.toml"
+    grid.write_text(re.sub(r"(?m)^data = .*", 'data = "scenes"', grid.read_text()))
+    rates = (0.05, 0.05)
+    drawn, true = Evidence.of(folder, errors=rates), Evidence.of(folder)
+    assert drawn.test == true.test and drawn.test.errors is None
+    assert Evidence.of(pilot, errors=rates).test.errors == rates
+    made = plan(pilot, 60, images=POOL, prices="openimages", errors=(0.3, 0.3))
+    unknown = plan(pilot, 60, images=POOL, prices="openimages")
+    limit = 100 * made.evidence.test.limit
+    said = f"no model could measure more than {limit:.1f} mAP"
+    assert made.trust.grade == "low" and said in made.trust.reasons[0]
+    assert made.chosen.median == unknown.chosen.median
+
+
+def test_the_uncertainty_is_that_with_the_correction_for_errors(pilot):
+    made = plan(pilot, 60, images=POOL, prices="openimages", errors=(0.05, 0.05))
+    test = made.evidence.test
+    width = test.certainty(test.images, test.errors)
+    assert width > test.half_width + 2
+    assert f"uncertain by ±{width:.1f} points" in answers(made)["Trust"]
+    assert f"±{width:.1f}" in made.text(width=10_000, details=True).split("as they are")[1][:40]
 
 
 def test_an_order_below_the_pilot_is_stated_with_the_pilots_labels(pilot):

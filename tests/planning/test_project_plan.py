@@ -189,7 +189,7 @@ def test_test_labels_err_as_their_numbers_of_answers_say(project, tmp_path):
     """By value: of three answers the majority errs at 3 e**2 - 2 e**3."""
     home = tmp_path / "project"
     shutil.copytree(project.parents[1], home)
-    errors, runs = (0.2, 0.1), home / "runs" / "1"
+    errors, runs = (0.04, 0.01), home / "runs" / "1"
     assert plan(runs, 200, images=IMAGES, errors=errors).evidence.test.errors == errors
     rows = ["split,answers,questions", "train,1,900", "test,1,300", "test,3,100"]
     (home / "answers.csv").write_text("\n".join(rows) + "\n")

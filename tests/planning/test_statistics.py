@@ -155,6 +155,25 @@ def test_wrong_error_rates_are_within_the_band():
         assert norm.ppf(0.95) * split.noise < off <= norm.ppf(0.95) * split.spread
 
 
+def test_rates_that_the_measured_map_contradicts_correct_nothing():
+    """Against labels with such errors a perfect model would measure less than this one did."""
+    rng, rates = np.random.default_rng(4), (0.05, 0.05)
+    for wrong, possible in (((0.0, 0.0), False), (rates, True)):
+        counts, ap, shares = erring(400, wrong, rng, distance=3.0)
+        alone, known = (TestSplit.of(400, counts, ap, shares, 1200, errors=e)
+                        for e in (None, rates))  # fmt: skip
+        assert (known.limit is None) == possible and (known.errors == rates) == possible
+        if possible:
+            value = known.on_new_images(np.array([ap.mean()]))[0]
+            assert value == pytest.approx(true_map(3.0), abs=0.05) and value > ap.mean() + 0.15
+        else:
+            assert known.on_many == alone.on_many and known.uncertain == alone.half_width
+            # Nearly the share of images labelled with a class that would show it.
+            right = 0.95 * np.maximum(shares - 0.05, 0) / 0.9 / shares
+            assert known.limit == pytest.approx(right.mean(), abs=0.08)
+            assert known.limit < ap.mean() - 0.05
+
+
 def test_a_second_answer_is_worth_more_than_images_where_errors_outweigh_noise():
     rng = np.random.default_rng(2)
     for images, errors, better in ((1500, (0.04, 0.04), True), (60, (0.01, 0.0005), False)):
