@@ -266,6 +266,10 @@ def _print_order(
         say(f"a class took {swept.seconds:.1f} s with 91 on a page, and {alone.seconds:.1f} s "
             f"alone; with {L} expect up to {exact_money(most.dollars)}, {duration(most.seconds)} "
             "of work; `simkit receive` measures it")  # fmt: skip
+        if (over := most.dollars - project.budget) >= 0.005:
+            fits = math.floor(100 * project.budget * bill.dollars / most.dollars) / 100
+            mend = f"; to stay within it, start another project with --budget {fits:.2f}"
+            say(f"warning: that is {exact_money(over)} over the budget{mend if fits else ''}")
     say_repeated(order)
     _print_possible(project, order)
     say_annotators(OrderState.of(order))

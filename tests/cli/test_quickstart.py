@@ -210,6 +210,19 @@ def test_a_budget_below_the_price_of_few_images_buys_some(shell, tmp_path) -> No
     assert 0 < done.json["asked"] < 40 and 0.08 < done.json["dollars"] <= 0.1
 
 
+def test_an_order_that_may_cost_more_than_the_budget_names_one_that_does_not(
+    shell, tmp_path
+) -> None:
+    photographs(tmp_path / "photos", 40)
+    first = ("quickstart", "photos", "--classes", "names.txt", "--repeat", 0)
+    said = shell(*first, "--budget", 0.1).out
+    most = float(re.search(r"expect up to \$([\d.]+)", said)[1])
+    found = re.search(r"\$(\S+) over the budget.* with --budget ([\d.]+)", said)
+    assert float(found[1]) == pytest.approx(most - 0.1, abs=0.01) and most > 0.1
+    said = shell(*first, "--budget", found[2], "--out", "other").out
+    assert 0.07 < float(re.search(r"expect up to \$([\d.]+)", said)[1]) <= 0.1
+
+
 def test_bad_input_is_one_sentence_and_writes_nothing(shell, tmp_path) -> None:
     photos = photographs(tmp_path / "photos", 3)
     cases = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import tomllib
 from pathlib import Path
@@ -234,3 +235,16 @@ def test_answers_find_their_order_among_several(shell, project) -> None:
 def test_without_a_project_the_message_names_the_command_that_starts_one(shell) -> None:
     done = shell("status")
     assert done.code == 2 and "simkit quickstart" in done.err
+
+
+def test_what_is_over_the_budget_is_said_and_pay_is_what_people_get(shell, project) -> None:
+    file = Path("project/project.toml")
+    file.write_text(re.sub(r"budget = .*", "budget = 0.1", file.read_text()))
+    given = answers("all.jsonl", project)
+    given.write_text(given.read_text().replace('"seconds": 6.0', '"seconds": 5.0'))
+    done = shell("receive", "project", given, "--json")
+    paid = sum(round(one["pay"], 2) for one in done.json["people"])
+    assert paid == 0.25  # 36 questions of 5/3 s at $15 an hour
+    assert shell("status", "project", "--json").json["spent"] == pytest.approx(paid, abs=1e-6)
+    said = shell("status", "project").out
+    assert "spent $0.25 of $0.10" in said and "; $0.15 over" in said
