@@ -119,6 +119,18 @@ class Votes:
         numbers = self.counts.sum(1)
         return int(np.median(numbers[numbers > 0]))
 
+    def several(self, number: int = 3) -> Votes | None:
+        """The votes on questions with this many votes or more; None without any."""
+        kept = self.counts.sum(1) >= number
+        if not kept.any():
+            return None
+        places, cast = np.cumsum(kept) - 1, kept[self.vote_question]
+        return replace(
+            self, question_image=self.question_image[kept], gold=self.gold[kept],
+            question_class=self.question_class[kept], vote_worker=self.vote_worker[cast],
+            vote_question=places[self.vote_question[cast]], vote_answer=self.vote_answer[cast],
+        )  # fmt: skip
+
     @property
     def same_roster(self) -> float:
         """The share of neighbouring questions about one image that the same people answered."""

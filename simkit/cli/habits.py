@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from simkit.annotate.dawid_skene import Fitted
     from simkit.annotate.votes import Votes
 
+LEAST = 3  # votes on a question, with which the fit can say who errs
+
 
 @click.command(
     epilog="\b\nExample: simkit habits votes.csv --out habits.json\n"
@@ -71,6 +73,15 @@ def command(
         votes = simkit.read_votes(file, minus=minus or "")
     except BadInput as error:
         raise BadInput(str(error).replace("minus=", "--minus ")) from None
+    decided = votes.decided(maybe)
+    if (
+        decided.per_question < LEAST
+        and (several := (decided if maybe == "drop" else votes).several(LEAST)) is not None
+    ):
+        asked, used = len(votes.question_image), len(several.question_image)
+        say(f"a typical question has fewer than {LEAST} votes; the rates are of the {used:,} of "
+            f"{asked:,} questions with {LEAST} or more")  # fmt: skip
+        votes = several
     fitted = simkit.fit_annotators(votes, maybe=maybe)
     confused = simkit.analysis.confusion(votes, fitted, seed=seed)
     with whole(out) as part:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
     from simkit.orders.receiving import Checked, OrderState
 
+_AGREEMENT = [
+    f"{word}{end}" for word in ("yes", "no") for end in ("", "_low", "_high", "_questions")
+]
+
 
 @click.command(epilog="Example: simkit receive order1 answers-anna.jsonl answers-ben.jsonl")
 @click.argument("folder", type=options.FOLDER, metavar="ORDER")
@@ -27,7 +31,8 @@ if TYPE_CHECKING:
 @options.json
 def command(
     folder: Path, files: tuple[Path, ...], *, columns: tuple[str, ...] = (),
-    minus: Literal["absent", "unknown"] | None = None,
+    minus: Literal["absent", "unknown"] | None = None, without: tuple[str, ...] = (),
+    with_: tuple[str, ...] = (),
 ) -> None:  # fmt: skip
     """Add answers to an order: from its page, a table (CSV, JSON, Excel) or Label Studio.
 
@@ -43,6 +48,11 @@ def command(
         if the table has no such column.
     minus
         Meaning of -1 in answers with 1 and -1 but no 0.
+    without : NAME
+        Set this person's answers aside, from now on: they are paid and kept, but labels, votes,
+        error rates and times are computed without them, and their questions are open again.
+    with_ : NAME
+        Use the answers of this person again.
     """
     import pandas as pd
 
@@ -60,13 +70,15 @@ def command(
     for file in files:
         raw.append(answer_tables.read(file, order, names, minus or "").assign(file=str(file)))
     result = checked(order, pd.concat(raw))
-    for name in (side_tables.NAMES, side_tables.NOTES):
+    for name in (side_tables.NAMES, side_tables.NOTES, side_tables.WITHOUT):
         side_tables.read(folder, name)  # a damaged one is refused before answers are stored
     keep(order, result.answers)
     side = side_tables.add(folder, side_tables.NAMES, result.names)
     side += side_tables.add(folder, side_tables.NOTES, result.notes)
+    if without or with_:
+        _set_aside(OrderState.of(order), without, with_)
     state = None
-    while state is None or len(kept(order)) > len(state.answers):  # others may receive, too
+    while state is None or len(kept(order)) > len(state.received):  # others may receive, too
         state = OrderState.of(order)
         if not len(state.answers):
             named, mend = ", ".join(map(str, files)), "give the files with people's answers"
@@ -84,15 +96,43 @@ def command(
             written += [f"../{name}" for name in write_pilot(project, state)]
             if (scores := ProjectScores.of(project, project.states[0])) is not None:
                 written += [f"../{name}" for name in scores.write()]
+    if state.aside:
+        written.append(side_tables.WITHOUT)
     _print(state, result, written)
     say(f"next: {_next(state) if project is None else next_step(project, project.states)}")
+
+
+def _set_aside(state: OrderState, without: tuple[str, ...], with_: tuple[str, ...]) -> None:
+    """Change whose answers are set aside. Raises BadInput for people without answers."""
+    from simkit.orders import side_tables
+    from simkit.orders.annotators import pseudonyms_of
+
+    folder, known = state.order.folder, [*state.received["worker"].unique()]
+    names = dict(side_tables.read(folder, side_tables.NAMES).to_numpy().tolist())
+    workers = pseudonyms_of(state, [*without, *with_])
+    found = {text: text if text in known else workers[text] for text in workers}
+    for option, texts in (("--without", without), ("--with", with_)):
+        for text in texts:
+            if found[text] not in known:
+                people = ", ".join(names.get(who, who) for who in known)
+                raise BadInput(f"{option} is {text}, who has no answers in {folder}; name one of "
+                               f"{people or 'the people with answers'}")  # fmt: skip
+    out, back = ({found[text] for text in texts} for texts in (without, with_))
+    if both := out & back:
+        who = min(both)
+        raise BadInput(f"--without and --with both name {names.get(who, who)}; name the person in "
+                       "one of them")  # fmt: skip
+    aside = (state.aside | out) - back
+    if aside >= {*known}:
+        raise BadInput(f"--without leaves no answers in {folder}; keep those of one person or more")
+    side_tables.set_aside(folder, aside)
 
 
 def _print(state: OrderState, result: Checked, written: list[str]) -> None:
     from simkit.orders import side_tables
 
     names = dict(side_tables.read(state.order.folder, side_tables.NAMES).to_numpy().tolist())
-    order, total = state.order, len(state.order.table)
+    order, total, found = state.order, len(state.order.table), _errs(state, names)
     added, problems = len(result.answers), result.problems
     print_json({
         "order": order.id, "added": added, "answers": len(state.answers),
@@ -103,7 +143,8 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
         "left_out": result.left_out, "errors": state.errors, "further": len(state.of_others),
         "people": [{"person": who, "name": names.get(str(who), ""), "answers": int(one.answers),
                     **{key: None if one[key] != one[key] else float(one[key])
-                       for key in ("time", "untimed", "pay")}}
+                       for key in ("time", "untimed", "pay", *_AGREEMENT)},
+                    "aside": bool(one.aside), "errs": str(who) in {who for who, _ in found}}
                    for who, one in state.people.iterrows()],
     })  # fmt: skip
     say(f"{added:,} answers added; {total - len(state.open):,} of {total:,} questions are answered")
@@ -127,22 +168,61 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
         cut = f" (times cut for a pause: {state.pauses:,})" if state.pauses else ""
         say(f"mean time per question: {times}{cut}")
     _print_people(state.people, names)
+    for _, sentence in found:
+        say(sentence)
+    for who, one in state.people[state.people["aside"]].iterrows():
+        name = names.get(str(who), str(who))
+        say(f"set aside: the {one.answers:,} answers of {name}, which are paid and not used; "
+            f"--with {quote(name)} uses them again")  # fmt: skip
     say(f"wrote {', '.join(written)} in {order.folder}")
 
 
 def _print_people(people: pd.DataFrame, names: Mapping[str, str]) -> None:
-    """Answers, times and pay of each person, with the names that are known."""
+    """Answers, times, pay and agreement of each person, with the names that are known."""
+
+    def agreed(one: pd.Series[float], word: str) -> str:
+        share, low, high = one[word], one[f"{word}_low"], one[f"{word}_high"]
+        return "" if share != share else (
+            f"{share:.0%} ({low:.0%} to {high:.0%}) of {int(one[f'{word}_questions']):,}"
+        )  # fmt: skip
+
     rows = [
         [names.get(str(who), ""), str(who), int(one.answers), f"{one.unsure:.0%}",
          "" if one.seconds != one.seconds else f"{one.seconds:.1f}",
          "" if one.time != one.time else duration(one.time),
          "" if one.pay != one.pay else exact_money(one.pay),
-         "" if one.gold != one.gold else f"{one.right:.0%} of {int(one.gold)}"]
+         "" if one.gold != one.gold else f"{one.right:.0%} of {int(one.gold)}",
+         agreed(one, "yes"), agreed(one, "no")]
         for who, one in people.iterrows()
     ]  # fmt: skip
-    table(["name", "person", "answers", "unsure", "s each", "time", "pay", "gold correct"], rows)
+    heads = ["name", "person", "answers", "unsure", "s each", "time", "pay", "gold correct",
+             "says yes where others do", "says no where others do"]  # fmt: skip
+    kept = [n for n in range(len(heads)) if n < 7 or any(row[n] for row in rows)]
+    table([heads[n] for n in kept], [[row[n] for n in kept] for row in rows])
     if untimed := int(people["untimed"].sum()):
         say(f"{untimed:,} answers have no time; pay by the hour leaves them out")
+
+
+def _errs(state: OrderState, names: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The people who err clearly more often than the others, and a sentence about each."""
+    found = list[tuple[str, str]]()
+    if (peers := state.peers) is None or state.votes is None:
+        return found
+    for place, who in enumerate(state.votes.workers):
+        cases = [
+            f"said {('yes', 'no')[said]} on {peers.against[place, said]:,} of "
+            f"{peers.disputed[place, said]:,} disputed questions where most said "
+            f"{('no', 'yes')[said]} ({peers.expected[place, said]:.0f} expected of people who are "
+            "equally good)"
+            for said in (1, 0) if peers.named[place, said]
+        ]  # fmt: skip
+        if cases:
+            name = names.get(who, who)
+            found.append((who, f"{name} errs more often than the others: {name} "
+                          f"{', and '.join(cases)}; look at these answers, or set them aside: "
+                          f"simkit receive {quote(str(state.order.folder))} --without "
+                          f"{quote(name)}"))  # fmt: skip
+    return found
 
 
 def errors_line(state: OrderState) -> str:

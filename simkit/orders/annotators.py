@@ -106,7 +106,7 @@ def divide(order: Order, annotators: Sequence[str]) -> pd.DataFrame:
     """
     questions, first = _asked(order, len(order.rounds))
     state = OrderState.of(order)
-    done, workers = _engaged(state, len(order.rounds)), _pseudonyms(state, annotators)
+    done, workers = _engaged(state, len(order.rounds)), pseudonyms_of(state, annotators)
     # Images about which several people answer are dealt first, so that everybody has as many.
     wanted = questions.groupby("image", sort=False)["answers"].max()
     wanted = wanted.sort_values(ascending=False, kind="stable")
@@ -240,7 +240,7 @@ def replaced(state: OrderState, leaver: str, name: str) -> dict[int, pd.DataFram
             continue
         people |= {person(one): one for one in division["annotator"] if one}
         gone, new = people.get(person(leaver)), people.get(person(name), name)
-        engaged, worker = _engaged(state, number), _pseudonyms(state, [new])[new]
+        engaged, worker = _engaged(state, number), pseudonyms_of(state, [new])[new]
         held = _held(division, _asked(order, number)[0])
         held = held[~_taken(held) & (held["annotator"] == gone)]
         rows = [
@@ -299,7 +299,7 @@ def _waiting(state: OrderState) -> Iterator[tuple[int, Part, str, pd.Series[bool
     for number in range(1, len(order.rounds) + 1):
         if (division := read(order, number)) is None:
             continue
-        workers = _pseudonyms(state, division["annotator"].unique().tolist())
+        workers = pseudonyms_of(state, division["annotator"].unique().tolist())
         for part in parts(order, number, division):
             if part.annotator:
                 by = state.answers["worker"] == workers[part.annotator]
@@ -329,7 +329,7 @@ class Waiting:
 def waiting(state: OrderState) -> list[Waiting]:
     """The parts with questions that wait for answers."""
     order, at_work = state.order, team(state.order)
-    workers, found = _pseudonyms(state, at_work), list[Waiting]()
+    workers, found = pseudonyms_of(state, at_work), list[Waiting]()
     for number in range(1, len(order.rounds) + 1):
         lacking = state.lacking.set_index("question")["lacking"]
         division = read(order, number)
@@ -389,7 +389,7 @@ def _engaged(state: OrderState, number: int) -> set[tuple[int, str]]:
     """Pairs of image and pseudonym: who has answered, or has yet to answer, a round's questions."""
     first = state.order.first
     asked = {*first[_asked(state.order, number)[0].index]}
-    answers = state.answers[state.answers["question"].map(first).isin(asked)]
+    answers = state.received[state.received["question"].map(first).isin(asked)]
     engaged = {*zip(answers["image"].tolist(), answers["worker"].tolist(), strict=True)}
     for _, part, worker, waits in _waiting(state):
         own = part.questions[waits & part.questions["question"].map(first).isin(asked)]
@@ -397,6 +397,7 @@ def _engaged(state: OrderState, number: int) -> set[tuple[int, str]]:
     return engaged
 
 
-def _pseudonyms(state: OrderState, annotators: Sequence[str]) -> dict[str, str]:
+def pseudonyms_of(state: OrderState, annotators: Sequence[str]) -> dict[str, str]:
+    """The pseudonym of each of these names."""
     spelled = pd.DataFrame({"worker": [*annotators], "file": str(state.order.folder)})
-    return pseudonyms(state.order, spelled, {*state.answers["worker"]})
+    return pseudonyms(state.order, spelled, {*state.received["worker"]})

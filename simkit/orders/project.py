@@ -258,7 +258,7 @@ def spent(project: Project, states: Sequence[OrderState], *, measured: bool = Fa
             total += float(state.people["pay"].round(2).sum())  # as `simkit receive` says
             continue
         rates = (found or listed).once_set_up()
-        for _, rows in state.answers.groupby("worker"):
+        for _, rows in state.received.groupby("worker"):
             total += cost(effort_of(rows, state.order.shape, 1), rates).dollars
     return total + (listed.setup + listed.setup_class * len(project.classes)) * (total > 0)
 
@@ -277,7 +277,7 @@ def write_pilot(project: Project, state: OrderState) -> list[str]:
     asked, split = pilot_split(project, order)
     tests = [part for part in order.rounds[1:] if part.settings.test]
     first = dataclasses.replace(order, rounds=(order.rounds[0], *tests))
-    pilot = OrderState(first, state.answers[state.answers["image"].isin(asked)])
+    pilot = OrderState(first, state.received[state.received["image"].isin(asked)], state.aside)
     done = ~np.isin(asked, pilot.open["image"])
     codes = pilot.labels.codes[asked[done]].toarray()
     cells = np.array(["", "1", "0"])[codes]  # unknown, present, absent: -1 is the last one
@@ -487,7 +487,7 @@ def _left_to_search(state: OrderState, plan: dict[str, Any]) -> float:
         return 0.0
     name = last.settings.parsed_scheme.name
     planned = [float(part["dollars"]) for part in parts if make(str(part["scheme"])).name == name]
-    rows = state.answers[state.answers["round"].isin(rounds)]
+    rows = state.received[state.received["round"].isin(rounds)]
     rates = (state.prices() or price_list(last.settings.prices)).once_set_up()
     return sum(planned[:1]) - cost(effort_of(rows, order.shape, 1), rates).dollars
 

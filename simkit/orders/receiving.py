@@ -20,6 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from simkit.annotate.peers import Peers, peers
 from simkit.annotate.prices import Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.votes import NO as SAID_NO
@@ -33,7 +34,7 @@ from simkit.labels.formats import for_path
 from simkit.labels.formats.base import write_lines
 from simkit.labels.names import note_same, person, plain
 from simkit.labels.partial import PartialLabels
-from simkit.orders import project_state
+from simkit.orders import project_state, side_tables
 from simkit.orders.answer_tables import DAY, FASTEST, RAW, standard, standard_names
 from simkit.orders.order import LABELS, NOTHING, Order, effort_of
 from simkit.orders.order_crowd import END, NO, UNSURE, YES, JoinedAnswers
@@ -261,31 +262,40 @@ class OrderState:
     Attributes
     ----------
     order : Order
-    answers : DataFrame
+    received : DataFrame
         As `kept`, with the columns of the questions.
+    aside : frozenset of str
+        Workers whose answers are set aside: they are paid and counted as effort, and not used.
     """
 
     order: Order
-    answers: pd.DataFrame
+    received: pd.DataFrame
+    aside: frozenset[str] = frozenset()
 
     @staticmethod
     def of(order: Order) -> OrderState:
         """Read the answers in the order's folder. Raises BadInput."""
         answers = kept(order)
         about = order.table.drop(columns="question")
-        return OrderState(order, answers.join(about, on="question"))
+        aside = frozenset(side_tables.read(order.folder, side_tables.WITHOUT)["worker"])
+        return OrderState(order, answers.join(about, on="question"), aside)
+
+    @cached_property
+    def answers(self) -> pd.DataFrame:
+        """The received answers, without those that are set aside."""
+        return self.received[~self.received["worker"].isin(self.aside)]
 
     def about(self, images: NDArray[np.integer]) -> OrderState:
         """The state of the questions about these images (indices) alone."""
         tables = [part.table[part.table["image"].isin(images)] for part in self.order.rounds]
         kept = [n for n, table in enumerate(tables) if len(table)]
         rounds = tuple(replace(self.order.rounds[n], table=tables[n]) for n in kept)
-        answers = self.answers[self.answers["image"].isin(images)]
+        answers = self.received[self.received["image"].isin(images)]
         numbers = answers["round"].map({n + 1: place for place, n in enumerate(kept, 1)})
         part = replace(self.order, rounds=rounds)
         if rounds:  # too few of them to say which images a further round leaves out
             part = replace(part, without=self.order.left_out(part.settings))
-        return OrderState(part, answers.assign(round=numbers))
+        return OrderState(part, answers.assign(round=numbers), self.aside)
 
     @cached_property
     def usual(self) -> int:
@@ -341,11 +351,12 @@ class OrderState:
             where = np.divmod(said.index.to_numpy(np.int64), L)
             others = csr_array((said.to_numpy(np.int8), where), shape=order.shape)
             codes = codes + others - others.multiply(codes != 0)
-        answered = self.answers[self.answers["gold"] == 0].drop_duplicates("question")
+        used = self.answers[self.answers["gold"] == 0]
         asked = np.zeros(order.shape[0], bool)
-        asked[answered["image"].to_numpy(np.int64)] = True
+        asked[used["image"].to_numpy(np.int64)] = True
+        answered = self.received[self.received["gold"] == 0].drop_duplicates("question")
         # Further answers count as they come.
-        given = self.answers.groupby("question")["worker"].nunique()[answered["question"]]
+        given = self.received.groupby("question")["worker"].nunique()[answered["question"]]
         each = np.maximum(answered["needed"], np.minimum(given.to_numpy(), answered["answers"]))
         # An image that is asked about again is opened again, as if it were another one.
         pair = answered["question"].map(order.first).fillna(answered["question"])
@@ -533,10 +544,19 @@ class OrderState:
             return None
 
     @cached_property
+    def peers(self) -> Peers | None:
+        """The agreement of the people in `votes` with each other; None without votes."""
+        return None if self.votes is None else peers(self.votes)
+
+    @cached_property
     def _times(self) -> pd.DataFrame:
         """Columns kind, each (seconds per question and person) and most (`LONG` medians)."""
-        each = self.answers["seconds"] / self.answers["shared"]
-        timed = self.answers[["kind"]].assign(each=each)[each >= FASTEST]
+        return self._timed(self.answers)
+
+    @staticmethod
+    def _timed(answers: pd.DataFrame) -> pd.DataFrame:
+        each = answers["seconds"] / answers["shared"]
+        timed = answers[["kind"]].assign(each=each)[each >= FASTEST]
         return timed.assign(most=LONG * timed.groupby("kind")["each"].transform("median"))
 
     @cached_property
@@ -557,22 +577,33 @@ class OrderState:
         Of answers with a time, time is the sum in seconds, with pauses cut; untimed is the number
         of the others. pay is in dollars: the time at the wage of the price list, or its price of
         the answers; nan where it has neither. gold is a number of answers, right a share of them.
+        Of the others' yes, those to which the person said yes are the share yes, with the interval
+        yes_low to yes_high and the number of questions yes_questions; in the same way for no.
+        Answers that are set aside have no such shares, and are paid.
         """
-        times = self._times
-        times = times.assign(
-            worker=self.answers["worker"], each=times[["each", "most"]].min(axis=1)
-        )
-        rows = self.answers.assign(each=self.answers["seconds"] / self.answers["shared"])
+        received = self.received
+        times = self._timed(received)
+        times = times.assign(worker=received["worker"], each=times[["each", "most"]].min(axis=1))
+        rows = received.assign(each=received["seconds"] / received["shared"])
         gold = rows[rows["gold"] != 0]
         right = (gold["answer"] == "yes") == (gold["gold"] > 0)
         by, timed = rows.groupby("worker"), times.groupby("worker")["each"]
-        return pd.DataFrame({
+        table = pd.DataFrame({
             "answers": by.size(), "unsure": by["answer"].agg(lambda a: (a == "unsure").mean()),
             "seconds": by["each"].median(), "time": timed.sum(),
             "untimed": by.size().sub(timed.size(), fill_value=0).astype(int),
             "pay": self._pay(times),
             "gold": gold.groupby("worker").size(), "right": right.groupby(gold["worker"]).mean(),
         })  # fmt: skip
+        workers = [] if self.votes is None else [*self.votes.workers]
+        for said, word in enumerate(("no", "yes")):
+            for end in ("", "_low", "_high", "_questions"):
+                values = [] if self.peers is None else getattr(self.peers, end[1:] or "share")
+                column = [row[said] for row in values]
+                table[word + end] = pd.Series(column, workers, dtype=float).reindex(table.index)
+            number = word + "_questions"
+            table[number] = table[number].fillna(0).astype(int)
+        return table.assign(aside=table.index.isin(self.aside))
 
     def _pay(self, times: pd.DataFrame) -> pd.Series[float]:
         """Dollars of each worker: for answers priced in dollars, and for the time of all others.
@@ -583,7 +614,7 @@ class OrderState:
         priced = [kind for kind, rate in listed.rates.items() if rate.dollars is not None]
         hourly = times[~times["kind"].isin(priced)].groupby("worker")["each"].sum()
         pay = hourly * (float("nan") if listed.wage is None else listed.wage / 3600)
-        answers = self.answers[self.answers["kind"].isin(priced)]
+        answers = self.received[self.received["kind"].isin(priced)]
         bills = {
             worker: cost(effort_of(rows, self.order.shape, 1), listed).lines
             for worker, rows in answers.groupby("worker")

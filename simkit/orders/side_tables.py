@@ -2,11 +2,13 @@
 
 order1/names.csv    worker and name: who has which pseudonym; may be deleted at any time
 order1/notes.csv    image, worker and note: what people noted on the page
+order1/without.csv  worker: whose answers are set aside
 """
 
 from __future__ import annotations
 
 import io
+from collections.abc import Set
 from pathlib import Path
 
 import pandas as pd
@@ -14,8 +16,10 @@ import pandas as pd
 from simkit.errors import BadInput
 from simkit.files import reading, whole
 
-NAMES, NOTES = "names.csv", "notes.csv"
-COLUMNS = {NAMES: ["worker", "name"], NOTES: ["image", "worker", "note"]}
+NAMES, NOTES, WITHOUT = "names.csv", "notes.csv", "without.csv"
+COLUMNS = {
+    NAMES: ["worker", "name"], NOTES: ["image", "worker", "note"], WITHOUT: ["worker"],
+}  # fmt: skip
 
 
 def read(folder: Path, name: str) -> pd.DataFrame:
@@ -51,3 +55,12 @@ def add(folder: Path, name: str, rows: pd.DataFrame) -> list[str]:
         with whole(folder / name) as part:
             table.to_csv(part, index=False)
     return [name]
+
+
+def set_aside(folder: Path, workers: Set[str]) -> None:
+    """Write whose answers are set aside; without anybody the file is removed."""
+    if not workers:
+        (folder / WITHOUT).unlink(missing_ok=True)
+        return
+    with whole(folder / WITHOUT) as part:
+        pd.DataFrame({"worker": sorted(workers)}).to_csv(part, index=False)

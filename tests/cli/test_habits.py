@@ -145,3 +145,17 @@ def test_what_people_name_first_goes_from_an_order_to_a_simulation(shell, tmp_pa
     refused = shell(*fit, "--figure", "votes.png")
     assert refused.code == 2 and "--figure and --labels" in refused.err
     assert shell(*fit, "--out", "one/named.csv").code == 2
+
+
+def test_questions_with_three_votes_serve_where_most_have_one(shell) -> None:
+    votes_file(Path("votes.csv"), gold=False)
+    assert shell("habits", "votes.csv", "--out", "alone.json").code == 0
+    more = [f"x{n},thing 0,w0,no\n" for n in range(2000)]
+    Path("more.csv").write_text(Path("votes.csv").read_text() + "".join(more))
+    done = shell("habits", "more.csv", "--out", "more.json")
+    assert done.code == 0, done.err
+    assert "the rates are of the 600 of 2,600 questions with 3 or more" in done.out
+    assert "3,000 votes of 6 people on 600 questions" in done.out
+    assert Path("more.json").read_bytes() == Path("alone.json").read_bytes()
+    Path("single.csv").write_text("image,class,worker,answer\n" + "".join(more))
+    assert "a typical question has 1 votes" in shell("habits", "single.csv").err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -298,3 +299,51 @@ def test_half_a_character_in_a_name_is_read(rpa, tmp_path):
     (tmp_path / "said.jsonl").write_text(json.dumps(line))
     assert code(["receive", str(rpa.folder), str(tmp_path / "said.jsonl")]) == 0
     assert len(OrderState.of(rpa).answers) == 1
+
+
+def test_answers_of_a_person_are_set_aside_and_used_again(tmp_path, capsys):
+    order = ordered(tmp_path / "one", "--scheme", "rpa(keep=0.5)", "--answers", "3")
+    files = []
+    for worker, wrong in (("ann", 0.02), ("zoe", 0.02), ("ben", 0.5)):
+        files.append(str(tmp_path / f"{worker}.csv"))
+        rows(order, TRUTH, worker=worker, wrong=wrong).to_csv(files[-1], index=False)
+    words = ["receive", str(order.folder)]
+    assert code([*words, *files]) == 0
+    said = capsys.readouterr().out
+    assert "ben errs more often than the others: ben said no on 147 of 181 disputed " in said
+    assert "ann errs" not in said and "zoe errs" not in said
+    assert f"simkit receive {order.folder} --without ben\n" in said
+    names = ["labels.parquet", "votes.csv", "people.csv", "open.csv"]
+    before = {name: (order.folder / name).read_bytes() for name in names}
+    paid, pairs = OrderState.of(order), len(order.table)
+    for given in (["--without", "Ben"], []):  # it stays so without the option
+        assert code([*words, *given]) == 0
+        assert f"set aside: the {pairs:,} answers of ben, which are paid" in capsys.readouterr().out
+    state = OrderState.of(order)
+    bills = [simkit.cost(one.labels, "hourly").dollars for one in (state, paid)]
+    assert bills[0] == bills[1] > 0  # what was answered is billed
+    assert len(state.votes.vote_answer) == 2 * pairs and len(paid.votes.vote_answer) == 3 * pairs
+    assert len(state.votes.workers) == 2 and len(state.open) == pairs  # each lacks a third answer
+    people = pd.read_csv(order.folder / "people.csv").set_index("aside")
+    assert people.loc[True, "answers"] == pairs and people.loc[True, "pay"] > 0
+    assert np.isnan(people.loc[True, "yes"]) and (people.loc[False, "yes"] > 0.85).all()
+    assert state.joined.states_at(paid.joined.places).tolist() != paid.joined.states.tolist()
+    assert code([*words, "--with", "ben", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert {one["name"]: one["errs"] for one in facts["people"]} == {
+        "ann": False, "zoe": False, "ben": True
+    }  # fmt: skip
+    assert {name: (order.folder / name).read_bytes() for name in names} == before
+    assert not (order.folder / "without.csv").exists()
+
+
+def test_who_cannot_be_set_aside(rpa, capsys):
+    answer(rpa, worker="ann")
+    for given, message in (
+        (["--without", "bob"], "--without is bob, who has no answers"),
+        (["--without", "ann"], "--without leaves no answers"),
+        (["--without", "ann", "--with", "ann"], "--without and --with both name"),
+    ):
+        assert code(["receive", str(rpa.folder), *given]) == 2
+        assert message in capsys.readouterr().err
+        assert not (rpa.folder / "without.csv").exists()

@@ -1,0 +1,97 @@
+"""Which person errs: the answers of each compared with those of the others to the same questions.
+
+Nothing is assumed about the truth. Where people disagree, equally good people are in the minority
+equally often, however hard the questions are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtrc
+
+from simkit.annotate.annotators import Ints
+from simkit.annotate.votes import NO, YES, Votes, ratio
+
+FALSELY = 0.02  # bound on the probability that any of several equally good people is named
+TIMES = (
+    3.0  # the least odds of being in the minority, as a multiple of those of equally good people
+)
+CHOSEN = 0.5  # a difference of shares of yes, above which questions were chosen by these answers
+_Z = 1.96
+
+
+@dataclass(frozen=True, eq=False)
+class Peers:
+    """The agreement of R workers with the others, by what the others said: (R, 2), no and yes.
+
+    Attributes
+    ----------
+    share : (R, 2) float
+        Share of the others' no to which the worker said no, and of their yes to which the worker
+        said yes; nan without any.
+    low, high : (R, 2) float
+        95 % intervals of the shares (Wilson, 1927), with questions taken as independent.
+    questions : (R, 2) int
+        Numbers of questions in these shares.
+    disputed, against : (R, 2) int
+        Disputed: questions that the worker and two others or more answered, on which they
+        disagreed, and most said no, or yes; against: those on which the worker contradicted most.
+    expected : (R, 2) float
+        Expected number of the latter if all were equally good.
+    named : (R, 2) bool
+        Whether the worker contradicts most people clearly more often than that.
+    """
+
+    share: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    questions: Ints
+    disputed: Ints
+    against: Ints
+    expected: NDArray[np.float64]
+    named: NDArray[np.bool_]
+
+
+def peers(votes: Votes) -> Peers:
+    """Compare each worker with the others; a maybe counts as no vote."""
+    votes = votes.decided("drop")
+    about, who, R = votes.vote_question, votes.vote_worker, len(votes.workers)
+
+    def by_worker(values: NDArray[np.generic]) -> NDArray[np.float64]:
+        return np.stack([np.bincount(who, column, R) for column in values.T], axis=1)
+
+    counts = votes.counts[:, [NO, YES]]
+    says = (votes.vote_answer == YES)[:, None] == [False, True]
+    others = counts[about] - says
+    questions, total = by_worker(others > 0), by_worker(others)
+    share = by_worker(others * says) / np.where(total > 0, total, np.nan)
+    n = np.where(questions > 0, questions, np.nan)
+    half = _Z * np.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
+    low, high = ((share + _Z**2 / (2 * n) + sign * half) / (1 + _Z**2 / n) for sign in (-1, 1))
+    # Questions that are asked again because of somebody's answers hold more errors of this person.
+    yes, several = says[:, 1], counts.sum(1)[about] >= 3
+    again, once = (
+        ratio(np.bincount(who, yes & some, R), np.bincount(who, some, R))
+        for some in (several, ~several)
+    )
+    free = ~(np.abs(again - once) > CHOSEN)[who]
+    # Given the answers to a question, each of n equally good people is one of the k in the minority
+    # with probability k / n. By Hoeffding (1956) the upper tail of a sum of different probabilities
+    # is at most that of a binomial with their mean.
+    counts = np.stack([np.bincount(about, says[:, s] & free, len(counts)) for s in (0, 1)], axis=1)
+    number, fewer = counts.sum(1), counts.min(1)
+    most = ((counts > fewer[:, None]) & (fewer > 0)[:, None])[about] & free[:, None]
+    disputed, against = by_worker(most), by_worker(most & ~says)
+    expected = by_worker(most * (fewer / np.maximum(number, 1))[about, None])
+    mean = expected / np.maximum(disputed, 1)
+    cases = np.maximum(disputed, 1).astype(np.int64)
+    tail = np.where(against > 0, bdtrc(against - 1, cases, mean), 1)
+    odds = against * (disputed - expected) >= TIMES * expected * (disputed - against)
+    named = (tail <= FALSELY / (2 * R)) & odds
+    return Peers(
+        share, low, high, questions.astype(np.int64), disputed.astype(np.int64),
+        against.astype(np.int64), expected, named,
+    )  # fmt: skip
