@@ -22,7 +22,7 @@ true. Where rare classes were much easier than frequent ones the correction was 
 where they were harder 3 too small. With labels that err: benchmarks/results/erring_test_labels.md.
 
 Error rates limit what a perfect model would measure. A measured mAP above this limit contradicts
-the rates, and no d explains it: it is not corrected for them. Of 3,000 images of `scenes` with 3 %
+the rates, and no d explains it: it is not corrected for them. Of 2,000 images of `scenes` with 3 %
 of errors planted in the labels, 73 mAP was measured, the limit was 77, and 93 was true and
 estimated; with the true labels and the same rates, 93 was measured above a limit of 63.
 """
