@@ -255,7 +255,7 @@ def spent(project: Project, states: Sequence[OrderState], *, measured: bool = Fa
     for state in states:
         found = state.prices() if measured else None
         if found is not None and not state.people["untimed"].any():
-            total += float(state.people["pay"].round(2).sum())  # as `simkit receive` says
+            total += float(state.people["pay"].sum())  # as `simkit receive` says
             continue
         rates = (found or listed).once_set_up()
         for _, rows in state.received.groupby("worker"):
