@@ -16,9 +16,7 @@ from simkit.annotate.annotators import Ints
 from simkit.annotate.votes import NO, YES, Votes, ratio
 
 FALSELY = 0.02  # bound on the probability that any of several equally good people is named
-TIMES = (
-    3.0  # the least odds of being in the minority, as a multiple of those of equally good people
-)
+TIMES = 3.0  # least odds of being in the minority, as a multiple of those of equally good people
 CHOSEN = 0.5  # a difference of shares of yes, above which questions were chosen by these answers
 _Z = 1.96
 

@@ -189,7 +189,8 @@ def test_an_interrupted_comparison_says_what_is_kept(shell, monkeypatch) -> None
     )
 
 
-def test_finished_trainings_of_an_interrupted_job_are_not_repeated(shell, monkeypatch) -> None:
+def interrupted_after_two():
+    """The sizes of the trained stacks, and a training that is interrupted at the third."""
     trained, train = [], worker.train_stack
 
     def interrupted(runs, **how):
@@ -198,6 +199,11 @@ def test_finished_trainings_of_an_interrupted_job_are_not_repeated(shell, monkey
         trained.append(len(runs))
         return train(runs, **how)
 
+    return trained, interrupted
+
+
+def test_finished_trainings_of_an_interrupted_job_are_not_repeated(shell, monkeypatch) -> None:
+    trained, interrupted = interrupted_after_two()
     Path("grid.toml").write_text(GRID)
     command = "compare", "grid.toml", "--workers", 1, "--out"
     shell(*command, "undisturbed")
@@ -215,14 +221,7 @@ def test_finished_trainings_of_an_interrupted_job_are_not_repeated(shell, monkey
 
 
 def test_trainings_by_other_versions_of_the_libraries_are_repeated(shell, monkeypatch) -> None:
-    trained, train = [], worker.train_stack
-
-    def interrupted(runs, **how):
-        if len(trained) == 2:
-            raise KeyboardInterrupt
-        trained.append(len(runs))
-        return train(runs, **how)
-
+    trained, interrupted = interrupted_after_two()
     Path("grid.toml").write_text(GRID)
     monkeypatch.setattr(worker, "train_stack", interrupted)
     with monkeypatch.context() as patch:
