@@ -268,13 +268,31 @@ def digest(stream: IO[bytes], size: int, ending: str) -> bytes:
     return hashlib.sha256(head + stream.read() + str(size).encode()).digest()
 
 
-def id_of(digests: Sequence[bytes], depths: tuple[int, int]) -> str:
-    """Content id of images with these digests, in this order."""
-    return content_id("files", *digests, *[str(depths)] * (depths != (16, 16)))
+class Digested:
+    """Content ids of images, from the digests of their encoded bytes."""
+
+    depths: tuple[int, int]
+
+    @cached_property
+    def _digests(self) -> tuple[bytes, ...]:
+        raise NotImplementedError
+
+    @cached_property
+    def id(self) -> str:
+        """Content id: depends on the images' content and order, not on their names or place."""
+        return self._id_of(self._digests)
+
+    @cached_property
+    def image_ids(self) -> list[str]:
+        """Content id of each image."""
+        return [self._id_of([each]) for each in self._digests]
+
+    def _id_of(self, digests: Sequence[bytes]) -> str:
+        return content_id("files", *digests, *[str(self.depths)] * (self.depths != (16, 16)))
 
 
 @dataclass(frozen=True)
-class FilePictures:
+class FilePictures(Digested):
     """The image files of one split: names relative to `folder`, in the order of the images."""
 
     folder: Path
@@ -314,16 +332,6 @@ class FilePictures:
             with reading(path, "an image", REPLACE) as file, file.open("rb") as stream:
                 digests.append(digest(stream, file.stat().st_size, file.suffix))
         return tuple(digests)
-
-    @property
-    def id(self) -> str:
-        """Content id: depends on the files' content and order, not on their names or folder."""
-        return id_of(self._digests, self.depths)
-
-    @property
-    def image_ids(self) -> list[str]:
-        """Content id of each image."""
-        return [id_of([each], self.depths) for each in self._digests]
 
     def __len__(self) -> int:
         return len(self.files)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.cache import cache_folder
-from simkit.data.images import ENDINGS, Packed, decode, digest, id_of
+from simkit.data.images import ENDINGS, Digested, Packed, decode, digest
 from simkit.errors import BadInput
 from simkit.files import explaining, reading, whole
 from simkit.history import content_id
@@ -69,7 +69,7 @@ class Shard:
 
 
 @dataclass(frozen=True)
-class ShardPictures:
+class ShardPictures(Digested):
     """Images in shards, each read by its place in the shard."""
 
     members: tuple[Member, ...]
@@ -82,16 +82,6 @@ class ShardPictures:
     @cached_property
     def _digests(self) -> tuple[bytes, ...]:
         return tuple(bytes.fromhex(member.digest) for member in self.members)
-
-    @property
-    def id(self) -> str:
-        """Content id: that of the same images as files in a folder."""
-        return id_of(self._digests, self.depths)
-
-    @property
-    def image_ids(self) -> list[str]:
-        """Content id of each image."""
-        return [id_of([each], self.depths) for each in self._digests]
 
     def __len__(self) -> int:
         return len(self.members)
