@@ -14,7 +14,7 @@ import pandas as pd
 from simkit.errors import BadInput
 from simkit.quantities import money
 from simkit.results.result_tables import frame, opened
-from simkit.results.statistics import Best, Interval, best_of, interval
+from simkit.results.statistics import Best, Interval, best_of, interval, paired_interval
 
 FULL = "full"  # the method of references, trained on complete labels
 SMALLEST = 0.0005  # a difference below 0.05 points prints as 0.0, and so counts as a tie
@@ -116,7 +116,15 @@ class Row:
         """Mean of `first` minus `second` over the draws that both have, with its interval."""
         by_method = {c.method: c.by_draw for c in self.cells}
         higher, lower = by_method[first], by_method[second]
-        return interval([higher[draw] - lower[draw] for draw in higher if draw in lower])
+        return paired_interval([higher[draw] - lower[draw] for draw in higher if draw in lower])
+
+    def behind(self, method: str) -> Interval | None:
+        """By how much a method is behind the highest within draws; None for the highest, and if no
+        draw has both."""
+        first, cell = self.cell(self.best.first), self.cell(method)
+        if method == self.best.first or not (first and cell and {*first.by_draw} & {*cell.by_draw}):
+            return None
+        return self.difference(self.best.first, method)
 
     @property
     def highest(self) -> Cell:

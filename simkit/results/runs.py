@@ -358,7 +358,7 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
     summary = folder / "summary.md"
     if summary.is_file():
         text = readable(summary, "a summary").read_text("utf-8", "replace")
-        answer = text.partition("\n# ")[0] if text.startswith("# What to buy") else ""
+        answer = text.partition("# What to buy\n")[2].partition("\n# ")[0]
         answers = [line for line in answer.splitlines() if line.startswith("- ")]
         sentences += [line.removeprefix("- ") for line in answers]
         sentences.append(f"full table: {summary}")

@@ -229,7 +229,8 @@ class Best:
         By name, the probability of being the best; methods with equal scores share one. Empty with
         fewer than three draws.
     rivals
-        Other names that are better than the first with a probability of 5 % or more.
+        Other names that may be the best: with the first and its ties, these are the fewest that
+        include the best with a probability of 95 %. With fewer than three draws, all others.
     draws
         Number of draws.
     equal
@@ -260,14 +261,13 @@ class Best:
     @property
     def sure(self) -> bool:
         """Whether the first (or its ties) is the best with a probability of 95 % or more."""
-        return self.settled([self.first, *self.ties])
+        return bool(self.probability) and not self.rivals
 
     def settled(self, names: Iterable[Any]) -> bool:
-        """Whether the best is among these names with a probability of 95 % or more, and none of the
-        others is a rival."""
+        """Whether the best is among these names with a probability of 95 % or more, and no other
+        name has the same scores as the first."""
         names = set(names)
-        others = {*self.ties, *self.rivals} - names
-        return bool(self.probability) and self.of(names) >= SURE and not others
+        return bool(self.probability) and self.of(names) >= SURE and names.issuperset(self.ties)
 
     def of(self, names: Iterable[Any]) -> float:
         """Probability that the best method is among these names."""
@@ -282,7 +282,7 @@ def best_of(scores: Mapping[Any, Mapping[int, float]], *, smallest: float = 0.0)
     scores
         Scores in [0, 1] by method and draw; only draws that all methods have are compared.
     smallest
-        Smallest relevant difference: a method that is closer to the first is its rival.
+        Smallest relevant difference: methods that are closer in every draw count as equal.
 
     Returns
     -------
@@ -299,8 +299,13 @@ def best_of(scores: Mapping[Any, Mapping[int, float]], *, smallest: float = 0.0)
     order = [names[column] for column in np.argsort(-Y.mean(0), kind="stable")]
     # Methods with equal scores in all draws, such as two that ignore a setting, would each win half
     # the samples, and neither would ever be probably best: they count as one.
-    columns, inverse = np.unique(Y, axis=1, return_inverse=True)
-    group = {name: int(g) for name, g in zip(names, inverse.ravel(), strict=True)}
+    columns, group = np.empty((len(draws), 0)), dict[Any, int]()
+    for place in np.lexsort(Y[::-1]):
+        column = Y[:, [place]]
+        alike = np.flatnonzero((np.abs(columns - column) <= smallest).all(0))
+        group[names[place]] = int(alike[0]) if len(alike) else columns.shape[1]
+        if not len(alike):
+            columns = np.hstack([columns, column])
     first = group[order[0]]
     if len(draws) < LEAST_DRAWS:
         rivals = tuple(name for name in order[1:] if group[name] != first)
@@ -308,13 +313,13 @@ def best_of(scores: Mapping[Any, Mapping[int, float]], *, smallest: float = 0.0)
     theta = _posterior(columns)
     wins = np.bincount(theta.argmax(1), minlength=columns.shape[1]) / len(theta)
     probability = {name: float(wins[g]) for name, g in group.items()}
-    # A rival beats the first with a probability of 5 % or more. The probability of being the best
-    # does not serve: with forty methods that do not differ, it is a fortieth for each.
-    rivals = tuple(
-        name for name in order[1:]
-        if group[name] != first
-        and (theta[:, group[name]] + smallest > theta[:, first]).mean() >= 1 - SURE
-    )  # fmt: skip
+    # One rule for the best and its rivals: the groups, the most probable first, until the best is
+    # among them with 95 %. The first has the highest mean, and up to the error of sampling the
+    # highest probability.
+    ranked = [first, *(g for g in np.argsort(-wins, kind="stable").tolist() if g != first)]
+    before = np.concatenate([[0.0], np.cumsum(wins[ranked])[:-1]])
+    level = {g for g, others in zip(ranked, before, strict=True) if others < SURE}
+    rivals = tuple(name for name in order if group[name] in level - {first})
     extra_draws: float | None = None
     if rivals:
         # Until the expected difference to the second is significant, at 1.64 standard errors, by

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from simkit.quantities import money
+from simkit.annotate.evaluation_set import half_width
+from simkit.quantities import money, numbered
 from simkit.results.cells import (
+    Budget,
     Cell,
     Row,
     best_pairs,
@@ -21,14 +24,50 @@ from simkit.results.cells import (
     zero_shot,
 )
 from simkit.results.result_tables import class_names, leaves, opened
-from simkit.results.statistics import Best
+from simkit.results.statistics import Best, Interval
 
 _NOTE = (
-    "mAP is the mean AP over {classes} on the test split, in points; intervals are 95 % "
-    "confidence intervals over draws. P(best) is the probability that a method is the best for its "
-    "scheme and budget, from a normal random-effects model over the draws that all methods share."
+    "A method is called the best for a scheme and budget if P(best), its probability of being the "
+    "best, is at least 95 %; otherwise the fewest methods are named that include the best with "
+    "95 %.\n\n"
+    "P(best) is from a normal random-effects model over the draws that all methods share. *behind* "
+    "is the mean difference to the highest within draws, with its 95 % confidence interval: "
+    "methods are compared by these differences, as they share much of the luck of a draw. "
+    "*interval* (after ± in sentences) is that of one row over draws; the intervals of two methods "
+    "may overlap although one is better. mAP is the mean AP over {classes} on the test split, in "
+    "points."
 )
 _MOST_DRAWS = 100  # more are written as "more than 100"
+
+
+def conditions(runs: Any) -> Iterator[str]:
+    """How the settings were chosen, and for which test images the intervals hold."""
+    table = opened(runs)
+    pairs = table[~table["reference"].astype(bool)].drop_duplicates(["scheme", "method"])
+    tried, chosen = pairs["tuned_runs"].max(), int(pairs["tuned"].notna().sum())
+    if tried > 0:
+        yield (
+            f"tuned: of up to {tried:.0f} settings of every method under every scheme, those with "
+            "the highest mAP on complete labels of the validation split are compared"
+        )
+    elif chosen:
+        rest = "; the others are untuned" * (chosen < len(pairs))
+        yield (
+            f"tuned before: {chosen} of {numbered(len(pairs), 'pair')} of scheme and method have "
+            f"the settings that the grid lists in `settings`{rest}"
+        )
+    else:
+        yield (
+            "untuned: every method has its default settings, or those that the grid names; "
+            "`simkit compare --fair` tunes each on validation labels"
+        )
+    if images := table.attrs.get("test_images"):
+        points = half_width(np.array(table.attrs["test_present"]))
+        yield (
+            f"one fixed test split of {numbered(images, 'image')}: ± and intervals are over draws "
+            "of labels and training, for these images; other test images would move a mAP of 50 "
+            f"by up to {points:.1f} points (95 %)"
+        )
 
 
 def sentences(runs: Any) -> list[str]:
@@ -38,9 +77,16 @@ def sentences(runs: Any) -> list[str]:
         text = f"Without labels, the scores reach {_mean(free)} mAP for $0 ({free.method})."
         results.insert(0, text)
     if full := references(runs):
-        scores = ", ".join(f"{cell.score.percent} with {cell.method}" for cell in full)
-        results.append(f"Complete labels cost {money(full[0].dollars)} and reach {scores}.")
+        cost = money(full[0].dollars)
+        results.append(f"Complete labels cost {cost} and reach {reached(full)}.")
     return results
+
+
+def reached(full: Sequence[Cell]) -> str:
+    """The highest of these cells with its score, and how far the others are behind."""
+    row = Row("", Budget(), tuple(full))
+    others = [f"{c.method} is {by} behind" for c in full if (by := _behind(row.behind(c.method)))]
+    return "; ".join([f"{row.highest.score.percent} with {row.highest.method}", *others])
 
 
 def _sentence(row: Row) -> str:
@@ -58,9 +104,9 @@ def _sentence(row: Row) -> str:
     probability = f"probability {shown_probability(best.probability[best.first])}"
     if best.sure:
         second = next(c for c in row.cells if c.method == best.order[1 + len(best.ties)])
-        follows = f"{second.method} follows with {_mean(over_shared(second, row.cells))}"
+        follows = f"{second.method} follows, {_behind(row.behind(second.method))} behind"
         return f"{where} {verb} best{equal} with {score} ({probability}); {follows}."
-    others = _no_difference(best.rivals, best.first, best.extra_draws)
+    others = _or([(name, best.probability[name]) for name in best.rivals], best.extra_draws)
     return f"{where} {verb} highest{equal} with {score} and best with {probability}{others}."
 
 
@@ -98,33 +144,43 @@ def _verdict(schemes: list[Row]) -> str:
     start = f"For {schemes[0].limit}"
     if not best.probability and len(pairs) > 1:
         return f"{start}, {scheme} with {method} is highest with {score}, but {too_few_text(best)}."
-    rivals = [*best.ties, *best.rivals]
-    other_schemes = list(dict.fromkeys(other for other, _ in rivals if other != scheme))
     tied = dict.fromkeys(name for name, _ in (best.first, *best.ties))
     of_scheme = [pair for pair in best.order if pair[0] == scheme]
     if best.settled(of_scheme) or len(pairs) == 1:
-        train = listed([method, *(name for _, name in rivals)], last="or")
+        names = [name for other, name in (*best.ties, *best.rivals) if other == scheme]
+        train = listed([method, *names], last="or")
         return f"{start}, buy {scheme} and train {train}: {score}."
     verb = "are equal, and the best schemes" if len(tied) > 1 else "is the best scheme"
-    others = [name for name in other_schemes if name not in tied]
+    others = dict.fromkeys(name for name, _ in best.rivals if name not in tied)
+    chances = [(name, best.of(pair for pair in best.order if pair[0] == name)) for name in others]
     return (
         f"{start}, {scheme} with {method} is highest with {score}, and {listed([*tied])} {verb} "
         f"with probability {shown_probability(best.of(of_scheme))}"
-        f"{_no_difference(others, scheme, best.extra_draws)}."
+        f"{_or(chances, best.extra_draws)}."
     )
 
 
-def _no_difference(rivals: Sequence[str], first: str, extra_draws: float | None) -> str:
+def _or(rivals: Sequence[tuple[str, float]], extra_draws: float | None) -> str:
+    """Which others may be the best, with their probabilities, and the draws that would tell."""
     if not rivals:
         return ""
-    verb = "does" if len(rivals) == 1 else "do"
-    text = f"; {listed(rivals)} {verb} not differ significantly from {first} yet"
+    names = listed([f"{name} ({shown_probability(p)})" for name, p in rivals], last="or")
+    text = f"; the best may also be {names}"
     if extra_draws is None:
         return text
     if extra_draws > _MOST_DRAWS:
-        return f"{text}; more than {_MOST_DRAWS} more draws would be needed to separate them"
+        return f"{text}; to separate the first two, more than {_MOST_DRAWS} more draws are needed"
     draws = f"{extra_draws:.0f} more draw{'' if extra_draws == 1 else 's'}"
-    return f"{text}; {draws} would probably separate them"
+    return f"{text}; {draws} would probably separate the first two"
+
+
+def _behind(by: Interval | None) -> str:
+    """ "1.2 (0.4 to 2.0)", in points."""
+    if by is None:
+        return ""
+    values = (by.mean, by.low, by.high)
+    mean, *ends = (f"{round(100 * one, 1) + 0:.1f}" for one in values if one is not None)
+    return f"{mean} ({' to '.join(ends)})" if ends else mean
 
 
 def too_few_text(best: Best) -> str:
@@ -143,27 +199,32 @@ def markdown(runs: Any) -> str:
     """The summary as Markdown: the best purchases, then sentences and a table of all cells."""
     purchases = [f"- {text}" for text in verdicts(runs)]
     free = zero_shot(runs)
-    cells: list[tuple[Cell, float | None]] = [(free, None)] if free else []
+    cells: list[tuple[Cell, str, float | None]] = [(free, "", None)] if free else []
     for row in summary_rows(runs):
-        cells += [(cell, row.best.probability.get(cell.method)) for cell in row.cells]
-    cells += [(cell, None) for cell in references(runs)]
+        chances = row.best.probability
+        cells += [
+            (cell, _behind(row.behind(cell.method)), chances.get(cell.method)) for cell in row.cells
+        ]
+    complete = Row("", Budget(), tuple(references(runs)))
+    cells += [(cell, _behind(complete.behind(cell.method)), None) for cell in complete.cells]
     rows = []
-    for cell, probability in cells:
+    for cell, behind, probability in cells:
         ends = [100 * end for end in (cell.score.low, cell.score.high) if end is not None]
         interval = " to ".join(f"{end:.1f}" for end in ends)
         best = "" if probability is None else shown_probability(probability)
         hours = "unknown" if cell.hours is None else f"{cell.hours:,.2f}"
         of_labels = [f"{cell.dollars:,.2f}", hours, f"{cell.images:,.0f}"]
-        scores = [_mean(cell), interval, best, str(cell.score.draws)]
+        scores = [_mean(cell), interval, behind, best, str(cell.score.draws)]
         rows.append([cell.scheme, str(cell.limit), cell.method, *scores, *of_labels])
-    columns = "scheme budget method mAP interval P(best) draws dollars hours images".split()
+    columns = "scheme budget method mAP interval behind P(best) draws dollars hours images".split()
     results = [f"- {text}" for text in sentences(runs)]
-    parts = ["# What to buy", "", *purchases, ""] if purchases else []
+    parts = [*(f"- {text}" for text in conditions(runs)), ""]
+    parts += ["# What to buy", "", *purchases, ""] if purchases else []
     table = opened(runs)
     inner = 0 < len(leaves(table)) < len(class_names(table))
     note = _NOTE.format(classes="leaf classes" if inner else "classes")
     parts += ["# Which method is best under which scheme?", "", *results, "", note, ""]
-    parts += _table(columns, "|---|--:|---|--:|---|--:|--:|--:|--:|--:|", rows)
+    parts += _table(columns, "|---|--:|---|--:|---|---|--:|--:|--:|--:|--:|", rows)
     return "\n".join([*parts, ""])
 
 

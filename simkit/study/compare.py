@@ -172,15 +172,15 @@ class Comparison(runs.Runs):
     assumes: tuple[str, ...] = ()
 
     def text(self, *, details: bool = True) -> str:
-        """The results in sentences, purchases first.
+        """The results in sentences: first their conditions, then the purchases.
 
         Without details the sentences on each scheme are left out, and the purchases come last.
         """
         verdicts, notes = summary.verdicts(self), [f"note: {note}" for note in self.notes]
-        others = [*self.lacking(), *self.bill(), *notes]
+        others, start = [*self.lacking(), *self.bill(), *notes], [*summary.conditions(self)]
         if not details and verdicts:
-            return "\n".join([*self.assumes, *others, *verdicts])
-        return "\n".join([*self.assumes, *verdicts, *summary.sentences(self), *others])
+            return "\n".join([*start, *self.assumes, *others, *verdicts])
+        return "\n".join([*start, *self.assumes, *verdicts, *summary.sentences(self), *others])
 
     def _repr_html_(self) -> str:
         # Jupyter renders text between two dollar signs as a formula.
@@ -232,15 +232,20 @@ class Comparison(runs.Runs):
                 "low": cell.score.low,
                 "high": cell.score.high,
                 "draws": cell.score.draws,
+                "behind": by and by.mean,
+                "behind_low": by and by.low,
+                "behind_high": by and by.high,
                 "probability_best": line.best.probability.get(cell.method),
                 "dollars": cell.dollars,
                 "hours": cell.hours,
             }
             for line in self.summary()
             for cell in line.cells
+            for by in [line.behind(cell.method)]
         ]
         return {
             "cells": cells,
+            "conditions": [*summary.conditions(self)],
             "sentences": summary.sentences(self),
             "verdicts": summary.verdicts(self),
             "runs": len(self.every),

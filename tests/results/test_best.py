@@ -73,10 +73,27 @@ def test_less_than_three_draws_in_common_have_no_probability():
     assert (apart.first, apart.probability, apart.draws) == ("b", {}, 0)
 
 
-def test_a_difference_that_reads_as_none_has_a_rival():
+def test_a_difference_that_reads_as_none_in_every_draw_is_none():
     scores = named(np.array([[0.5, 0.5004], [0.6, 0.6004], [0.7, 0.7004], [0.4, 0.4004]]))
-    assert best_of(scores).sure and not best_of(scores, smallest=0.0005).sure
-    assert best_of(scores, smallest=0.0005).rivals == ("m0",)
+    assert best_of(scores).sure and best_of(scores).ties == ()
+    alike = best_of(scores, smallest=0.0005)
+    assert (alike.first, alike.ties, alike.rivals) == ("m1", ("m0",), ())
+    one_more = best_of(named(np.array([[0.5, 0.5004], [0.6, 0.602]])), smallest=0.0005)
+    assert one_more.ties == ()  # in one draw they differ
+
+
+def test_the_rivals_are_the_fewest_that_include_the_best_with_95_per_cent():
+    rng, sizes = np.random.default_rng(3), set()
+    for place in range(60):
+        m = (2, 4, 12)[place % 3]
+        best = best_of(world(rng, draws=4, effects=rng.normal(0, 0.01, m)))
+        p, may_be = best.probability, [best.first, *best.rivals]
+        assert best.of(may_be) >= 0.95 and best.settled(may_be) and best.sure == (not best.rivals)
+        assert best.of(may_be) - min(p[name] for name in may_be) < 0.95
+        others = set(p) - set(may_be)
+        assert max([p[name] for name in others], default=0) <= min(p[name] for name in may_be)
+        sizes.add(len(may_be))
+    assert {1, 2, 3} <= sizes
 
 
 def of_means(means, *, draws=4, noise=0.01):

@@ -60,16 +60,17 @@ def test_a_comparison_leaves_everything_and_goes_on_where_it_stopped(small, tmp_
     assert len(result_tables.leaves(back.table)) == 41
     facts = json.loads(json.dumps(result.to_json(), allow_nan=False))
     assert len(facts["cells"]) == 8 and facts["runs"] == facts["planned"] == 24
-    assert {"probability_best", "map", "low"} < set(facts["cells"][0])
+    assert {"probability_best", "map", "low", "behind_low"} < set(facts["cells"][0])
     text, summary = result.text(), (tmp_path / "summary.md").read_text()
-    assumed, first, *_ = text.splitlines()
+    untuned, split, assumed, first, *_ = text.splitlines()
+    assert untuned.startswith("untuned: ") and split.startswith("one fixed test split of 80 images")
     assert "right in 50%, free: $30; searched at random: $" in assumed
-    assert first.startswith("For $10, ") and summary.startswith("# What to buy")
+    assert first.startswith("For $10, ") and "\n\n# What to buy\n" in summary
     notes = [line for line in text.splitlines() if line.startswith("note: fpc")]
     assert notes and all(re.match(r"note: fpc\(per_class=10\): \d+ of", note) for note in notes)
     assert "## Notes" in summary and "Failed" not in summary and result.lacking() == []
     shown = result._repr_html_()
-    assert "16 runs, 8 on all labels&gt;<br>fpc(per_class=10) assumes" in shown
+    assert "16 runs, 8 on all labels&gt;<br>untuned: " in shown
     assert "free: <span>$</span>30; searched" in shown
 
     (gone, damaged, *_) = sorted((tmp_path / "bundles").iterdir())

@@ -31,7 +31,7 @@ from simkit.results.figures.base import Panels, register, single
 from simkit.results.figures.style import INK, WIDTH, fold, label, looks
 from simkit.results.method_facts import ORDER, family, of
 from simkit.results.statistics import SURE
-from simkit.results.summary import too_few_text
+from simkit.results.summary import reached, too_few_text
 
 _NAMES = 2.3  # inches for the schemes of a heat map, and as many for the text on the right
 _LEVEL = 6  # up to this many methods have horizontal names; more have slanted ones
@@ -114,8 +114,7 @@ def _ends(table: pd.DataFrame, metric: str, limit: Budget) -> Iterator[str]:
     if full := references(table, metric=metric):
         hours = full[0].hours if limit.hours else None
         cost = money(full[0].dollars) if hours is None else f"{hours:,.3g} hours"
-        reached = ", ".join(f"{label(cell.method)} {cell.score.percent}" for cell in full)
-        yield f"All labels of all images, {cost}: {reached}."
+        yield f"All labels of all images, {cost}: {reached(full)}."
 
 
 def _scheme(row: Row) -> str:
