@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from itertools import accumulate, pairwise
 from numbers import Real
 from typing import Any
 
@@ -248,6 +250,15 @@ def short_money(dollars: float) -> str:
 def exact_money(dollars: float, *, sign: str = "$") -> str:
     """A sum to the cent, as on a bill: $1,250.00; sign: "" where the column or text names it."""
     return f"{sign}{dollars:,.2f}"
+
+
+def in_cents(amounts: Iterable[float]) -> list[float]:
+    """Dollars in whole cents that add up to the rounded sum; each is less than a cent off.
+
+    Amounts do not depend on those after them.
+    """
+    sums = [round(each, 2) for each in accumulate(amounts, initial=0.0)]
+    return [round(after - before, 2) for before, after in pairwise(sums)]
 
 
 def _read(value: Any) -> tuple[float, set[str]]:

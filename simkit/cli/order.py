@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from shlex import quote
+from shlex import join, quote
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -489,8 +489,22 @@ def say_annotators(state: OrderState) -> None:
                 f" for {part['in_place_of']}" if part["in_place_of"] else ""
             )
             again = " (again)" if part["again"] else ""
-            texts.append(f"{name}{again}: {part['answered']:,} of {part['images']:,}")
+            done = f"{part['answered']:,} of {part['images']:,}"
+            if part["aside"]:
+                left = part["images"] - part["answered"]
+                done = f"set aside, {quantities.numbered(left, 'image')} open"
+            texts.append(f"{name}{again}: {done}")
         say(f"{state.order.folder.name}, round {number}, images answered: {'; '.join(texts)}")
+    say_handovers(state)
+
+
+def say_handovers(state: OrderState) -> None:
+    """Whose parts are open because their answers are set aside, and how to give them away."""
+    from simkit.orders.annotators import handovers
+
+    for name, words in handovers(state, state.lacking).items():
+        say(f"the part of {name}, who is set aside, is open; to give it to somebody else, put a name "
+            f"in place of NEW: {join(words)}")  # fmt: skip
 
 
 def _print(

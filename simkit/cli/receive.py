@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from shlex import quote
+from shlex import join, quote
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from simkit.cli import options
+from simkit.cli.order import say_handovers
 from simkit.cli.output import counts_line, print_json, say, table
 from simkit.errors import BadInput
 from simkit.quantities import duration, exact_money
@@ -72,11 +73,12 @@ def command(
     result = checked(order, pd.concat(raw))
     for name in (side_tables.NAMES, side_tables.NOTES, side_tables.WITHOUT):
         side_tables.read(folder, name)  # a damaged one is refused before answers are stored
+    aside = _set_aside(OrderState.of(order), result, without, with_)
     keep(order, result.answers)
     side = side_tables.add(folder, side_tables.NAMES, result.names)
     side += side_tables.add(folder, side_tables.NOTES, result.notes)
     if without or with_:
-        _set_aside(OrderState.of(order), without, with_)
+        side_tables.set_aside(folder, aside)
     state = None
     while state is None or len(kept(order)) > len(state.received):  # others may receive, too
         state = OrderState.of(order)
@@ -102,19 +104,25 @@ def command(
     say(f"next: {_next(state) if project is None else next_step(project, project.states)}")
 
 
-def _set_aside(state: OrderState, without: tuple[str, ...], with_: tuple[str, ...]) -> None:
-    """Change whose answers are set aside. Raises BadInput for people without answers."""
+def _set_aside(
+    state: OrderState, new: Checked, without: tuple[str, ...], with_: tuple[str, ...]
+) -> set[str]:
+    """Whose answers are set aside from now on. Raises BadInput for people without answers.
+
+    new: answers that are not stored yet.
+    """
     from simkit.orders import side_tables
     from simkit.orders.annotators import pseudonyms_of
 
-    folder, known = state.order.folder, [*state.received["worker"].unique()]
-    names = dict(side_tables.read(folder, side_tables.NAMES).to_numpy().tolist())
+    folder, known = state.order.folder, {*state.received["worker"], *new.answers["worker"]}
+    names = dict(new.names.to_numpy().tolist())
+    names |= dict(side_tables.read(folder, side_tables.NAMES).to_numpy().tolist())
     workers = pseudonyms_of(state, [*without, *with_])
     found = {text: text if text in known else workers[text] for text in workers}
     for option, texts in (("--without", without), ("--with", with_)):
         for text in texts:
             if found[text] not in known:
-                people = ", ".join(names.get(who, who) for who in known)
+                people = ", ".join(sorted(names.get(who, who) for who in known))
                 raise BadInput(f"{option} is {text}, who has no answers in {folder}; name one of "
                                f"{people or 'the people with answers'}")  # fmt: skip
     out, back = ({found[text] for text in texts} for texts in (without, with_))
@@ -123,9 +131,9 @@ def _set_aside(state: OrderState, without: tuple[str, ...], with_: tuple[str, ..
         raise BadInput(f"--without and --with both name {names.get(who, who)}; name the person in "
                        "one of them")  # fmt: skip
     aside = (state.aside | out) - back
-    if aside >= {*known}:
+    if known and aside >= known and (without or with_):
         raise BadInput(f"--without leaves no answers in {folder}; keep those of one person or more")
-    side_tables.set_aside(folder, aside)
+    return aside
 
 
 def _print(state: OrderState, result: Checked, written: list[str]) -> None:
@@ -167,18 +175,27 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
         times = ", ".join(f"{kind} {value:.2f} s" for kind, value in state.seconds.items())
         cut = f" (times cut for a pause: {state.pauses:,})" if state.pauses else ""
         say(f"mean time per question: {times}{cut}")
-    _print_people(state.people, names)
+    _print_people(state, names)
     for _, sentence in found:
         say(sentence)
     for who, one in state.people[state.people["aside"]].iterrows():
         name = names.get(str(who), str(who))
         say(f"set aside: the {one.answers:,} answers of {name}, which are paid and not used; "
             f"--with {quote(name)} uses them again")  # fmt: skip
+    say_handovers(state)
     say(f"wrote {', '.join(written)} in {order.folder}")
 
 
-def _print_people(people: pd.DataFrame, names: Mapping[str, str]) -> None:
+def _print_people(state: OrderState, names: Mapping[str, str]) -> None:
     """Answers, times, pay and agreement of each person, with the names that are known."""
+    people, pay = state.people, state.pay
+    last, paid = pay.columns.max(), {"pay": people["pay"]}
+    if len(pay.columns) > 1:
+        before = pay.drop(columns=last).sum(axis=1, min_count=1)
+        paid = {"paid before": before, f"round {last}": pay[last], **paid}
+
+    def money(dollars: float) -> str:
+        return "" if dollars != dollars else exact_money(dollars)
 
     def agreed(one: pd.Series[float], word: str) -> str:
         share, low, high = one[word], one[f"{word}_low"], one[f"{word}_high"]
@@ -187,20 +204,24 @@ def _print_people(people: pd.DataFrame, names: Mapping[str, str]) -> None:
         )  # fmt: skip
 
     rows = [
-        [names.get(str(who), ""), str(who), int(one.answers), f"{one.unsure:.0%}",
+        [names.get(str(who), str(who)), int(one.answers), f"{one.unsure:.0%}",
          "" if one.seconds != one.seconds else f"{one.seconds:.1f}",
          "" if one.time != one.time else duration(one.time),
-         "" if one.pay != one.pay else exact_money(one.pay),
+         *(money(column[who]) for column in paid.values()),
          "" if one.gold != one.gold else f"{one.right:.0%} of {int(one.gold)}",
          agreed(one, "yes"), agreed(one, "no")]
         for who, one in people.iterrows()
     ]  # fmt: skip
-    heads = ["name", "person", "answers", "unsure", "s each", "time", "pay", "gold correct",
+    heads = ["person", "answers", "unsure", "s each", "time", *paid, "gold correct",
              "says yes where others do", "says no where others do"]  # fmt: skip
-    kept = [n for n in range(len(heads)) if n < 7 or any(row[n] for row in rows)]
+    if len(rows) > 1:
+        sums = [money(column.sum(min_count=1)) for column in paid.values()]
+        rows.append(["all", int(people["answers"].sum()), "", "", "", *sums, "", "", ""])
+    always = 5 + len(paid)
+    kept = [n for n in range(len(heads)) if n < always or any(row[n] for row in rows)]
     table([heads[n] for n in kept], [[row[n] for n in kept] for row in rows])
-    if untimed := int(people["untimed"].sum()):
-        say(f"{untimed:,} answers have no time; pay by the hour leaves them out")
+    if untimed := len(state.untimed):
+        say(f"{untimed:,} answers have no time, so pay by the hour leaves them out")
 
 
 def _errs(state: OrderState, names: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -251,9 +272,12 @@ def errors_line(state: OrderState) -> str:
 
 def _next(state: OrderState) -> str:
     """What to do next, outside a project."""
+    from simkit.orders.annotators import handovers
     from simkit.orders.project import annotators_option
     from simkit.orders.receiving import DATA
 
+    for words in handovers(state, state.open).values():
+        return join(words)
     if len(state.open):
         return f"receive the answers to the {len(state.open):,} open questions (open.csv)"
     order = state.order
@@ -262,7 +286,7 @@ def _next(state: OrderState) -> str:
     network = "" if drawn else " --backbone mobilenet_v2 --weights imagenet"
     train = f"simkit train --method an --data {data} --labels {labels}{network} --out model"
     further = f"simkit order --next {quote(str(order.folder))}"
-    shared = "".join(f" {quote(word)}" for word in annotators_option(order))
+    shared = "".join(f" {quote(word)}" for word in annotators_option(state))
     if len(state.ties):
         return (
             f"{further} --ties{shared} (as many said yes as no)\nor train on these labels: {train}"

@@ -29,14 +29,15 @@ def command(folder: Path) -> None:
     """
     from simkit.orders import page
     from simkit.orders.annotators import progress
-    from simkit.orders.project import Project, model_of, next_step, spent
+    from simkit.orders.project import Project, model_of, next_step, spent, spent_by_round
     from simkit.orders.project_scores import ProjectScores
 
     project = Project.read(folder)
     states = project.states
     by_prices, by_times = (spent(project, states, measured=measured) for measured in (False, True))
+    by_round = spent_by_round(project, states)
     rows: list[dict[str, Any]] = []
-    for state in states:
+    for state, dollars in zip(states, by_round, strict=True):
         for number, part in enumerate(state.order.rounds, 1):
             asked, still_open = len(part.table), int((state.open["round"] == number).sum())
             people = state.answers.loc[state.answers["round"] == number, "worker"].nunique()
@@ -45,6 +46,7 @@ def command(folder: Path) -> None:
                 "scheme": part.settings.scheme.partition("(")[0] + " (test)" * part.settings.test,
                 "questions": asked,
                 "answered": asked - still_open, "open": still_open, "people": int(people),
+                "dollars": dollars[number - 1],
             })
     step, model = next_step(project, states), model_of(project)
     scores = ProjectScores.of(project, states[0])
@@ -59,14 +61,14 @@ def command(folder: Path) -> None:
     images = len(states[0].order.images)
     say(f"{project.data}: {images:,} images to label, {len(project.classes)} classes")
     how = f"at {project.prices} prices"
-    if by_times != by_prices:
+    if any(len(state.seconds) for state in states):
         how = f"by measured times; {exact_money(by_prices)} {how}"
     left = round(project.budget, 2) - round(by_times, 2)
     rest = f"{exact_money(abs(left))} {'left' if left > -0.005 else 'over'}"
     say(f"spent {exact_money(by_times)} of {exact_money(project.budget)} ({how}); {rest}")
     table(
-        ["order", "round", "scheme", "questions", "answered", "open", "people"],
-        [[*row.values()] for row in rows],
+        ["order", "round", "scheme", "questions", "answered", "open", "people", "spent"],
+        [[*row.values()][:-1] + [exact_money(row["dollars"])] for row in rows],
         words=(0, 2),
     )
     for state in states:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -264,30 +264,55 @@ def replaced(state: OrderState, leaver: str, name: str) -> dict[int, pd.DataFram
     return divisions
 
 
-def team(order: Order) -> list[str]:
-    """Who answers the last divided round, without those who left; empty if none is divided."""
+def team(state: OrderState) -> list[str]:
+    """Who answers the last divided round; empty if none is divided.
+
+    People who left, or whose answers are set aside, are left out.
+    """
+    order = state.order
     for number in range(len(order.rounds), 0, -1):
         if (division := read(order, number)) is not None:
             found = parts(order, number, division)
             at_work = {part.annotator for part in found if part.annotator and not part.left}
+            at_work -= _aside(state, at_work)
             return [name for name in division["annotator"].unique() if name in at_work]
     return []
+
+
+def _aside(state: OrderState, annotators: Collection[str]) -> set[str]:
+    """Those of the annotators whose answers are set aside."""
+    workers = pseudonyms_of(state, [*annotators])
+    return {name for name in annotators if workers[name] in state.aside}
+
+
+def handovers(state: OrderState, questions: pd.DataFrame) -> dict[str, list[str]]:
+    """The commands that give away these open questions of annotators who are set aside.
+
+    By name, as words.
+    """
+    found = dict[str, list[str]]()
+    for _, part, worker, waits in _waiting(state):
+        asked = part.questions["question"][waits].isin(questions["question"])
+        if worker in state.aside and asked.any():
+            found[part.annotator] = ["simkit", "order", "--export", str(state.order.folder),
+                                     "--for", "NEW", "--in-place-of", part.annotator]  # fmt: skip
+    return found
 
 
 def progress(state: OrderState) -> list[dict[str, Any]]:
     """For each annotator of each divided round: the number of images, and of those answered.
 
     An image is answered if the annotator has answered all its questions, or nobody is needed any
-    more.
+    more. Answers that are set aside do not count.
     """
     rows = list[dict[str, Any]]()
-    for number, part, _, waits in _waiting(state):
+    for number, part, worker, waits in _waiting(state):
         images = part.questions["image"].nunique()
         left = part.questions["image"][waits].nunique()
         rows.append({
             "order": state.order.folder.name, "round": number, "annotator": part.annotator,
             "in_place_of": part.in_place_of, "again": part.again, "images": images,
-            "answered": images - left,
+            "answered": images - left, "aside": worker in state.aside,
         })  # fmt: skip
     return rows
 
@@ -327,15 +352,15 @@ class Waiting:
 
 
 def waiting(state: OrderState) -> list[Waiting]:
-    """The parts with questions that wait for answers."""
-    order, at_work = state.order, team(state.order)
+    """The parts with questions that wait for answers, without those of people set aside."""
+    order, at_work = state.order, team(state)
     workers, found = pseudonyms_of(state, at_work), list[Waiting]()
     for number in range(1, len(order.rounds) + 1):
         lacking = state.lacking.set_index("question")["lacking"]
         division = read(order, number)
-        for one, part, _, waits in _waiting(state):
+        for one, part, worker, waits in _waiting(state):
             if one == number and waits.any():
-                found.append(Waiting(number, part))
+                found += [Waiting(number, part)] * (worker not in state.aside)
                 lacking = lacking.sub(waits[waits].astype(int), fill_value=0)
         for part in parts(order, number, division):
             if part.annotator:
@@ -357,6 +382,19 @@ def waiting(state: OrderState) -> list[Waiting]:
                 )  # fmt: skip
             found.append(Waiting(number, part, free))
     return found
+
+
+def files_to_fill(state: OrderState) -> list[str]:
+    """The tables for people with questions that wait, those of annotators first.
+
+    Those for further people are named only if there are no others.
+    """
+    parts, files = waiting(state), list[str]()
+    for one in [one for one in parts if one.part.annotator or not one.part.again] or parts:
+        folder = state.order.folder / f"round-{one.round}"
+        files += [str(file) for form, file in files_of(folder, one.part.suffix)
+                  if form in ("csv", "jsonl")]  # fmt: skip
+    return files
 
 
 def files_of(folder: Path, suffix: str) -> list[tuple[str, Path]]:

@@ -42,8 +42,9 @@ from simkit.data.dataset import read_spec, write_spec
 from simkit.errors import BadInput
 from simkit.files import expanded, readable, reading, toml_lines, whole
 from simkit.labels.formats.base import write_lines
-from simkit.orders.annotators import team
+from simkit.orders.annotators import files_to_fill, handovers, team
 from simkit.orders.order import ABOUT, LABELS, NumberOfAnswers, Order, RoundSettings, effort_of
+from simkit.orders.page import to_answer
 from simkit.orders.project_state import FILE as FILE
 from simkit.orders.project_state import MODEL, PLAN, SCORES, TABLE, record, start
 from simkit.orders.receiving import DATA, OrderState, write_data
@@ -52,7 +53,7 @@ from simkit.planning import pilot as pilots
 from simkit.planning.answers import FILE as ANSWERS
 from simkit.planning.evidence import OF_PROJECT, joined
 from simkit.planning.pilot import PilotPlan
-from simkit.quantities import spelled_rates
+from simkit.quantities import in_cents, spelled_rates
 from simkit.registry import Positive, Share, build, setting, settle
 from simkit.results.runs import read_errors
 from simkit.results.test_split import Errors
@@ -245,22 +246,51 @@ def spent(project: Project, states: Sequence[OrderState], *, measured: bool = Fa
     states : sequence of OrderState
         All orders of the project.
     measured : bool, default False
-        Use the measured times of an order, if there are any, instead of the price list.
+        Use the measured times of an order, if there are any, instead of the price list: the sum of
+        `spent_by_round`.
 
     Returns
     -------
     float
     """
-    listed, total = project.price_list, 0.0
+    if measured:
+        return round(sum(map(sum, spent_by_round(project, states))), 2)
+    listed, total = project.price_list.once_set_up(), 0.0
     for state in states:
-        found = state.prices() if measured else None
-        if found is not None and not state.people["untimed"].any():
-            total += float(state.people["pay"].sum())  # as `simkit receive` says
-            continue
-        rates = (found or listed).once_set_up()
         for _, rows in state.received.groupby("worker"):
-            total += cost(effort_of(rows, state.order.shape, 1), rates).dollars
-    return total + (listed.setup + listed.setup_class * len(project.classes)) * (total > 0)
+            total += cost(effort_of(rows, state.order.shape, 1), listed).dollars
+    return total + _set_up(project) * (total > 0)
+
+
+def spent_by_round(project: Project, states: Sequence[OrderState]) -> list[list[float]]:
+    """Dollars for the answers of each round of each order, in whole cents.
+
+    The pay that `simkit receive` prints if times were measured, and the price of all other answers.
+    The set-up is part of the first round with answers.
+    """
+    found, set_up = list["pd.Series[float]"](), _set_up(project)
+    for state in states:
+        rates, rest = state.prices(), state.untimed
+        dollars = pd.Series(0.0, range(1, len(state.order.rounds) + 1))
+        if rates is None:
+            rest = state.received
+        else:
+            dollars += state.earned.groupby("round").sum().reindex(dollars.index, fill_value=0)
+        prices = (rates or project.price_list).once_set_up()
+        for (_, number), some in rest.groupby(["worker", "round"]):
+            dollars[number] += cost(effort_of(some, state.order.shape, 1), prices).dollars
+        if dollars.any():
+            dollars[dollars.index[dollars > 0][0]] += set_up
+            set_up = 0.0
+        found.append(dollars)
+    cents = iter(in_cents(pd.concat(found)))
+    return [[next(cents) for _ in dollars] for dollars in found]
+
+
+def _set_up(project: Project) -> float:
+    """Dollars that are paid once."""
+    listed = project.price_list
+    return listed.setup + listed.setup_class * len(project.classes)
 
 
 def write_pilot(project: Project, state: OrderState) -> list[str]:
@@ -417,10 +447,11 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     current, folder = record(project.folder), project.folder
 
     for state in states:
+        for words in handovers(state, state.open).values():
+            return words[1:]
         if len(state.open):
-            place = state.order.round_folder
-            files = [*map(str, sorted(place.glob("questions*.csv")))]
-            if list(place.glob("page*.html")) or not files:
+            files = files_to_fill(state)
+            if to_answer(state) or not files:
                 files = [f"{DOWNLOADS}answers-{state.order.id}-*.jsonl"]
             return ["receive", str(folder), *files]
     # In whole cents, as `simkit status` prints it.
@@ -460,12 +491,12 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
 
 def _order_next(state: OrderState, *words: str) -> list[str]:
     """The arguments of a further round of an order."""
-    return ["order", "--next", str(state.order.folder), *words, *annotators_option(state.order)]
+    return ["order", "--next", str(state.order.folder), *words, *annotators_option(state)]
 
 
-def annotators_option(order: Order) -> list[str]:
+def annotators_option(state: OrderState) -> list[str]:
     """`--annotators` with those at work, for a further round; empty if no round is divided."""
-    names = team(order)
+    names = team(state)
     return ["--annotators", ",".join(names)] if names else []
 
 

@@ -39,6 +39,7 @@ from simkit.orders.answer_tables import DAY, FASTEST, RAW, standard, standard_na
 from simkit.orders.order import LABELS, NOTHING, Order, effort_of
 from simkit.orders.order_crowd import END, NO, UNSURE, YES, JoinedAnswers
 from simkit.orders.sheet import listed as with_names
+from simkit.quantities import in_cents
 
 if TYPE_CHECKING:
     from simkit.annotate.dawid_skene import Fitted
@@ -551,13 +552,19 @@ class OrderState:
     @cached_property
     def _times(self) -> pd.DataFrame:
         """Columns kind, each (seconds per question and person) and most (`LONG` medians)."""
-        return self._timed(self.answers)
+        return self._timed(self.answers, ["kind"])
+
+    @cached_property
+    def _worked(self) -> pd.Series[float]:
+        """Seconds of each received answer with a time; a later round does not change them."""
+        times = self._timed(self.received, ["kind", "round"])
+        return times[["each", "most"]].min(axis=1)
 
     @staticmethod
-    def _timed(answers: pd.DataFrame) -> pd.DataFrame:
+    def _timed(answers: pd.DataFrame, by: list[str]) -> pd.DataFrame:
         each = answers["seconds"] / answers["shared"]
-        timed = answers[["kind"]].assign(each=each)[each >= FASTEST]
-        return timed.assign(most=LONG * timed.groupby("kind")["each"].transform("median"))
+        timed = answers[by].assign(each=each)[each >= FASTEST]
+        return timed.assign(most=LONG * timed.groupby(by)["each"].transform("median"))
 
     @cached_property
     def seconds(self) -> pd.Series[float]:
@@ -575,24 +582,21 @@ class OrderState:
         """By worker: answers, unsure (share), seconds (median), time, untimed, pay, gold, right.
 
         Of answers with a time, time is the sum in seconds, with pauses cut; untimed is the number
-        of the others. pay is in dollars: the time at the wage of the price list, or its price of
-        the answers; nan where it has neither. gold is a number of answers, right a share of them.
+        of the others. pay is the sum of `pay`. gold is a number of answers, right a share of them.
         Of the others' yes, those to which the person said yes are the share yes, with the interval
         yes_low to yes_high and the number of questions yes_questions; in the same way for no.
         Answers that are set aside have no such shares, and are paid.
         """
         received = self.received
-        times = self._timed(received)
-        times = times.assign(worker=received["worker"], each=times[["each", "most"]].min(axis=1))
         rows = received.assign(each=received["seconds"] / received["shared"])
         gold = rows[rows["gold"] != 0]
         right = (gold["answer"] == "yes") == (gold["gold"] > 0)
-        by, timed = rows.groupby("worker"), times.groupby("worker")["each"]
+        by, timed = rows.groupby("worker"), self._worked.groupby(received["worker"])
         table = pd.DataFrame({
             "answers": by.size(), "unsure": by["answer"].agg(lambda a: (a == "unsure").mean()),
             "seconds": by["each"].median(), "time": timed.sum(),
             "untimed": by.size().sub(timed.size(), fill_value=0).astype(int),
-            "pay": self._pay(times),
+            "pay": self.pay.sum(axis=1, min_count=1),
             "gold": gold.groupby("worker").size(), "right": right.groupby(gold["worker"]).mean(),
         })  # fmt: skip
         workers = [] if self.votes is None else [*self.votes.workers]
@@ -605,23 +609,40 @@ class OrderState:
             table[number] = table[number].fillna(0).astype(int)
         return table.assign(aside=table.index.isin(self.aside))
 
-    def _pay(self, times: pd.DataFrame) -> pd.Series[float]:
-        """Dollars of each worker: for answers priced in dollars, and for the time of all others.
+    @cached_property
+    def pay(self) -> pd.DataFrame:
+        """Dollars of each worker (rows) for each round (columns), in whole cents, as `earned`."""
+        earned = self.earned
+        cents = pd.Series(in_cents(earned.fillna(0)), earned.index).where(earned.notna())
+        return cents.unstack()
 
-        times: columns worker, kind and each (seconds).
+    @cached_property
+    def earned(self) -> pd.Series[float]:
+        """Dollars of each worker for each round, rounds first, unrounded.
+
+        Answers that the price list prices in dollars, and the time of all others at its wage; nan
+        where there is neither.
         """
-        listed = price_list(self.order.settings.prices).once_set_up()
-        priced = [kind for kind, rate in listed.rates.items() if rate.dollars is not None]
-        hourly = times[~times["kind"].isin(priced)].groupby("worker")["each"].sum()
-        pay = hourly * (float("nan") if listed.wage is None else listed.wage / 3600)
-        answers = self.received[self.received["kind"].isin(priced)]
-        bills = {
-            worker: cost(effort_of(rows, self.order.shape, 1), listed).lines
-            for worker, rows in answers.groupby("worker")
-        }
-        fixed = {who: sum(line.dollars for line in lines if line.kind in priced)
-                 for who, lines in bills.items()}  # fmt: skip
-        return pay.add(pd.Series(fixed, dtype=float), fill_value=0)
+        received, listed = self.received, price_list(self.order.settings.prices).once_set_up()
+        keys, priced = ["worker", "round"], received["kind"].isin(_in_dollars(listed))
+        wage = float("nan") if listed.wage is None else listed.wage / 3600
+        hourly = self._worked[~priced].groupby([received[key] for key in keys]).sum() * wage
+        fixed = {
+            key: sum(line.dollars for line in cost(effort_of(rows, self.order.shape, 1), listed)
+                     .lines if line.kind in _in_dollars(listed))
+            for key, rows in received[priced].groupby(keys)
+        }  # fmt: skip
+        pairs = received[keys].drop_duplicates().sort_values("round", kind="stable")
+        index = pd.MultiIndex.from_frame(pairs)
+        dollars = pd.Series([fixed.get(pair, float("nan")) for pair in index], index, dtype=float)
+        return hourly.reindex(index).add(dollars, fill_value=0)
+
+    @cached_property
+    def untimed(self) -> pd.DataFrame:
+        """The received answers that are paid by the hour and have no time."""
+        timed = self.received.index.isin(self._worked.index)
+        priced = _in_dollars(price_list(self.order.settings.prices))
+        return self.received[~timed & ~self.received["kind"].isin(priced)]
 
     def prices(self) -> Prices | None:
         """The price list of the order with the measured times; None without any.
@@ -671,6 +692,11 @@ class OrderState:
             if END not in given and answer not in given:
                 given.append(answer)
         return {image: tuple(classes) for image, classes in named.items()}
+
+
+def _in_dollars(listed: Prices) -> list[str]:
+    """The kinds of questions that a price list prices in dollars, not in seconds."""
+    return [kind for kind, rate in listed.rates.items() if rate.dollars is not None]
 
 
 def write(state: OrderState) -> list[str]:

@@ -337,13 +337,22 @@ def test_answers_of_a_person_are_set_aside_and_used_again(tmp_path, capsys):
     assert not (order.folder / "without.csv").exists()
 
 
-def test_who_cannot_be_set_aside(rpa, capsys):
-    answer(rpa, worker="ann")
+def test_who_cannot_be_set_aside(rpa, tmp_path, capsys):
+    new = tmp_path / "new.csv"
+    rows(rpa, TRUTH, worker="zoe").head(50).to_csv(new, index=False)
+    file = tmp_path / "ann.csv"
+    rows(rpa, TRUTH, worker="ann").to_csv(file, index=False)
+    assert code(["receive", str(rpa.folder), str(file)]) == 0
+    before = {*OrderState.of(rpa).answers["worker"]}
     for given, message in (
         (["--without", "bob"], "--without is bob, who has no answers"),
         (["--without", "ann"], "--without leaves no answers"),
         (["--without", "ann", "--with", "ann"], "--without and --with both name"),
+        ([str(new), "--without", "bob"], "name one of ann, zoe"),
     ):
         assert code(["receive", str(rpa.folder), *given]) == 2
         assert message in capsys.readouterr().err
         assert not (rpa.folder / "without.csv").exists()
+        assert {*OrderState.of(rpa).answers["worker"]} == before  # nothing of the file is stored
+    assert code(["receive", str(rpa.folder), str(new), "--without", "zoe"]) == 0
+    assert "set aside: the 50 answers of zoe" in capsys.readouterr().out

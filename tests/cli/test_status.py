@@ -8,6 +8,7 @@ import shlex
 import tomllib
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from simkit import Trained, data
@@ -248,3 +249,43 @@ def test_what_is_over_the_budget_is_said_and_pay_is_what_people_get(shell, proje
     assert shell("status", "project", "--json").json["spent"] == pytest.approx(paid, abs=1e-6)
     said = shell("status", "project").out
     assert "spent $0.25 of $0.10" in said and "; $0.15 over" in said
+
+
+def test_the_files_of_those_who_have_open_questions_are_named(shell, tmp_path) -> None:
+    photographs(tmp_path / "photos", 12, side=32)
+    assert start(shell, "--to", "csv", "--annotators", "ann,ben").code == 0
+    folder = "project/order1/round-1"
+    step = f"simkit receive project {folder}/questions-ann.csv {folder}/questions-ben.csv"
+    assert shell("status", "project", "--json").json["next"].startswith(step)
+    file = Path(folder, "questions-ann.csv")
+    pd.read_csv(file).assign(answer="no", seconds=2.0).to_csv(file, index=False)
+    done = shell("receive", "project", file)
+    assert done.code == 0, done.err
+    words = done.out.splitlines()[-1].split()
+    assert f"{folder}/questions-ben.csv" in words and f"{folder}/questions-ann.csv" not in words
+
+
+def test_what_rounds_and_people_cost_adds_up_to_the_cent(shell, project) -> None:
+    everything = answers("a.jsonl", project).read_text().replace("6.0", "7.7")
+    for name, share in (("ann", 12), ("ben", 24), ("eve", 36)):
+        file = Path(f"{name}.jsonl")
+        lines = everything.replace('"ann"', f'"{name}"').splitlines()[share - 12 : share]
+        file.write_text("\n".join(lines))
+        assert shell("receive", "project", file).code == 0
+    words = "order --next project/order1 --answers 2".split()
+    assert shell(*words, "--to", "csv").code == 0
+    order = Order.read("project/order1")
+    rows = order.rounds[1].table.assign(worker="zoe", answer="no", seconds=1.9)
+    rows[["question", "worker", "answer", "seconds"]].to_csv("second.csv", index=False)
+    done = shell("receive", "project", "second.csv", "--json").json
+    pay = [round(one["pay"], 2) for one in done["people"]]
+    assert [one["pay"] for one in done["people"]] == pay  # whole cents
+    exact = (36 * 7.7 / 3 + len(rows) * 1.9) * 15 / 3600
+    status = shell("status", "project", "--json").json
+    spent = [row["dollars"] for row in status["rounds"]]
+    assert round(sum(spent), 2) == status["spent"] == round(exact, 2) == round(sum(pay), 2)
+    assert spent == pytest.approx([36 * 7.7 / 3 * 15 / 3600, len(rows) * 1.9 * 15 / 3600], abs=0.01)
+    said = shell("receive", "project").out
+    (total,) = re.findall(r"all +\d+ +\$([\d.]+) +\$([\d.]+) +\$([\d.]+)", said)
+    assert [*map(float, total)] == [*spent, status["spent"]]
+    assert f"${spent[1]:.2f}" in shell("status", "project").out

@@ -229,7 +229,7 @@ def test_a_replacement_gets_what_the_leaver_has_not_answered(tmp_path):
               for row in annotators.progress(OrderState.of(order))}  # fmt: skip
     assert counts["ben", "", False]["answered"] == counts["ben", "", False]["images"] == 2
     assert counts["zoe", "ben", False]["images"] == 3
-    assert annotators.team(order) == ["ann", "carl", "zoe"]
+    assert annotators.team(OrderState.of(order)) == ["ann", "carl", "zoe"]
     # Forms that are written later have the same parts, and none for the annotator who left.
     assert code(["order", "--export", str(order.folder), "--to", "jsonl"]) == 0
     later = pd.read_json(order.round_folder / "questions-zoe-for-ben.jsonl", lines=True)
@@ -238,6 +238,29 @@ def test_a_replacement_gets_what_the_leaver_has_not_answered(tmp_path):
     receive_first(order, "-zoe-for-ben", "zoe", 1000)
     counted = annotators.progress(OrderState.of(order))
     assert [row["answered"] for row in counted if row["in_place_of"] and not row["again"]] == [3]
+
+
+def test_the_part_of_somebody_who_is_set_aside_is_given_away(tmp_path, capsys):
+    order = ordered(tmp_path / "one", *WHOLE, "6", "--annotators", "ann,ben")
+    before = asked_of(order)
+    for name in ("ann", "ben"):
+        receive_first(order, f"-{name}", name, 1000)
+    assert code(["receive", str(order.folder), "--without", "ben"]) == 0
+    words = ["simkit", "order", "--export", str(order.folder), "--for", "NEW", "--in-place-of"]
+    said = capsys.readouterr().out
+    assert "the part of ben, who is set aside, is open; " in said
+    assert said.splitlines()[-1] == f"next: {' '.join([*words, 'ben'])}"
+    assert annotators.team(OrderState.of(order)) == ["ann"]
+    assert not annotators.files_to_fill(OrderState.of(order))
+    assert code([*words[1:], "ben"]) == 0
+    said = capsys.readouterr().out
+    assert "ben" not in said.partition("images answered: ")[2].replace("NEW for ben: 0 of 3", "")
+    after = asked_of(order)
+    assert sorted(after["question"][after["worker"] == "NEW"]) == sorted(
+        before["question"][before["worker"] == "ben"]
+    )
+    (file,) = annotators.files_to_fill(OrderState.of(order))
+    assert file == str(order.round_folder / "questions-NEW-for-ben.csv")
 
 
 def test_somebody_of_the_team_takes_over_and_is_asked_nothing_twice(tmp_path):
@@ -251,7 +274,7 @@ def test_somebody_of_the_team_takes_over_and_is_asked_nothing_twice(tmp_path):
         keys += re.findall(r'"key":"\w+"', anybody)
     after = asked_of(order)
     assert after["question"][after["worker"] == "ann"].is_unique
-    assert {*after["worker"]} == {"ann", ""} and annotators.team(order) == ["ann"]
+    assert {*after["worker"]} == {"ann", ""} and annotators.team(OrderState.of(order)) == ["ann"]
     total = after["question"].value_counts().add(done.value_counts(), fill_value=0)
     pd.testing.assert_series_equal(
         total.sort_index(), before["question"].value_counts().sort_index(), check_dtype=False,
@@ -271,7 +294,7 @@ def test_somebody_who_came_back_and_leaves_again_takes_no_questions_of_others_al
     assert {worker: sorted(own) for worker, own in after.groupby("worker")["question"]} == {
         "carl": every, "dan": every,
     }  # fmt: skip
-    assert annotators.team(order) == ["carl", "dan"]
+    assert annotators.team(OrderState.of(order)) == ["carl", "dan"]
 
 
 @pytest.mark.parametrize(
