@@ -503,8 +503,8 @@ def say_handovers(state: OrderState) -> None:
     from simkit.orders.annotators import handovers
 
     for name, words in handovers(state, state.lacking).items():
-        say(f"the part of {name}, who is set aside, is open; to give it to somebody else, put a name "
-            f"in place of NEW: {join(words)}")  # fmt: skip
+        say(f"the part of {name}, who is set aside, is open; to give it to somebody else, put a "
+            f"name in place of NEW: {join(words)}")  # fmt: skip
 
 
 def _print(

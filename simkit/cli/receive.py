@@ -130,7 +130,7 @@ def _set_aside(
         who = min(both)
         raise BadInput(f"--without and --with both name {names.get(who, who)}; name the person in "
                        "one of them")  # fmt: skip
-    aside = (state.aside | out) - back
+    aside = ({*state.aside} | out) - back
     if known and aside >= known and (without or with_):
         raise BadInput(f"--without leaves no answers in {folder}; keep those of one person or more")
     return aside

@@ -68,7 +68,7 @@ def command(folder: Path) -> None:
     say(f"spent {exact_money(by_times)} of {exact_money(project.budget)} ({how}); {rest}")
     table(
         ["order", "round", "scheme", "questions", "answered", "open", "people", "spent"],
-        [[*row.values()][:-1] + [exact_money(row["dollars"])] for row in rows],
+        [[*[*row.values()][:-1], exact_money(row["dollars"])] for row in rows],
         words=(0, 2),
     )
     for state in states:
