@@ -97,10 +97,13 @@ def test_answers_survive_closing_the_page_and_can_be_changed(browser, tmp_path):
     assert '"answer":"unsure"' in browser.downloaded()
 
 
-def photo_order(folder: Path, count: int, classes: int, side: int = 8) -> Order:
-    """An order of complete labels of photographs in a folder."""
+def photo_order(
+    folder: Path, count: int, classes: int, side: int = 8, *, last: str = ""
+) -> Order:
+    """An order of complete labels of photographs in a folder; last: name of the last class."""
     photographs(folder / "photos", count, side)
-    (folder / "names.txt").write_text("\n".join(f"class {n}" for n in range(1, classes + 1)))
+    names = [f"class {n}" for n in range(1, classes + 1)]
+    (folder / "names.txt").write_text("\n".join([*names[:-1], last or names[-1]]))
     words = ["order", "--data", f"folder:{folder}/photos,labels=none", "--scheme", "full-subset",
              "--classes", str(folder / "names.txt"), "--out", str(folder / "one")]  # fmt: skip
     assert code(words) == 0
@@ -214,6 +217,19 @@ def test_picture_and_next_stay_in_sight(browser, tmp_path, width, height):
     assert browser.run("document.querySelector('img').getBoundingClientRect().width") == widths[0]
     assert widths[1] >= 3 * widths[0]
     assert browser.text("heard") == "class 1: yes"
+
+
+def test_twenty_classes_fit_on_a_phone(browser, tmp_path):
+    last = "a class with a name that is too long for half a phone"
+    browser.size(390, 844)
+    begin(browser, photo_order(tmp_path, 1, 20, last=last).round_folder / "page.html")
+    browser.ready()
+    for place in (1, 20):
+        assert browser.sees(f".list > :nth-child({place})")
+    assert browser.sees("#next") and browser.sees("img") and browser.sees(".hint")
+    assert browser.run("document.querySelector('.body').scrollWidth <= innerWidth")
+    assert browser.run("document.querySelector('.list > :last-child span').title") == last
+    assert last in browser.accessible()
 
 
 def test_classes_are_asked_about_one_by_one(browser, tmp_path):
