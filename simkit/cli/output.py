@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from simkit.errors import printable
-from simkit.quantities import exact_money
+from simkit.quantities import exact_money, in_cents
 
 if TYPE_CHECKING:
     from simkit.annotate.prices import Cost, Prices
@@ -132,27 +132,38 @@ def facts_of(labels: PartialLabels) -> dict[str, Any]:
 
 
 def cost_table(bill: Cost, price_list: Prices) -> None:
-    """Questions, hours and dollars by kind of question, and where each price comes from.
+    """Questions, hours and dollars by kind of question; dollars add up to the cent.
 
-    Below stand how full pages are, and what was paid for and dropped.
+    Below stand where the prices come from, how full pages are, and what was paid for and dropped.
     """
     short = bill.seconds is not None and bill.seconds < 3600
     unit = 60 if short else 3600
     rows: list[list[Any]] = [
-        [each.kind, each.questions or None, hours(each.seconds, unit),
-         exact_money(each.dollars, sign=""), each.source]
-        for each in bill.lines
-    ]  # fmt: skip
+        [
+            each.kind,
+            each.questions or None,
+            hours(each.seconds, unit),
+            exact_money(dollars, sign=""),
+        ]
+        for each, dollars in zip(
+            bill.lines, in_cents(each.dollars for each in bill.lines), strict=True
+        )
+    ]
     people = "1 person for each question"
     if bill.workers > 1:
         people = f"{bill.workers} people for each question, their hours added"
     wage = "" if price_list.wage is None else f", ${price_list.wage:g} an hour"
+    say(f"cost at {price_list.name} prices{wage}, {people}")
     table(
-        ["question", "asked", "minutes" if short else "hours", "$", "source of the price"],
-        [*rows, ["total", "", hours(bill.seconds, unit), exact_money(bill.dollars, sign=""), ""]],
-        title=f"cost at {price_list.name} prices{wage}, {people}",
-        words=(0, 4),
+        ["question", "asked", "minutes" if short else "hours", "$"],
+        [*rows, ["total", "", hours(bill.seconds, unit), exact_money(bill.dollars, sign="")]],
     )
+    sources = {
+        each.source: [other.kind for other in bill.lines if other.source == each.source]
+        for each in bill.lines if each.source and (each.questions or each.dollars)
+    }  # fmt: skip
+    for source, kinds in sources.items():
+        say(f"price of {', '.join(kinds)}: {source}")
     for line in bill.lines:
         if line.pages and line.images and line.full is not None:
             say(

@@ -87,7 +87,7 @@ def test_the_table_says_how_many_images_and_what_is_left_out(shell) -> None:
         ["test", "set", str(found["images"])],
     ]
     assert "a model's mAP varies by +- 9 points (95 %) around a mean" in done.out
-    assert done.out.index("validation set") < done.out.index("source of the price")
+    assert done.out.index("validation set") < done.out.index("cost at careful prices")
     left = f"{len(found['rare'])} of 52 classes are expected in less than one image of each"
     assert len(found["rare"]) > 0 and left in done.out
 

@@ -97,9 +97,7 @@ def test_answers_survive_closing_the_page_and_can_be_changed(browser, tmp_path):
     assert '"answer":"unsure"' in browser.downloaded()
 
 
-def photo_order(
-    folder: Path, count: int, classes: int, side: int = 8, *, last: str = ""
-) -> Order:
+def photo_order(folder: Path, count: int, classes: int, side: int = 8, *, last: str = "") -> Order:
     """An order of complete labels of photographs in a folder; last: name of the last class."""
     photographs(folder / "photos", count, side)
     names = [f"class {n}" for n in range(1, classes + 1)]
