@@ -114,8 +114,7 @@ def fit_naming(named: pd.DataFrame, labels: PartialLabels) -> pd.DataFrame:
     """
     import pandas as pd
 
-    among = [*map(str, labels.images)]
-    images = find_images([*map(str, named["image"])], among, noting("named images"))
+    images = find_images([*map(str, named["image"])], labels.images, noting("named images"))
     names = [plain(str(name)) for name in named["class"]]
     classes = pd.Index([*map(plain, labels.classes)]).get_indexer(names)
     for name in (name for name, c in zip(names, classes, strict=True) if c < 0 and name):

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar
 from zipfile import ZipFile
 
@@ -23,8 +24,8 @@ from simkit.errors import BadInput, counted, noting, unknown
 from simkit.files import reading, whole
 from simkit.history import History, content_id
 from simkit.labels.formats.npz import Arrays
-from simkit.labels.names import class_places, find_images, respelled
-from simkit.labels.tables import USUAL, Table, read_table
+from simkit.labels.names import class_places, find_images, no_files, respelled
+from simkit.labels.tables import USUAL, Column, Table, from_columns, read_table
 from simkit.labels.truth import Truth, locked
 from simkit.metrics.ap import ap_of_classes, mean_ap
 
@@ -36,6 +37,7 @@ _NAMELESS = (
     'classes: pandas.DataFrame(scores, images, classes).to_csv("scores.csv", index_label="image")'
 )
 PILOT_SCORES = "scores.parquet"  # in the folder of a comparison, see `PilotScores`
+_ARRAYS = {"scores": ("f", 2), "file_names": ("U", 1), "class_names": ("U", 1)}
 PROJECT_SCORES = "given_scores.parquet"  # in a project, see `write_scores`
 _SCORE = (
     "score",
@@ -247,30 +249,91 @@ def splits_of(path: str | PathLike[str]) -> list[str]:
 
 def read_scores(
     path: str | PathLike[str] | None, split: str, images: NDArray[Any], classes: Sequence[str],
-    *, strict: bool = False,
+    *, files: Callable[[], Sequence[str]] = no_files, strict: bool = False,
 ) -> NDArray[np.floating] | None:  # fmt: skip
     """(n, L) logits of these images and classes, from a file of similarities or a table.
 
     The table has a column with the images' ids, by default the first, and one for each class; or a
-    row for each image and class, with columns image, class and score. Probabilities become logits.
-    An image without scores there gets very low ones. Raises BadInput, with `strict` also for a
-    table whose scores may not be logits.
+    row for each image and class, with columns image, class and score. The names of `files`, one for
+    each image, may replace the ids; see `find_images`. Probabilities become logits. An image
+    without scores there gets very low ones. Raises BadInput, with `strict` also for a table whose
+    scores may not be logits.
     """
     if path is None:
         return None
     with reading(path, "scores", "make it with simkit predict or simkit score") as file:
-        if file.suffix.lower() in (".npy", ".pkl", ".pt", ".pth"):
+        if not is_table(file):
+            return _of_similarities(file, split, images, classes)
+        table = _scores_table(file)
+        wanted = _Wanted(split, [*map(str, images.tolist())], classes, files)
+        return _from_table(table, wanted, strict)
+
+
+def scored_splits(
+    path: str | PathLike[str], images: Mapping[str, NDArray[Any]], classes: Sequence[str],
+    files: Callable[[str], Sequence[str]],
+) -> dict[str, NDArray[np.float64]]:  # fmt: skip
+    """(n, L) logits by split, from a table with all images of one or several splits.
+
+    images, files: the ids by split, and what gives the names of their files. Of splits with the
+    same ids the first counts. Raises BadInput.
+    """
+    with reading(path, "scores") as file:
+        table, scores = _scores_table(file), dict[str, NDArray[np.float64]]()
+        ids, held = _image_column(table, classes).texts, dict[str, NDArray[Any]]()
+        for split, some in images.items():
+            found = find_images(ids, some, lambda _: None, partial(files, split)) >= 0
+            if found.any() and not any(np.isin(some, other).any() for other in held.values()):
+                held[split] = some
+        held = held or dict([*images.items()][:1])  # whose error says what is wrong
+        names = " and ".join(held)
+        every = [str(image) for some in held.values() for image in some.tolist()]
+        paths = lambda: [name for split in held for name in files(split)]  # noqa: E731
+        whole = _from_table(table, _Wanted(names, every, classes, paths), strict=False)
+        for split, some in held.items():
+            scores[split], whole = whole[: len(some)], whole[len(some) :]
+        return scores
+
+
+def is_table(path: str | PathLike[str]) -> bool:
+    """Whether this is a table of scores, or else similarities (an npz of simkit score)."""
+    if Path(path).suffix.lower() != ".npz":
+        return True
+    with ZipFile(path) as archive:
+        return "splits.npy" not in archive.namelist()
+
+
+def _scores_table(file: Path) -> Table:
+    """A table of scores: a file, or arrays of scores with the names of images and classes."""
+    if file.suffix.lower() in (".npy", ".pkl", ".pt", ".pth"):
+        raise BadInput(_NAMELESS)
+    if file.suffix.lower() != ".npz":
+        return read_table(file)
+    with ZipFile(file) as archive:
+        arrays = Arrays(archive, file)
+        if not all(name in arrays for name in _ARRAYS):
             raise BadInput(_NAMELESS)
-        if file.suffix.lower() != ".npz":
-            return _from_table(read_table(file), split, images, classes, strict)
-        with ZipFile(file) as archive:
-            if "splits.npy" not in archive.namelist():
-                raise BadInput(_NAMELESS)
-        held = splits_of(file)
-        scores = Similarities.read(file, split if split in held else "+".join(held))
-        if split in held and not {*images.astype(str)} <= {*np.asarray(scores.images)}:
-            scores = Similarities.read(file, "+".join(held))  # the images were split otherwise
-        return scores.logits(images, classes)
+        scores, names, classes = (
+            arrays.get(name, kind, axes) for name, (kind, axes) in _ARRAYS.items()
+        )
+    if scores.shape != (len(names), len(classes)):
+        raise BadInput(
+            f"scores have shape {scores.shape}, but there are {len(names):,} file_names "
+            f"and {len(classes):,} class_names; give a score for each of both"
+        )
+    columns = dict(zip(classes.tolist(), scores.T.astype(np.float64), strict=True))
+    return from_columns({"image": names, **columns}, file)
+
+
+def _of_similarities(
+    file: Path, split: str, images: NDArray[Any], classes: Sequence[str]
+) -> NDArray[np.float64]:
+    """(n, L) logits of these images and classes, from a file of `simkit score`."""
+    held = splits_of(file)
+    scores = Similarities.read(file, split if split in held else "+".join(held))
+    if split in held and not {*images.astype(str)} <= {*np.asarray(scores.images)}:
+        scores = Similarities.read(file, "+".join(held))  # the images were split otherwise
+    return scores.logits(images, classes)
 
 
 def describe_table(path: str | PathLike[str]) -> dict[str, Any] | None:
@@ -355,35 +418,81 @@ def write_scores(
         pyarrow.parquet.write_table(pa.table(columns).replace_schema_metadata(about), file)
 
 
-def _from_table(
-    table: Table, split: str, images: NDArray[Any], classes: Sequence[str], strict: bool
-) -> NDArray[np.float64]:
+@dataclass(frozen=True, eq=False)
+class _Wanted:
+    """The images (n of `split`, with the names of their files) and classes to be scored."""
+
+    split: str
+    images: Sequence[str]
+    classes: Sequence[str]
+    files: Callable[[], Sequence[str]]
+
+    def rows(self, table: Table, ids: Column) -> NDArray[np.int64]:
+        """(n,) the index of each image among the texts of a column, -1 for none.
+
+        A note names other images of the table. Raises BadInput where no text is an image, and
+        where two are one.
+        """
+        places = find_images(ids.texts, self.images, table.note, self.files)
+        if not len(matched := np.flatnonzero(places >= 0)):
+            file = next((name for name in self.files() if name not in self.images), "")
+            raise BadInput(
+                f"none of its images is in {self.split}: column {ids.name!r} has "
+                f"{ids.texts[0][:200]!r}, but ids such as {self.images[0]!r}"
+                f"{file and f' or names of files such as {file!r}'} are wanted; write them into it"
+            )
+        rows = np.full(len(self.images), -1)
+        rows[places[matched[::-1]]] = matched[::-1]
+        if len(twice := matched[rows[places[matched]] != matched]):
+            one, other = (ids.texts[n] for n in (rows[places[twice[0]]], twice[0]))
+            raise BadInput(f"{one!r} and {other!r} are the same image of {self.split}; keep one")
+        if left := sorted(ids.texts[n] for n in np.flatnonzero(places < 0)):
+            table.note(f"images left out because they are not in {self.split}: {counted(left)}")
+        return rows
+
+
+def _from_table(table: Table, wanted: _Wanted, strict: bool) -> NDArray[np.float64]:
     """(n, L) the scores in a table as logits, with very low values for missing ones."""
-    by_name, wanted = table.by_name(), images.astype(str)
-    places = class_places([*by_name], classes)
-    of_class, of_score = (table.named(names) for names in (USUAL["class"], _SCORE))
-    if of_class and of_score and not {*places} - {of_class[0].name, of_score[0].name}:
-        scores = _pair_by_pair(table, split, wanted, classes)
+    if _is_long(table, wanted.classes):
+        scores = _pair_by_pair(table, wanted)
     else:
-        scores = _class_by_class(table, split, wanted, classes)
+        scores = _class_by_class(table, wanted)
     probabilities = _probabilities(scores, table)
     if strict and not probabilities:
-        _check_logits(scores, wanted, classes)
+        _check_logits(scores, wanted.images, wanted.classes)
     if probabilities:
         scores = np.asarray(logit(np.clip(scores, _SUREST, 1 - _SUREST)))
     if (empty := np.isnan(scores)).any():
-        without = wanted[empty.any(axis=1)].tolist()
+        without = [wanted.images[n] for n in np.flatnonzero(empty.any(axis=1)).tolist()]
         table.note(f"images with empty scores, for which no label is proposed: {counted(without)}; "
                    f"empty cells: {empty.sum():,} of {empty.size:,}")  # fmt: skip
         scores[empty] = MISSING
     return scores
 
 
-def _class_by_class(
-    table: Table, split: str, wanted: NDArray[Any], classes: Sequence[str]
-) -> NDArray[np.float64]:
+def _is_long(table: Table, classes: Sequence[str]) -> bool:
+    """Whether a table has a row for each image and class."""
+    of_class, of_score = (table.named(names) for names in (USUAL["class"], _SCORE))
+    named = class_places([*table.by_name()], classes)
+    usual = {column.name for column in (*of_class, *of_score)}
+    return bool(of_class and of_score) and not {*named} - usual
+
+
+def _image_column(table: Table, classes: Sequence[str]) -> Column:
+    """The column of a table that names the images."""
+    if _is_long(table, classes):
+        return table.pick("image")
+    of_class = class_places([*table.by_name()], classes)
+    others = [column for column in table.columns if column.name not in of_class]
+    ids = next((column for column in table.named(USUAL["image"]) if column in others), None)
+    if (ids := ids or table.columns[0]) not in others:
+        raise BadInput("no column holds the image ids; call it image")
+    return ids
+
+
+def _class_by_class(table: Table, wanted: _Wanted) -> NDArray[np.float64]:
     """(n, L) the scores in a table with a column for each class, nan where a cell is empty."""
-    by_name = table.by_name()
+    by_name, classes = table.by_name(), wanted.classes
     columns = {c: by_name[name] for name, c in class_places([*by_name], classes).items()}
     columns |= {c: by_name[name] for c, name in enumerate(classes) if name in by_name}
     for c, name in enumerate(classes):
@@ -392,37 +501,31 @@ def _class_by_class(
                            "one per class are expected, as written by simkit predict, or the "
                            "columns image, class and score")  # fmt: skip
     _note_classes(table, [columns[c].name for c in range(len(classes))], classes)
-    used = [*columns.values()]
-    others = [column for column in table.columns if column not in used]
-    ids = next((column for column in table.named(USUAL["image"]) if column in others), None)
-    if (ids := ids or table.columns[0]) not in others:
-        raise BadInput("no column holds the image ids; call it image")
+    ids = _image_column(table, classes)
     ids.check_different("image")
-    rows = find_images(wanted.tolist(), ids.texts, table.note)
-    if (rows < 0).any():
+    rows = wanted.rows(table, ids)
+    if lacking := np.flatnonzero(rows < 0).tolist():
         raise BadInput(
-            f"of {len(wanted):,} images, these have no row: {counted(wanted[rows < 0])} (the "
-            f"first row is for {ids.texts[0]!r}); score them with simkit predict, or add rows with "
-            "empty cells"
+            f"of {len(rows):,} images, these have no row: "
+            f"{counted([wanted.images[n] for n in lacking])} (the first row is for "
+            f"{ids.texts[0]!r}); score them with simkit predict, or add rows with empty cells"
         )
-    if extra := [column.name for column in others if column is not ids]:
+    used = {*map(id, columns.values()), id(ids)}
+    if extra := [column.name for column in table.columns if id(column) not in used]:
         table.note(f"columns left out because they are not classes of the data: {counted(extra)}")
-    _note_images(table, split, ids.texts, rows)
     return np.array([columns[c].numbers() for c in range(len(classes))])[:, rows].T
 
 
-def _pair_by_pair(
-    table: Table, split: str, wanted: NDArray[Any], classes: Sequence[str]
-) -> NDArray[np.float64]:
+def _pair_by_pair(table: Table, wanted: _Wanted) -> NDArray[np.float64]:
     """(n, L) the scores in a table with a row for each image and class, nan without a row."""
-    ids, names = table.pick("image"), table.pick("class")
-    values = table.column(_SCORE, "the score").numbers()
-    rows = find_images(wanted.tolist(), ids.texts, table.note)
-    if (rows < 0).all():
-        raise BadInput(f"none of the {len(wanted):,} images has a row, such as {str(wanted[0])!r} "
-                       f"(the first row is for {ids.texts[0]!r}); write the names of the files "
-                       f"into the column {ids.name}")  # fmt: skip
-    _note_images(table, split, ids.texts, rows)
+    classes, ids, names = wanted.classes, table.pick("image"), table.pick("class")
+    scores = table.named(_SCORE)
+    if len(scores) > 1:
+        raise BadInput(f"columns {scores[0].name!r} and {scores[1].name!r} could both be the "
+                       "score; remove the other")  # fmt: skip
+    values, rows = scores[0].numbers(), wanted.rows(table, ids)
+    if others := [c.name for c in table.columns if c not in (ids, names, scores[0])]:
+        table.note(f"columns left out beside image, class and score: {counted(others)}")
     places = class_places(names.texts, classes)
     if not places:
         raise unknown("class", names.texts[0], classes)
@@ -438,20 +541,12 @@ def _pair_by_pair(
     image = image[ids.codes]
     used = (image >= 0) & (c >= 0) & ~np.isnan(values)
     pairs = image[used] * len(classes) + c[used]
-    highest = np.full(len(wanted) * len(classes), -np.inf)
+    highest = np.full(len(rows) * len(classes), -np.inf)
     np.maximum.at(highest, pairs, values[used])
     if more := len(pairs) - len(np.unique(pairs)):
         table.note(f"further scores of the same image and class, such as of a second box: {more:,};"
                    " the highest counts")  # fmt: skip
-    return np.where(highest > -np.inf, highest, np.nan).reshape(len(wanted), -1)
-
-
-def _note_images(
-    table: Table, split: str, texts: Sequence[str], rows: NDArray[np.int64]
-) -> None:  # fmt: skip
-    """Add a note about images of the table that are not wanted."""
-    if left := sorted({*texts} - {texts[row] for row in rows.tolist() if row >= 0}):
-        table.note(f"images left out because they are not in {split}: {counted(left)}")
+    return np.where(highest > -np.inf, highest, np.nan).reshape(len(rows), -1)
 
 
 def _note_classes(table: Table, names: Sequence[str], classes: Sequence[str]) -> None:
@@ -484,7 +579,7 @@ def _probabilities(scores: NDArray[np.float64], table: Table) -> bool:
 
 
 def _check_logits(
-    scores: NDArray[np.float64], images: NDArray[Any], classes: Sequence[str]
+    scores: NDArray[np.float64], images: Sequence[str], classes: Sequence[str]
 ) -> None:
     """Raise BadInput for scores (n, L; nan: none) that may not be logits."""
     if np.isnan(scores).all():
@@ -497,7 +592,7 @@ def _check_logits(
             "write probabilities instead: exp(x) for a logarithm, 1 / (1 + exp(-x)) for a logit; "
             "for an image-text model, give the file of simkit score"
         )
-    check_scale(scores, images.tolist(), classes)
+    check_scale(scores, images, classes)
 
 
 def _indices(what: str, wanted: NDArray[Any], named: Any, count: int) -> NDArray[np.intp]:
@@ -513,10 +608,17 @@ def _indices(what: str, wanted: NDArray[Any], named: Any, count: int) -> NDArray
     ((twice, count),) = Counter(index).most_common(1)
     if count > 1:
         raise BadInput(f"the similarities have {twice!r} twice among the {what}; keep one")
-    rows = find_images([*map(str, wanted.tolist())], index, noting("similarities"))
-    if (rows < 0).any():
+    names = [*map(str, wanted.tolist())]
+    if what == "images":
+        places = find_images(index, names, noting("similarities"))
+    else:
+        of_class = class_places(index, names)
+        places = np.array([of_class.get(name, -1) for name in index])
+    rows = np.full(len(names), -1)
+    rows[places[places >= 0]] = np.flatnonzero(places >= 0)
+    if len(lacking := np.flatnonzero(rows < 0)):
         raise BadInput(
-            f"the similarities lack {(rows < 0).sum()} of {len(wanted)} {what}, such as "
-            f"{str(wanted[rows < 0][0])!r}; make them with simkit score for the same data"
+            f"the similarities lack {len(lacking)} of {len(names)} {what}, such as "
+            f"{names[lacking[0]]!r}; make them with simkit score for the same data"
         )
     return rows

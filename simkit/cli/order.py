@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from shlex import join, quote
 from typing import TYPE_CHECKING, Any, Literal
@@ -145,7 +146,7 @@ def command(request: Options) -> None:
     """
     from simkit.orders import annotators, sheet
     from simkit.orders.order_crowd import JoinedAnswers
-    from simkit.orders.rounds import round_of, write_round
+    from simkit.orders.rounds import file_names, round_of, write_round
 
     replacing = {"--for": request.for_, "--in-place-of": request.in_place_of}
     options.needs(replacing, "--export ORDER", request.export)
@@ -157,7 +158,10 @@ def command(request: Options) -> None:
     further = {"--test": request.test, "--ties": request.ties}
     options.needs(further, "--next ORDER, the order to go on with", request.next_)
     order, terms, state = _further(request) if request.next_ else _first(request)
-    only = None if request.only is None else sheet.pairs(request.only, order.images, terms.classes)
+    only = None
+    if request.only is not None:
+        names = partial(file_names, order, terms)
+        only = sheet.pairs(request.only, order.images, terms.classes, names)
     N = len(order.images) - len(order.left_out(terms))
     if terms.images > N:
         new = " that no round has asked about" if terms.test else ""
@@ -330,7 +334,8 @@ def _first(request: Options) -> tuple[Order, RoundSettings, None]:
         raise BadInput(f"--hierarchy is given, but {request.scheme} uses none; leave it out")
     images = data.truth[split].images
     terms = RoundSettings(spec, classes, scheme, split=split, **_stated(request))
-    scores = read_scores(request.scores, split, images, classes)
+    scores = read_scores(request.scores, split, images, classes,
+                         files=lambda: data.file_names(split))  # fmt: skip
     used = request.known_file or terms.parsed_scheme.needs_features
     options.needs({"--features": request.features}, "--known LABELS, for examples", used)
     features = features_of(terms.parsed_scheme, request.features, data, spec, split)
@@ -342,7 +347,7 @@ def _further(request: Options) -> tuple[Order, RoundSettings, OrderState]:
     from simkit.annotate.similarities import read_scores
     from simkit.orders.order import Order
     from simkit.orders.receiving import OrderState
-    from simkit.orders.rounds import rows_in
+    from simkit.orders.rounds import file_names, rows_in
 
     again = request.answers is not None and not _amount(request) and _in_project(request)
     if request.split is not None and not again:
@@ -390,7 +395,8 @@ def _further(request: Options) -> tuple[Order, RoundSettings, OrderState]:
         raise BadInput("--scores is given with --next, but machine goes on with the scores of its "
                        "first round; leave it out, or start a new order")  # fmt: skip
     if request.scores is not None:
-        scores = read_scores(request.scores, terms.split, order.images, order.classes)
+        scores = read_scores(request.scores, terms.split, order.images, order.classes,
+                             files=partial(file_names, order, terms))  # fmt: skip
     if features is None and (scheme.needs_features or request.features):
         used = len(state.answers) or scheme.needs_features
         options.needs({"--features": request.features}, "answers, for examples", used)

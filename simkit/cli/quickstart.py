@@ -99,7 +99,8 @@ def command(
         projects.pilot_data(project)  # an impossible path is refused before people answer
     split = data.to_label
     data.pictures_of(split)  # refused before the images are read
-    scored = read_scores(scores, split, data.truth[split].images, classes, strict=True)
+    scored = read_scores(scores, split, data.truth[split].images, classes, strict=True,
+                         files=lambda: data.file_names(split))  # fmt: skip
     table = _checked(data, split, net)
     kept = (table["left_out"] == "").to_numpy()
     images = data.truth[split].images[kept]

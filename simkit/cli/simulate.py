@@ -295,7 +295,8 @@ def _annotate(
         "images": request.images, "hierarchy": data.hierarchy, "habits": habits,
         "boxes": data.boxes.get(split), "seed": request.seed or 0, "draw": request.draw,
         "features": features_of(scheme, request.features, data, request.data_spec, split),
-        "scores": read_scores(request.scores, split, truth.images, truth.classes),
+        "scores": read_scores(request.scores, split, truth.images, truth.classes,
+                              files=lambda: data.file_names(split)),
     }  # fmt: skip
     if request.budget is None:
         return simkit.simulate(truth, scheme, **how)

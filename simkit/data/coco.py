@@ -60,7 +60,8 @@ class AnnotationFiles(SplitFiles):
         for split, file in self.files.items():
             content = contents[file]
             truth = settled(content.truth, getattr(self, "unknown", "keep"), split)
-            part, names = Part(truth, content.difficult, content.boxes), content.file_names
+            names = content.file_names
+            part = Part(truth, content.difficult, content.boxes, files=names)
             if self.drop_empty:
                 kept = np.flatnonzero(np.diff(truth.present.indptr))
                 if not len(kept):

@@ -55,6 +55,8 @@ class Dataset:
     descendants) and `leaves` are the classes without children; otherwise all classes are leaves.
     difficult: (N, L) bool, present only as a "difficult" object; left out of metrics.
     spec: the text that opens this data set again.
+    files: the names of the image files by split, where there are ids beside them; see
+    `file_names`.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Dataset:
     difficult: Mapping[str, csr_array] = field(default_factory=dict)
     hierarchy: Hierarchy | None = None
     spec: str = ""
+    files: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         splits = ", ".join(f"{split} {part.shape[0]:,}" for split, part in self.truth.items())
@@ -107,6 +110,11 @@ class Dataset:
                 "that simkit features or another program made"
             )
         return self.pictures[split]
+
+    def file_names(self, split: str) -> Sequence[str]:
+        """The names of the image files of a split; empty if they are unknown."""
+        names: Sequence[str] = getattr(self.pictures.get(split), "files", ())
+        return self.files.get(split, names)
 
     @property
     def leaves(self) -> NDArray[np.int64]:

@@ -43,6 +43,7 @@ class Part:
     difficult: csr_array | None = None
     boxes: Boxes | None = None
     pictures: SomePictures | None = None
+    files: Sequence[str] | None = None
 
     def select(self, index: NDArray[np.int64]) -> Part:
         """The content for a subset of images, in the order of `index`."""
@@ -57,7 +58,8 @@ class Part:
             boxes = Boxes(rows, self.boxes.classes[kept], self.boxes.corners[kept], sizes, areas)
         difficult = None if self.difficult is None else csr_array(self.difficult[index])
         pictures = None if self.pictures is None else self.pictures.select(index)
-        return Part(self.truth.select(index), difficult, boxes, pictures)
+        files = None if self.files is None else [self.files[i] for i in index]
+        return Part(self.truth.select(index), difficult, boxes, pictures, files)
 
     def with_classes(self, names: Sequence[str], columns: NDArray[np.int64]) -> Part:
         """The content with the classes at `columns`, renamed."""
@@ -178,7 +180,7 @@ def assemble(name: str, parts: Mapping[str, Part], source: Any, *, val: float = 
             splits[split] = part.with_classes(classes, order)
 
     values: dict[str, dict[str, Any]] = {}
-    for what in ("truth", "pictures", "boxes", "difficult"):
+    for what in ("truth", "pictures", "boxes", "difficult", "files"):
         found = {split: getattr(part, what) for split, part in splits.items()}
         values[what] = {split: value for split, value in found.items() if value is not None}
     shown = values["pictures"]

@@ -245,7 +245,9 @@ def image_places(texts: Sequence[str], images: Sequence[str]) -> dict[str, int]:
     """
     rows = matches(images, texts, plain, _address)
     places = {text: n for text, n in zip(texts, rows.tolist(), strict=True) if n >= 0}
-    paths = [*map(_address, images)]
+    if len(places) == len(texts):
+        return places
+    taken, paths = {*places.values()}, [*map(_address, images)]
     parts, stems = ends(paths), ends(_ENDING.sub("", path) for path in paths)
     wholes = {path: [n for n in parts[path] if paths[n] == path] for path in paths}
     by_end, asked = dict[str, int](), dict[int, set[str]]()
@@ -253,30 +255,56 @@ def image_places(texts: Sequence[str], images: Sequence[str]) -> dict[str, int]:
         if text and text not in places:
             path = _address(text)
             forms = (path, UPLOADED.sub(r"\1", path), _ENDING.sub("", path))
-            tries = [same_end(form, index) for form in forms for index in (wholes, parts)]
-            tries.append(same_end(path, stems))
-            if place := next((alike for alike in tries if len(alike) == 1), None):
-                by_end[text] = place[0]
-                asked.setdefault(place[0], set()).add(path)
+            tries = [(same_end(form, index), index) for form in forms for index in (wholes, parts)]
+            tries.append((same_end(path, stems), stems))
+            place, index = next(((a[0], i) for a, i in tries if len(a) == 1), (-1, wholes))
+            if place >= 0 and (index is wholes or place not in taken):
+                by_end[text] = place
+                asked.setdefault(place, set()).add(path)
     return places | {text: n for text, n in by_end.items() if len(asked[n]) == 1}
 
 
-def find_images(
-    names: Sequence[str], among: Sequence[str], note: Callable[[str], None]
-) -> NDArray[np.int64]:
-    """The index of each name of an image among others, -1 for none.
+def no_files() -> Sequence[str]:
+    """No names of files, for images whose ids are all that is known."""
+    return ()
 
-    note: called with a sentence about those that are spelled otherwise, if any.
+
+def find_images(
+    texts: Sequence[str],
+    images: Iterable[Any],
+    note: Callable[[str], None],
+    files: Callable[[], Sequence[str]] = no_files,
+) -> NDArray[np.int64]:
+    """Find images by their ids as `image_places` does, or by the names of their files.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        m names, such as the cells of a table.
+    images : iterable
+        N ids.
+    note : callable
+        Called with a sentence about names that are spelled otherwise, or are those of files.
+    files : callable
+        Gives the N names of the files. They count if none of the texts is an id.
+
+    Returns
+    -------
+    (m,) int
+        The index of the image of each text, -1 for none.
     """
-    last = lambda name: path_key(name).rpartition("/")[2]  # noqa: E731
-    rows = matches(among, names, path_key, last, once=True)
-    pairs = {
-        name: among[row] for name, row in zip(names, rows, strict=True)
-        if row >= 0 and name != among[row]
-    }  # fmt: skip
-    if pairs:
-        note(respelled([*pairs.items()], len({*names})))
-    return rows
+    ids, different = [*map(str, images)], [*dict.fromkeys(texts)]
+    exact = not {*different}.isdisjoint(ids)
+    names = [] if exact else [*files()]
+    by_file = {} if names in ([], ids) else image_places(different, names)
+    places = by_file or image_places(different, ids)
+    if by_file:
+        pairs = [(text, ids[place]) for text, place in by_file.items()]
+        shown = examples(f"{text!r} is {image}" for text, image in pairs)
+        note(f"images matched by file name: {len(pairs):,} of {len(different):,} ({shown})")
+    elif pairs := [(text, ids[place]) for text, place in places.items() if text != ids[place]]:
+        note(respelled(pairs, len(different)))
+    return np.array([places.get(text, -1) for text in texts], np.int64)
 
 
 def respelled(pairs: Sequence[tuple[str, str]], total: int, kind: str = "images") -> str:

@@ -486,6 +486,12 @@ def from_records(
     return _filled(table, [*map(plain, names)], _arrow(cells))
 
 
+def from_columns(columns: Mapping[str, NDArray[Any]], path: Path) -> Table:
+    """A table of arrays of m values by name; see `read_table`."""
+    arrow = pa.table({name: pa.array(values) for name, values in columns.items()})
+    return _filled(Table(path, [], np.arange(1, len(arrow) + 1)), [*map(plain, columns)], arrow)
+
+
 def _filled(table: Table, names: list[str], arrow: pa.Table) -> Table:
     """The table with its columns, without blank rows and repeated headers."""
     for place, header in enumerate(names):

@@ -452,12 +452,19 @@ def _opened(order: Order) -> Dataset:
         return open_data(order.settings.data)
 
 
-def rows_in(order: Order, data: Dataset) -> NDArray[np.integer]:
+def file_names(order: Order, terms: RoundSettings) -> list[str]:
+    """The names of the files of an order's images; empty if they are unknown. Raises BadInput."""
+    with warnings.catch_warnings(action="ignore"):  # they were shown when the order was made
+        data = open_data(terms.data)
+    names = data.file_names(terms.split)
+    return [names[row] for row in rows_in(order, data, terms)] if names else []
+
+
+def rows_in(order: Order, data: Dataset, terms: RoundSettings | None = None) -> NDArray[np.integer]:
     """(N,) the row of each image of the order in its data. Raises BadInput."""
-    ids = pd.Index([*map(plain, data.truth[order.settings.split].images.astype(str).tolist())])
+    terms = terms or order.settings
+    ids = pd.Index([*map(plain, data.truth[terms.split].images.astype(str).tolist())])
     rows = ids.get_indexer([*map(plain, order.images.astype(str).tolist())])
     if (rows < 0).any():
-        raise BadInput(
-            f"{order.settings.data} no longer has image {order.images[rows < 0][0]}; restore it"
-        )
+        raise BadInput(f"{terms.data} no longer has image {order.images[rows < 0][0]}; restore it")
     return rows

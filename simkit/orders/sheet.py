@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from simkit.errors import BadInput, counted, note, noting
 from simkit.files import AnyPath, reading, whole
 from simkit.labels.cells import means_state
 from simkit.labels.formats.base import write_lines
-from simkit.labels.names import class_places, find_images
+from simkit.labels.names import class_places, find_images, no_files
 from simkit.labels.partial import PartialLabels
 from simkit.labels.tables import USUAL, read_table, text_of
 from simkit.orders.order import Order
@@ -125,7 +125,7 @@ def known(labels: PartialLabels, images: NDArray[Any], classes: Sequence[str]) -
     Raises BadInput if no class or no image is among them.
     """
     among = [*map(str, images)]
-    rows = find_images([*map(str, labels.images)], among, noting("known labels"))
+    rows = find_images([*map(str, labels.images)], images, noting("known labels"))
     places = class_places(labels.classes, classes)
     for kind, names, matched, asked in (
         ("class", labels.classes, places, classes), ("image", labels.images, rows[rows >= 0], among)
@@ -141,16 +141,20 @@ def known(labels: PartialLabels, images: NDArray[Any], classes: Sequence[str]) -
     return table[(table >= [0, 0, -1]).all(axis=1)]
 
 
-def pairs(path: AnyPath, images: NDArray[Any], classes: Sequence[str]) -> pd.DataFrame:
+def pairs(
+    path: AnyPath, images: NDArray[Any], classes: Sequence[str],
+    files: Callable[[], Sequence[str]] = no_files,
+) -> pd.DataFrame:  # fmt: skip
     """The pairs of image and class in a table, as places, each once; or images, if it has no class.
 
-    A note counts rows with other images or classes. Raises BadInput if all rows have such.
+    Images may be named by their ids or by their `files`; see `find_images`. A note counts rows with
+    other images or classes. Raises BadInput if all rows have such.
     """
     with reading(path, "a list of questions (a table with the columns image and class)") as file:
-        table, among = read_table(file), [*map(str, images)]
+        table = read_table(file)
         of_image = table.pick("image")
         names = of_image.cells()
-        places = pd.DataFrame({"image": find_images(names, among, noting(file))})
+        places = pd.DataFrame({"image": find_images(names, images, noting(file), files)})
         of_class = table.optional_column(USUAL["class"], "the class")
         if of_class is not None:
             found = class_places(of_class.texts, classes)
@@ -163,9 +167,10 @@ def pairs(path: AnyPath, images: NDArray[Any], classes: Sequence[str]) -> pd.Dat
                        "count, so remove those that should not be asked")  # fmt: skip
         other = (places < 0).any(axis=1).to_numpy()
         if other.all():
-            has = f"such as {among[0]!r} and {classes[0]!r}"
             raise BadInput(
-                f"none of its images and classes is in the order, {has}; give their list"
+                f"none of its images and classes, such as {names[0]!r}, is in the order; the id of "
+                f"an image, such as {images[0]}, or the name of its file, and a class, such as "
+                f"{classes[0]!r}, are wanted"
             )
         odd = [name for name, left in zip(names, other, strict=True) if left]
         note(file, odd, "rows with an image or a class that is not in the order, left out: {}; "

@@ -26,7 +26,6 @@ from simkit.annotate.similarities import (
     PILOT_SCORES,
     PROJECT_SCORES,
     PilotScores,
-    Similarities,
     read_scores,
 )
 from simkit.chance import Chance
@@ -622,9 +621,12 @@ def _opened(
     if data is not None and (truth := data.truth["train"]).id == ids["truth"]:
         scores = None
         if file := first.grid.get("scores"):
-            with contextlib.suppress(BadInput):  # the file is gone; schemes that need it say so
+            # The file may be gone; schemes that need it say so.
+            with contextlib.suppress(BadInput), warnings.catch_warnings(action="ignore"):
                 file = beside(str(file), Path(first.folder))
-                scores = Similarities.read(file, "train").logits(truth.images, truth.classes)
+                given = read_scores(file, "train", truth.images, truth.classes,
+                                    files=lambda: data.file_names("train"))  # fmt: skip
+                scores = np.asarray(given, np.float64)
         pool = Pool(truth, scored, data.hierarchy, data.boxes.get("train"), scores=scores)
     elif pilots:  # the data were moved, but their labels lie beside the scores
         pool = Pool(pilots[0].truth, scored)

@@ -536,10 +536,12 @@ class _Work:
         tables, _ = runs.split_errors(_tables(of, finished))
         about, data = {**self.about, "failures": tuple(failures), "planned": planned}, self.data
         about["left_out"] = self.left_out
-        if (scores := data.similarities.get("test")) is not None:
+        if "test" in data.scored:
             test = Scored(data.scores["test"], data.truth("test").present, data.known("test"))
             about["zero_shot"] = scored_row(test, data.data.leaves)["map"]
-            about["scored_by"] = scores.history.settings.get("model", "a file")
+            model = data.similarities.get("test")
+            named = {} if model is None else model.history.settings
+            about["scored_by"] = named.get("model", "a file")
         return runs.concat(tables, about)
 
     def _share(self, every: list[Job]) -> list[Job]:

@@ -232,7 +232,7 @@ class Grid:
         dict,
         "instead, for each split an npz file with `features`, or a folder of `simkit features`",
     )
-    scores: str = setting("", "file of `simkit score`, if schemes or methods need such scores")
+    scores: str = setting("", "file of `simkit score`, or a table of scores for schemes alone")
     budgets: Sequence[Positive] = setting((), "dollars for all annotation")
     hours: Sequence[Positive] = setting((), "or hours; without both, schemes keep their amounts")
     prices: str = setting("hourly", "a preset or a TOML file")

@@ -239,12 +239,19 @@ def check(grid: Grid, data: StudyData) -> None:
     scored += [spec for spec in grid.trained if Similarities in methods.make(spec).needs.aids]
     if scored and not grid.scores:
         raise BadInput(
-            f"the grid lists {scored[0]!r}, which needs a model's scores; make them with simkit "
-            'score, and name the file, as in scores = "scores.npz"'
+            f"the grid lists {scored[0]!r}, which needs a model's scores, a table or those of "
+            'simkit score; make them with simkit score, and name the file, as in scores = '
+            '"scores.npz"'
         )
-    if scored and "train" not in data.similarities:
+    compared = [spec for spec in scored if spec in grid.trained]
+    if compared and data.tables:
+        raise BadInput(
+            f"{grid.scores} is a table of scores, but {compared[0]!r} needs the cosines of an "
+            "image-text model; make them with simkit score"
+        )
+    if scored and "train" not in data.scored:
         raise BadInput(f"{grid.scores} has no scores of train; make them with simkit score")
-    if scored:
+    if scored and not data.tables:
         truth = data.truth("train")
         data.similarities["train"].of(truth.images, truth.classes)
 

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from simkit.annotate.similarities import Similarities, splits_of
+from simkit.annotate.similarities import Similarities, is_table, scored_splits, splits_of
 from simkit.cache import cache_folder
 from simkit.data import Dataset
 from simkit.data import open as open_data
@@ -28,6 +28,7 @@ from simkit.embed.features import Features, extract, read_features
 from simkit.embed.neighbours import Neighbours
 from simkit.embed.networks import Backbone
 from simkit.errors import BadInput, examples, note
+from simkit.files import reading
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.names import id_key, matches, plain
@@ -61,7 +62,7 @@ class StudySource:
         Sides of the images, in pixels, on which the whole backbone is trained; features are then
         of the train split alone, to find neighbours.
     scores
-        File of similarities by an image-text model; empty for none.
+        File of similarities by an image-text model, or table of scores; empty for none.
     """
 
     data: str
@@ -117,6 +118,8 @@ class StudyData:
         images by split and side.
     similarities
         Of the images and classes by an image-text model, by split; empty without any.
+    tables
+        (N, L) logits by split, from a table of scores; empty without one.
     """
 
     data: Dataset
@@ -124,6 +127,7 @@ class StudyData:
     networks: Mapping[Side, Backbone] = field(default_factory=dict)
     pictures: Mapping[tuple[str, int], SizedPictures] = field(default_factory=dict)
     similarities: Mapping[str, Similarities] = field(default_factory=dict)
+    tables: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     @property
     def hierarchy(self) -> Hierarchy | None:
@@ -144,10 +148,15 @@ class StudyData:
         """The images of a split as training reads them."""
         return transform.inputs(self.pictures[split, self.networks[transform.size].size])
 
+    @property
+    def scored(self) -> frozenset[str]:
+        """The splits with scores."""
+        return frozenset((*self.similarities, *self.tables))
+
     @cached_property
     def scores(self) -> dict[str, NDArray[np.float64]]:
-        """(N, L) logits of the image-text model, by split."""
-        return {
+        """(N, L) logits of the image-text model or of the table, by split."""
+        return {**self.tables} | {
             split: each.logits(self.truth(split).images, self.data.classes)
             for split, each in self.similarities.items()
         }
@@ -207,6 +216,8 @@ class StudyData:
         names |= {f"pictures {split}": self.data.pictures[split].id for split in decoded_splits}
         names |= {network_key(size): net.id for size, net in self.networks.items()}
         names |= {f"scores {split}": each.id for split, each in self.similarities.items()}
+        tables = self.tables.items()
+        names |= {f"scores {split}": content_id("table", each) for split, each in tables}
         if self.hierarchy is not None:
             names["hierarchy"] = self.hierarchy.id
         return names
@@ -310,7 +321,8 @@ def open_source(
         for split in source.splits
         for side in dict.fromkeys(net.size for net in networks.values())
     }
-    opened = StudyData(data, features, networks, pictures, _similarities(source))
+    scores = _scores(source, data)
+    opened = StudyData(data, features, networks, pictures, *scores)
     for split in source.splits:
         if skipped := len(opened.skipped(split)):
             warnings.warn(
@@ -321,18 +333,20 @@ def open_source(
     return opened
 
 
-def _similarities(source: StudySource) -> dict[str, Similarities]:
-    """The similarities of the splits that have any."""
+def _scores(
+    source: StudySource, data: Dataset
+) -> tuple[dict[str, Similarities], dict[str, NDArray[np.float64]]]:
+    """The similarities of the splits that have any, or else the scores of a table."""
     if not source.scores:
-        return {}
-    if Path(source.scores).suffix.lower() in (".csv", ".parquet", ".xlsx"):
-        raise BadInput(
-            f"{source.scores} is a table of scores, and comparisons take the npz of simkit score; "
-            "simkit simulate and simkit order --scores take tables as well"
-        )
+        return {}, {}
+    with reading(source.scores, "scores", "make it with simkit predict or simkit score"):
+        table = is_table(source.scores)
+    if table:
+        images = {split: data.truth[split].images for split in source.splits}
+        return {}, scored_splits(source.scores, images, data.classes, data.file_names)
     held = splits_of(source.scores)
     scored = (split for split in source.splits if split in held)
-    return {split: Similarities.read(source.scores, split) for split in scored}
+    return {split: Similarities.read(source.scores, split) for split in scored}, {}
 
 
 def _for_split(spec: str, split: str, data: Dataset) -> str:

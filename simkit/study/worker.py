@@ -595,7 +595,7 @@ def _people(job: Job, data: StudyData, split: str) -> dict[str, Any]:
     people: dict[str, Any] = {"hierarchy": data.hierarchy, "habits": job.grid.habits}
     if (split, "pooled") in data.features:
         people["features"] = data.features[split, "pooled"].values
-    if split in data.similarities:
+    if split in data.scored:
         people["scores"] = data.scores[split]
     return people | {"boxes": data.data.boxes.get(split), "seed": job.grid.seed, "draw": job.draw}
 

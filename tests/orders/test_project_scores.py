@@ -223,10 +223,64 @@ def test_images_and_classes_are_matched_by_name_and_missing_ones_named(shell, tm
     )
     boxes.assign(file="other.png").to_csv("others.csv", index=False)
     done = start(shell, "--scores", "others.csv", "--out", "second")
-    assert done.code == 2 and "has a row, such as '0000.png' (the first" in done.err
+    assert done.code == 2 and "has 'other.png', but ids such as '0000.png' are wanted" in done.err
     kept = Order.read("project/order1").scores
     scored = expit(logits()) >= 0.3
     assert np.allclose(kept[scored], logits()[scored], atol=1e-4) and (kept[~scored] < -1e8).all()
+
+
+def as_coco(photos: Path) -> list[int]:
+    """Labels of the photographs in the format of COCO, with integer ids; returns these."""
+    ids = [1000 + 7 * n for n in range(IMAGES)]
+    images = [{"id": i, "file_name": name} for i, name in zip(ids, FILES, strict=True)]
+    found = [(ids[row], int(c) + 1) for row, c in np.argwhere(truth()).tolist()]
+    marks = [{"id": n, "image_id": i, "category_id": c} for n, (i, c) in enumerate(found)]
+    kinds = [{"id": c + 1, "name": name} for c, name in enumerate(CLASSES)]
+    whole = {"images": images, "annotations": marks, "categories": kinds}
+    (photos / "instances.json").write_text(json.dumps(whole))
+    return ids
+
+
+def test_names_of_files_find_images_whose_ids_are_numbers(shell, tmp_path) -> None:  # noqa: F811
+    photos = photographs(tmp_path / "photos", IMAGES)
+    ids = as_coco(photos)
+    data = f"coco:{photos / 'instances.json'},images={photos}"
+    begin = ("quickstart", data, "--budget", "0.3", "--repeat", 0, "--scores")
+    frame = pd.DataFrame(logits(), [f"/data/photos/{name}" for name in FILES], CLASSES)
+    frame.to_csv("scores.csv", index_label="image")
+    done = shell(*begin, "scores.csv", "--out", "by-file")
+    assert done.code == 0, done.err
+    assert f"matched by file name: 120 of 120 ('/data/photos/0000.png' is {ids[0]}," in done.err
+    assert np.allclose(Order.read("by-file/order1").scores, logits())
+    assert Order.read("by-file/order1").images.tolist() == ids
+    frame.set_axis([f"x{name}" for name in FILES]).to_csv("other.csv", index_label="image")
+    done = shell(*begin, "other.csv", "--out", "other")
+    assert done.code == 2 and "np." not in done.err and done.err.count("x0000.png") == 1
+    assert f"has 'x0000.png', but ids such as '{ids[0]}' or names of files such as" in done.err
+    frame.set_axis(ids).to_csv("ids.csv", index_label="image")
+    assert "matched by" not in shell(*begin, "ids.csv", "--out", "by-id").err
+    assert np.allclose(Order.read("by-id/order1").scores, logits())
+    pd.DataFrame({"image": FILES[5:2:-1], "class": "dog"}).to_csv("only.csv", index=False)
+    without = data.partition(",")[0]  # the annotation file alone names the files
+    done = shell("order", "--data", without, "--only", "only.csv", "--to", "csv", "--split",
+                 "train+val")  # fmt: skip
+    assert done.code == 0 and "only.csv: images matched by file name: 3 of 3" in done.err
+    order = Order.read("order1")
+    assert order.images[order.table["image"]].tolist() == [ids[5], ids[4], ids[3]]
+
+
+def test_two_columns_or_rows_for_one_score_are_refused(shell, tmp_path) -> None:  # noqa: F811
+    photographs(tmp_path / "photos", IMAGES)
+    pairs = pd.DataFrame(logits(), FILES, CLASSES).stack().rename("score").reset_index()
+    pairs.columns = ["image", "class", "score"]
+    pairs.assign(confidence=0.5).to_csv("two.csv", index=False)
+    done = start(shell, "--scores", "two.csv")
+    assert done.code == 2 and "columns 'score' and 'confidence' could both" in done.err
+    wide = pd.DataFrame(logits(), FILES, CLASSES)
+    again = pd.concat([wide, wide.iloc[:1].set_axis(["/mnt/0000.png"])])
+    again.to_csv("rows.csv", index_label="image")
+    done = start(shell, "--scores", "rows.csv")
+    assert done.code == 2 and "'0000.png' and '/mnt/0000.png' are the same image" in done.err
 
 
 def test_scores_of_an_image_text_model_are_kept_as_its_logits(shell, tmp_path) -> None:  # noqa: F811

@@ -5,6 +5,7 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
@@ -200,9 +201,24 @@ def test_pictures_that_could_not_be_read_take_no_part(tmp_path, monkeypatch):
     assert left.history == labels.history
 
 
-def test_a_table_of_scores_is_told_where_it_serves():
-    source = StudySource("scenes:images=60", ("train",), (), scores="detector.csv")
-    with pytest.raises(BadInput, match=r"detector\.csv is a table.*simkit simulate and simkit ord"):
+def test_a_table_of_scores_serves_the_splits_that_it_names(tmp_path):
+    rng, names = np.random.default_rng(0), ("cat", "dog")
+    for split, first in ("train", 0), ("test", 40):
+        ids = np.array([f"{n:03}.jpg" for n in range(first, first + 40)])
+        write_truth(Truth.of(rng.random((40, 2)) < 0.5, ids, names), tmp_path / f"{split}.npz")
+    spec, file = f"npz:{tmp_path}/train.npz,test={tmp_path}/test.npz", tmp_path / "scores.csv"
+    frame = pd.DataFrame(rng.normal(0, 3, (80, 2)), [f"/a/{n:03}.jpg" for n in range(80)], names)
+    source = StudySource(spec, ("train", "test"), (), scores=str(file))
+    truth = open_data(spec).truth
+    rows = [int(name[:3]) for name in truth["train"].images]
+    for several in ("train", "test"), ("train",):
+        frame.iloc[: 40 * len(several)].to_csv(file, index_label="image")
+        opened = open_source(source)
+        assert opened.scored == {*several}
+        assert np.array_equal(opened.scores["train"], frame.to_numpy()[rows])
+    assert any(key == "scores train" for key in opened.ids)
+    frame.iloc[50:].to_csv(file, index_label="image")
+    with pytest.raises(BadInput, match="these have no row: 10 "):
         open_source(source)
 
 

@@ -2,9 +2,12 @@
 
 import json
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import simkit
+from simkit.annotate.similarities import Similarities
 from simkit.cli.main import code
 from simkit.errors import BadInput
 
@@ -35,6 +38,27 @@ def test_a_comparison_with_a_teacher_and_a_plan_from_it(scores, tmp_path):
     plan = simkit.plan(tmp_path / "runs", 30, images=400, prices="hourly")
     options = {str(one.option) for one in plan.choice.every}
     assert any(option.startswith("machine") for option in options) and not plan.unpriced
+
+
+def test_tables_and_named_arrays_of_scores_serve_schemes_as_similarities_do(scores, tmp_path):
+    truth = simkit.data.open(DATA).truth["train"]
+    values = Similarities.read(scores, "train").logits(truth.images, truth.classes)
+    table, arrays, names = tmp_path / "table.csv", tmp_path / "arrays.npz", truth.images.astype(str)
+    pd.DataFrame(values, names, truth.classes).to_csv(table, index_label="image")
+    np.savez(arrays, scores=values, file_names=names, class_names=np.array(truth.classes))
+    schemes = ["machine(low=0.001, high=0.9)", "fpc(per_class=3, search=scores)"]
+    grid = {**GRID, "schemes": [*schemes, "proposals(by=scores)"], "methods": ["an"], "draws": 1}
+    runs = [
+        simkit.compare({**grid, "scores": str(file)}, out=tmp_path / str(n), workers=1)
+        for n, file in enumerate((scores, table, arrays))
+    ]
+    rows = [one.table[["scheme", "budget", "effort", "map"]].to_numpy().tolist() for one in runs]
+    assert not runs[0].failures and rows[0] == rows[1] == rows[2]
+    assert any(row[1] > 0 and "looks" in row[2] for row in rows[0])
+    plan = simkit.plan(tmp_path / "1", 30, images=400, prices="hourly")
+    assert any(str(one.option).startswith("machine") for one in plan.choice.every)
+    with pytest.raises(BadInput, match=r"table\.csv is a table of scores, but 'vlpl' needs"):
+        simkit.compare({**grid, "methods": ["vlpl"], "scores": str(table)}, out=tmp_path / "x")
 
 
 @pytest.mark.parametrize(("field", "spec"), [("schemes", "machine"), ("methods", "vlpl")])
