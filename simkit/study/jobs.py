@@ -240,7 +240,7 @@ def check(grid: Grid, data: StudyData) -> None:
     if scored and not grid.scores:
         raise BadInput(
             f"the grid lists {scored[0]!r}, which needs a model's scores, a table or those of "
-            'simkit score; make them with simkit score, and name the file, as in scores = '
+            "simkit score; make them with simkit score, and name the file, as in scores = "
             '"scores.npz"'
         )
     compared = [spec for spec in scored if spec in grid.trained]
