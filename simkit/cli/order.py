@@ -395,8 +395,8 @@ def _further(request: Options) -> tuple[Order, RoundSettings, OrderState]:
         raise BadInput("--scores is given with --next, but machine goes on with the scores of its "
                        "first round; leave it out, or start a new order")  # fmt: skip
     if request.scores is not None:
-        scores = read_scores(request.scores, terms.split, order.images, order.classes,
-                             files=partial(file_names, order, terms))  # fmt: skip
+        names = partial(file_names, order, terms)
+        scores = read_scores(request.scores, terms.split, order.images, order.classes, files=names)
     if features is None and (scheme.needs_features or request.features):
         used = len(state.answers) or scheme.needs_features
         options.needs({"--features": request.features}, "answers, for examples", used)
