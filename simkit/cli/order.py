@@ -362,8 +362,7 @@ def _further(request: Options) -> tuple[Order, RoundSettings, OrderState]:
         options.only_one({"--ties": request.ties, options.flag(name): getattr(request, name)})
     assert request.next_ is not None
     order = Order.read(request.next_)
-    state = OrderState.of(order)
-    changes = _stated(request)
+    state, changes = OrderState.of(order), _stated(request)
     if request.scheme is not None:
         changes["scheme"] = _scheme(request.scheme, request)
     elif request.settings:
