@@ -9,12 +9,12 @@ import re
 import sys
 import threading
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, Protocol, TypeVar
+from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -268,14 +268,35 @@ def digest(stream: IO[bytes], size: int, ending: str) -> bytes:
     return hashlib.sha256(head + stream.read() + str(size).encode()).digest()
 
 
-class Digested:
-    """Content ids of images, from the digests of their encoded bytes."""
+class EncodedPictures:
+    """Images that are decoded on use, with names `files`: files, or members of shards."""
 
+    files: Any
     depths: tuple[int, int]
+    place: Callable[[int], Hashable]  # an identity of an image
+    select: Callable[..., Any]  # a subset in the order of an index
+    _digests: Any  # of the encoded bytes of each image
 
-    @cached_property
-    def _digests(self) -> tuple[bytes, ...]:
+    def encoded(self, rows: Sequence[int]) -> Iterable[Path | Packed]:
+        """These images before they are decoded. Raises BadInput."""
         raise NotImplementedError
+
+    def file(self, row: int) -> Path | Packed:
+        """One image before it is decoded."""
+        return next(iter(self.encoded([row])))
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def read(
+        self, index: Sequence[int] | NDArray[np.integer], *, least: int = 0
+    ) -> list[NDArray[np.uint8]]:
+        """One (H, W, 3) uint8 RGB array for each of `index`; `least` as in `decode`.
+
+        Raises BadInput.
+        """
+        images = self.encoded(np.asarray(index).reshape(-1).tolist())
+        return [decode(image, self.depths, least=least) for image in images]
 
     @cached_property
     def id(self) -> str:
@@ -292,7 +313,7 @@ class Digested:
 
 
 @dataclass(frozen=True)
-class FilePictures(Digested):
+class FilePictures(EncodedPictures):
     """The image files of one split: names relative to `folder`, in the order of the images."""
 
     folder: Path
@@ -333,8 +354,8 @@ class FilePictures(Digested):
                 digests.append(digest(stream, file.stat().st_size, file.suffix))
         return tuple(digests)
 
-    def __len__(self) -> int:
-        return len(self.files)
+    def encoded(self, rows: Sequence[int]) -> Iterator[Path]:
+        return map(self.file, rows)
 
     def file(self, row: int) -> Path:
         """The file of an image."""
@@ -342,20 +363,10 @@ class FilePictures(Digested):
 
     place = file
 
-    def read(
-        self, index: Sequence[int] | NDArray[np.integer], *, least: int = 0
-    ) -> list[NDArray[np.uint8]]:
-        """One (H, W, 3) uint8 RGB array for each of `index`; `least` as in `decode`.
-
-        Raises BadInput.
-        """
-        files = (self.file(int(i)) for i in np.asarray(index).reshape(-1))
-        return [decode(file, self.depths, least=least) for file in files]
-
     def in_browsers(self, row: int) -> bool:
         """Whether browsers show the file as `read` does: not TIFF, nor values with unused bits."""
         try:
-            with _opened(self.folder / self.files[row]) as image:
+            with _opened(self.file(row)) as image:
                 return image.format not in ("TIFF", "PPM") and _depth(image, self.depths) in (0, 16)
         except _DAMAGED:
             return True  # reported by the browser
@@ -363,23 +374,6 @@ class FilePictures(Digested):
     def select(self, index: Sequence[int] | NDArray[np.integer]) -> FilePictures:
         """A subset of the images, in the order of `index`."""
         return replace(self, files=tuple(self.files[int(i)] for i in np.asarray(index)))
-
-
-class EncodedPictures(Protocol):
-    """Images that are decoded on use: files, or members of shards."""
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """Names of the images."""
-        ...
-
-    def file(self, row: int) -> Path | Packed:
-        """An encoded image."""
-        ...
-
-    def place(self, row: int) -> Hashable:
-        """A hashable identity of an image."""
-        ...
 
 
 _P = TypeVar("_P", bound=EncodedPictures)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.cache import cache_folder
-from simkit.data.images import ENDINGS, Digested, Packed, decode, digest
+from simkit.data.images import ENDINGS, EncodedPictures, Packed, digest
 from simkit.errors import BadInput
 from simkit.files import explaining, reading, whole
 from simkit.history import content_id
@@ -69,7 +69,7 @@ class Shard:
 
 
 @dataclass(frozen=True)
-class ShardPictures(Digested):
+class ShardPictures(EncodedPictures):
     """Images in shards, each read by its place in the shard."""
 
     members: tuple[Member, ...]
@@ -83,31 +83,17 @@ class ShardPictures(Digested):
     def _digests(self) -> tuple[bytes, ...]:
         return tuple(bytes.fromhex(member.digest) for member in self.members)
 
-    def __len__(self) -> int:
-        return len(self.members)
-
-    @property
+    @cached_property
     def files(self) -> tuple[str, ...]:
         """The names of the images."""
         return tuple(member.name for member in self.members)
 
-    def file(self, row: int) -> Packed:
-        """The encoded bytes of an image. Raises BadInput."""
-        return next(_packed([self.members[row]]))
+    def encoded(self, rows: Sequence[int]) -> Iterator[Packed]:
+        return _packed([self.members[row] for row in rows])
 
     def place(self, row: int) -> Member:
         """A hashable identity of an image."""
         return self.members[row]
-
-    def read(
-        self, index: Sequence[int] | NDArray[np.integer], *, least: int = 0
-    ) -> list[NDArray[np.uint8]]:
-        """One (H, W, 3) uint8 RGB array for each of `index`; `least` as in `decode`.
-
-        Raises BadInput.
-        """
-        wanted = [self.members[int(i)] for i in np.asarray(index).reshape(-1)]
-        return [decode(each, self.depths, least=least) for each in _packed(wanted)]
 
     def select(self, index: Sequence[int] | NDArray[np.integer]) -> ShardPictures:
         """A subset of the images, in the order of `index`."""

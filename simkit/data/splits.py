@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import SPLITS, WHOLE, Boxes, Dataset, Pictures, write_spec
-from simkit.data.images import FilePictures, with_depths
+from simkit.data.images import EncodedPictures, FilePictures, with_depths
 from simkit.data.listing import as_on_disk, instead, made_by_programs, outside
-from simkit.data.shards import ShardPictures
 from simkit.errors import BadInput, note
 from simkit.files import expanded
 from simkit.labels.hierarchy import by_name_or_file
@@ -184,7 +183,7 @@ def assemble(name: str, parts: Mapping[str, Part], source: Any, *, val: float = 
         found = {split: getattr(part, what) for split, part in splits.items()}
         values[what] = {split: value for split, value in found.items() if value is not None}
     shown = values["pictures"]
-    if all(isinstance(part, FilePictures | ShardPictures) for part in shown.values()):
+    if all(isinstance(part, EncodedPictures) for part in shown.values()):
         values["pictures"] = with_depths(shown)
     data = Dataset(name=name, spec=spell(source), hierarchy=None, **values)
     hierarchy = getattr(source, "hierarchy", "")

@@ -11,8 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import SPLITS, Dataset, Pictures, open, register
-from simkit.data.images import FilePictures, with_depths
-from simkit.data.shards import ShardPictures
+from simkit.data.images import EncodedPictures, FilePictures, with_depths
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import columns_of
 from simkit.labels.truth import Truth
@@ -64,7 +63,7 @@ class Unlabelled:
                     present = part.present[:, columns]
                     truth[split] = Truth.of(present, part.images, self.classes, known)
             pictures = {s: other.pictures[s] for s in SPLITS[1:] if s in other.pictures}
-        if isinstance(own, FilePictures | ShardPictures):
+        if isinstance(own, EncodedPictures):
             # A pilot may be from the same images: its scored ones must not be trained on.
             scored = {place for s in pictures for place in _places(pictures[s])}
             kept = np.array([place not in scored for place in _places(own)], bool)
@@ -73,11 +72,7 @@ class Unlabelled:
         train = Truth.of(nothing, ids, self.classes, nothing)
         if own is not None:
             pictures = {"train": own, **pictures}
-        files = {
-            split: each
-            for split, each in pictures.items()
-            if isinstance(each, FilePictures | ShardPictures)
-        }
+        files = {s: each for s, each in pictures.items() if isinstance(each, EncodedPictures)}
         with warnings.catch_warnings(action="ignore"):  # notes on each were given above
             # The same brightness in all splits, although each data set was measured separately.
             pictures |= with_depths(files)
@@ -88,6 +83,5 @@ def _places(pictures: Pictures) -> list[Hashable]:
     """The identity of each image; empty if the images are drawn."""
     if isinstance(pictures, FilePictures):
         pictures = replace(pictures, folder=pictures.folder.resolve())
-    elif not isinstance(pictures, ShardPictures):
-        return []
-    return [pictures.place(row) for row in range(len(pictures))]
+    rows = range(len(pictures))
+    return [*map(pictures.place, rows)] if isinstance(pictures, EncodedPictures) else []
