@@ -27,7 +27,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from simkit.chance import Chance
 from simkit.data.dataset import Dataset
-from simkit.data.scenes import scenes
+from simkit.data.scenes import Scenes
 from simkit.data.scenes_draw import (
     COLOURS,
     DIGITS,
@@ -196,7 +196,7 @@ def probe(net: Backbone, seed: int = 0) -> tuple[Dataset, NDArray[np.float64]]:
     """AP of each class on the test split, of a linear head with complete labels."""
     from sklearn.metrics import average_precision_score
 
-    dataset = scenes(seed=seed)
+    dataset = Scenes(seed=seed).open()
     with tempfile.TemporaryDirectory() as folder:
         made = {s: extract(dataset, s, net, cache=folder)["pooled"] for s in ("train", "test")}
         values = {split: np.array(each.values, np.float32) for split, each in made.items()}

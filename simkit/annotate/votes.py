@@ -161,11 +161,6 @@ class Agreement:
         Shares of questions with equal votes, and of pairs of votes on one question that agree.
     kappa : float
         Fleiss' kappa (Fleiss, Psychological Bulletin 1971), for any numbers of votes.
-    with_majority : (R,) float
-        Share of each worker's votes that agree with the majority of the others on the question,
-        without ties; nan without such votes.
-    votes : (R,) int
-        Number of votes in this share.
     """
 
     yes: float
@@ -173,8 +168,6 @@ class Agreement:
     unanimous: float
     pairwise: float
     kappa: float
-    with_majority: NDArray[np.float64]
-    votes: Ints
 
     def rows(self) -> list[tuple[str, float]]:
         """The numbers with their names, as a small table."""
@@ -207,20 +200,12 @@ def agreement(votes: Votes, *, maybe: Maybe = "yes") -> Agreement:
     # pairs, P_e the share expected if all votes were independent.
     by_chance = overall**2 + (1 - overall) ** 2
     agreeing = (same[several] / pairs[several]).mean()
-    says, about = votes.vote_answer == YES, votes.vote_question
-    lead = 2 * (yes[about] - says) - (numbers[about] - 1)  # yes less no among the others
-    clear = lead != 0
-    R = len(votes.workers)
-    cast = np.bincount(votes.vote_worker[clear], minlength=R)
-    agreed = np.bincount(votes.vote_worker[clear], says[clear] == (lead[clear] > 0), minlength=R)
     return Agreement(
         yes=float(overall),
         yes_counts=np.bincount(typical, minlength=k + 1) / max(1, len(typical)),
         unanimous=float((same == pairs)[several].mean()),
         pairwise=float(same.sum() / pairs.sum()),
         kappa=float((agreeing - by_chance) / (1 - by_chance)) if by_chance < 1 else float("nan"),
-        with_majority=ratio(agreed, cast),
-        votes=cast,
     )
 
 

@@ -104,8 +104,3 @@ class Scenes:
             sides = np.full((len(part), 2), SIDE)
             boxes[split] = Boxes(images, columns[objects], corners, sides)
         return Dataset(self.name, truth, pictures, boxes, hierarchy=hierarchy, spec=spell(self))
-
-
-def scenes(images: int = 3000, *, seed: int = 0) -> Dataset:
-    """The built-in data set with `images` training images."""
-    return Scenes(images=images, seed=seed).open()

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import Dataset, register
-from simkit.data.folder import UNLABELLED
+from simkit.data.folder import NONE, UNLABELLED
 from simkit.data.images import with_depths
 from simkit.data.label_table import Content, content_of
 from simkit.data.lists import class_names
@@ -26,8 +26,6 @@ from simkit.labels.names import key, plain
 from simkit.labels.tables import USUAL, from_records
 from simkit.labels.truth import Truth
 from simkit.registry import setting
-
-NONE = "none"  # the setting `labels` for images without labels
 
 
 @register

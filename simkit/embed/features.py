@@ -131,16 +131,12 @@ def read_features(path: str | os.PathLike[str], kind: Kind = "pooled") -> Featur
                 f"{place} holds no finished features (index.json); let simkit features make them, "
                 "or finish them by the same command"
             )
-        return _read(folder)
+        index = Index.read(folder)
+        return Features(index.values(folder), index.id, index.kind, index.history, index.skipped)
     with reading(path, "features (an npz file with an array `features`)") as file:
         with ZipFile(file) as archive:
             values = Arrays(archive, file).get("features", "fiu", None)
         return Features.of(values)
-
-
-def _read(folder: Path) -> Features:
-    index = Index.read(folder)
-    return Features(index.values(folder), index.id, index.kind, index.history, index.skipped)
 
 
 def extract(
@@ -229,9 +225,10 @@ def extract(
     if unreadable == "stop":
         _refuse(skipped)
     if writers:
+        earlier = int(chosen.sum()) - len(rows)
         _fill(
             writers, net, pictures, names, rows=rows, part=part, stop=unreadable != "skip",
-            progress=_after(int(chosen.sum()) - len(rows), progress),
+            progress=lambda done, of: progress(earlier + done, earlier + of),
         )  # fmt: skip
     unfinished = {kind for kind, writer in writers.items() if writer.finish() is None}
     features = {
@@ -258,11 +255,6 @@ def _found(place: Place, history: History, names: NDArray[Any], backbone: Backbo
     shape = () if stored.folders else NetworkPass(backbone, "cpu").shape(place.kind)
     id = id_without(place.key, skipped)
     return Features(stored.values(shape), id, place.kind, history, skipped)
-
-
-def _after(earlier: int, progress: Progress) -> Progress:
-    """Progress that also counts the images computed earlier."""
-    return lambda done, of: progress(earlier + done, earlier + of)
 
 
 def _history(settings: dict[str, Any], backbone: Backbone, pictures: Pictures) -> History:

@@ -54,9 +54,6 @@ def test_agreement_by_hand():
     assert found.yes_counts.tolist() == [0.5, 0, 0, 0.5]  # of those with three votes
     assert found.unanimous == 2 / 3 and found.pairwise == 6 / 7
     assert found.kappa == pytest.approx((2 / 3 - 0.5) / 0.5)
-    # Worker 0 agrees in questions 0 and 1, and differs from the other one in question 2.
-    assert found.with_majority[:4].tolist() == [2 / 3, 1, 1, 0]
-    assert found.votes[:4].tolist() == [3, 2, 2, 1] and np.isnan(found.with_majority[4:]).all()
     assert dict(found.rows())["3 of 3 say yes"] == 0.5
 
 

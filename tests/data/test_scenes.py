@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from simkit import data
-from simkit.data.scenes import Scenes, scenes
+from simkit.data.scenes import Scenes
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import shipped
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def dataset() -> data.Dataset:
-    return scenes(images=2500)
+    return Scenes(images=2500).open()
 
 
 def test_default_sizes_and_classes() -> None:
@@ -66,7 +66,7 @@ def test_too_few_and_too_many_pictures_are_refused(images: int) -> None:
 def test_splits_and_seeds_differ(dataset: data.Dataset) -> None:
     pixels = {split: p.read([0])[0].tobytes() for split, p in dataset.pictures.items()}
     assert len(set(pixels.values())) == 3
-    other = scenes(images=1, seed=1).pictures["train"]
+    other = Scenes(images=1, seed=1).open().pictures["train"]
     assert other.read([0])[0].tobytes() != pixels["train"]
     assert other.id != dataset.pictures["train"].id
 
