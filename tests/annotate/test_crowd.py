@@ -216,42 +216,6 @@ def test_a_small_forest_by_hand():
     assert codes[2].tolist() == [-1] * 8
 
 
-def test_a_branch_below_a_present_class_stays_open(diamond):
-    # A robot has the parents machine and pet. "car" was named: thing is asked about and denied, and
-    # robot, beside car, is asked about itself.
-    index = {name: c for c, name in enumerate(diamond.classes)}
-    yes = np.zeros((1, len(index)), bool)
-    yes[0, [index["car"], index["machine"]]] = True
-    codes, asked = Descent(diamond).reveal(np.array([index["car"]]), yes)
-    assert {diamond.classes[c] for c in np.flatnonzero(asked[0])} == {"thing", "robot"}
-    settled = ["thing", "robot", "dog", "pet", "pet dog", "cat", "terrier"]
-    assert all(codes[0, index[name]] == -1 for name in settled)
-    # "dog" was named: pet is asked about. Denied, it settles cat, but not pet dog and terrier,
-    # which stand below dog as well.
-    yes = np.zeros((1, len(index)), bool)
-    yes[0, [index["dog"], index["thing"]]] = True
-    codes, asked = Descent(diamond).reveal(np.array([index["dog"]]), yes)
-    assert {diamond.classes[c] for c in np.flatnonzero(asked[0])} == {"pet", "machine"}
-    state = {name: int(codes[0, c]) for name, c in index.items()}
-    assert state == {
-        "thing": 1, "dog": 1, "machine": -1, "pet": -1, "pet dog": 0, "terrier": 0,
-        "cat": -1, "car": -1, "robot": -1,
-    }  # fmt: skip
-
-
-def test_a_verified_class_brings_all_its_parents(diamond):
-    # "car" was named in an image with a robot: robot is asked about, and as it is there, so is pet,
-    # its other parent, which nobody was asked about. What else is below pet stays open.
-    index = {name: c for c, name in enumerate(diamond.classes)}
-    yes = np.zeros((1, len(index)), bool)
-    yes[0, [index[name] for name in ("car", "machine", "robot", "pet", "thing")]] = True
-    codes, asked = Descent(diamond).reveal(np.array([index["car"]]), yes)
-    assert {diamond.classes[c] for c in np.flatnonzero(asked[0])} == {"thing", "robot"}
-    present = {diamond.classes[c] for c in np.flatnonzero(codes[0] == 1)}
-    assert present == {"car", "machine", "robot", "pet", "thing"}
-    assert (codes[0] >= 0).all()
-
-
 @pytest.mark.parametrize("consistent", [True, False])
 def test_labels_equal_the_walk_by_sets(closed, diamond, consistent):
     """Also where answers do not fit together, as people's errors make them."""

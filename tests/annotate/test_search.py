@@ -118,12 +118,6 @@ def test_a_search_by_scores_says_how_many_images_of_each_class_it_kept(truth):
         assert (codes > 0).sum(0).tolist() == found.tolist()
 
 
-def test_too_few_present_cost_a_look_at_everything():
-    truth = Truth.of(np.arange(100)[:, None] < 10)
-    notes, _ = fast(truth, present=11, absent=5)
-    assert (notes.looks[0], notes.dropped, len(notes.asked)) == (100, 85, 100)
-
-
 @pytest.mark.parametrize("precision", [None, 0.4])
 @pytest.mark.parametrize("keep_looks", [False, True])
 def test_goals_for_each_class_are_those_of_single_searches(truth, precision, keep_looks):

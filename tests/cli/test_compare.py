@@ -94,16 +94,6 @@ def test_bad_grid(shell, text: str, message: str) -> None:
     assert not Path("runs").exists()
 
 
-def test_images_without_labels_are_named_as_such(shell, tmp_path) -> None:
-    photographs(tmp_path / "photos", 6)
-    Path("grid.toml").write_text(
-        'data = "folder:photos,labels=none"\nschemes = ["rpa"]\nmethods = ["an"]\n'
-        'backbone = "mobilenet_v2"\nweights = "random"\n'
-    )
-    done = shell("compare", "grid.toml", "--out", "runs")
-    assert done.code == 2 and "no labels" in done.err, done.err
-
-
 def test_missing_grid(shell) -> None:
     done = shell("compare", "nowhere.toml")
     assert done.code == 2

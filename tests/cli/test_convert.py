@@ -1,6 +1,5 @@
 """`simkit convert` writes labels in another format and says what is lost."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -141,12 +140,3 @@ def test_originals_are_not_written_over(shell, given) -> None:
     assert done.code == 0, done.err
     done = shell("convert", "x.parquet", "labels.txt", "--to", "csv")  # an ending of no format
     assert done.code == 0, done.err
-
-
-def test_a_format_without_truth_says_so(shell) -> None:
-    data = f"npz:{truth_file(Path('t.npz'))}"
-    shell("simulate", "--scheme", "rpa", "--data", data)
-    done = shell("convert", "rpa.parquet", "y.csv", "--data", data)
-    assert done.code == 2
-    assert done.err == "simkit: --data is given, but csv holds no truth; leave --data out\n"
-    assert not Path("y.csv").exists() and json.loads(shell("list", "formats", "--json").out)

@@ -23,13 +23,6 @@ def test_openimages_by_hand(shell) -> None:
     assert done["cost"]["seconds"] is None
 
 
-def test_a_file_without_questions_has_no_price(shell) -> None:
-    shell("simulate", "--scheme", "rpa", "--data", SMALL, "--out", "a.csv")
-    done = shell("cost", "a.csv")
-    assert done.code == 2
-    assert "these labels do not record their questions, so they have no price" in done.err
-
-
 def test_table_names_the_source(shell) -> None:
     shell("simulate", "--scheme", "rpa", "--data", SMALL)
     done = shell("cost", "rpa.parquet")

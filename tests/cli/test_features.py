@@ -194,15 +194,6 @@ def test_bad_input(shell, words: str, message: str) -> None:
     assert done.code == 2 and message in done.err and done.err.count("\n") == 1
 
 
-def test_data_without_pictures(shell) -> None:
-    from tests.cli.conftest import truth_file
-
-    truth_file(Path("labels.npz"))
-    done = shell("features", "--data", "npz:labels.npz")
-    assert done.code == 2
-    assert "open it with its image folder" in done.err
-
-
 def test_a_folder_of_others_is_kept(shell) -> None:
     assert shell("features", "--data", SMALL, "--split", "val", "--out", "f").code == 0
     done = shell("features", "--data", SMALL + ",seed=1", "--split", "val", "--out", "f")

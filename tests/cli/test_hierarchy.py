@@ -89,12 +89,10 @@ def test_one_is_copied_drawn_and_read_again(shell) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("voc-20 --classes names.txt", "NAME and --classes are both given"),
         ("--mapping m.toml", "--mapping needs --classes"),
         ("--figure a.png", "--figure needs a hierarchy"),
         ("voc-20 --figure a.doc --out b.json",
          "--figure is a.doc; a name that ends in .png, .pdf or .svg is expected"),
-        ("voc20", "no shipped hierarchy is called 'voc20'; did you mean 'voc-20'?"),
         ("a.json", "a.json does not exist; give the path of a file with a class hierarchy (JSON)"),
     ],
 )  # fmt: skip

@@ -143,18 +143,6 @@ def test_one_of_every_list(shell, what: str, name: str, line: str) -> None:
     assert out[0].startswith(name) and any(each.startswith(line) for each in out)
 
 
-@pytest.mark.parametrize(
-    ("words", "hint"),
-    [
-        ("scheme", "schemes"), ("data vok", "voc"), ("grid drawz", "draws"),
-        ("figures heat_map", "heat-map"),
-    ],
-)  # fmt: skip
-def test_an_unknown_name_gets_the_nearest(shell, words: str, hint: str) -> None:
-    done = shell("list", *words.split())
-    assert done.code == 2 and f"did you mean {hint!r}?" in done.err
-
-
 def test_the_grid_and_its_table(shell, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {row["name"]: row for row in shell("list", "grid", "--json").json["grid"]}
     assert all(row["meaning"] for row in rows.values())

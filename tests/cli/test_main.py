@@ -178,23 +178,6 @@ def test_a_name_that_is_too_long_is_one_sentence(shell) -> None:
     assert "nnn cannot be used (File name too long); check its name" in done.err
 
 
-@pytest.mark.parametrize(
-    ("words", "option"),
-    [
-        ("simulate --scheme rpa --unit hours", "--unit"),
-        ("cost labels.parquet --data scenes", "--data"),
-        ("order --data scenes --scheme rpa --budget 5 --hierarchy scenes", "--hierarchy"),
-        ("score --data scenes --model ViT-B-32 --quality 50", "--quality"),
-        ("train --method an --labels labels.parquet --set lr=5 --lr 0.01", "--lr"),
-    ],
-)
-def test_an_option_that_would_have_no_effect_is_refused(shell, words: str, option: str) -> None:
-    shell("simulate", "--scheme", "full-subset", "--images", "5", "--out", "labels.parquet")
-    before = sorted(Path().iterdir())
-    done = shell(*words.split())
-    assert done.code == 2 and option in done.err and sorted(Path().iterdir()) == before
-
-
 def test_a_second_interrupt_ends_the_exit_without_a_traceback() -> None:
     program = (
         "import atexit, os, signal, simkit.cli.main as main\n"

@@ -403,13 +403,6 @@ def test_a_picture_that_cannot_be_read_leaves_nothing(tmp_path, capsys):
     assert "rename the image" in capsys.readouterr().err
 
 
-def test_a_plan_for_more_images_than_exist_names_the_mend(tmp_path, capsys):
-    (tmp_path / "plan.json").write_text(json.dumps({"order": [{"scheme": "rpa", "images": 900}]}))
-    words = ["order", "--data", "scenes:images=60", "--plan", str(tmp_path / "plan.json")]
-    assert code([*words, "--out", str(tmp_path / "one")]) == 2
-    assert "plan again with --images 60" in capsys.readouterr().err
-
-
 def test_an_order_works_from_any_folder(tmp_path, monkeypatch):
     photos = tmp_path / "made" / "photos"
     photos.mkdir(parents=True)

@@ -233,11 +233,6 @@ def test_answers_find_their_order_among_several(shell, project) -> None:
     assert done.code == 2 and "project/order1" in done.err
 
 
-def test_without_a_project_the_message_names_the_command_that_starts_one(shell) -> None:
-    done = shell("status")
-    assert done.code == 2 and "simkit quickstart" in done.err
-
-
 def test_what_is_over_the_budget_is_said_and_pay_is_what_people_get(shell, project) -> None:
     file = Path("project/project.toml")
     file.write_text(re.sub(r"budget = .*", "budget = 0.1", file.read_text()))

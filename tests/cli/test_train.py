@@ -110,11 +110,9 @@ BAD = {  # words after --method an --labels full.parquet, and what the message n
     "--protocol csl": "--protocol needs --fine-tune",
     "--protocol csl --fine-tune": "give --weights FILE, or imagenet",
     "--protocol large --fine-tune": "did you mean 'large-loss'?",
-    "--size 64": "--size needs --fine-tune",
     "--fine-tune --crop 1.5": "--crop",
     "--fine-tune --crop 0": "--crop",
     "--set batch-size=2 --set batch_size=3": "--set gives batch_size twice",
-    "--set milestones=1,2": "milestones is set, but has an effect only where schedule is 'step'",
     "--checkpoint full.parquet/training": "full.parquet/training cannot be written",
     "--out full.parquet": "'full.parquet' is a file",
     "--out full.parquet/model": "full.parquet/model/model.json cannot be written",
@@ -124,9 +122,6 @@ BAD = {  # words after --method an --labels full.parquet, and what the message n
     "--set head_epochs=2": "head_epochs is 2",
     "--data scenes:images=200": "are labels of another data set",
     f"--data {SMALL},seed=1": "the truth behind them differs",
-    "--method lr-r": "did you mean 'll-r'?",
-    "--method ll-r(detla=1)": "did you mean 'delta'?",
-    "--method boostlu": "an+boostlu",
     "--labels nowhere.parquet": "nowhere.parquet does not exist",
     "--lr -1": "--lr",
     "--backbone resnet": "resnet",
@@ -165,12 +160,6 @@ def test_pictures_of_many_sizes_are_fine_tuned_on(shell) -> None:
     done = shell("train", "--method", "an", *options)
     assert "16 asked images" in done.out
     assert "4 further asked images are not trained on" in done.out
-
-
-def test_a_file_without_its_kind_is_told_how_to_be_written(shell, labels: str) -> None:
-    done = shell("train", "--method", "an", "--labels", labels, "--data", "mine.json")
-    assert done.code == 2
-    assert "'mine.json' does not say what kind of data it is; write coco:mine.json" in done.err
 
 
 def test_an_interrupted_training_goes_on(shell, labels: str, monkeypatch) -> None:

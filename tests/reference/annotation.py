@@ -24,23 +24,6 @@ class Notes:
     dropped: int = 0
 
 
-def says_yes(
-    place: Place,
-    truth: set[Place],
-    rates: tuple[float, float],
-    people: int,
-    vote: str,
-    chance: Chance,
-) -> bool:
-    """The vote of `people` who miss and imagine at these `rates`, one number for each of them."""
-    count = 0
-    for person in range(people):
-        number = int(chance.of("person", person)([place[0]], [place[1]])[0])
-        wrong = Fraction(number, 2**64) < Fraction(rates[place not in truth])
-        count += (place in truth) != wrong
-    return count > 0 if vote == "union" else count * 2 > people
-
-
 def search_as_they_come(
     notes: Notes,
     yes: set[Place],

@@ -286,12 +286,6 @@ def test_annotations_without_ids_or_with_the_same_one_all_count(tmp_path: Path) 
     assert len(instances.boxes.corners) == 2
 
 
-def test_a_list_that_occurs_twice_is_refused(tmp_path: Path) -> None:
-    path = _save(tmp_path / "x.json")
-    path.write_text(path.read_text()[:-1] + ', "annotations": []}')
-    refuses(read_instances, path, "'annotations' occurs twice; join the lists")
-
-
 def test_where_every_class_is_the_parent_of_another_all_are_kept(tmp_path: Path) -> None:
     categories = [
         {"id": 1, "name": "cat", "supercategory": "dog"},
