@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from shlex import quote
@@ -15,7 +15,6 @@ import click
 import simkit
 from simkit.cli import options
 from simkit.cli.output import print_json, progress, say
-from simkit.quantities import numbered
 
 if TYPE_CHECKING:
     from simkit.study.compare import Comparison, Estimate
@@ -85,7 +84,6 @@ def command(
     _warn_of_another_grid(grid, out)
     say(f"opening {grid.data} and its features", err=True)
     with (
-        _interrupts_explained(out),
         cluster(scheduler) if scheduler else nullcontext() as executor,
         progress("computing features", "trainings") as (preparing, advance),
     ):
@@ -152,30 +150,6 @@ def _on_new_images(out: Path, errors: tuple[float, float] | None) -> Iterator[st
         f"expected on new images, {option} with {evidence.title(method)}: {expected.ends}, "
         f"corrected for {test.images:,} test images, {labels}"
     )
-
-
-@contextmanager
-def _interrupts_explained(out: Path) -> Iterator[None]:
-    """On Ctrl-C within the block the message says how much work is kept."""
-    from simkit.results import job_store, runs
-
-    try:
-        yield
-    except KeyboardInterrupt:
-        keys, folder = job_store.under_way(out)["keys"], out / "bundles"
-        if not keys:
-            raise KeyboardInterrupt("interrupted before any work began") from None
-        unfinished = [key for key in keys if not job_store.finished(folder, key)]
-        stacks = (file.stem for key in unfinished for file in job_store.stacks(folder, key))
-        kept = (
-            job_store.load(folder, stack, *runs.SCHEMAS, ending=job_store.STACK) for stack in stacks
-        )
-        trainings = sum(len(result.table) for result in kept if result)
-        others = f" and {numbered(trainings, 'training')} of the others" if trainings else ""
-        raise KeyboardInterrupt(
-            f"interrupted; {len(keys) - len(unfinished):,} of {len(keys):,} jobs{others} are "
-            f"finished and kept in {out}; the same command runs the rest"
-        ) from None
 
 
 def _show(planned: Estimate) -> None:

@@ -86,6 +86,13 @@ def stacks(folder: Path, stem: str) -> list[Path]:
     return sorted(folder.glob(f"{stem}.*{STACK}"))
 
 
+def trainings(folder: Path, stem: str, *schemas: pa.Schema) -> list[str]:
+    """The environment, as JSON, of each finished training of a job under way."""
+    stems = (file.stem for file in stacks(folder, stem))
+    results = (load(folder, stack, *schemas, ending=STACK) for stack in stems)
+    return [text for one in results if one for text in one.table["environment"].to_pylist()]
+
+
 def finished(folder: Path, stem: str) -> bool:
     """Whether a job is stored; its content is not checked."""
     return (folder / f"{stem}.arrows").is_file()

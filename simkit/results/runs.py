@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
+from shlex import quote
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +25,7 @@ import pyarrow.parquet
 
 from simkit.errors import BadInput
 from simkit.files import readable, reading, whole
-from simkit.quantities import duration
+from simkit.quantities import duration, numbered
 from simkit.results import job_store
 
 if TYPE_CHECKING:
@@ -201,6 +202,34 @@ def split_errors(tables: Sequence[pa.Table]) -> tuple[list[pa.Table], pa.Table]:
     return kept, pa.concat_tables([SCHEMAS[1].empty_table(), *added])
 
 
+class Kept(NamedTuple):
+    """What an interrupted comparison keeps: finished jobs, and finished trainings of the others."""
+
+    jobs: int
+    finished: int
+    trainings: int
+
+    def __str__(self) -> str:
+        others = f" and {numbered(self.trainings, 'training')} of the others" * (self.trainings > 0)
+        one = self.finished + self.trainings == 1 or (self.jobs == 1 and not self.trainings)
+        verb = "is" if one else "are"
+        return f"{self.finished:,} of {numbered(self.jobs, 'job')}{others} {verb} finished"
+
+
+def kept(folder: str | PathLike[str]) -> Kept:
+    """What is finished of the comparison under way in a folder."""
+    keys, bundles = job_store.under_way(Path(folder))["keys"], Path(folder) / "bundles"
+    others = [key for key in keys if not job_store.finished(bundles, key)]
+    trainings = sum(len(job_store.trainings(bundles, key, *SCHEMAS)) for key in others)
+    return Kept(len(keys), len(keys) - len(others), trainings)
+
+
+def resume(folder: str | PathLike[str]) -> str:
+    """How to resume the comparison in a folder, for the end of a sentence."""
+    command = f"simkit compare GRID.toml --out {quote(str(folder))}"
+    return f"the same grid and folder resume it: {command}"
+
+
 def _finished(folder: Path, plan: Mapping[str, Any]) -> list[job_store.Result]:
     """The finished jobs of the comparison under way."""
     results = (job_store.load(folder / "bundles", stem, *SCHEMAS) for stem in plan["keys"])
@@ -228,10 +257,14 @@ def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -
                 f"all runs of {folder} failed; the first error is: {failed[0].rstrip('.')}; change "
                 "the grid and compare again"
             )
+        if not plan["keys"]:
+            raise BadInput(
+                f"{folder} holds no runs; give the folder that `simkit compare` wrote to"
+            )
         sweep = ", all of the sweep that chooses settings" if finished else ""
         raise BadInput(
-            f"{folder} holds no finished runs ({len(finished)} of {len(plan['keys'])} jobs are "
-            f"finished{sweep}); resume `simkit compare`, or give the folder that it wrote to"
+            f"the comparison in {folder} has no results yet: {kept(folder)}{sweep}; "
+            f"{resume(folder)}"
         )
     failures = [f"{name}: {why}" for job in compared for name, why in job.failures.items()]
     about = {name: value for name, value in plan.items() if name not in ("grid", "keys")}
@@ -349,10 +382,11 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
         plan, grid_file = job_store.under_way(folder), folder / "grid.toml"
         finished_grid = grid_file.read_text("utf-8", "replace") if grid_file.is_file() else None
         if plan["grid"] not in ("", finished_grid):
-            done = sum(job_store.finished(folder / "bundles", stem) for stem in plan["keys"])
-            facts["unfinished"] = f"{done} of {len(plan['keys'])} jobs"
-            text = f"a comparison in this folder is unfinished: {facts['unfinished']} are finished"
-            sentences.append(text)
+            facts["unfinished"] = str(kept(folder))
+            sentences.append(
+                f"a comparison in this folder is unfinished: {facts['unfinished']}; "
+                f"{resume(folder)}"
+            )
     sentences += [f"failed: {why}" for why in grouped(facts["failures"])]
     sentences += filter(None, [facts["left_out"]])
     summary = folder / "summary.md"

@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -312,6 +313,8 @@ def compare(
     ------
     BadInput
         If no job could work with the grid or the data, or if every run fails.
+    KeyboardInterrupt
+        On Ctrl-C, with the number of jobs and trainings that are kept, and how to resume.
     """
     if isinstance(grid, str | os.PathLike):
         grid = Grid.load(grid)
@@ -320,10 +323,11 @@ def compare(
     if fair and not grid.fair:
         grid = dataclasses.replace(grid, fair=True, settings={})
     hooks = hooks or Hooks(notebook_bar("comparing"), notebook_bar("computing features"))
-    work = _Work(grid, Path(out), part, Workers(executor, workers, accept), hooks)
-    if hooks.planned is not None:
-        hooks.planned(work.estimate())
-    result = work.run()
+    with _interrupts_explained(Path(out)):
+        work = _Work(grid, Path(out), part, Workers(executor, workers, accept), hooks)
+        if hooks.planned is not None:
+            hooks.planned(work.estimate())
+        result = work.run()
     if result.failures:
         parts = [] if result.left else result.lacking()
         errors = numbered(len(result.failures), "error")
@@ -352,6 +356,19 @@ def estimate(
     """
     of = Workers(None, workers, accept)
     return _Work(grid, Path(out), part, of, Hooks(), dry=True).estimate()
+
+
+@contextmanager
+def _interrupts_explained(out: Path) -> Iterator[None]:
+    """On Ctrl-C within the block the message says how much work is kept, and how to resume."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = runs.kept(out)
+        text = "interrupted before any work began"
+        if kept.jobs:
+            text = f"interrupted; {kept} and kept in {out}; the same call or command runs the rest"
+        raise KeyboardInterrupt(text) from None
 
 
 class _Work:
@@ -560,11 +577,14 @@ class _Work:
         codes, accept = job_store.codes(self.results, unfinished), self.workers.accept
         if accept in codes:
             return [f"results of other code ({accept}) are used, as accepted"]
-        for code, number in codes.items():
+        if codes:
+            (code, number), *others = codes.most_common()
             have = "1 job has" if number == 1 else f"{number:,} jobs have"
+            older = ", ".join(f"{other} {count:,}" for other, count in others)
+            more = f"; of {numbered(len(others), 'other code')}: {older}" if others else ""
             warnings.warn(
                 f"{have} results of other code ({code}) and will run again; "
-                f"accept {code!r} (--accept {code}) to use these results",
+                f"accept {code!r} (--accept {code}) to use these results{more}",
                 stacklevel=4,
             )
         return []

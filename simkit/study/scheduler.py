@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import pickle
 import re
 import signal
 import threading
@@ -125,8 +126,10 @@ def finish(jobs: Sequence[Job], folder: Path, workers: Workers, progress: Progre
     unfinished = finished.without(jobs)
     total = sum(job.runs for job in jobs)
     ended = total - sum(job.runs for job in unfinished)
-    progress(ended, total)
     local = workers.executor is None  # others may see no such folder
+    trained = {job.key: _trained(job, folder) if local else 0 for job in unfinished}
+    ended += sum(trained.values())
+    progress(ended, total)
     work = partial(run, folder=folder) if local else run
     for job, outcome in outcomes(
         work, unfinished, executor=workers.executor, workers=workers.count
@@ -139,18 +142,27 @@ def finish(jobs: Sequence[Job], folder: Path, workers: Workers, progress: Progre
                 job_store.save(outcome, folder, job.stem)
                 for stack in job_store.stacks(folder, job.stem):
                     stack.unlink(missing_ok=True)
-        ended += job.runs
+        ended += job.runs - trained[job.key]
         progress(ended, total)
     return finished
+
+
+def _trained(job: Job, folder: Path) -> int:
+    """The number of finished trainings of a job that an interruption left."""
+    return sum(not _odd(each) for each in job_store.trainings(folder, job.stem, *runs.SCHEMAS))
+
+
+def _odd(environment: str) -> list[str]:
+    """The versions of an environment that are not those of this process."""
+    ours, theirs = {**versions(), "torch": str(torch.__version__)}, json.loads(environment)
+    return [f"{name} {theirs[name]}" for name in ours if theirs[name] != ours[name]]
 
 
 def _failure(outcome: job_store.Result | Exception, *, local: bool) -> str:
     """Why an outcome is not used, or ""; `local`: it comes from a local process."""
     if isinstance(outcome, job_store.Result):
-        ours = {**versions(), "torch": str(torch.__version__)}
         for environment in outcome.table["environment"].to_pylist():
-            theirs = json.loads(environment)
-            if odd := [f"{name} {theirs[name]}" for name in ours if theirs[name] != ours[name]]:
+            if odd := _odd(environment):
                 return f"its worker has {', '.join(odd)}; install the same versions everywhere"
         return ""
     if isinstance(outcome, NoWorker):
@@ -230,7 +242,21 @@ def _alone(work: Callable[[Task], Value], task: Task) -> Value:
     """Call `work` in one thread of this process at a time, as the number of torch threads and the
     capture of warnings are global to the process."""
     with _lock:
+        return _sent(work, task)
+
+
+def _sent(work: Callable[[Task], Value], task: Task) -> Value:
+    """Call `work` in another process. An error that cannot be sent back from there, which would
+    break a pool and stop a cluster for ever, becomes one with its text."""
+    try:
         return work(task)
+    except Exception as error:
+        failed = error
+    try:
+        pickle.loads(pickle.dumps(failed))
+    except Exception:
+        failed = RuntimeError(sentence(failed))
+    raise failed
 
 
 def _in_processes(
@@ -248,7 +274,7 @@ def _in_processes(
                 while batch and len(busy) <= len(starts) and not lost:
                     task = batch.popleft()
                     try:
-                        busy[pool.submit(work, task)] = task
+                        busy[pool.submit(_sent, work, task)] = task
                     except BrokenProcessPool:
                         lost.append(task)
                 for future in futures.wait(busy, return_when=futures.FIRST_COMPLETED).done:

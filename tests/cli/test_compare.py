@@ -174,7 +174,7 @@ def test_an_interrupted_comparison_says_what_is_kept(shell, monkeypatch) -> None
     monkeypatch.setattr("simkit.study.compare.finish", interrupted)
     done = shell("compare", "grid.toml", "--workers", 1)
     assert done.code == 130 and re.search(
-        r"simkit: interrupted; 0 of \d jobs are finished and kept in runs; the same command .*\n$",
+        r"simkit: interrupted; 0 of 1 job is finished and kept in runs; the same call or .*\n$",
         done.err,
     )
 
@@ -200,7 +200,11 @@ def test_finished_trainings_of_an_interrupted_job_are_not_repeated(shell, monkey
     monkeypatch.setattr(worker, "train_stack", interrupted)
     done = shell(*command, "runs")
     kept = sum(trained)
-    assert f"0 of 1 jobs and {kept} trainings of the others are finished and kept in" in done.err
+    said = f"0 of 1 job and {kept} trainings of the others are finished"
+    assert f"interrupted; {said} and kept in runs; the same call or command" in done.err
+    shown = shell("show", "runs")
+    assert shown.code == 2 and said in shown.err
+    assert shown.err.endswith("resume it: simkit compare GRID.toml --out runs\n")
     trained += [0, 0]  # the third is no longer interrupted
     assert shell(*command, "runs").code == 0
     assert sum(trained) == 2 * (2 * 2 + 3)  # draws, schemes x methods, and complete labels

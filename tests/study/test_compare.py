@@ -16,7 +16,7 @@ from simkit.errors import BadInput
 from simkit.results import job_store, result_tables, runs
 from simkit.results.runs import describe
 from simkit.study import compare as module
-from simkit.study import jobs, scheduler
+from simkit.study import jobs, scheduler, worker
 from simkit.study.compare import Hooks, compare
 from simkit.study.grid import Grid
 from simkit.study.jobs import choose
@@ -237,7 +237,8 @@ def test_an_interruption_leaves_what_is_finished_and_the_results_before(
         compare(small(budgets=[10, 20]), out=tmp_path, workers=1, hooks=Hooks(stop))
     assert before.items() <= {p: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}.items()
     facts = describe(tmp_path)
-    assert facts["runs"] == 8 and facts["unfinished"] == "4 of 10 jobs"
+    assert facts["runs"] == 8 and facts["unfinished"] == "4 of 10 jobs are finished"
+    assert f"simkit compare GRID.toml --out {tmp_path}" in facts["text"]
     other = small(budgets=[10], draws=1, train={"epochs": 1})
     compare(other, out=tmp_path, workers=1)
     assert names(tmp_path) == [name for name in FILES if not name.endswith("png")]
@@ -245,12 +246,55 @@ def test_an_interruption_leaves_what_is_finished_and_the_results_before(
     assert set(simkit.open_runs(tmp_path).every["epochs"]) == {1}
 
 
+def test_an_interruption_says_what_is_kept_and_progress_goes_on_from_there(
+    tiny, tmp_path, undrawn, monkeypatch
+):
+    monkeypatch.setattr(jobs, "draws_per_job", lambda each, draws: draws)  # one job
+    trained, seen, train = [], [], worker.train_stack
+
+    def interrupted(*of, **how):
+        if len(trained) == 2:
+            raise KeyboardInterrupt
+        trained.append(1)
+        return train(*of, **how)
+
+    monkeypatch.setattr(worker, "train_stack", interrupted)
+    kept = r"interrupted; 0 of 1 job and 2 trainings of the others are finished and kept in "
+    with pytest.raises(KeyboardInterrupt, match=kept):
+        compare(tiny(), out=tmp_path, workers=1)
+    monkeypatch.setattr(worker, "train_stack", train)
+    compare(tiny(), out=tmp_path, workers=1, hooks=Hooks(watch(seen)))
+    assert seen == [(2, 3), (3, 3)]
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt, match="before any work"):
+        patch.setattr(module, "open_source", lambda *of, **how: interrupted())
+        compare(tiny(), out=tmp_path / "other", workers=1)
+
+
+def test_results_of_several_older_codes_are_one_warning(tiny, tmp_path, undrawn):
+    first = compare(tiny(), out=tmp_path, workers=1)
+    bundles = tmp_path / "bundles"
+    for path, code in zip(
+        sorted(bundles.iterdir()), ("00c0de00", "00c0de00", "0ld00000"), strict=True
+    ):
+        key = path.stem.partition("-")[0]
+        job_store.save(job_store.load(bundles, path.stem, runs.SCHEMA), bundles, f"{key}-{code}")
+        path.unlink()
+    with pytest.warns(UserWarning, match="other code") as warned:
+        again = compare(tiny(), out=tmp_path, workers=1)
+    (text,) = (str(one.message) for one in warned)
+    assert text.startswith("2 jobs have results of other code (00c0de00)")
+    assert text.endswith("; of 1 other code: 0ld00000 1") and repeatable(again) == repeatable(first)
+
+
 def test_parts_share_the_work_and_the_last_one_writes_the_tables(tiny, tmp_path, undrawn):
     whole = compare(tiny(), out=tmp_path / "whole", workers=1)
     out = tmp_path / "parts"
     first = compare(tiny(), out=out, workers=1, part="2/2")
     assert first.left == 2 and first.table["draw"].tolist() == [1]
-    assert names(out) == ["bundles", "plan.json"] and describe(out)["unfinished"] == "1 of 3 jobs"
+    assert (
+        names(out) == ["bundles", "plan.json"]
+        and describe(out)["unfinished"] == "1 of 3 jobs is finished"
+    )
     assert compare(tiny(), out=out, workers=1, part="4/4").left == 2  # a part of nothing
     last = compare(tiny(), out=out, workers=1, part="1/2")
     assert last.left == 0 and repeatable(last) == repeatable(out) == repeatable(whole)
@@ -405,7 +449,7 @@ def test_a_tuned_comparison_goes_on_where_it_stopped(fair, tmp_path, undrawn):
     with pytest.raises(KeyboardInterrupt):
         compare(grid, out=tmp_path, workers=1, hooks=Hooks(stop))
     assert len(names(tmp_path / "bundles")) == 1
-    with pytest.raises(BadInput, match=r"no finished runs .* sweep"):
+    with pytest.raises(BadInput, match=r"no results yet: 1 of 1 job is finished, all of the sweep"):
         describe(tmp_path)
     compare(grid, out=tmp_path, workers=1, hooks=Hooks(watch(seen)))
     assert seen == [(17, 22), (17, 22), (22, 22)] and len(runs.read(tmp_path)) == 5

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -64,6 +65,17 @@ def deadly(task):
     return name
 
 
+class Fussy(Exception):
+    """An error that no other process can be sent."""
+
+    def __init__(self, number, why):
+        super().__init__(f"{number} {why}")
+
+
+def fussy(number):
+    raise Fussy(number, "is odd")
+
+
 def interrupt(number):
     raise KeyboardInterrupt
 
@@ -72,6 +84,10 @@ def test_every_task_ends_with_a_result_or_its_error():
     for how in ({"workers": 1}, {"executor": ThreadPoolExecutor(2)}):
         found = dict(outcomes(odd, [1, 2, 3, 4], **how))
         assert isinstance(found.pop(3), ValueError) and found == {1: 1, 2: 2, 4: 4}
+    for how in ({"workers": 2}, {"executor": ThreadPoolExecutor(1)}):
+        errors = dict(outcomes(fussy, [3, 5], **how))
+        texts = {number: str(pickle.loads(pickle.dumps(one))) for number, one in errors.items()}
+        assert texts == {3: "Fussy: 3 is odd", 5: "Fussy: 5 is odd"}
     assert list(outcomes(odd, [])) == []
     with pytest.raises(KeyboardInterrupt):  # it is not taken for a failure
         list(outcomes(interrupt, [1], workers=1))
