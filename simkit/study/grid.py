@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 from html import escape
 from itertools import compress
@@ -23,7 +24,8 @@ from simkit.annotate.annotators import Habits
 from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.annotate.simulate import how_many
 from simkit.chance import Chance
-from simkit.data.dataset import near
+from simkit.data.dataset import near as near_data
+from simkit.embed.feature_files import of_splits
 from simkit.errors import BadInput, located, noting, unknown
 from simkit.files import beside, reading, toml_lines
 from simkit.learn import methods
@@ -230,7 +232,8 @@ class Grid:
     weights: str = setting("", "its file, if the name alone does not determine it")
     features: Mapping[str, str] = setting(
         dict,
-        "instead, for each split an npz file with `features`, or a folder of `simkit features`",
+        "instead, for each split an npz file with `features`, or a folder of `simkit features`; or "
+        "one folder with all splits",
     )
     scores: str = setting("", "file of `simkit score`, or a table of scores for schemes alone")
     budgets: Sequence[Positive] = setting((), "dollars for all annotation")
@@ -268,6 +271,8 @@ class Grid:
         for name in ("budgets", "hours"):
             if isinstance(value := getattr(self, name), int | float):
                 put(name, (value,))
+        if isinstance(self.features, str | os.PathLike):
+            put("features", _features(Path(self.features)))
         settle(self)
         for name, make in (("schemes", schemes.make), ("methods", methods.make)):
             parts: dict[Any, str] = {}
@@ -291,7 +296,8 @@ class Grid:
                 chooses = self.validation != "none" and not by_protocol
                 value = {"select": "best" if chooses else "last", **value}
             if not isinstance(value, kind) and (value is not None or name in ("habits", "train")):
-                put(name, build(kind, _table(value, name), name))
+                check_keys(_table(value, name), name)
+                put(name, build(kind, value, name))
         for split, path in _table(self.features, "features", "split", SPLITS).items():
             fine = isinstance(path, str | os.PathLike)
             _expect(fine, f"features.{split}", path, "the path of a file or folder")
@@ -402,11 +408,7 @@ class Grid:
     @staticmethod
     def of(values: Mapping[str, Any]) -> Grid:
         """A grid from plain values, as in a TOML file. Raises BadInput that names the field."""
-        for name in values:
-            if name in _TRAINING:
-                raise BadInput(f"{name} is a setting of the training; write it below [train]")
-            if name not in (fields := [field.name for field in dataclasses.fields(Grid)]):
-                raise unknown("field of a grid", name, fields)
+        check_keys(values)
         for name, example in _EXAMPLE.items():
             if name not in values:
                 raise BadInput(f"{name} is missing; list at least one, as in {name} = [{example}]")
@@ -423,7 +425,40 @@ class Grid:
 
 
 _TABLES = {"habits": Habits, "tuning": Tuning, "pictures": Pictures, "train": Settings}
-_TRAINING = [f.name for f in dataclasses.fields(Settings)]
+_KINDS: dict[str, type] = {"": Grid, **_TABLES}
+# The keys of a grid, and of each of its tables.
+KEYS = {name: [f.name for f in dataclasses.fields(kind) if f.init] for name, kind in _KINDS.items()}
+
+
+def check_keys(values: Mapping[str, Any], table: str = "") -> None:
+    """Raise BadInput for a key that a table of the grid, or the grid itself, does not have: with
+    the place where it belongs, or with the nearest name."""
+    for key in (name.replace("-", "_") for name in values):
+        if key in KEYS[table]:
+            continue
+        others = {name: other for other in KEYS if other != table for name in KEYS[other]}
+        own, where = f"table [{table}]" if table else "grid itself", others.get(key)
+        if where is not None:
+            raise BadInput(f"{key} is no key of the {own}; write it {_place(where)}")
+        near = get_close_matches(key, others, n=1, cutoff=0.8)
+        if near and not get_close_matches(key, KEYS[table], n=1):
+            place = _place(others[near[0]])
+            raise BadInput(f"no key is called {key!r}; did you mean {near[0]!r}, {place}?")
+        raise unknown(f"setting of {table}" if table else "field of a grid", key, KEYS[table])
+
+
+def _place(table: str) -> str:
+    return f"below [{table}]" if table else "above all tables"
+
+
+def _features(folder: Path) -> dict[str, str]:
+    """The folder of each split in a folder that `simkit features --out` wrote. Raises BadInput."""
+    if not (splits := of_splits(folder)):
+        raise BadInput(
+            f"features is {str(folder)!r}, which holds no features by split; name a folder that "
+            "`simkit features --out` wrote, or a file for each split below [features]"
+        )
+    return {split: str(place) for split, place in splits.items()}
 
 
 def demo_grid(*, seed: int | None = None) -> Grid:
@@ -476,10 +511,12 @@ def _find_moved(values: dict[str, Any], file: Path) -> None:
         noting(file, stacklevel=5)(f"{name} {path} is not there, so {moved} is read")
         return moved
 
-    for name, search in (("data", near), ("scores", beside)):
+    for name, search in (("data", near_data), ("scores", beside)):
         if name in values:
             values[name] = existing(name, values[name], search)
-    if isinstance(features := values.get("features"), dict):
+    if isinstance(features := values.get("features"), str):
+        values["features"] = existing("features", features)
+    elif isinstance(features, dict):
         values["features"] = {
             split: existing(f"features.{split}", path) for split, path in features.items()
         }

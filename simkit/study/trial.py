@@ -55,6 +55,8 @@ class Detailed:
         Share of the images with any present class whose highest score is of such a class.
     pointing
         The pointing game over all classes with boxes.
+    not_pointed
+        Why there is none, and the mend.
     """
 
     f1: float | None
@@ -65,6 +67,7 @@ class Detailed:
     by_labels: tuple[metrics.Part, ...]
     top1: float
     pointing: float | None = None
+    not_pointed: str = ""
 
     def lines(self) -> list[str]:
         """One line for each metric, in percent."""
@@ -80,7 +83,7 @@ class Detailed:
                 f"{share(self.f1)}, precision {share(self.precision)}, recall "
                 f"{share(self.recall)} (thresholds from {self.f1_images:,} images of val)"
             )
-        point = "not played, as it needs boxes and readable images"
+        point = f"not measured: {self.not_pointed}" if self.not_pointed else "not measured"
         return [
             f"mF1 {mean}",
             f"mAP of groups of classes, the fewest annotations first: {groups}",
@@ -227,10 +230,10 @@ def trial(
     test, detailed = run.scored(trained, split), None
     of_val = run.scored(trained, "val") if val else None
     if report:
-        pointing = team.in_turn(lambda: _pointing(run, trained, source, split, progress))
+        pointing, why = team.in_turn(lambda: _pointing(run, trained, source, split, progress))
         annotations = labels.per_class(PRESENT) + labels.per_class(ABSENT)
         about: dict[str, Any] = {"leaves": dataset.leaves, "annotations": annotations}
-        detailed = details(test, of_val, **about, pointing=pointing)
+        detailed = details(test, of_val, **about, pointing=pointing, not_pointed=why)
     ap_of = {"leaves": (ap := test.ap())[dataset.leaves], "classes": ap}
     counts = {name: len(aps) for name, aps in ap_of.items()}
     counts |= {f"{name}_scored": int((~np.isnan(aps)).sum()) for name, aps in ap_of.items()}
@@ -274,22 +277,34 @@ def _with_splits(source: StudySource, data: Dataset, *, chooses: bool, report: b
 
 def _pointing(
     run: Training, trained: Trained, source: StudySource, split: str, progress: Progress
-) -> float | None:
-    """The pointing game on a split; None without boxes or without the images for maps.
+) -> tuple[float | None, str]:
+    """The pointing game on a split; or None, and what is missing with the mend.
 
     Pooled features are replaced by the feature maps of the same backbone. If the features are not
-    the means of these maps, as in networks with a class token, the head does not fit and the result
-    is None.
+    the means of these maps, as in networks with a class token, the head does not fit them.
     """
     dataset, inputs = run.data.data, run.inputs(split)
     boxes = dataset.boxes.get(split)
     scoring: dict[str, Any] = {"device": run.device, "precision": run.settings.precision}
-    if boxes is None or boxes.sizes is None:
-        return None
+    if boxes is None:
+        return None, (
+            f"{dataset.name} has no boxes of the {split} split; use data that have them: scenes, "
+            "voc: with its folder Annotations, or coco:"
+        )
+    if boxes.sizes is None:
+        return None, (
+            f"the sizes of the images of the {split} split are unknown; add width and height to "
+            "the images of its file"
+        )
     if isinstance(inputs, ImageInputs):
-        return pointed(trained, inputs, boxes, **scoring)
-    if source.features or split not in dataset.pictures:
-        return None
+        return pointed(trained, inputs, boxes, **scoring), ""
+    if source.features:
+        return None, (
+            "it needs maps of the images, and features of your own have none; leave out "
+            "--features and name the network with --backbone"
+        )
+    if split not in dataset.pictures:
+        return None, f"the images of the {split} split are missing; name their folder in --data"
     source = replace(source, splits=(split,), kinds=("maps",))
     study = sources.open_source(source, data=dataset, progress=progress)
     maps = study.inputs(split, "maps")
@@ -298,9 +313,12 @@ def _pointing(
         means = some.mean((2, 3))
         near: dict[str, Any] = {"rtol": 0.01, "atol": 0.01 * means.std()}  # of fp16
         if pooled.shape != means.shape or not np.allclose(pooled, means, **near):
-            return None
+            return None, (
+                f"the features of {source.backbone} are not the means of its maps (a class token, "
+                "for instance); train on another --backbone, such as resnet50, or with --fine-tune"
+            )
     regions = middle(boxes.sizes, load_backbone(source.backbone, source.weights or None).size)
-    return pointed(trained, maps, boxes, regions=regions, **scoring)
+    return pointed(trained, maps, boxes, regions=regions, **scoring), ""
 
 
 def details(
@@ -310,6 +328,7 @@ def details(
     leaves: NDArray[np.int64],
     annotations: NDArray[np.int64],
     pointing: float | None = None,
+    not_pointed: str = "",
 ) -> Detailed:
     """Further metrics over the leaf classes.
 
@@ -323,8 +342,8 @@ def details(
         Indices of the leaf classes.
     annotations
         (L,) number of training images annotated with each class.
-    pointing
-        Result of the pointing game.
+    pointing, not_pointed
+        Result of the pointing game, or why there is none.
     """
     test = test.of(leaves)
     none: dict[str, Any] = dict.fromkeys(("f1", "precision", "recall"))
@@ -341,6 +360,7 @@ def details(
         by_labels=tuple(metrics.map_by_labels(scores, present, known)),
         top1=metrics.top1(known_scores, known_present),
         pointing=pointing,
+        not_pointed=not_pointed,
     )
 
 

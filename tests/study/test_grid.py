@@ -1,10 +1,13 @@
 """A grid is read, checked, resolved and written; limits and TOML."""
 
+import re
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from simkit.embed.feature_files import INDEX
 from simkit.errors import BadInput
 from simkit.files import toml
 from simkit.learn import methods
@@ -12,7 +15,7 @@ from simkit.learn.optim import Settings
 from simkit.quantities import money
 from simkit.results.cells import Budget
 from simkit.study import grid as grids
-from simkit.study.grid import Grid, Pictures, Setting, Tuning, at_edge
+from simkit.study.grid import KEYS, Grid, Pictures, Setting, Tuning, at_edge
 
 SMALL = {"schemes": ["fpc", "rpa(keep=0.2)"], "methods": ["an", "ll-r+boostlu"]}
 SPACE = {"all": {"lr": [0.001, 0.01, 0.1]}, "ll-r+boostlu": {"delta": [0.1, 0.2], "alpha": [2, 5]}}
@@ -96,6 +99,14 @@ def test_numbers_of_numpy_and_paths_are_written_as_any_others(tmp_path):
         ({"images": 1.5}, "images 1.5 share"),
         ({"train": {"epoch": 3}}, "train 'epoch' 'epochs'"),
         ({"epochs": 3}, "epochs [train]"),
+        ({"epoch": 3}, "'epoch' 'epochs' [train]"),
+        ({"size": 32}, "size itself [pictures]"),
+        ({"miss": 0.1}, "miss itself [habits]"),
+        ({"train": {"draws": 3}}, "draws [train] above all tables"),
+        ({"train": {"batch-sise": 3}}, "'batch_sise' 'batch_size'"),
+        ({"pictures": {"epochs": 3}}, "epochs [pictures] [train]"),
+        ({"habits": {"runs": 3}}, "runs [habits] [tuning]"),
+        ({"features": "nowhere"}, "features 'nowhere' --out [features]"),
         ({"train": {"select": "best"}}, "train.select validation"),
         ({"validation": "partial", "train": {"select": "last"}}, "validation train.select none"),
         ({"features": {"train": "a.npz", "tset": "b.npz"}}, "features 'tset' 'test'"),
@@ -227,6 +238,31 @@ def test_what_is_written_as_toml_reads_back(value):
     back = tomllib.loads(f"value = {toml(value)}")["value"]
     assert back == value and type(back) is type(value)
     assert toml((0.1, np.float64(0.2))) == "[0.1, 0.2]"
+
+
+def test_every_key_is_in_the_documentation_and_no_other():
+    text = (
+        (Path(__file__).parents[2] / "docs" / "comparisons.md")
+        .read_text("utf-8")
+        .partition("## Keys of a grid\n")[2]
+    )
+    parts = re.split(r"^Keys of the table `\[(\w+)\]`", text, flags=re.MULTILINE)
+    tables = dict(zip(["", *parts[1::2]], parts[::2], strict=True))
+    of_tables = {
+        name: re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE) for name, part in tables.items()
+    }
+    assert of_tables == KEYS
+
+
+def test_a_folder_of_features_stands_for_its_splits(tmp_path, monkeypatch):
+    for split in ("train", "test"):
+        (tmp_path / "f" / split / "pooled").mkdir(parents=True)
+        (tmp_path / "f" / split / "pooled" / INDEX).touch()
+    folders = {split: str(Path("f", split)) for split in ("test", "train")}
+    monkeypatch.chdir(tmp_path)
+    grid = Grid.load(written(tmp_path, 'schemes = ["fpc"]\nmethods = ["an"]\nfeatures = "f"\n'))
+    assert grid.features == folders == Grid.of(SMALL | {"features": "f"}).features
+    assert Grid.of(tomllib.loads(grid.to_toml())) == grid
 
 
 def test_paths_may_be_relative_to_the_grid(tmp_path, monkeypatch):

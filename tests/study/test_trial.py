@@ -178,7 +178,7 @@ def test_what_does_not_count_is_in_no_metric():
     assert found.f1 is found.precision is found.recall is None and found.f1_images == 0
     assert [p.images for p in found.by_labels] == [4, 0, 0, 0]
     assert found.top1 == 1  # of the last image class 0 is all that counts
-    assert "not measured" in found.lines()[0] and "not played" in found.lines()[4]
+    assert "not measured" in found.lines()[0] and "not measured" in found.lines()[4]
     mask = csr_array(known)
     sparse = Scored(
         csr_array((SCORES[known], mask.indices, mask.indptr), mask.shape), PRESENT_, mask
@@ -205,3 +205,5 @@ def test_a_trial_reports_what_its_scores_say(how, tmp_path):
     assert sum(p.images for p in found.by_labels) == 20
     assert (found.pointing is None) == (how == "files")
     assert found.pointing is None or 0 < found.pointing < 1
+    mend = "leave out --features and name the network with --backbone"
+    assert (mend in found.lines()[4]) == (how == "files")
