@@ -19,6 +19,7 @@ from simkit.errors import BadInput
 from simkit.files import AnyPath
 from simkit.history import History, content_id
 from simkit.labels import coding
+from simkit.labels.cells import BOTH, Minus
 from simkit.labels.coding import is_frame, of_tensor, presence
 from simkit.labels.effort import Effort
 from simkit.labels.truth import (
@@ -36,8 +37,6 @@ from simkit.registry import Registry
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
-
-    from simkit.labels.cells import Minus
 
 PRESENT, ABSENT, UNKNOWN = 1, -1, 0
 formats: Registry[Any] = Registry("format", "simkit.labels.formats")  # imported at first use
@@ -156,8 +155,9 @@ class PartialLabels:
             Ids of all asked images, including those without a label; by default the ids in the
             order of their first rows.
         minus : {"", "absent", "unknown"}
-            Meaning of -1. In a frame that also has 0 it is unknown, with a warning. Otherwise it is
-            absent in a long table, as in `to_pandas`, and must be stated for a wide one.
+            Meaning of -1. In a long table it is absent, as in `to_pandas`, and with 0 beside it
+            must be stated. In a wide frame that also has 0 it is unknown, with a warning, and
+            otherwise must be stated.
 
         Returns
         -------
@@ -197,7 +197,9 @@ class PartialLabels:
             )
         note_names(listed, classes)
         states = coding.states(np.asarray(table["state"])[:, None], "state")[:, 0]
-        states = coding.decided(states, minus or ("" if (states == 0).any() else "absent"))
+        if not minus and (states == 0).any() and (states == -1).any():
+            raise BadInput(f'{BOTH}; add minus="unknown" if 0 means absent')
+        states = coding.decided(states, minus or "absent")
         known = states >= 0
         if not known.all():
             warnings.warn(

@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from PIL import Image
+from scipy.sparse import issparse
 from torch import Tensor
 
 from simkit.cache import PICTURES, cache_folder, mark_used
@@ -26,6 +27,7 @@ from simkit.embed.feature_files import mapped
 from simkit.errors import BadInput
 from simkit.files import whole
 from simkit.history import content_id
+from simkit.labels.coding import of_tensor
 from simkit.learn.distributed import on_device
 from simkit.learn.model import standardised
 from simkit.progress import Progress, silent
@@ -44,22 +46,39 @@ _AHEAD = 3  # prefetched batches
 _CHUNK = 256  # inputs read at a time
 
 
+def array_of(values: Any, what: str) -> NDArray[Any]:
+    """Values of inputs as an array; tensors are copied to the CPU. Raises BadInput.
+
+    what: their name in the message.
+    """
+    array = of_tensor(values)
+    if hasattr(array, "dtype") and hasattr(array, "ndim") and not issparse(array):
+        return array  # mapped rows, too
+    dense = "values.to_dense()" if isinstance(values, Tensor) else "values.toarray()"
+    mend = dense if issparse(array) else "numpy.asarray(values)"
+    raise BadInput(
+        f"{what} are a {type(values).__name__}; an array or a dense tensor is expected: pass {mend}"
+    )
+
+
 class FeatureInputs:
     """Features of images.
 
     Parameters
     ----------
     values
-        (N, D) pooled features or (N, D, h, w) maps, any float, memory-mapped or not.
+        (N, D) pooled features or (N, D, h, w) maps: an array of any float, memory-mapped or not,
+        or a tensor on any device, which is copied to the CPU (bfloat16 as float32).
     id
         Identifies the content; by default it is computed from the values on demand.
     """
 
-    def __init__(self, values: NDArray[np.floating], id: str = "") -> None:
+    def __init__(self, values: NDArray[np.floating] | Tensor, id: str = "") -> None:
+        values = array_of(values, "features")
         if values.ndim not in (2, 4) or values.dtype.kind != "f" or 0 in values.shape[1:]:
             raise BadInput(
                 f"features have shape {values.shape} of {values.dtype}; floats of shape (N, D) or "
-                "(N, D, h, w) are expected"
+                "(N, D, h, w) are expected, so convert or reshape them"
             )
         self.values = values
         self._id = id
@@ -96,7 +115,7 @@ class ImageInputs:
     Parameters
     ----------
     pictures
-        A uint8 array (N, 3, H, W), `sized(...)` ones, or those of a data set.
+        A uint8 array or tensor (N, 3, H, W), `sized(...)` ones, or those of a data set.
     flip, vertical
         Mirror left to right, or also top to bottom, with probability one half.
     crop
@@ -108,12 +127,14 @@ class ImageInputs:
 
     def __init__(
         self,
-        pictures: NDArray[np.uint8] | SizedPictures | Pictures,
+        pictures: NDArray[np.uint8] | Tensor | SizedPictures | Pictures,
         *,
         flip: bool = True,
         vertical: bool = False,
         crop: tuple[float, float] | None = None,
     ) -> None:
+        if isinstance(pictures, Tensor):
+            pictures = array_of(pictures, "images")
         if isinstance(pictures, np.ndarray) and (
             pictures.ndim != 4 or pictures.shape[1] != 3 or pictures.dtype != np.uint8
         ):

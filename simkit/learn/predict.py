@@ -14,7 +14,7 @@ from simkit.data.dataset import WHOLE
 from simkit.embed.features import Kind, extract
 from simkit.embed.networks import Backbone
 from simkit.errors import BadInput, note
-from simkit.learn.inputs import FeatureInputs, ImageInputs, sized
+from simkit.learn.inputs import FeatureInputs, ImageInputs, array_of, sized
 from simkit.learn.trained import Trained, backbone_of
 from simkit.progress import Progress, silent
 
@@ -40,8 +40,8 @@ def predict(
         The result of `train`, or a folder written by `Trained.save` or `simkit train --out`.
     data
         A data set or its text, such as ``"folder:photos,labels=none"``; or inputs of the kind that
-        the model was trained on: `FeatureInputs` or an array of features (N, D) or (N, D, h, w),
-        `ImageInputs` or uint8 images (N, 3, H, W).
+        the model was trained on: `FeatureInputs` or features (N, D) or (N, D, h, w), `ImageInputs`
+        or uint8 images (N, 3, H, W); arrays or tensors.
     split
         The split of a data set to score; by default all of them, one after the other.
     backbone
@@ -76,7 +76,8 @@ def predict(
     if isinstance(data, str):
         data = open_data(data)
     if not isinstance(data, Dataset):
-        if isinstance(data, np.ndarray):
+        if not isinstance(data, FeatureInputs | ImageInputs):
+            data = array_of(data, "inputs")
             data = ImageInputs(data) if data.dtype == np.uint8 else FeatureInputs(data)
         scores = model.scores(data, device=device)
         return pd.DataFrame(scores, columns=pd.Index(model.classes, name="class"))

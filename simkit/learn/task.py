@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from simkit.errors import BadInput
-from simkit.history import History
 from simkit.labels.partial import PartialLabels
 
 A = TypeVar("A")
@@ -44,8 +43,9 @@ class Task:
     Parameters
     ----------
     labels
-        PartialLabels, of which only asked images are used, or an (N, L) array or tensor of +1
-        present, -1 absent, 0 unknown, of which all rows are. There is no field for ground truth.
+        PartialLabels, of which only asked images are used, or an (N, L) array, scipy matrix or
+        tensor (also sparse) of +1 present, -1 absent, 0 unknown, of which all rows are. There is no
+        field for ground truth.
     inputs
         FeatureInputs or ImageInputs with a row for each image of the labels.
     aids
@@ -61,12 +61,8 @@ class Task:
 
     def __post_init__(self) -> None:
         if not isinstance(self.labels, PartialLabels):
-            array = self.labels.cpu() if isinstance(self.labels, Tensor) else self.labels
-            codes = np.asarray(array)
-            everyone = np.ones(codes.shape[:1], bool)
-            # A task takes codes, so 0 is unknown: a history says that this is no question.
-            labels = PartialLabels.of(codes, asked=everyone, history=History("given"))
-            object.__setattr__(self, "labels", labels)
+            labels = PartialLabels.of(self.labels)
+            object.__setattr__(self, "labels", labels.over_all_images())
         N = self.labels.shape[0]
         if self.inputs is not None and not hasattr(type(self.inputs), "batch"):
             raise BadInput(

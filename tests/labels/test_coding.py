@@ -1,6 +1,7 @@
 """One coding of labels from Python: 1 present, 0 absent; nan, None and NA unknown."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,9 +10,12 @@ import torch
 from scipy.sparse import coo_array, csr_array
 
 from simkit import metrics
+from simkit.data.label_table import read_content
 from simkit.errors import BadInput
+from simkit.labels import formats
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
+from simkit.learn.task import Task
 
 NA, T, F = pd.NA, True, False
 SHOWN = [[1, 0], [0, 1], [1, 1]]
@@ -120,7 +124,7 @@ def test_the_meaning_of_minus_one_is_decided_stated_or_asked_for() -> None:
         ([T, F], "", [[1, 0], [0, -1]]),
         (["1", "0"], "", [[1, 0], [0, -1]]),
         (["present", None], "", [[1, 0], [0, 0]]),
-        ([0, -1], "", [[-1, 0], [0, 0]]),
+        ([0, -1], "unknown", [[-1, 0], [0, 0]]),
         ([1, -1], "unknown", [[1, 0], [0, 0]]),
     ],
 )
@@ -131,6 +135,72 @@ def test_states_of_a_long_table(state, minus, rows) -> None:
         assert PartialLabels.from_pandas(frame, minus=minus).rows([0, 1]).tolist() == rows
     unknown = sum(row == [0, 0] for row in rows)
     assert any("state is unknown: 1 of 2" in str(each.message) for each in caught) == bool(unknown)
+    with pytest.raises(BadInput, match='both are absent; add minus="unknown" if 0 means absent'):
+        PartialLabels.from_pandas(frame.assign(state=[0, -1]))
+
+
+# The readers in the table of docs/data.md, each as the labels or the truth of a matrix or table.
+def _truth(truth: Truth) -> int:
+    known = truth.known is None or truth.known.toarray()[0, 0]
+    return (2 * int(truth.present.toarray()[0, 0]) - 1) * int(known)
+
+
+def _of_file(ending: str, values: np.ndarray, folder: Path, *, long: bool = False) -> int:
+    frame = _long(values) if long else _wide(values)
+    file = folder / f"table{ending}"
+    frame.to_csv(file, index=not long, index_label=None if long else "file")
+    if long:
+        return formats.for_path(file).read(file).rows([0])[0, 0]
+    content = read_content(file)
+    known = None if content.known is None else csr_array(content.known)
+    return _truth(Truth.of(content.present, known=known))
+
+
+def _wide(values: np.ndarray) -> pd.DataFrame:
+    return pd.DataFrame(values, ["x.jpg", "y.jpg"], ["a", "b"]).infer_objects()
+
+
+def _long(values: np.ndarray) -> pd.DataFrame:
+    images, classes = ["x.jpg", "x.jpg", "y.jpg", "y.jpg"], ["a", "b", "a", "b"]
+    state = pd.Series(values.ravel()).infer_objects()
+    return pd.DataFrame({"image_id": images, "class": classes, "state": state})
+
+
+READERS = {
+    "`PartialLabels.of`, `Task`: arrays, tensors": lambda v, _: PartialLabels.of(v).rows([0])[0, 0],
+    "`Truth.of`: arrays, tensors": lambda v, _: _truth(Truth.of(v)),
+    "`Truth.of`: frames": lambda v, _: _truth(Truth.of(_wide(v))),
+    "`PartialLabels.from_pandas`: wide frames":
+        lambda v, _: PartialLabels.from_pandas(_wide(v)).rows([0])[0, 0],
+    "`PartialLabels.from_pandas`: long tables":
+        lambda v, _: PartialLabels.from_pandas(_long(v)).rows([0])[0, 0],
+    "files with a column for each class": lambda v, folder: _of_file(".csv", v, folder),
+    "files with columns image, class, state":
+        lambda v, folder: _of_file(".csv", v, folder, long=True),
+}  # fmt: skip
+VALUES = {"1": (1, 1), "0": (0, 1), "-1": (-1, 1), "-1 beside 0": (-1, 0), "nan": (np.nan, 1),
+          "True": (True, True), "False": (False, True)}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("reader", READERS)
+def test_the_table_of_codings_says_how_each_reader_reads(reader, tmp_path) -> None:
+    said = []
+    for value, beside in VALUES.values():
+        values = np.array([[value, beside], [True, True]])
+        try:
+            state = READERS[reader](values, tmp_path)
+            said.append({1: "present", 0: "unknown", -1: "absent"}[int(state)])
+        except BadInput:
+            said.append("refused")
+    text = (Path(__file__).parents[2] / "docs" / "data.md").read_text("utf-8")
+    assert f"| {reader} | {' | '.join(said)} |" in text, said
+    assert f"| {' | '.join(f'`{value}`' for value in VALUES)} |" in text
+    if "of`" in reader and "frames" not in reader:
+        for sparse in (csr_array([[1, 0], [0, 1]]), torch.tensor([[1, 0], [0, 1]]).to_sparse()):
+            assert Task(sparse).labels.counts() == {"present": 2, "absent": 0, "unknown": 2}
+        with pytest.raises(BadInput, match=r"frame; PartialLabels\.from_pandas"):
+            Task(_wide(values))
 
 
 def test_a_forgotten_column_is_named_and_the_mend_works() -> None:

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy.sparse import csr_array
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
@@ -16,6 +17,22 @@ def test_features_are_read_as_float32(tmp_path):
     np.testing.assert_array_equal(batch, values[[3, 0]].astype(np.float32))
     assert mapped.id == FeatureInputs(values).id != FeatureInputs(values[:8]).id
     assert FeatureInputs(values, id="mine").id == "mine" and len(mapped) == 9
+
+
+def test_tensors_are_read_as_arrays_are():
+    values = np.random.default_rng(0).random((6, 4), np.float32)
+    for given in (torch.tensor(values), torch.tensor(values, requires_grad=True)):
+        inputs = FeatureInputs(given)
+        assert np.array_equal(inputs.batch([2, 0]), values[[2, 0]])
+        assert inputs.id == FeatureInputs(values).id
+    half = torch.tensor(values).bfloat16()
+    assert torch.equal(FeatureInputs(half).batch([1]), half[[1]].float())
+    images = torch.randint(0, 255, (2, 3, 4, 4), dtype=torch.uint8)
+    assert torch.equal(ImageInputs(images).batch([1, 0]), images[[1, 0]])
+    for given, mend in ((torch.eye(2).to_sparse(), "to_dense"), (csr_array(np.eye(2)), "toarray"),
+                        ([[1.0]], "numpy.asarray")):  # fmt: skip
+        with pytest.raises(BadInput, match=mend):
+            FeatureInputs(given)
 
 
 def test_maps_have_four_dimensions():

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from PIL import Image
 
 import simkit
@@ -70,6 +71,7 @@ def test_arrays_and_inputs_are_scored(task: Task, maps: np.ndarray):
     assert isinstance(table, pd.DataFrame)
     np.testing.assert_array_equal(table, trained.scores(task.inputs))
     pd.testing.assert_frame_equal(table, simkit.predict(trained, task.inputs))
+    pd.testing.assert_frame_equal(table, simkit.predict(trained, torch.from_numpy(maps)))
 
 
 def test_a_fine_tuned_model_brings_its_network(tmp_path: Path):
