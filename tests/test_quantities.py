@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simkit.errors import BadInput
-from simkit.quantities import count, dollars, score, share
+from simkit.quantities import count, dollars, in_cents, score, share
 
 
 @pytest.mark.parametrize(
@@ -74,3 +74,9 @@ def test_the_rest_is_refused_with_field_and_mend(read, value) -> None:
 def test_each_has_limits(read, value, mend) -> None:
     with pytest.raises(BadInput, match=mend):
         read(value, "field")
+
+
+def test_cents_add_up_and_do_not_depend_on_later_amounts():
+    assert in_cents([0.334] * 3) == [0.33, 0.34, 0.33]  # 1.00 in all
+    assert in_cents([0.334] * 2) == [0.33, 0.34]
+    assert in_cents([]) == []

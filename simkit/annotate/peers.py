@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc
+from scipy.stats import hypergeom, norm
 
 from simkit.annotate.annotators import Ints
 from simkit.annotate.votes import NO, YES, Votes, ratio
@@ -93,3 +94,100 @@ def peers(votes: Votes) -> Peers:
         share, low, high, questions.astype(np.int64), disputed.astype(np.int64),
         against.astype(np.int64), expected, named,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sided:
+    """A worker who errs more often than another one, by the votes of third people.
+
+    Attributes
+    ----------
+    worker, other : int
+        The worker who errs, and the one who does not.
+    against, differ : int
+        Questions to which the two gave different votes and most others one of them, and those of
+        them in which this is the vote of `other`.
+    """
+
+    worker: int
+    other: int
+    against: int
+    differ: int
+
+
+def sided(votes: Votes, early: NDArray[np.bool_]) -> list[Sided]:
+    """Who errs more often than another one, by the questions to which the two voted differently.
+
+    Equally good people are contradicted by further votes equally often, also where these were asked
+    for because the two differ. Such a further vote says nothing about its own worker.
+
+    Parameters
+    ----------
+    votes : Votes
+        Yes and no only.
+    early : (V,) bool
+        The votes that were not asked for because of other ones.
+
+    Returns
+    -------
+    list of Sided
+    """
+    counts, R = votes.counts[:, [NO, YES]], len(votes.workers)
+    said = np.full((R, len(counts)), -1, np.int8)
+    said[votes.vote_worker[early], votes.vote_question[early]] = votes.vote_answer[early] == YES
+    lead = counts[:, 1] - counts[:, 0]  # without the two, who cancel each other
+    pairs, found = R * (R - 1) // 2, list[Sided]()
+    for a in range(R):
+        for b in range(a + 1, R):
+            differ = (said[a] >= 0) & (said[b] >= 0) & (said[a] != said[b]) & (lead != 0)
+            wrong, number = int((said[a] != (lead > 0))[differ].sum()), int(differ.sum())
+            for worker, other, k in ((a, b, wrong), (b, a, number - wrong)):
+                if k and bdtrc(k - 1, number, 0.5) <= FALSELY / (2 * pairs):
+                    found.append(Sided(worker, other, k, number))
+    return found
+
+
+def worse_than_others(wrong: Ints, asked: Ints) -> NDArray[np.bool_]:
+    """(R,) which workers are wrong on questions with a known answer clearly more often than the
+    others, of (R,) numbers of wrong answers and of all."""
+    total, errors = asked.sum(), wrong.sum()
+    tail = hypergeom.sf(wrong - 1, total, errors, asked)
+    return np.asarray((tail <= FALSELY / max(len(asked), 1)) & (wrong > 0))
+
+
+def class_differences(yes: Ints, asked: Ints) -> list[tuple[int, int, int]]:
+    """The classes in which people say yes at clearly different rates, largest difference first.
+
+    Parameters
+    ----------
+    yes, asked : (R, T, L) int
+        Numbers of yes, and of all answers, of R workers in T rounds about L classes. The images of
+        a round are divided at random.
+
+    Returns
+    -------
+    list of (int, int, int)
+        A class, the worker who says yes most often, and the one who does least often: of all
+        pairs that differ (Cochran, 1954, with all tests together wrong in 2 % of cases at most),
+        the pair that differs most clearly.
+    """
+    R, _, L = yes.shape
+    found, tests = list[tuple[float, tuple[int, int, int]]](), max(1, L * R * (R - 1) // 2)
+    least = norm.isf(FALSELY / (2 * tests))
+    for c in range(L):
+        pairs = [(_cochran(yes[[a, b], :, c], asked[[a, b], :, c]), a, b)
+                 for a in range(R) for b in range(R) if a != b]  # fmt: skip
+        z, a, b = max(pairs, default=(0.0, 0, 0))
+        if z > least:
+            found.append((z, (c, a, b)))
+    return [where for _, where in sorted(found, reverse=True)]
+
+
+def _cochran(yes: Ints, asked: Ints) -> float:
+    """By how many standard errors the first of two workers says yes more often, over rounds."""
+    n, m = asked.sum(0), yes.sum(0)
+    both = (asked > 0).all(0)
+    n, m, first, second = n[both], m[both], asked[0, both], asked[1, both]
+    excess = (yes[0, both] - first * m / n).sum()
+    variance = (first * second * m * (n - m) / (n**2 * np.maximum(n - 1, 1))).sum()
+    return float(max(excess - 0.5, 0) / np.sqrt(variance)) if variance > 0 else 0.0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from shlex import join, quote
 from typing import TYPE_CHECKING, Literal
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
     from simkit.orders.receiving import Checked, OrderState
 
+MOST_CLASSES = 3  # in the table of differences; all are in a file
+THIRD = 40  # questions on which two people differ that tell who errs, if it is one of them
 _AGREEMENT = [
     f"{word}{end}" for word in ("yes", "no") for end in ("", "_low", "_high", "_questions")
 ]
@@ -176,8 +180,7 @@ def _print(state: OrderState, result: Checked, written: list[str]) -> None:
         cut = f" (times cut for a pause: {state.pauses:,})" if state.pauses else ""
         say(f"mean time per question: {times}{cut}")
     _print_people(state, names)
-    for _, sentence in found:
-        say(sentence)
+    say_errors(state)
     for who, one in state.people[state.people["aside"]].iterrows():
         name = names.get(str(who), str(who))
         say(f"set aside: the {one.answers:,} answers of {name}, which are paid and not used; "
@@ -225,25 +228,121 @@ def _print_people(state: OrderState, names: Mapping[str, str]) -> None:
 
 
 def _errs(state: OrderState, names: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The people who err clearly more often than the others, and a sentence about each."""
-    found = list[tuple[str, str]]()
+    """The people who err clearly more often than the others, and a sentence about each.
+
+    By votes of three people or more, by known answers, or by the votes of third people where two
+    differ.
+    """
+    import numpy as np
+
+    from simkit.annotate.peers import worse_than_others
+
+    cases = dict[str, str]()
     if (peers := state.peers) is None or state.votes is None:
-        return found
-    for place, who in enumerate(state.votes.workers):
-        cases = [
+        return []
+    workers, gold = state.votes.workers, state.people[state.people["gold"] > 0]
+    name = {who: names.get(who, who) for who in workers}
+    for place, who in enumerate(workers):
+        said = [
             f"said {('yes', 'no')[said]} on {peers.against[place, said]:,} of "
             f"{peers.disputed[place, said]:,} disputed questions where most said "
             f"{('no', 'yes')[said]} ({peers.expected[place, said]:.0f} expected of people who are "
             "equally good)"
             for said in (1, 0) if peers.named[place, said]
         ]  # fmt: skip
-        if cases:
-            name = names.get(who, who)
-            found.append((who, f"{name} errs more often than the others: {name} "
-                          f"{', and '.join(cases)}; look at these answers, or set them aside: "
-                          f"simkit receive {quote(str(state.order.folder))} --without "
-                          f"{quote(name)}"))  # fmt: skip
-    return found
+        if said:
+            cases[who] = f"than the others: {name[who]} {', and '.join(said)}"
+    asked = gold["gold"].to_numpy(int)
+    wrong = np.rint(asked * (1 - gold["right"].to_numpy(float))).astype(int)
+    worse = worse_than_others(wrong, asked)
+    for place in np.flatnonzero(worse).tolist():
+        who = str(gold.index[place])
+        others = f"{wrong.sum() - wrong[place]:,} of {asked.sum() - asked[place]:,}"
+        cases.setdefault(who, f"than the others: {names.get(who, who)} is wrong on "
+                         f"{wrong[place]:,} of {asked[place]:,} questions with a known answer, the "
+                         f"others on {others}")  # fmt: skip
+    for one in state.sided:
+        who, other = workers[one.worker], name[workers[one.other]]
+        cases.setdefault(who, f"than {other}: of {one.differ:,} questions on which they differ and "
+                         f"others decide, most others agree with {other} on "
+                         f"{one.against:,}")  # fmt: skip
+    return [
+        (who, f"{names.get(who, who)} errs more often {case}; look at these answers, or set them "
+         f"aside: simkit receive {quote(str(state.order.folder))} --without "
+         f"{quote(names.get(who, who))}")
+        for who, case in cases.items()
+    ]  # fmt: skip
+
+
+def say_errors(state: OrderState) -> None:
+    """Who errs, in which classes people say yes at different rates, and what would tell more."""
+    from simkit.orders import side_tables
+
+    names = dict(side_tables.read(state.order.folder, side_tables.NAMES).to_numpy().tolist())
+    found = _errs(state, names)
+    for _, sentence in found:
+        say(sentence)
+    _say_differences(state, names)
+    if not found and (text := _who_errs(state, names)):
+        say(text)
+
+
+def _say_differences(state: OrderState, names: Mapping[str, str]) -> None:
+    """In which classes people say yes at different rates."""
+    from simkit.orders.receiving import YES_BY_CLASS
+
+    counts = state.yes_by_class.groupby(["class", "worker"])[["answers", "yes"]].sum()
+
+    def share(c: int, who: str) -> str:
+        answers, yes = counts.loc[(c, who)]
+        return f"{names.get(who, who)} {yes / answers:.0%} of {answers:,}"
+
+    if differ := state.class_differences:
+        file = state.order.folder / YES_BY_CLASS
+        say(f"people say yes at different rates about {len(differ):,} of "
+            f"{len(state.order.classes):,} classes; all rates are in {file}")  # fmt: skip
+        table(
+            ["class", "most yes", "fewest yes"],
+            [[state.order.classes[c], share(c, most), share(c, fewest)]
+             for c, most, fewest in differ[:MOST_CLASSES]],
+            words=(0, 1, 2),
+        )  # fmt: skip
+
+
+def _who_errs(state: OrderState, names: Mapping[str, str]) -> str:
+    """Why it is unknown who errs where two people differ, and what would tell; or ""."""
+    from simkit.annotate.prices import cost
+    from simkit.annotate.votes import NO, YES
+    from simkit.orders.project import annotators_option
+    from simkit.orders.rounds import round_of
+
+    if state.votes is None or state.errors is not None:  # three answers, or known ones, can tell
+        return ""
+    counts = state.votes.counts
+    two = counts.sum(1) == 2
+    differ, both = int((two & (counts[:, NO] == counts[:, YES])).sum()), int(two.sum())
+    if not differ:
+        return ""
+    who = [names.get(worker, worker) for worker in state.votes.workers]
+    text = (f"{' and '.join(who) if len(who) == 2 else 'people'} differ on {differ:,} of {both:,} "
+            "questions with two answers, and two answers cannot tell who errs")  # fmt: skip
+    if not len(state.ties):
+        return text
+    order, ties = state.order, state.ties
+    terms = replace(order.settings, repeat=0.0, gold=0.0)
+
+    def asked(again: pd.DataFrame, budget: float | None) -> tuple[int, float]:
+        part = round_of(terms, order, state.joined, again=again, budget=budget)
+        with_part = replace(order, rounds=(*order.rounds, part))
+        return len(part.table), cost(with_part.effort(part.table), terms.prices).dollars
+
+    budget = math.ceil(100 * asked(ties.head(THIRD), None)[1] - 1e-6) / 100
+    number, dollars = asked(ties, budget)
+    words = ["simkit", "order", "--next", str(order.folder), "--ties", "--budget", f"{budget:.2f}"]
+    words += ["--gold", "0"] * bool(order.settings.gold)
+    words += annotators_option(state, least=3)
+    return (f"{text}; a third person's answers to {number:,} of them can "
+            f"({exact_money(dollars)}): {join(words)}")  # fmt: skip
 
 
 def errors_line(state: OrderState) -> str:
@@ -288,8 +387,9 @@ def _next(state: OrderState) -> str:
     further = f"simkit order --next {quote(str(order.folder))}"
     shared = "".join(f" {quote(word)}" for word in annotators_option(state))
     if len(state.ties):
+        others = "".join(f" {quote(word)}" for word in annotators_option(state, least=3))
         return (
-            f"{further} --ties{shared} (as many said yes as no)\nor train on these labels: {train}"
+            f"{further} --ties{others} (as many said yes as no)\nor train on these labels: {train}"
         )
     if order.exhausted(state.joined):
         return train

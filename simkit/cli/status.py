@@ -11,7 +11,7 @@ import click
 from simkit.cli import options
 from simkit.cli.order import say_annotators
 from simkit.cli.output import print_json, say, table
-from simkit.cli.receive import errors_line
+from simkit.cli.receive import errors_line, say_errors
 from simkit.quantities import exact_money
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def command(folder: Path) -> None:
     for state in states:
         if len(state.answers):
             say((f"{state.order.folder.name}: " if len(states) > 1 else "") + errors_line(state))
+            say_errors(state)
     for state in states:
         say_annotators(state)
         if len(state.open) and (pages := page.to_answer(state)):

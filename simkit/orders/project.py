@@ -297,8 +297,9 @@ def write_pilot(project: Project, state: OrderState) -> list[str]:
     """Write the first round of the first order as a labelled data set, with grids to compare on it.
 
     A quarter of its images are for testing, and so are all images of later test rounds. Existing
-    grids are kept, because they may be edited. Nothing is written for other orders or labelled
-    data. Returns the names of the files.
+    grids are kept, because they may be edited; but the levels of errors become those that were
+    measured since, where nobody edited the grid and the comparison is still to be run. Nothing is
+    written for other orders or labelled data. Returns the names of the files.
     """
     order = state.order
     if not project.unlabelled or order.folder.absolute().name != FIRST:
@@ -328,13 +329,18 @@ def write_pilot(project: Project, state: OrderState) -> list[str]:
             stacklevel=1,
         )
     plan = project.pilot(len(order.images)) if scorable else None
+    before = project.folder / TABLE
+    to_compare = not (project.folder / "runs" / "1").exists() or (
+        before.is_file() and before.read_text("utf-8") != texts[TABLE]
+    )
     for place, text in enumerate(() if plan is None else plan.grids, 1):
-        if (project.folder / f"grid-{place}.toml").exists():
-            continue
-        top = lines
+        file, top, levels = project.folder / f"grid-{place}.toml", lines, _levels(pilot.errors)
         if place == 1:  # which has the references
-            top += "\n" + "\n".join(toml_lines({"errors": _levels(pilot.errors)}))
-        texts[f"grid-{place}.toml"] = f"{text.replace(pilots.DATA_LINES, top)}\n{people}\n"
+            top += "\n" + "\n".join(toml_lines({"errors": levels}))
+        made = f"{text.replace(pilots.DATA_LINES, top)}\n{people}\n"
+        if not file.exists() or (levels != UNKNOWN_ERRORS and to_compare
+                                 and _unedited(file.read_text("utf-8"), made)):  # fmt: skip
+            texts[file.name] = made
     for name in texts:
         with whole(project.folder / name) as part:
             part.write_text(texts[name], "utf-8")
@@ -365,7 +371,20 @@ def _levels(errors: tuple[float, float] | None) -> list[list[float]]:
     """Levels of errors of a comparison: once and twice those of the annotators, or of flips."""
     if errors is None or sum(errors) < LEAST_ERRORS:
         return UNKNOWN_ERRORS
-    return [[round(min(times * rate, 0.4), 4) for rate in errors] for times in (1, 2)]
+    rounded = [float(f"{rate:.2g}") for rate in errors]
+    return [[round(min(times * rate, 0.4), 4) for rate in rounded] for times in (1, 2)]
+
+
+def _unedited(text: str, made: str) -> bool:
+    """Whether a grid differs from the one that is made now in levels of errors alone, and has
+    other levels that `_levels` makes."""
+    old, new = ([line for line in one.splitlines() if not line.startswith("errors = ")]
+                for one in (text, made))  # fmt: skip
+    if text == made or old != new:
+        return False
+    first, *rest = levels = tomllib.loads(text).get("errors", [[1.0, 1.0]])
+    twice = [[min(2 * rate, 0.4) for rate in first]]
+    return levels == UNKNOWN_ERRORS or bool(np.shape(rest) == (1, 2) and np.allclose(rest, twice))
 
 
 def pilot_data(project: Project) -> str:
@@ -458,7 +477,7 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     rest = round(project.budget, 2) - round(spent(project, states, measured=True), 2)
     for state in states:
         if len(state.ties) and rest >= 1:
-            return _order_next(state, "--ties", "--budget", f"{rest:.2f}")
+            return _order_next(state, "--ties", "--budget", f"{rest:.2f}", least=3)
     plan, runs = _values(folder / PLAN), []
     if (left := min(rest, _left_to_search(states[-1], plan))) >= 0.01:
         return _order_next(states[-1], "--budget", f"{left:.2f}")
@@ -489,15 +508,17 @@ def _next_command(project: Project, states: Sequence[OrderState]) -> list[str]:
     return []
 
 
-def _order_next(state: OrderState, *words: str) -> list[str]:
-    """The arguments of a further round of an order."""
-    return ["order", "--next", str(state.order.folder), *words, *annotators_option(state)]
+def _order_next(state: OrderState, *words: str, least: int = 1) -> list[str]:
+    """The arguments of a further round of an order; least: as of `annotators_option`."""
+    shared = annotators_option(state, least)
+    return ["order", "--next", str(state.order.folder), *words, *shared]
 
 
-def annotators_option(state: OrderState) -> list[str]:
-    """`--annotators` with those at work, for a further round; empty if no round is divided."""
+def annotators_option(state: OrderState, least: int = 1) -> list[str]:
+    """`--annotators` with those at work, for a further round; empty if no round is divided, or if
+    fewer than `least` are at work, as two cannot decide between themselves."""
     names = team(state)
-    return ["--annotators", ",".join(names)] if names else []
+    return ["--annotators", ",".join(names)] if len(names) >= least else []
 
 
 def _left_to_search(state: OrderState, plan: dict[str, Any]) -> float:

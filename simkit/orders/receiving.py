@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.annotate.peers import Peers, peers
+from simkit.annotate.peers import Peers, Sided, class_differences, peers, sided
 from simkit.annotate.prices import Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.votes import NO as SAID_NO
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from simkit.annotate.dawid_skene import Fitted
 
 DATA = "data.toml"  # the images as a data set, to train on with the labels
+YES_BY_CLASS = "yes_by_class.csv"  # how often each person says yes about each class
 COLUMNS = ("question", "worker", "answer", "seconds", "shared")
 TYPES = {"question": int, "worker": str, "answer": str, "seconds": float, "shared": int}
 LONG = 5  # times are cut at this multiple of the median of their kind, because of breaks
@@ -482,10 +483,24 @@ class OrderState:
         return table.iloc[order].drop(columns="doubt")
 
     @cached_property
+    def _decided(self) -> pd.DataFrame:
+        """The yes and no answers; early: whether they are among those that were ordered first."""
+        answers = self.answers
+        ordered = answers["question"].map(self.order.first).map(self.order.table["answers"])
+        early = answers.groupby(["image", "class"]).cumcount() < ordered
+        said = answers.assign(early=early)[answers["answer"].isin(["yes", "no"])]
+        return said.drop_duplicates(["image", "class", "worker"])
+
+    @property
+    def sided(self) -> list[Sided]:
+        """Who of two people errs more often, by the answers of others; see `peers.sided`."""
+        early = self._decided["early"].to_numpy(bool)
+        return [] if self.votes is None else sided(self.votes, early)
+
+    @cached_property
     def votes(self) -> Votes | None:
         """All yes and no answers, for `simkit habits`; None without any."""
-        said = self.answers[self.answers["answer"].isin(["yes", "no"])]
-        said = said.drop_duplicates(["image", "class", "worker"])
+        said = self._decided
         if not len(said):
             return None
         question = said.groupby(["image", "class"], sort=False).ngroup()
@@ -548,6 +563,37 @@ class OrderState:
     def peers(self) -> Peers | None:
         """The agreement of the people in `votes` with each other; None without votes."""
         return None if self.votes is None else peers(self.votes)
+
+    @cached_property
+    def yes_by_class(self) -> pd.DataFrame:
+        """Yes and all decided answers of each worker about each class, by round.
+
+        Of questions that are asked again, only those of rounds that ask again about all classes of
+        their image count, because the others were chosen by earlier answers.
+        """
+        table = self.order.table[(self.order.table["gold"] == 0)
+                                 & (self.order.table["kind"] != "name")]  # fmt: skip
+        first = self.order.first[table.index]
+        here = first.groupby([table["round"], table["image"]]).transform("nunique")
+        whole = here == first.groupby(table["image"]).transform("nunique")
+        counted = table.index[whole | (first == table["question"])]
+        said = self.answers[self.answers["question"].isin(counted)]
+        said = said[said["answer"].isin(["yes", "no"])]
+        began = self.order.table.loc[self.order.first[said["question"]], "round"].to_numpy()
+        said = said.assign(round=began, yes=said["answer"] == "yes")
+        by = said.groupby(["worker", "round", "class"])["yes"]
+        return by.agg(answers="size", yes="sum").reset_index()
+
+    @cached_property
+    def class_differences(self) -> list[tuple[int, str, str]]:
+        """A class, the worker who says yes most often, and who does least often; clearest first."""
+        table = self.yes_by_class
+        workers, who = np.unique(table["worker"].astype(str), return_inverse=True)
+        shape = len(workers), len(self.order.rounds), self.order.shape[1]
+        yes, asked = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        where = who, table["round"].to_numpy(np.int64) - 1, table["class"].to_numpy(np.int64)
+        yes[where], asked[where] = table["yes"], table["answers"]
+        return [(c, str(workers[a]), str(workers[b])) for c, a, b in class_differences(yes, asked)]
 
     @cached_property
     def _times(self) -> pd.DataFrame:
@@ -707,6 +753,11 @@ def write(state: OrderState) -> list[str]:
         "open.csv": questions.assign(answered=state.open["answered"]),
         "people.csv": state.people.reset_index(),
     }
+    if len(habits := state.yes_by_class):
+        habits = habits.groupby(["class", "worker"])[["answers", "yes"]].sum().reset_index()
+        named = np.array(order.classes, object)[habits["class"]]
+        share = habits["yes"] / habits["answers"]
+        files[YES_BY_CLASS] = habits.assign(**{"class": named, "share": share})
     if (votes := state.votes) is not None:
         about = votes.vote_question
         files["votes.csv"] = pd.DataFrame({

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from simkit.annotate.peers import peers
+from simkit.annotate.peers import (
+    Sided,
+    class_differences,
+    peers,
+    sided,
+    worse_than_others,
+)
 from simkit.annotate.votes import Votes
 from tests.annotate.test_repeated_answers import simulated
 
@@ -86,3 +92,48 @@ def test_two_people_alone_cannot_say_who_errs():
     found = peers(votes_of(question, worker, yes, people=2, classes=10))
     assert not found.named.any() and not found.disputed.any()
     assert (found.high[:, 1] < 0.6).all()  # though they agree no more than by chance
+
+
+def test_third_votes_tell_who_of_two_errs():
+    # Workers 0 and 1 differ on ten questions; worker 2 is with 0 on all but the last `two`.
+    question, worker = np.repeat(np.arange(10), 3), np.tile([0, 1, 2], 10)
+    early = worker < 2
+
+    def found(two: int) -> list[Sided]:
+        yes = np.array([[1, 0, 1]] * (10 - two) + [[1, 0, 0]] * two, bool)
+        return sided(votes_of(question, worker, yes.ravel(), people=3, classes=2), early)
+
+    # All 10 have the probability 1 / 1024, and 9 or more 11 / 1024; the bound is 1 / 300.
+    assert found(0) == [Sided(1, 0, 10, 10)]
+    assert found(1) == found(5) == []
+
+
+def test_people_who_are_equally_good_are_not_named_by_third_votes():
+    named = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        yes = rng.random((3, 3000)) < 0.3
+        asked = yes[0] != yes[1]  # the third one only where the first two differ
+        question, worker = np.where([asked | True, asked | True, asked])[::-1]
+        votes = votes_of(question, worker, yes[worker, question], people=3, classes=20)
+        named += bool(sided(votes, worker < 2))
+    assert named <= 3
+
+
+def test_known_answers_tell_who_errs():
+    worse = worse_than_others(np.array([12, 3, 2]), np.array([40, 40, 40]))
+    assert worse.tolist() == [True, False, False]  # 12 or more of 17: 5e-4
+    assert not worse_than_others(np.array([6, 3, 2]), np.array([40, 40, 40])).any()
+    assert not worse_than_others(np.array([9]), np.array([40])).any()
+
+
+def test_classes_in_which_people_say_yes_at_different_rates():
+    asked = np.full((2, 1, 3), 100)
+    yes = np.array([[[77, 50, 30]], [[25, 40, 60]]])
+    # In standard errors 7.3, 1.3 and 4.2; the bound for three tests is 2.7.
+    assert class_differences(yes, asked) == [(0, 0, 1), (2, 1, 0)]
+    # Rounds with other images are compared each with itself.
+    asked = np.array([[[90], [10]], [[10], [90]]])
+    yes = np.array([[[81], [1]], [[9], [9]]])
+    assert class_differences(yes, asked) == []
+    assert class_differences(yes.sum(1, keepdims=True), asked.sum(1, keepdims=True)) == [(0, 0, 1)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -335,6 +337,52 @@ def test_answers_of_a_person_are_set_aside_and_used_again(tmp_path, capsys):
     }  # fmt: skip
     assert {name: (order.folder / name).read_bytes() for name in names} == before
     assert not (order.folder / "without.csv").exists()
+
+
+def test_where_two_differ_a_third_person_tells_who_errs(tmp_path, capsys):
+    order = ordered(tmp_path / "one", "--scheme", "full-subset", "--answers", "2")
+    folder, files = str(order.folder), []
+    for worker in ("ann", "ben"):
+        said = rows(order, TRUTH, worker=worker)
+        # Ben finds nothing in every second question.
+        said.loc[(said["question"] % 2 == 0) & (worker == "ben"), "answer"] = "no"
+        files.append(str(tmp_path / f"{worker}.csv"))
+        said.to_csv(files[-1], index=False)
+    capsys.readouterr()
+    assert code(["receive", folder, *files]) == 0
+    out = capsys.readouterr().out
+    assert "errs more" not in out
+    missed = int(TRUTH.present.toarray().ravel()[1::2].sum())
+    total = len(order.table)
+    assert f"ann and ben differ on {missed} of {total:,} questions with two answers, and " in out
+    (number, price, command) = re.findall(
+        r"a third person's answers to (\d+) of them can \((\S+)\): simkit (.*)", out
+    )[0]
+    assert out.splitlines()[-2].endswith("--ties (as many said yes as no)")
+    by_class = pd.read_csv(order.folder / "yes_by_class.csv")
+    assert (by_class["answers"] == len(TRUTH.images)).all()
+    found = by_class.groupby("class")["yes"].max()[[*TRUTH.classes]]
+    assert found.tolist() == TRUTH.present.sum(0).tolist()  # Ann's
+    shown = re.findall(r"^(\S.*?) +ann (\d+)% of 60 +ben (\d+)% of 60", out, re.M)
+    assert 1 <= len(shown) <= 3
+    for name, ann, ben in shown:
+        yes = by_class[by_class["class"] == name]["yes"]
+        assert sorted(f"{n / 60:.0%}" for n in yes) == sorted([f"{ann}%", f"{ben}%"])
+    assert code([*shlex.split(command), "--to", "csv"]) == 0
+    order = Order.read(folder)
+    asked = order.rounds[1].table
+    assert len(asked) == int(number) >= 40
+    (total,) = re.findall(r"total .* ([\d.]+)", capsys.readouterr().out)
+    assert f"${total}" == price
+    # Zoe, who is right, was asked only where the two differ: that is no rate of her own.
+    third = rows(order, TRUTH, worker="zoe").set_index("question").loc[asked["question"]]
+    third.reset_index().to_csv(tmp_path / "zoe.csv", index=False)
+    assert code(["receive", folder, str(tmp_path / "zoe.csv")]) == 0
+    out = capsys.readouterr().out
+    assert (f"ben errs more often than ann: of {number} questions on which they differ and others "
+            f"decide, most others agree with ann on {number};") in out  # fmt: skip
+    assert "cannot tell who errs" not in out
+    assert pd.read_csv(order.folder / "yes_by_class.csv")["worker"].nunique() == 2
 
 
 def test_who_cannot_be_set_aside(rpa, tmp_path, capsys):

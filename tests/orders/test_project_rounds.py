@@ -122,6 +122,38 @@ def test_after_answers_asked_again_plans_know_errors_and_the_number_of_answers(p
         assert float(one.strip("%")) == pytest.approx(float(other.strip("%")), abs=5)
 
 
+def test_a_grid_has_levels_at_the_measured_errors_until_it_is_edited_or_compared(
+    shell, tmp_path,  # noqa: F811
+) -> None:  # fmt: skip
+    photographs(tmp_path / "photos", 3 * PILOT)
+    assert start(shell).code == 0
+    every = answers(Order.read("project/order1"), wrong=0.1).read_text().splitlines()
+    grid = Path("project/grid-1.toml")
+
+    def received(number: int) -> list[list[float]]:
+        Path("some.jsonl").write_text("\n".join(every[:number]))
+        assert shell("receive", "project", "some.jsonl").code == 0
+        return tomllib.loads(grid.read_text())["errors"]
+
+    every.sort(key=lambda line: json.loads(line)["worker"])
+    alone = sum('"p0"' in line for line in every)
+    assert received(alone) == [[0.02, 0.02], [0.05, 0.05]]  # nobody was asked twice yet
+    written, levels = grid.read_text(), received(len(every))
+    measured = OrderState.of(Order.read("project/order1")).errors
+    assert levels[0] == [float(f"{rate:.2g}") for rate in measured]
+    assert levels[1] == pytest.approx([2 * rate for rate in levels[0]], abs=1e-4)
+    assert shell("receive", "project").out.count("grid-1.toml") == 1  # next: compare it
+    for edited in (written.replace("draws = 3", "draws = 4"),
+                   re.sub("errors = .*", "errors = [[0.1, 0.01]]", written)):  # fmt: skip
+        grid.write_text(edited)
+        received(len(every))
+        assert grid.read_text() == edited
+    grid.write_text(written)
+    compared()
+    received(len(every))
+    assert grid.read_text() == written
+
+
 def test_further_test_images_are_new_and_never_train(project) -> None:
     before = labels()
     assert project("order", "--next", "project/order1", "--test", 30, "--to", "csv").code == 0
