@@ -371,8 +371,7 @@ def _levels(errors: tuple[float, float] | None) -> list[list[float]]:
     """Levels of errors of a comparison: once and twice those of the annotators, or of flips."""
     if errors is None or sum(errors) < LEAST_ERRORS:
         return UNKNOWN_ERRORS
-    rounded = [float(f"{rate:.2g}") for rate in errors]
-    return [[round(min(times * rate, 0.4), 4) for rate in rounded] for times in (1, 2)]
+    return [[round(min(times * rate, 0.4), 4) for rate in errors] for times in (1, 2)]
 
 
 def _unedited(text: str, made: str) -> bool:
@@ -384,7 +383,7 @@ def _unedited(text: str, made: str) -> bool:
         return False
     first, *rest = levels = tomllib.loads(text).get("errors", [[1.0, 1.0]])
     twice = [[min(2 * rate, 0.4) for rate in first]]
-    return levels == UNKNOWN_ERRORS or bool(np.shape(rest) == (1, 2) and np.allclose(rest, twice))
+    return levels == UNKNOWN_ERRORS or bool(np.shape(rest) == (1, 2) and np.allclose(rest, twice, atol=2e-4))
 
 
 def pilot_data(project: Project) -> str:

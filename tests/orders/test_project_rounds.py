@@ -140,8 +140,8 @@ def test_a_grid_has_levels_at_the_measured_errors_until_it_is_edited_or_compared
     assert received(alone) == [[0.02, 0.02], [0.05, 0.05]]  # nobody was asked twice yet
     written, levels = grid.read_text(), received(len(every))
     measured = OrderState.of(Order.read("project/order1")).errors
-    assert levels[0] == [float(f"{rate:.2g}") for rate in measured]
-    assert levels[1] == pytest.approx([2 * rate for rate in levels[0]], abs=1e-4)
+    assert levels[0] == [round(rate, 4) for rate in measured]
+    assert levels[1] == pytest.approx([2 * rate for rate in measured], abs=1e-4)
     assert shell("receive", "project").out.count("grid-1.toml") == 1  # next: compare it
     for edited in (written.replace("draws = 3", "draws = 4"),
                    re.sub("errors = .*", "errors = [[0.1, 0.01]]", written)):  # fmt: skip
