@@ -383,7 +383,8 @@ def _unedited(text: str, made: str) -> bool:
         return False
     first, *rest = levels = tomllib.loads(text).get("errors", [[1.0, 1.0]])
     twice = [[min(2 * rate, 0.4) for rate in first]]
-    return levels == UNKNOWN_ERRORS or bool(np.shape(rest) == (1, 2) and np.allclose(rest, twice, atol=2e-4))
+    ours = np.shape(rest) == (1, 2) and np.allclose(rest, twice, atol=2e-4)
+    return levels == UNKNOWN_ERRORS or bool(ours)
 
 
 def pilot_data(project: Project) -> str:
