@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from simkit.quantities import exact_money
 
 if TYPE_CHECKING:
     from simkit.orders.project_scores import ProjectScores
+    from simkit.orders.receiving import OrderState
 
 
 # fmt: off
@@ -35,19 +37,7 @@ def command(folder: Path) -> None:
     project = Project.read(folder)
     states = project.states
     by_prices, by_times = (spent(project, states, measured=measured) for measured in (False, True))
-    by_round = spent_by_round(project, states)
-    rows: list[dict[str, Any]] = []
-    for state, dollars in zip(states, by_round, strict=True):
-        for number, part in enumerate(state.order.rounds, 1):
-            asked, still_open = len(part.table), int((state.open["round"] == number).sum())
-            people = state.answers.loc[state.answers["round"] == number, "worker"].nunique()
-            rows.append({
-                "order": state.order.folder.name, "round": number,
-                "scheme": part.settings.scheme.partition("(")[0] + " (test)" * part.settings.test,
-                "questions": asked,
-                "answered": asked - still_open, "open": still_open, "people": int(people),
-                "dollars": dollars[number - 1],
-            })
+    rows = _rounds(states, spent_by_round(project, states))
     step, model = next_step(project, states), model_of(project)
     scores = ProjectScores.of(project, states[0])
     print_json({
@@ -88,6 +78,22 @@ def command(folder: Path) -> None:
         scored = _scored(model, project.test_errors(states))
         say(f"model: {scored}; on new labelled images: {model['evaluate']}")
 # fmt: on
+
+
+def _rounds(states: Sequence[OrderState], spent: Sequence[Sequence[float]]) -> list[dict[str, Any]]:
+    """The numbers of questions and people of each round, and the dollars spent on it."""
+    rows = list[dict[str, Any]]()
+    for state, dollars in zip(states, spent, strict=True):
+        for number, part in enumerate(state.order.rounds, 1):
+            asked, still_open = len(part.table), int((state.open["round"] == number).sum())
+            people = state.answers.loc[state.answers["round"] == number, "worker"].nunique()
+            rows.append({
+                "order": state.order.folder.name, "round": number,
+                "scheme": part.settings.scheme.partition("(")[0] + " (test)" * part.settings.test,
+                "questions": asked, "answered": asked - still_open, "open": still_open,
+                "people": int(people), "dollars": dollars[number - 1],
+            })  # fmt: skip
+    return rows
 
 
 def _scored(model: dict[str, Any], errors: tuple[float, float] | None) -> str:
