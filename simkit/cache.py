@@ -6,17 +6,20 @@ import os
 import re
 import shutil
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
 
 from simkit.errors import BadInput
-from simkit.files import writing
+from simkit.files import NotWritten, writing
 
 FEATURES, PICTURES = "features", "pictures"  # folders in the cache
-_DAY = 24 * 3600.0
+INDEX = "index.json"  # in a folder of finished features
+_HOUR = 3600.0
+_DAY = 24 * _HOUR
 
 
 def cache_folder() -> Path:
@@ -32,15 +35,31 @@ def mark_used(folder: Path) -> None:
         os.utime(folder)
 
 
+@contextmanager
+def in_cache(folder: Path) -> Iterator[None]:
+    """Errors of writing name the variable of the cache folder, if `folder` is in it."""
+    try:
+        yield
+    except NotWritten as error:
+        if not folder.absolute().is_relative_to(cache_folder().absolute()):
+            raise
+        mend = "set SIMKIT_CACHE to a folder that can, as in: export SIMKIT_CACHE=FOLDER"
+        raise NotWritten(error.target, error.reason, mend) from None
+
+
 @dataclass(frozen=True)
 class Pruned:
-    """The numbers of folders and bytes that `prune` removed from the cache folder, and left."""
+    """The numbers of folders and bytes that `prune` removed from the cache folder, and left.
+
+    running: of these, folders of passes that are under way.
+    """
 
     folder: Path
     removed: int
     removed_bytes: int
     left: int
     left_bytes: int
+    running: int = 0
 
 
 def _folders(cache: Path) -> list[Path]:
@@ -58,23 +77,26 @@ def _folders(cache: Path) -> list[Path]:
 def prune(days: float) -> Pruned:
     """Remove features and decoded images from the cache that were not used for so many days.
 
+    Unfinished features that were written to within an hour stay, as their pass may be under way.
     Raises BadInput for a negative number of days, and if they cannot be removed.
     """
     if not days >= 0:
         raise BadInput(f"prune is {days:g}; give a number of days from 0 on")
     cache, now = cache_folder(), time.time()
-    removed, left = list[int](), list[int]()
+    removed, left, running = list[int](), list[int](), 0
     for folder in _folders(cache):
         files = list[os.stat_result]()
         for file in (folder, *folder.rglob("*")):
             with suppress(FileNotFoundError):  # another process writes in it, or removed it
                 files.append(file.lstat())
         size = sum(file.st_size for file in files[1:])
-        # A pass that is under way writes into its folder.
-        if files and now - max(file.st_mtime for file in files) < days * _DAY:
+        age = now - max((file.st_mtime for file in files), default=0.0)
+        finished = (folder / INDEX).is_file() or (cache / FEATURES) not in folder.parents
+        if age < days * _DAY or (age < _HOUR and not finished):
             left.append(size)
+            running += age >= days * _DAY
             continue
         with writing(folder), suppress(FileNotFoundError):
             shutil.rmtree(folder)
         removed.append(size)
-    return Pruned(cache, len(removed), sum(removed), len(left), sum(left))
+    return Pruned(cache, len(removed), sum(removed), len(left), sum(left), running)

@@ -144,6 +144,17 @@ def may_write(path: AnyPath) -> None:
 _CANNOT_WRITE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
+class NotWritten(BadInput):
+    """A file or folder that cannot be written."""
+
+    def __init__(self, target: Path, reason: str, mend: str = "choose another place") -> None:
+        super().__init__(f"{target} cannot be written ({reason}); {mend}")
+        self.target, self.reason = target, reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NotWritten, (self.target, self.reason)
+
+
 @contextmanager
 def writing(target: Path) -> Iterator[None]:
     """Turn the errors of a file or folder that cannot be written into BadInput."""
@@ -154,7 +165,7 @@ def writing(target: Path) -> Iterator[None]:
     except (OSError, ValueError, RuntimeError) as error:
         # ValueError: a zero byte in the name; RuntimeError: links in a circle, before Python 3.13
         reason = getattr(error, "strerror", None) or str(error)
-        raise BadInput(f"{target} cannot be written ({reason}); choose another place") from None
+        raise NotWritten(target, reason) from None
 
 
 def _settled(target: Path) -> Path:

@@ -101,6 +101,8 @@ def _prune(days: float) -> None:
     pruned = prune(days)
     print_json(asdict(pruned) | {"folder": str(pruned.folder)})
     left = f"left: {numbered(pruned.left, 'folder')}, {pruned.left_bytes / 2**20:,.1f} MB"
+    if pruned.running:
+        left += f", of these {numbered(pruned.running, 'folder')} of passes that may be under way"
     say(
         f"removed {numbered(pruned.removed, 'folder')}, {pruned.removed_bytes / 2**20:,.1f} MB, of "
         f"features and decoded images from {pruned.folder}; {left}"

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.cache import FEATURES, cache_folder, mark_used
+from simkit.cache import FEATURES, INDEX, cache_folder, mark_used
 from simkit.data.dataset import Pictures
 from simkit.embed.feature_files import (
-    INDEX,
     MISSING,
     FeatureWriter,
     Index,

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from simkit.cache import INDEX, in_cache
 from simkit.errors import BadInput
 from simkit.files import crc32, reading, whole, writing
 from simkit.history import History, content_id, sealed, unsealed
@@ -24,7 +25,6 @@ from simkit.history import History, content_id, sealed, unsealed
 Kind = Literal["pooled", "maps"]
 KINDS: tuple[Kind, ...] = ("pooled", "maps")
 Half = NDArray[np.float16]
-INDEX = "index.json"
 IMAGES = "images.npy"  # (N,) ids of the images, in the cache
 MISSING = -1  # in place of a row that was not computed
 _FILE = "features.npy"
@@ -266,7 +266,7 @@ class FeatureWriter:
         self._notes = folder / f"{_NOTES}{index.key}"
         self._row_bytes = 2 * math.prod(index.shape[1:])
         head = {"descr": "<f2", "fortran_order": False, "shape": index.shape}
-        with writing(folder):
+        with in_cache(folder), writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
             for other in folder.glob(f"{_NOTES}*"):
                 _check_key(folder, other.name.removeprefix(_NOTES), index.key)
@@ -311,7 +311,7 @@ class FeatureWriter:
         if note.exists() or stored(self.folder, self.index.key):
             return
         # Not memory-mapped: a full disk would kill the process without an error message.
-        with writing(self.folder), self._open() as stream:
+        with in_cache(self.folder), writing(self.folder), self._open() as stream:
             stream.seek(self._start + block.start * self._row_bytes)
             stream.write(np.ascontiguousarray(values).data)
         with whole(note) as part:

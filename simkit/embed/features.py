@@ -19,11 +19,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from simkit.cache import INDEX
 from simkit.data.dataset import Dataset, Pictures
 from simkit.embed.decoding import fitted
 from simkit.embed.feature_cache import Place
 from simkit.embed.feature_files import (
-    INDEX,
     KINDS,
     MISSING,
     FeatureWriter,

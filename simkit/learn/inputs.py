@@ -19,7 +19,7 @@ from PIL import Image
 from scipy.sparse import issparse
 from torch import Tensor
 
-from simkit.cache import PICTURES, cache_folder, mark_used
+from simkit.cache import PICTURES, cache_folder, in_cache, mark_used
 from simkit.chance import Chance, below
 from simkit.data.dataset import Pictures
 from simkit.embed.decoding import cores, side_by_side
@@ -362,7 +362,7 @@ def sized(
             for _ in side_by_side(decode, rows, ahead=2 * workers, threads=workers):
                 pass
             if not in_memory:
-                with whole(file) as beside, open(beside, "wb") as stream:
+                with in_cache(folder), whole(file) as beside, open(beside, "wb") as stream:
                     np.save(stream, part)
                 part = np.asarray(np.load(file, mmap_mode="r"))
         parts.append(part)

@@ -227,6 +227,31 @@ def test_what_was_not_used_is_pruned(shell, cache: Path) -> None:
     assert done.code == 2 and "prune is -1; give a number of days from 0 on" in done.err
 
 
+def test_pruning_leaves_a_pass_that_is_under_way(shell, cache: Path) -> None:
+    how = ("features", "--data", SMALL, "--split", "val")
+    assert shell(*how).code == 0
+    (index,) = cache.glob("features/*/*/index.json")
+    index.unlink()  # as before the last block
+    done = shell("features", "--prune", 0)
+    assert done.code == 0 and "left: 1 folder" in done.out
+    assert done.out.endswith("of these 1 folder of passes that may be under way\n")
+    for file in (index.parent, *index.parent.iterdir()):
+        os.utime(file, (0, 0))
+    assert "removed 1 folder" in shell("features", "--prune", 0).out
+
+
+def test_a_cache_that_cannot_be_written_names_its_variable(shell, tmp_path, monkeypatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("SIMKIT_CACHE", str(tmp_path / "file" / "cache"))
+    how = ("features", "--data", SMALL, "--split", "val")
+    done = shell(*how)
+    assert done.code == 2 and "cannot be written (Not a directory); set SIMKIT_CACHE to" in done.err
+    monkeypatch.setenv("SIMKIT_CACHE", str(tmp_path / "cache"))
+    assert shell(*how).code == 0
+    done = shell(*how, "--out", tmp_path / "file" / "out")
+    assert done.code == 2 and "SIMKIT_CACHE" not in done.err
+
+
 def test_training_computes_the_features_of_images_with_questions_alone(shell, cache: Path) -> None:
     spec = photographs()
     few = ("--images", 8, "--data", spec, "--out", "few.parquet")

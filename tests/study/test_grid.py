@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simkit.embed.feature_files import INDEX
+from simkit.cache import INDEX
 from simkit.errors import BadInput
 from simkit.files import toml
 from simkit.learn import methods
