@@ -454,8 +454,8 @@ def _from_table(table: Table, wanted: _Wanted, strict: bool) -> NDArray[np.float
         scores = np.asarray(logit(np.clip(scores, _SUREST, 1 - _SUREST)))
     if (empty := np.isnan(scores)).any():
         without = [wanted.images[n] for n in np.flatnonzero(empty.any(axis=1)).tolist()]
-        table.note(f"images with empty scores, for which no label is proposed: {counted(without)}; "
-                   f"empty cells: {empty.sum():,} of {empty.size:,}")  # fmt: skip
+        table.note(f"no label is proposed where a score is empty: {empty.sum():,} of "
+                   f"{empty.size:,} scores; images with such: {counted(without)}")  # fmt: skip
         scores[empty] = MISSING
     return scores
 

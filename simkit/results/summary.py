@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -82,11 +82,15 @@ def sentences(runs: Any) -> list[str]:
     return results
 
 
-def reached(full: Sequence[Cell]) -> str:
-    """The highest of these cells with its score, and how far the others are behind."""
+def reached(full: Sequence[Cell], named: Callable[[str], str] = str) -> str:
+    """The highest of these cells with its score, and how far the others are behind.
+
+    named: how the name of a method is written.
+    """
     row = Row("", Budget(), tuple(full))
-    others = [f"{c.method} is {by} behind" for c in full if (by := _behind(row.behind(c.method)))]
-    return "; ".join([f"{row.highest.score.percent} with {row.highest.method}", *others])
+    behind = [(named(cell.method), _behind(row.behind(cell.method))) for cell in full]
+    others = [f"{method} is {by} behind" for method, by in behind if by]
+    return "; ".join([f"{row.highest.score.percent} with {named(row.highest.method)}", *others])
 
 
 def _sentence(row: Row) -> str:

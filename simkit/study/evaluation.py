@@ -48,8 +48,8 @@ class Evaluation(Readable):
         mAP on these images, in [0, 1]: the mean over the classes with both present and absent
         labels; of a hierarchy, those without children.
     expected
-        mAP on many new images of the same kind, with its 95 % interval: few images measure too
-        high a mAP. The labels are taken as true.
+        mAP on many new images of the same kind, with its 95 % interval: mAP
+        measured on few images is too high. The labels are taken as true.
     precision, recall
         Means over these classes at the model's thresholds, in [0, 1]. Precision is of the classes
         that are predicted at least once; nan if none is.
@@ -126,7 +126,7 @@ class Evaluation(Readable):
         how = f"chosen on {self.thresholds_from:,} images of val" if self.thresholds_from else (
             f"0 for each, probability 1/2, as the model has none: {SETS_THRESHOLDS}"
         )  # fmt: skip
-        few = ", as few images measure too high a mAP" * (self.map - expected.mean > TOO_HIGH)
+        few = ", as mAP measured on few images is too high" * (self.map - expected.mean > TOO_HIGH)
         answers = [
             ("mAP", f"{points(self.map)} on these images. Expected on new images: {expected.ends}"
              f"{few}."),

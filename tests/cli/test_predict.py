@@ -112,7 +112,10 @@ def test_bad_input(shell, model: str, folder: str, words: tuple[str, ...], named
 @pytest.mark.parametrize(
     ("content", "note"),
     [
-        ("image,cat,dog\n0012,1.5,2\n7,-2,\n", "images with empty scores"),
+        (
+            "image,cat,dog\n0012,1.5,2\n7,-2,\n",
+            r"where a score is empty: 1 of 4 scores; images with such: 1 \(7\)",
+        ),
         ("file;cat;dog\n7;-2;\n0012;1,5;2\n", "decimal commas"),
         ("dog,image,cat,notes\n2,0012,1.5,x\n,7,-2,y\n", r"not classes of the data: 1 \(notes\)"),
         (

@@ -16,7 +16,7 @@ from simkit.results.cells import references, summary_rows, zero_shot
 from simkit.results.comparisons import Test, What, courses, ranks
 from simkit.results.figures import base, marks
 from simkit.results.figures.base import Facets, Figure, Panels, register, split
-from simkit.results.figures.style import INK, PALE, Look, label, looks, over_draws, palette
+from simkit.results.figures.style import INK, PALE, Look, fold, label, looks, over_draws, palette
 from simkit.results.result_tables import failures
 from simkit.results.statistics import BOOTSTRAP_FROM
 
@@ -48,7 +48,10 @@ class Ablation(Figure):
         rows["place"] = rows.groupby("scheme").cumcount()
         rows["significant"] = rows["significant"].eq(True)
         drawn = looks(rows["method"].unique())
-        tall = [0.45 + 0.3 * max(n, 2) for n in rows.groupby("scheme", sort=False).size()]
+        fits: dict[str, Any] = {"room": 2.8, "lines": 2, "size": 9.5}
+        folded = [fold(label(method), **fits) for method in rows["method"]]
+        each = 0.44 if "\n" in "".join(folded) else 0.3  # names of two lines need more room
+        tall = [0.45 + each * max(n, 2) for n in rows.groupby("scheme", sort=False).size()]
         panels = Facets(rows, "scheme", across=1, height=tall, sharey=False)
         for axes, in_panel in panels:
             for method, row in split(in_panel, "method").items():
@@ -66,7 +69,7 @@ class Ablation(Figure):
                 ends = "" if np.isnan(row.gap_low) else ends
                 gap = "no baseline" if np.isnan(row.gap) else f"{row.gap:+z.1f}{ends}"
                 gaps.append("base" if row.base else gap)
-            texts = marks.row_names(axes, names, right=gaps, lines=2, size=9.5, room=2.8)
+            texts = marks.row_names(axes, names, right=gaps, **fits)
             for text, sure in zip(texts, in_panel["significant"], strict=True):
                 text.set(color=INK if sure else PALE, fontweight="bold" if sure else "normal")
         panels.labels(x=f"{self.score} on the test split, points")

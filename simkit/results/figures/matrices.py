@@ -114,7 +114,9 @@ def _ends(table: pd.DataFrame, metric: str, limit: Budget) -> Iterator[str]:
     if full := references(table, metric=metric):
         hours = full[0].hours if limit.hours else None
         cost = money(full[0].dollars) if hours is None else f"{hours:,.3g} hours"
-        yield f"All labels of all images, {cost}: {reached(full)}."
+        yield f"All labels of all images, {cost}: {reached(full, label)}.".replace(
+            "(-", "(\N{MINUS SIGN}"
+        )
 
 
 def _scheme(row: Row) -> str:

@@ -11,10 +11,13 @@ import pytest
 
 from simkit import figures
 from simkit.errors import BadInput
+from simkit.results import runs
+from simkit.results.comparisons import ablation
 from simkit.results.figures.base import AtBudget
 from simkit.results.figures.style import house_style
 from simkit.results.result_tables import frame
 from tests.long_runs import some
+from tests.results import planted
 from tests.results.figures.made import OF_RUNS, in_hours, over_draws, tables
 
 NAMES = figures.names()
@@ -127,6 +130,17 @@ def test_long_names_have_room(name: str) -> None:
     for column in set(NAMED) & set(table.columns):
         table[column] = [longer(value) for value in table[column]]
     drawing = figures.make(name)(table)
+    check_picture(drawing)
+
+
+def test_names_of_two_lines_have_room_in_an_ablation() -> None:
+    names = ["an", "ll-r(delta=0.25, warmup=3)+boostlu(alpha=5, train=False)", "role(expected=2.5)"]
+    rows = [
+        planted.row(scheme="fpc", method=name, budget=100.0, draw=draw, map=0.3 + place / 10)
+        for place, name in enumerate(names) for draw in range(2)
+    ]  # fmt: skip
+    drawing = figures.make("ablation")(ablation(runs.to_table(rows), "an"))
+    assert any("\n" in text.get_text() for text, _ in texts_of(drawing))
     check_picture(drawing)
 
 
