@@ -231,11 +231,16 @@ class Cost:
         return DataFrame(rows, columns=columns).to_html(index=False, border=0)
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:
-        """Kind, questions, hours and dollars of each line and of the total, as text."""
-        for line in (*self.lines, BillItem("total", 0, self.seconds, self.dollars, "")):
+        """Kind, questions, hours and dollars of each line and of the total, as text.
+
+        Dollars add up to the cent.
+        """
+        cents = quantities.in_cents(line.dollars for line in self.lines)
+        lines = (*self.lines, BillItem("total", 0, self.seconds, self.dollars, ""))
+        for line, dollars in zip(lines, (*cents, self.dollars), strict=True):
             hours = "unknown" if line.seconds is None else f"{line.seconds / 3600:,.2f}"
             asked = f"{line.questions:,}" if line.questions else ""
-            yield line.kind, asked, hours, f"{line.dollars:,.2f}"
+            yield line.kind, asked, hours, quantities.exact_money(dollars, sign="")
 
 
 def presets() -> list[str]:

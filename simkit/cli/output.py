@@ -138,16 +138,10 @@ def cost_table(bill: Cost, price_list: Prices) -> None:
     """
     short = bill.seconds is not None and bill.seconds < 3600
     unit = 60 if short else 3600
+    cents = in_cents(each.dollars for each in bill.lines)
     rows: list[list[Any]] = [
-        [
-            each.kind,
-            each.questions or None,
-            hours(each.seconds, unit),
-            exact_money(dollars, sign=""),
-        ]
-        for each, dollars in zip(
-            bill.lines, in_cents(each.dollars for each in bill.lines), strict=True
-        )
+        [each.kind, each.questions or None, hours(each.seconds, unit), exact_money(some, sign="")]
+        for each, some in zip(bill.lines, cents, strict=True)
     ]
     people = "1 person for each question"
     if bill.workers > 1:

@@ -226,7 +226,7 @@ def _print_pictures(table: pd.DataFrame, name: str, backbone: str | None, projec
             for a, b, distance in near[["image", "nearest", "distance"]].itertuples(False)
         )
         title = f"near duplicates by {backbone} (cosine distance below {NEAR:g})"
-        some(title, [*pairs], " pairs, kept")
+        some(title, [*pairs], " pair, kept" if len(pairs) == 1 else " pairs, kept")
     say(f"table of all images: {project.folder / PICTURES}")
 
 
@@ -277,8 +277,8 @@ def _print_order(
     if pages := page.named(order.round_folder):
         say(f"people answer the page in a browser: {pages}")
         later = order.round_folder / "instructions.md"
-        say("describe the classes: this page shows the descriptions in --instructions FILE, and "
-            f"the page of a further round those in {later}")  # fmt: skip
+        say("to describe the classes on this page, start with --instructions FILE; the page of a "
+            f"further round shows the descriptions in {later}")  # fmt: skip
     rest = [file for file in files if str(order.round_folder) in file]
     if others := [file for file in rest if not file.endswith((".html", ".md", FILE))]:
         say(f"files for people: {', '.join(others)}")

@@ -355,7 +355,8 @@ def errors_line(state: OrderState) -> str:
         waiting = f"; {lacking:,} questions wait for answers of other people"
         waiting += f": {files}" if (files := further_files(state)) else ""
     if state.errors is None:
-        how = f"order --next --answers {REPEATED} --budget DOLLARS"
+        how = (f"simkit order --next {quote(str(state.order.folder))} --answers {REPEATED} "
+               "--budget DOLLARS")  # fmt: skip
         mend = "" if lacking else f"; {REPEATED} answers to some questions measure them: {how}"
         return f"the annotators' errors are unknown{waiting}{mend}"
     rates, how = [f"{rate:.1%}" for rate in state.errors], ""

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simkit.annotate.prices import BillItem, Prices, Rate, cost, presets, prices
+from simkit.annotate.prices import BillItem, Cost, Prices, Rate, cost, presets, prices
 from simkit.errors import BadInput
 from simkit.labels.effort import QUESTIONS, Effort
 from simkit.labels.partial import PartialLabels
@@ -134,6 +134,12 @@ def test_a_machine_is_billed_by_the_image_and_takes_no_time_of_people():
     assert machine == ("machine", "2,000", "0.00", "4.20")
     assert total == ("total", "", f"{alone.seconds / 3600:.2f}", f"{bill.dollars:.2f}")
     assert [*cost(asked, "google").rows()][-1][2] == "unknown"
+
+
+def test_the_lines_of_a_bill_add_up_to_the_cent():
+    lines = tuple(BillItem(kind, 1, 1.0, 0.334, "") for kind in ("sweep", "verify", "search"))
+    bill = Cost(3.0, 1.002, lines, 1, "hourly")
+    assert [row[3] for row in bill.rows()] == ["0.33", "0.34", "0.33", "1.00"]
 
 
 def test_nothing_asked_needs_no_set_up():
