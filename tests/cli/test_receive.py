@@ -340,7 +340,8 @@ def test_answers_of_a_person_are_set_aside_and_used_again(tmp_path, capsys):
 
 
 def test_where_two_differ_a_third_person_tells_who_errs(tmp_path, capsys):
-    order = ordered(tmp_path / "one", "--scheme", "full-subset", "--answers", "2")
+    words = ("--scheme", "full-subset", "--answers", "2", "--annotators", "ann,ben")
+    order = ordered(tmp_path / "one", *words)
     folder, files = str(order.folder), []
     for worker in ("ann", "ben"):
         said = rows(order, TRUTH, worker=worker)
