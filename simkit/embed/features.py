@@ -22,7 +22,7 @@ from torch import Tensor
 from simkit.cache import INDEX
 from simkit.data.dataset import Dataset, Pictures
 from simkit.embed.decoding import fitted
-from simkit.embed.feature_cache import Place
+from simkit.embed.feature_cache import Place, Stored
 from simkit.embed.feature_files import (
     KINDS,
     MISSING,
@@ -209,7 +209,7 @@ def extract(
         for kind in places
     }
     held = {kind: place.stored() for kind, place in places.items()}
-    skipped = [image for each in held.values() for image in each.skipped(names)]
+    skipped = [image for each in held.values() for image in _skipped(each, pictures, names)]
     lacking = {kind: chosen & (each.rows == MISSING) for kind, each in held.items()}
     lacking = {kind: rows for kind, rows in lacking.items() if rows.any()}
     # Parts must agree on the rows, and an interrupted pass goes on.
@@ -232,7 +232,7 @@ def extract(
         )  # fmt: skip
     unfinished = {kind for kind, writer in writers.items() if writer.finish() is None}
     features = {
-        kind: _found(place, histories[kind], names, backbone)
+        kind: _found(place, histories[kind], pictures, names, backbone)
         for kind, place in places.items()
         if kind not in unfinished
     }
@@ -244,10 +244,25 @@ def extract(
     return features
 
 
-def _found(place: Place, history: History, names: NDArray[Any], backbone: Backbone) -> Features:
+def _skipped(stored: Stored, pictures: Pictures, names: NDArray[Any]) -> tuple[Skipped, ...]:
+    """The unreadable images, with the reasons of their files in these data: an earlier pass may
+    have read copies of them elsewhere."""
+    images = list[Skipped]()
+    for image in stored.skipped(names):
+        try:
+            pictures.read([image.row])
+            images.append(image)
+        except BadInput as error:
+            images.append(replace(image, reason=str(error)))
+    return tuple(images)
+
+
+def _found(
+    place: Place, history: History, pictures: Pictures, names: NDArray[Any], backbone: Backbone
+) -> Features:
     """The stored features of all images. history: that of a pass over all of them now."""
     stored = place.stored()
-    skipped = stored.skipped(names)
+    skipped = _skipped(stored, pictures, names)
     if stored.folders:
         first = stored.folders[0][1].history
         same = first.parents == history.parents

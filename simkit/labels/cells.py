@@ -159,6 +159,22 @@ def decide_minus(codes: NDArray[np.int8], minus: Minus) -> None:
     codes[minuses] = UNKNOWN if meaning is None else meaning
 
 
+# -- formulas -------------------------------------------------------------------------------------
+
+_FORMULA = re.compile("^(?='*[=+@-])")  # to spreadsheets, or marked before
+_MARKED = re.compile("^'(?='*[=+@-])")
+
+
+def as_text(text: str) -> str:
+    """The text of a cell that no spreadsheet computes: an apostrophe marks = + - and @ in front."""
+    return _FORMULA.sub("'", text)
+
+
+def unmarked(text: str) -> str:
+    """The text that `as_text` marked."""
+    return _MARKED.sub("", text)
+
+
 # -- numbers and times -----------------------------------------------------------------------------
 
 

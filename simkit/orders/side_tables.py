@@ -15,6 +15,7 @@ import pandas as pd
 
 from simkit.errors import BadInput
 from simkit.files import reading, whole
+from simkit.labels.cells import as_text, unmarked
 
 NAMES, NOTES, WITHOUT = "names.csv", "notes.csv", "without.csv"
 COLUMNS = {
@@ -24,7 +25,8 @@ COLUMNS = {
 
 def read(folder: Path, name: str) -> pd.DataFrame:
     """One of the tables of an order's folder; empty without its file. Raises BadInput."""
-    return _whole(folder, name)[COLUMNS[name]]
+    table = _whole(folder, name)[COLUMNS[name]]
+    return table.assign(**{column: table[column].map(unmarked) for column in table})
 
 
 def _whole(folder: Path, name: str) -> pd.DataFrame:
@@ -50,7 +52,8 @@ def add(folder: Path, name: str, rows: pd.DataFrame) -> list[str]:
         return []
     by = ["worker"] if name == NAMES else COLUMNS[name]
     before = _whole(folder, name)
-    table = pd.concat([before, rows[COLUMNS[name]].astype(str)]).drop_duplicates(by).fillna("")
+    texts = rows[COLUMNS[name]].astype(str).map(as_text)  # people write what they like
+    table = pd.concat([before, texts]).drop_duplicates(by).fillna("")
     if len(table) > len(before):
         with whole(folder / name) as part:
             table.to_csv(part, index=False)
@@ -63,4 +66,4 @@ def set_aside(folder: Path, workers: Set[str]) -> None:
         (folder / WITHOUT).unlink(missing_ok=True)
         return
     with whole(folder / WITHOUT) as part:
-        pd.DataFrame({"worker": sorted(workers)}).to_csv(part, index=False)
+        pd.DataFrame({"worker": sorted(map(as_text, workers))}).to_csv(part, index=False)

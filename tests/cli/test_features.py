@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -192,6 +193,16 @@ def test_skipped_pictures_are_listed_and_take_no_part(shell) -> None:
 def test_bad_input(shell, words: str, message: str) -> None:
     done = shell(f"features --data {SMALL} {words}")
     assert done.code == 2 and message in done.err and done.err.count("\n") == 1
+
+
+def test_an_unreadable_picture_is_named_as_in_these_data(shell, cache: Path) -> None:
+    spec = photographs(torn=(3,))
+    shutil.copytree("pictures", "copies")
+    how = ("features", "--split", "train", "--data")
+    assert shell(*how, spec, "--unreadable", "skip").code == 0
+    done = shell(*how, spec.replace("=pictures", "=copies"))
+    assert done.code == 2 and "copies/3.png cannot be read" in done.err
+    assert "pictures" not in done.err
 
 
 def test_a_folder_of_others_is_kept(shell) -> None:

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from simkit.cli.main import code
+from simkit.orders import side_tables
 from simkit.orders.order import Order
 from tests.orders.people import TRUTH, ordered, rows
 
@@ -53,6 +54,16 @@ def test_a_price_in_dollars_is_paid_for_each_answer(tmp_path, capsys):
     order = ordered(tmp_path / "one", *words)
     (ann,) = received(order, rows(order, TRUTH), capsys)["people"]
     assert ann["pay"] == pytest.approx(0.02 * len(order.table))
+
+
+def test_names_and_notes_are_no_formulas_in_a_spreadsheet(order, capsys):
+    raw = rows(order, TRUTH).assign(worker="=HYPERLINK(1)", order=order.id, note="")
+    raw.loc[raw.index[0], "note"] = "@SUM(A1)"
+    for _ in range(2):  # reading and writing again changes nothing
+        assert received(order, raw, capsys)["people"][0]["name"] == "=HYPERLINK(1)"
+        named, noted = ((order.folder / f"{n}.csv").read_text("utf-8") for n in ("names", "notes"))
+        assert named.count("'=HYPERLINK") == 1 == noted.count("'@SUM")
+    assert side_tables.read(order.folder, side_tables.NOTES)["note"].tolist() == ["@SUM(A1)"]
 
 
 def test_notes_stay_with_the_order(order, capsys):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from itertools import chain
 from typing import ClassVar
@@ -12,15 +11,13 @@ import numpy as np
 from simkit.errors import BadInput
 from simkit.files import AnyPath, reading
 from simkit.labels import tables
-from simkit.labels.cells import BOTH
+from simkit.labels.cells import BOTH, as_text, unmarked
 from simkit.labels.formats import base
 from simkit.labels.partial import PartialLabels
 from simkit.registry import setting
 
 COLUMNS = ["image_id", "class", "state"]
 _WHAT = "labels (CSV with image_id, class, state)"
-_COMPUTED = re.compile("^(?='*[=+@-])")  # a formula to spreadsheets, or marked before
-_MARKED = re.compile("^'(?='*[=+@-])")
 STATE = ("state", "label_state")
 
 
@@ -46,7 +43,7 @@ class Csv(base.Format):
         """Write rows in the order of the images, then of the classes. Raises BadInput."""
 
         def cell(text: str) -> str:
-            return base.cell(_COMPUTED.sub("'", text) if self.as_text else text)
+            return base.cell(as_text(text) if self.as_text else text)
 
         rows = base.label_rows(labels, labels.classes, cell)
         lines = (f"{image},{name},{state}" for image, name, state in rows)
@@ -73,7 +70,7 @@ class Csv(base.Format):
             state = table.column(STATE, "the state")
             image.note_shortened()
             if self.as_text:
-                image, name = (each.cleaned(lambda t: _MARKED.sub("", t)) for each in (image, name))
+                image, name = (each.cleaned(unmarked) for each in (image, name))
             code = state.states("1 (present) and -1 or 0 (absent) are expected")
             if {0, -1} <= {*code.values()}:
                 raise BadInput(BOTH)
