@@ -38,7 +38,7 @@ _NAMELESS = (
 )
 PILOT_SCORES = "scores.parquet"  # in the folder of a comparison, see `PilotScores`
 _ARRAYS = {"scores": ("f", 2), "file_names": ("U", 1), "class_names": ("U", 1)}
-PROJECT_SCORES = "given_scores.parquet"  # in a project, see `write_scores`
+PROJECT_SCORES = "project_scores.parquet"  # in a project, see `write_scores`
 _SCORE = tuple("score scores confidence conf probability prob logit logits value".split())
 _SUREST = 1e-12  # distance of a probability from 0 and 1, whose logits are infinite
 _LARGEST_SEPARATION = 20.0  # standard deviations between present and absent

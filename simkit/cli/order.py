@@ -54,7 +54,7 @@ class Options:
         The part of the plan's first round to order.
     next_ : ORDER
         Add a round to this order, with its settings unless others are given.
-    only : TABLE
+    only
         Ask only about the pairs of a table with the columns image and class, in its order; without
         class, about all classes of these images. [default of --scheme: full-subset]
     test : N

@@ -6,7 +6,7 @@ project/order1 ...       orders; see `simkit.orders.order`
 project/labels.csv       made from the answers: the pilot as a labelled data set, with test images
 project/answers.csv      made from the answers: the numbers of answers behind these labels
 project/grid-1.toml ...  made from the answers: comparisons of schemes on the pilot
-project/given_scores.parquet   the scores that the project started with, as logits
+project/project_scores.parquet   the scores that the project started with, as logits
 project/plan.json        the last plan; the next round orders its purchase
 project/model, scores.csv  the model trained on the labels, and its scores of all images
 project/state.json       which of these results are up to date; see `simkit.orders.project_state`
