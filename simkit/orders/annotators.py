@@ -24,6 +24,7 @@ from simkit.orders.receiving import OrderState, pseudonyms
 
 FILE = "annotators.csv"
 AGAIN = "-again"  # ends the names of files for further people
+LONGEST = 100  # bytes of a name, which stands in names of files
 MOST = 100  # annotators of a round
 COLUMNS = ["annotator", "image", "nth"]
 REPLACED = ["in_place_of", "questions"]  # further columns once somebody was replaced
@@ -85,6 +86,9 @@ def again_files(folder: Path) -> str:
 
 def check_name(name: str, option: str) -> None:
     """Raise BadInput if the name of an annotator cannot be in the name of a file."""
+    if len(name.encode()) > LONGEST:
+        raise BadInput(f"{option} has {name[:20]}..., a name of {len(name):,} letters; give names "
+                       f"of at most {LONGEST}")  # fmt: skip
     if not re.fullmatch(r"\w[\w. -]*", name) or re.search(r"(^|-)(again|[0-9]+)$|-for-", name):
         raise BadInput(
             f"{option} has {name!r}, which cannot be in the name of a file; give names of letters, "

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from simkit.cli.main import code
+from simkit.errors import BadInput
 from simkit.orders import annotators, page
 from simkit.orders.order import Order
 from simkit.orders.receiving import OrderState
@@ -312,3 +313,9 @@ def test_exports_that_are_impossible_are_refused(tmp_path, who, named, capsys):
     before = tables(order.round_folder)
     assert code(["order", "--export", str(order.folder), *who]) == 2
     assert named in capsys.readouterr().err and tables(order.round_folder) == before
+
+
+def test_a_name_that_is_too_long_for_a_file_is_refused_with_the_limit():
+    with pytest.raises(BadInput, match="a name of 300 letters; give names of at most 100"):
+        annotators.names("ben," + "a" * 300)
+    assert annotators.names("ben," + "a" * 100)[1] == "a" * 100
