@@ -224,7 +224,8 @@ def _print_people(state: OrderState, names: Mapping[str, str]) -> None:
     kept = [n for n in range(len(heads)) if n < always or any(row[n] for row in rows)]
     table([heads[n] for n in kept], [[row[n] for n in kept] for row in rows])
     if untimed := len(state.untimed):
-        say(f"{untimed:,} answers have no time, so pay by the hour leaves them out")
+        say(f"{untimed:,} answers have no time, so pay by the hour leaves them out; simkit status "
+            "counts them at the measured times")  # fmt: skip
 
 
 def _errs(state: OrderState, names: Mapping[str, str]) -> list[tuple[str, str]]:
